@@ -1,0 +1,70 @@
+"""Every answer and its verdict, kept beside a score so that no later question needs a second scoring.
+
+The file is one of `scoring.arrays` of the kind `answers`, version 1. Its facts: `competition`, `protocol`, `scorer`,
+`truth` (the fingerprint), `classes` (those entered) and `positives` (of each). Its arrays: `first`, int64
+(classes + 1), where in the following the answers of a class begin; then for each answer, the best of its class first,
+`image`, int32, counted from 0 in the Main set's order, `confidence`, float64, and `verdict`, int8, 1 right, 0 wrong,
+-1 ignored.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from scoring.arrays import Floats, Integers, Labels, Packed, unpack, write
+
+KIND: Final = "answers"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankedAnswers:
+    """The answers of one class, best first: image int32 (n,), confidence float64 (n,), verdicts int8 (n,)."""
+
+    class_name: str
+    positives: int
+    image: Integers
+    confidence: Floats
+    verdicts: Labels
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where answers and verdicts come from: competition, protocol, scorer, and the truth's fingerprint."""
+
+    competition: int
+    protocol: str
+    scorer: str
+    truth: str
+
+
+def save_answers(path: Path, origin: Origin, answers: Sequence[RankedAnswers]) -> None:
+    """Write the file; the same answers give the same bytes."""
+    facts = asdict(origin) | {
+        "classes": [each.class_name for each in answers],
+        "positives": [each.positives for each in answers],
+    }
+    arrays = {
+        "first": np.cumsum([0, *(len(each.image) for each in answers)], dtype=np.int64),
+        "image": np.concatenate([np.empty(0, np.int32), *(each.image for each in answers)]),
+        "confidence": np.concatenate([np.empty(0), *(each.confidence for each in answers)]),
+        "verdict": np.concatenate([np.empty(0, np.int8), *(each.verdicts for each in answers)]),
+    }
+    write(path, KIND, Packed(facts, arrays))
+
+
+def open_answers(path: Path) -> tuple[Origin, tuple[RankedAnswers, ...]]:
+    """Read what `save_answers` wrote. Raises ForeignFileError for another file."""
+    packed = unpack(KIND, path.read_bytes())
+    facts, arrays = packed.facts, packed.arrays
+    first = arrays["first"].tolist()
+    classes = zip(facts["classes"], facts["positives"], first, first[1:], strict=False)
+    answers = tuple(
+        RankedAnswers(
+            name, positives, *(arrays[column][start:end] for column in ("image", "confidence", "verdict"))
+        )
+        for name, positives, start, end in classes
+    )
+    return Origin(facts["competition"], facts["protocol"], facts["scorer"], facts["truth"]), answers

@@ -1,0 +1,110 @@
+"""What is said about an archive: problems that stop it, and notes that do not."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+LISTED = 20  # of each code; the rest is counted
+SHOWN = 120  # characters of a name or a value that somebody else wrote
+
+
+class Severity(StrEnum):
+    """Whether what was found stops the archive."""
+
+    PROBLEM = "problem"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing found in an archive, said to its sender.
+
+    code is stable and in kebab-case; line counts from 1.
+
+    >>> str(Problem("field-count", "expected 6 fields, found 5", "comp3_det_test_car.txt", 1042))
+    'comp3_det_test_car.txt:1042: expected 6 fields, found 5'
+    """
+
+    code: str
+    message: str
+    file: str | None = None
+    line: int | None = None
+    found: str | None = None
+    expected: str | None = None
+
+    def __str__(self) -> str:
+        """Say it with its place in front, as compilers do."""
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        return self.message if place is None else f"{place}: {self.message}"
+
+
+class SubmissionError(Exception):
+    """The archive cannot be scored; problems says why, and there is at least one."""
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__(*problems)
+        self.problems = problems
+
+    def __str__(self) -> str:
+        """Say every problem, one a line."""
+        return "\n".join(map(str, self.problems))
+
+
+@dataclass(slots=True)
+class Problems:
+    """Collects what is found on the way through an archive: the first twenty of each code, and how many more."""
+
+    _listed: dict[Severity, list[Problem]] = field(default_factory=lambda: {each: [] for each in Severity})
+    _counts: dict[Severity, Counter[str]] = field(
+        default_factory=lambda: {each: Counter() for each in Severity}
+    )
+
+    def add(self, problem: Problem, severity: Severity = Severity.PROBLEM) -> None:
+        """List the problem, or only count it when there are twenty of its code."""
+        counts = self._counts[severity]
+        counts[problem.code] += 1
+        if counts[problem.code] <= LISTED:
+            self._listed[severity].append(problem)
+
+    def note(self, note: Problem) -> None:
+        """List what should be known and stops nothing."""
+        self.add(note, Severity.NOTE)
+
+    def extend(self, problems: Iterable[Problem]) -> None:
+        """Add each problem."""
+        for problem in problems:
+            self.add(problem)
+
+    @property
+    def listed(self) -> tuple[Problem, ...]:
+        """What stops the archive, in the order in which it was met."""
+        return tuple(self._listed[Severity.PROBLEM])
+
+    @property
+    def notes(self) -> tuple[Problem, ...]:
+        """What does not."""
+        return tuple(self._listed[Severity.NOTE])
+
+    @property
+    def unlisted(self) -> Mapping[str, int]:
+        """How many more there are of each code than are listed, codes in alphabetical order."""
+        total = self._counts[Severity.PROBLEM] + self._counts[Severity.NOTE]
+        listed = Counter(each.code for each in self.listed + self.notes)
+        return {code: count - listed[code] for code, count in sorted(total.items()) if count > listed[code]}
+
+
+def shown(text: str | bytes, most: int = SHOWN) -> str:
+    r"""What somebody else wrote, fit for a message: nothing that steers a terminal, and not long.
+
+    >>> shown(b"a\r\n\x1b[31m\xff")
+    'a\\r\\n\\x1b[31m\\xff'
+    >>> shown("\u202etxt.exe")
+    '\\u202etxt.exe'
+    """
+    if isinstance(text, bytes):
+        text = text[: 4 * most].decode("utf-8", "backslashreplace")
+    if len(text) <= most and text.isprintable():
+        return text
+    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[: most + 1])
+    return safe if len(safe) <= most else safe[: most - 1] + "…"

@@ -1,0 +1,150 @@
+"""The grammar of one result line, and what to say of a line that breaks it."""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from scoring.description import Image
+from scoring.errors import Problem, shown
+from scoring.images import ImageIndex
+
+FIELDS: Final = ("image", "confidence", "left", "top", "right", "bottom")
+LONGEST_LINE: Final = 1000  # bytes; an honest line has less than a hundred
+FURTHEST: Final = 1e6  # pixels from the origin; beyond, areas lose their last digits
+
+_STRANGE: Final = re.compile(rb"[^\x20-\x7e\t]")
+_NUMBER: Final = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NOT_FINITE: Final = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+_ENDING: Final = re.compile(rb"\.(?:jpe?g|png|txt|xml)$", re.IGNORECASE)
+_QUOTED: Final = 40  # characters of a value in a sentence
+
+
+class Box(NamedTuple):
+    """A box as given, in pixels."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+class Row(NamedTuple):
+    """What a line says: which image (its place in the set), how sure, where."""
+
+    image: int
+    confidence: float
+    box: Box
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """What is wrong with a line: the first thing that is."""
+
+    code: str
+    message: str
+    found: str | None = None
+    expected: str | None = None
+
+    def at(self, file: str, line: int) -> Problem:
+        """Say it of this line."""
+        return Problem(self.code, self.message, file, line, self.found, self.expected)
+
+
+def judge(line: bytes, images: ImageIndex) -> Row | Wrong | None:
+    """Read a line without its end; None if it is blank."""
+    strange = _STRANGE.search(line)
+    if strange is not None:
+        return _wrong_character(strange)
+    if len(line) > LONGEST_LINE:
+        return Wrong(
+            "line-too-long",
+            f"the line has {len(line)} characters, too long; at most {LONGEST_LINE} are read",
+            str(len(line)),
+            str(LONGEST_LINE),
+        )
+    fields = line.split()
+    if len(fields) != len(FIELDS):
+        return _wrong_count(fields) if fields else None
+    image = images.places.get(fields[0])
+    if image is None:
+        return _unknown_image(fields[0], images)
+    numbers = []
+    for name, field in zip(FIELDS[1:], fields[1:], strict=True):
+        value = float(field) if _NUMBER.fullmatch(field) else math.nan
+        if not math.isfinite(value):
+            return _wrong_number(name, field)
+        numbers.append(value)
+    box = Box(*numbers[1:])
+    return _too_far(box) or Row(image, numbers[0], box)
+
+
+def judge_box(box: Box, image: Image) -> Wrong | None:
+    """Say whether a box ends before it begins, for no better reason than that it was clipped to its image."""
+    if _is_inverted(box.left, box.right, image.width):
+        return _inverted("right (xmax)", box.right, "left (xmin)", box.left)
+    if _is_inverted(box.top, box.bottom, image.height):
+        return _inverted("bottom (ymax)", box.bottom, "top (ymin)", box.top)
+    return None
+
+
+def _wrong_character(strange: re.Match[bytes]) -> Wrong:
+    found, column = shown(strange[0]), strange.start() + 1
+    if strange[0] == b"\0":
+        return Wrong("binary", f"character {column} is NUL: this is no text file", found)
+    if strange[0] > b"\x7f":
+        message = f"character {column} (byte {found}) is not ASCII; expected plain text and decimal numbers"
+        return Wrong("encoding", message, found)
+    return Wrong("control-character", f"character {column} is the control character {found}", found)
+
+
+def _wrong_count(fields: list[bytes]) -> Wrong:
+    expected = " ".join(f"<{name}>" for name in FIELDS)
+    message = f"expected {len(FIELDS)} fields, found {len(fields)}"
+    if any(b"," in field or b";" in field for field in fields):
+        message += "; fields are separated by blanks, not by commas"
+    return Wrong("field-count", message, shown(b" ".join(fields)), expected)
+
+
+def _unknown_image(field: bytes, images: ImageIndex) -> Wrong:
+    message = f"unknown image '{shown(field, _QUOTED)}': it is not in the set {images.title}"
+    plain = _ENDING.sub(b"", field).strip(b"\"'")
+    if plain in images.places:
+        message += f"; write '{shown(plain)}'"
+    return Wrong("unknown-image", message, shown(field), f"an image of {images.title}")
+
+
+def _wrong_number(name: str, field: bytes) -> Wrong:
+    found = shown(field, _QUOTED)
+    if _NUMBER.fullmatch(field) or _NOT_FINITE.fullmatch(field):
+        return Wrong(
+            "not-finite", f"expected a finite number as {name}, found '{found}'", found, "a finite number"
+        )
+    message = f"expected a decimal number as {name}, found '{found}'"
+    return Wrong("not-a-number", message, found, "a decimal number")
+
+
+def _too_far(box: Box) -> Wrong | None:
+    if all(abs(value) <= FURTHEST for value in box):
+        return None
+    found = f"{max(box, key=abs):g}"
+    message = f"the box has a coordinate of {found}; expected values within ±{FURTHEST:.0f} pixels"
+    return Wrong("coordinate-range", message, found, f"±{FURTHEST:.0f}")
+
+
+def _is_inverted(low: float, high: float, size: float) -> bool:
+    """Is there not one pixel from low to high, both included?
+
+    Clipping a box that lies beyond the image leaves such a pair at the image's edge. Detectors write these, the kits
+    take them for boxes that meet nothing, and so do we.
+    """
+    return high - low + 1 <= 0 and low < size and high >= 1
+
+
+def _inverted(high_name: str, high: float, low_name: str, low: float) -> Wrong:
+    return Wrong(
+        "inverted-box",
+        f"the box is inverted: {high_name} is {high:g}, {low_name} is {low:g}",
+        f"{high:g}",
+        f"at least {low:g}",
+    )

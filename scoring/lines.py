@@ -1,0 +1,221 @@
+"""Result lines: read fast where all is well, and line by line where something is wrong."""
+
+import io
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from scoring.errors import Problem, Problems, Severity
+from scoring.grammar import FIELDS, FURTHEST, LONGEST_LINE, Row, judge, judge_box
+from scoring.images import ImageIndex
+
+MOST_LINES: Final = 3_000_000
+"""Lines of one file; what so many become in memory stays below 300 MB."""
+MOST_WRONG: Final = 100_000
+"""After so many wrong lines a file is not read to its end."""
+BLOCK: Final = 8 << 20
+"""Bytes parsed at once: large enough to be fast, small enough for memory."""
+
+_BOX: Final = FIELDS[2:]
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
+_BLANKS: Final = bytes.maketrans(b"\t", b" ")
+_UNREADABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Detections:
+    """The lines of one class's file, in the order of the file.
+
+    image: int32 (n,), index into Description.images; confidence: float64 (n,), finite;
+    boxes: float64 (n, 4), left, top, right, bottom in pixels as given, finite, possibly outside the image or inverted.
+    """
+
+    image: NDArray[np.int32]
+    confidence: NDArray[np.float64]
+    boxes: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        """How many lines there are."""
+        return len(self.image)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """How a file is read. inverted: whether a box that ends before it begins is a problem or only to be kept."""
+
+    images: ImageIndex
+    file: str
+    problems: Problems
+    inverted: Severity = Severity.NOTE
+
+
+def read_detections(data: bytes, images: ImageIndex, *, file: str, problems: Problems) -> Detections:
+    r"""Read a file of `<image> <confidence> <left> <top> <right> <bottom>`; numbers are exactly Python's float().
+
+    Every wrong line becomes a problem with its number, and is left out of what is returned. A byte order mark and
+    line ends of other systems are tolerated with a note, empty lines without. A box that ends before it begins is kept,
+    as the kits keep it: it meets nothing.
+
+    >>> from scoring.description import Description, Image
+    >>> index = ImageIndex.of(Description("VOC2007", "test", (), (), (Image("000001", 353, 500),)))
+    >>> read_detections(b"000001 0.5 10 20 110 220\n", index, file="comp3_det_test_dog.txt", problems=Problems()).boxes
+    array([[ 10.,  20., 110., 220.]])
+    """
+    parts = list(read_in_blocks(data, Reading(images, file, problems)))
+    if len(parts) == 1:
+        return parts[0]
+    return Detections(
+        np.concatenate([part.image for part in parts] or [np.empty(0, np.int32)]),
+        np.concatenate([part.confidence for part in parts] or [np.empty(0)]),
+        np.concatenate([part.boxes for part in parts] or [np.empty((0, 4))]),
+    )
+
+
+def read_in_blocks(data: bytes, reading: Reading) -> Iterator[Detections]:
+    """Read as read_detections does, some lines at a time, for those who need not keep them."""
+    text = _with_plain_line_ends(data, reading.file, reading.problems)
+    if text is None or not _has_fair_length(text, reading.file, reading.problems):
+        return
+    wrong, start = 0, 0
+    while start < len(text) and wrong < MOST_WRONG:
+        end = _end_of_block(text, start)
+        block = text[start:end]
+        found = _read_fast(block, reading)
+        if found is None:
+            found, mistakes = _read_exactly(block, reading, lines_before=text.count(b"\n", 0, start))
+            wrong += mistakes
+        yield found
+        start = end
+    if start < len(text):
+        message = f"{wrong} lines are wrong up to here; the file was not read further"
+        reading.problems.add(Problem("file-not-read-on", message, reading.file))
+
+
+def outside(found: Detections, images: ImageIndex) -> NDArray[np.bool_]:
+    """Which boxes reach beyond their image, whose pixels count from 1: bool (n,)."""
+    sizes = images.sizes[found.image]
+    low = np.minimum(found.boxes[:, :2], found.boxes[:, 2:])
+    high = np.maximum(found.boxes[:, :2], found.boxes[:, 2:])
+    return np.asarray(np.any((low < 1) | (high > sizes), axis=1))
+
+
+def inverted(found: Detections, images: ImageIndex) -> NDArray[np.bool_]:
+    """Which boxes have not one pixel from left to right or from top to bottom, both included: bool (n,).
+
+    Clipping a box that lies beyond the image leaves such a pair at the image's edge; this is not meant.
+    """
+    low, high = found.boxes[:, :2], found.boxes[:, 2:]
+    suspect = np.flatnonzero((high - low + 1 <= 0).any(axis=1))
+    low, high, sizes = low[suspect], high[suspect], images.sizes[found.image[suspect]]
+    result = np.zeros(len(found), np.bool_)
+    result[suspect] = ((high - low + 1 <= 0) & (low < sizes) & (high >= 1)).any(axis=1)
+    return result
+
+
+def _with_plain_line_ends(data: bytes, file: str, problems: Problems) -> bytes | None:
+    """The same lines without a byte order mark, ended by line feeds; None for text of 16 bits a character."""
+    if data.startswith(_UTF_16):
+        problems.add(Problem("encoding", "the file is UTF-16; expected plain ASCII text", file))
+        return None
+    if data.startswith(_BYTE_ORDER_MARK):
+        message = "the byte order mark (BOM) at the beginning is passed over"
+        problems.note(Problem("byte-order-mark", message, file))
+        data = data.removeprefix(_BYTE_ORDER_MARK)
+    if b"\r" in data:
+        message = "lines end with a carriage return (CR); they are read as if they ended with a line feed"
+        problems.note(Problem("line-ends", message, file))
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return data
+
+
+def _has_fair_length(text: bytes, file: str, problems: Problems) -> bool:
+    lines = text.count(b"\n")
+    if lines > MOST_LINES:
+        message = f"the file has {lines} lines, too many; at most {MOST_LINES} are read"
+        problems.add(Problem("too-many-lines", message, file, found=str(lines), expected=str(MOST_LINES)))
+    return lines <= MOST_LINES
+
+
+def _end_of_block(text: bytes, start: int) -> int:
+    """Where the last line that fits ends, or the first one if none does."""
+    if len(text) - start <= BLOCK:
+        return len(text)
+    end = text.rfind(b"\n", start, start + BLOCK) + 1
+    return end or text.find(b"\n", start) + 1 or len(text)
+
+
+def _read_fast(block: bytes, reading: Reading) -> Detections | None:
+    """Read lines that are all right; None when one might not be, or is only written unusually."""
+    if not block.isascii() or _has_long_line(block):
+        return None
+    found = _parse(block, reading.images)
+    if found is None:
+        tidy = _with_single_blanks(block)
+        found = _parse(tidy, reading.images) if tidy != block else None
+    if found is None or reading.inverted is Severity.NOTE:
+        return found
+    return None if inverted(found, reading.images).any() else found
+
+
+def _has_long_line(block: bytes) -> bool:
+    start = 0
+    while len(block) - start > LONGEST_LINE:
+        start = block.rfind(b"\n", start, start + LONGEST_LINE + 1) + 1
+        if start == 0:
+            return True
+    return False
+
+
+def _with_single_blanks(block: bytes) -> bytes:
+    text = block.translate(_BLANKS)
+    for pair, single in ((b"  ", b" "), (b" \n", b"\n"), (b"\n ", b"\n"), (b"\n\n", b"\n")):
+        while pair in text:
+            text = text.replace(pair, single)
+    return text.strip(b" \n")
+
+
+def _parse(block: bytes, images: ImageIndex) -> Detections | None:
+    if block[: block.find(b" ")] not in images.places:
+        return None  # also what the parser would take for a compressed file
+    schema: dict[str, pl.DataType | type[pl.DataType]] = dict.fromkeys(FIELDS, pl.Float64)
+    schema["image"] = images.names
+    try:
+        table = pl.read_csv(block, separator=" ", has_header=False, quote_char=None, schema=schema)
+    except _UNREADABLE:
+        return None
+    if any(column.null_count() for column in table):
+        return None
+    found = Detections(
+        table["image"].to_physical().to_numpy().astype(np.int32),
+        table["confidence"].to_numpy(),
+        table.select(_BOX).to_numpy(order="c"),
+    )
+    numbers_are_fair = np.isfinite(found.confidence).all() and (np.abs(found.boxes) <= FURTHEST).all()
+    return found if numbers_are_fair else None  # not a number compares as false
+
+
+def _read_exactly(block: bytes, reading: Reading, *, lines_before: int) -> tuple[Detections, int]:
+    """Read line by line: what is right, and how many lines are not."""
+    rows, wrong = array("d"), 0
+    for number, line in enumerate(io.BytesIO(block), lines_before + 1):
+        row = judge(line.removesuffix(b"\n"), reading.images)
+        if isinstance(row, Row):
+            rows.extend((row.image, row.confidence, *row.box))
+            row = (
+                judge_box(row.box, reading.images.images[row.image])
+                if reading.inverted is Severity.PROBLEM
+                else None
+            )
+        if row is not None:
+            reading.problems.add(row.at(reading.file, number))
+            wrong += 1
+        if wrong == MOST_WRONG:
+            break
+    table = np.frombuffer(rows, np.float64).reshape(-1, len(FIELDS))
+    return Detections(table[:, 0].astype(np.int32), table[:, 1].copy(), table[:, 2:].copy()), wrong

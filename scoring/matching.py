@@ -1,0 +1,119 @@
+"""Which answers are right: each is held against the objects of its class in its image."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from scoring.arrays import Flags, Floats, Integers, Labels, Places
+from scoring.boxes import Overlap
+from scoring.lines import Detections
+from scoring.ranking import IGNORED, RIGHT, WRONG, rank
+
+_NOTHING: Final = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sought:
+    """The objects of one class, by image, in the order of the annotation.
+
+    first, count: int32 (images,), where an image's objects begin and how many there are; boxes: float64 (m, 4);
+    difficult: bool (m,).
+    """
+
+    first: Integers
+    count: Integers
+    boxes: Floats
+    difficult: Flags
+
+    @property
+    def positives(self) -> int:
+        """How many must be found: those that are not difficult."""
+        return int(np.count_nonzero(~self.difficult))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """The verdicts on a file's answers, best first: int8 (n,); order: (n,), which line of the file each is on."""
+
+    order: Places
+    verdicts: Labels
+
+
+Judge = Callable[[Detections, Sought, Overlap, float], Judged]
+
+
+def judge_pascal(answers: Detections, sought: Sought, overlap: Overlap, least: float) -> Judged:
+    """Verdicts by the rules of 2007 to 2012.
+
+    An answer means the object that it overlaps most, the first of them in an exact tie, if the overlap is at least
+    `least`. The first answer that means an object is right, later ones are wrong even if another object would
+    have been left; whoever means a difficult object is ignored, every time.
+    Source: VOC2012 development kit, VOCevaldet.m; it says `>=` where its documentation says "exceeds".
+    """
+    claims = _claims(answers, sought, overlap, least)
+    hard = sought.difficult[claims.meant]
+    return claims.judged(np.where(hard, IGNORED, np.where(claims.first, RIGHT, WRONG)))
+
+
+def judge_pascal_2006(answers: Detections, sought: Sought, overlap: Overlap, least: float) -> Judged:
+    """Verdicts by the rules of 2006: as `judge_pascal`, but only the first who means a difficult object is ignored.
+
+    Source: VOC2006 development kit, VOCpr.m.
+    """
+    claims = _claims(answers, sought, overlap, least)
+    hard = sought.difficult[claims.meant]
+    return claims.judged(np.where(claims.first, np.where(hard, IGNORED, RIGHT), WRONG))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Claims:
+    """The answers that mean an object: their places in the ranking, the object, and whether they are its first."""
+
+    order: Places
+    places: Places
+    meant: Integers
+    first: Flags
+
+    def judged(self, verdicts: Labels) -> Judged:
+        """The verdicts on all answers: those that mean nothing are wrong."""
+        everyone = np.full(len(self.order), WRONG, np.int8)
+        everyone[self.places] = verdicts
+        return Judged(self.order, everyone)
+
+
+def _claims(answers: Detections, sought: Sought, overlap: Overlap, least: float) -> _Claims:
+    order = rank(answers.confidence)
+    asking, objects = _meant(answers, sought, overlap, least)
+    meant_by = np.full(len(order), _NOTHING, np.int32)
+    meant_by[asking] = objects
+    ranked = meant_by[order]
+    places = np.flatnonzero(ranked != _NOTHING)
+    meant = ranked[places]
+    first_place = np.empty(len(sought.difficult), np.intp)
+    first_place[meant[::-1]] = places[::-1]  # of several assignments to one place the last one stays
+    return _Claims(order, places, meant, first_place[meant] == places)
+
+
+def _meant(answers: Detections, sought: Sought, overlap: Overlap, least: float) -> tuple[Places, Integers]:
+    """Which answers overlap an object enough, and the object that each of these overlaps most.
+
+    All images at once: first their first objects, then the second ones of those that have two, and so on.
+    """
+    counts = sought.count[answers.image]
+    asking = np.flatnonzero(counts)
+    counts, boxes = counts[asking], answers.boxes[asking]
+    first = sought.first[answers.image[asking]]
+    meant, most = first.copy(), overlap(boxes, sought.boxes[first])
+    nth, left = 1, np.flatnonzero(counts > 1)
+    while len(left):
+        objects = first[left] + nth
+        found = overlap(boxes[left], sought.boxes[objects])
+        better = found > most[left]
+        winners = left[better]
+        most[winners], meant[winners] = found[better], objects[better]
+        nth += 1
+        left = left[counts[left] > nth]
+    enough = most >= least
+    return asking[enough], meant[enough]

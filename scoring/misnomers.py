@@ -1,0 +1,62 @@
+"""What to say of a file whose name is not that of a result."""
+
+import re
+from typing import Final
+
+from scoring.description import Description
+from scoring.errors import Problem, shown
+from scoring.registry import competitions, expected_files, file_name_as_regex
+
+HARMLESS: Final = frozenset({"macos-file", "ignored-file"})
+"""Codes of files that no program would take for results."""
+ELSEWHERE: Final = frozenset({"wrong-image-set", "unknown-competition", "nested-archive"})
+"""Codes of files that may be right in another place, and so may lie about in somebody's folder of results."""
+
+_NUMBERED: Final = re.compile(r"(comp\d+)[_-]", re.IGNORECASE)
+_MASK: Final = re.compile(r"comp\d+_[^/]+_cls/[^/]+", re.IGNORECASE)
+_PACKED: Final = re.compile(r"\.(?:zip|tar|gz|tgz|xz|txz|bz2|7z|rar|zst)$", re.IGNORECASE)
+
+
+def explain(path: str, description: Description) -> Problem:
+    """Say why the file at this path in an archive is no result, and which name was expected if it looks like one."""
+    parts = path.split("/")
+    file, name, mask = shown(path), parts[-1], "/".join(parts[-2:])
+    if "__MACOSX" in parts or name.startswith("._") or name == ".DS_Store":
+        return Problem("macos-file", "a file that macOS adds; it is ignored", file)
+    if _MASK.fullmatch(mask):
+        name = mask
+    numbered = _NUMBERED.match(name)
+    if numbered is not None:
+        return _explain_a_result(numbered[1].lower(), name, file, description)
+    if _PACKED.search(name):
+        return Problem("nested-archive", "a nested archive; pack the result files themselves", file)
+    return Problem("ignored-file", "an unexpected file; it is ignored", file)
+
+
+def _explain_a_result(competition: str, name: str, file: str, description: Description) -> Problem:
+    dataset = description.dataset
+    infos = {info.name: info for info in competitions(dataset)}
+    info = infos.get(competition)
+    if info is None:
+        message = f"unknown competition '{shown(competition)}'; {dataset} has {', '.join(infos)}"
+        return Problem("unknown-competition", message, file, found=shown(competition))
+    found = file_name_as_regex(info).fullmatch(name)
+    if found is not None and found["set"] != description.image_set:
+        message = f"a result for the image set '{shown(found['set'])}'; expected '{description.image_set}'"
+        return Problem(
+            "wrong-image-set", message, file, found=shown(found["set"]), expected=description.image_set
+        )
+    words = [about for _, about in expected_files(info, description)]
+    if found is not None:
+        return _unknown_word(found["about"], words, file, dataset)
+    expected = info.file_pattern_of(description.image_set).removeprefix(info.folder).lstrip("/")
+    message = f"the name is not that of a result of {info.name}; expected '{expected}'"
+    return Problem("file-name", message, file, found=shown(name), expected=expected)
+
+
+def _unknown_word(word: str, words: list[str], file: str, dataset: str) -> Problem:
+    message = f"unknown: {dataset} has nothing called '{shown(word)}' to be found"
+    alike = next((each for each in words if each.lower() == word.lower()), None)
+    if alike is not None:
+        message += f"; did you mean '{alike}'?"
+    return Problem("unknown-class", message, file, found=shown(word))

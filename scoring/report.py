@@ -1,0 +1,125 @@
+"""What comes out of a scoring: numbers for every class, and exhibits that a page can show."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar, Final, Self
+
+import numpy as np
+
+from scoring.ranking import IGNORED, RIGHT, WRONG, PrecisionRecall, precision_recall
+
+
+@dataclass(frozen=True, slots=True)
+class ClassResult:
+    """The score of one class in [0, 1], or why there is none; what there was to find, and the answers given."""
+
+    name: str
+    value: float | None
+    reason: str | None
+    positives: int
+    answers: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTable:
+    """Names and scores in [0, 1]."""
+
+    kind: ClassVar[str] = "score_table"
+    title: str
+    rows: tuple[tuple[str, float | None], ...]
+
+    def to_plain(self) -> dict[str, Any]:
+        """The table as JSON has it."""
+        return {"kind": self.kind, "title": self.title, "rows": [list(row) for row in self.rows]}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """What `to_plain` said."""
+        return cls(plain["title"], tuple((name, value) for name, value in plain["rows"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Precision over recall: positives to find, and one int8 for each answer, the best first, as `ranking` has them."""
+
+    kind: ClassVar[str] = "curve"
+    class_name: str
+    positives: int
+    verdicts: bytes
+
+    def points(self) -> PrecisionRecall:
+        """Every point as the kit's program draws it: one for each answer, NaN where nothing is counted yet."""
+        return precision_recall(np.frombuffer(self.verdicts, np.int8), self.positives)
+
+    def envelope(self, levels: int = 41) -> list[float]:
+        """The best precision at each of so many recalls from 0 to 1 or beyond; 0 where it is never reached.
+
+        >>> Curve("car", 2, bytes([1, 0, 1])).envelope(3)
+        [1.0, 1.0, 0.6666666666666666]
+        """
+        points = self.points()
+        best = np.fmax.accumulate(points.precision[::-1])[::-1]
+        wanted = np.arange(levels) / (levels - 1)
+        reached = np.searchsorted(points.recall, wanted) if self.positives else np.full(levels, len(best))
+        values: list[float] = np.nan_to_num(np.append(best, 0.0))[reached].tolist()
+        return values
+
+    def to_plain(self) -> dict[str, Any]:
+        """The curve as JSON has it: where the few answers are that are not wrong."""
+        verdicts = np.frombuffer(self.verdicts, np.int8)
+        return {
+            "kind": self.kind,
+            "class_name": self.class_name,
+            "positives": self.positives,
+            "answers": len(verdicts),
+            "right": np.flatnonzero(verdicts == RIGHT).tolist(),
+            "ignored": np.flatnonzero(verdicts == IGNORED).tolist(),
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """What `to_plain` said."""
+        verdicts = np.full(plain["answers"], WRONG, np.int8)
+        verdicts[np.array(plain["right"], np.intp)] = RIGHT
+        verdicts[np.array(plain["ignored"], np.intp)] = IGNORED
+        return cls(plain["class_name"], plain["positives"], verdicts.tobytes())
+
+
+Exhibit = ScoreTable | Curve
+EXHIBITS: Final[Mapping[str, type[Exhibit]]] = {each.kind: each for each in (ScoreTable, Curve)}
+"""Every kind of exhibit by its name; a page has a template for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The result of an archive in a competition.
+
+    headline and values are in [0, 1], or None with a reason. receipt: sha256, in hexadecimal, of the result files, the truth's
+    fingerprint, the protocol and the scorer's version: what decided these numbers and nothing else.
+    """
+
+    competition: int
+    protocol: str
+    measure: str
+    headline: float | None
+    headline_reason: str | None
+    classes: tuple[ClassResult, ...]
+    exhibits: tuple[Exhibit, ...]
+    scorer: str
+    receipt: str
+
+    def to_json(self) -> str:
+        """One line of JSON, the same for the same report."""
+        plain = {name: getattr(self, name) for name in (each.name for each in fields(self))}
+        plain["classes"] = [asdict(each) for each in self.classes]
+        plain["exhibits"] = [exhibit.to_plain() for exhibit in self.exhibits]
+        return json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote; raises KeyError, TypeError or ValueError for anything else."""
+        plain = json.loads(text)
+        classes = tuple(ClassResult(**each) for each in plain.pop("classes"))
+        exhibits = tuple(EXHIBITS[each["kind"]].from_plain(each) for each in plain.pop("exhibits"))
+        return cls(classes=classes, exhibits=exhibits, **plain)

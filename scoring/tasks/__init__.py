@@ -1,0 +1,1 @@
+"""The tasks of a challenge, each as four functions."""

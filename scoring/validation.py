@@ -1,0 +1,174 @@
+"""Whether an archive can be scored, and everything that stands in the way; the ground truth is never asked."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Final, Self
+
+from scoring.archive import Limits, Meter
+from scoring.checks import CHECKS, NOT_YET, Checked, Inspection
+from scoring.description import Description
+from scoring.errors import Problem, Problems, SubmissionError
+from scoring.images import ImageIndex
+from scoring.registry import CompetitionInfo, expected_files
+from scoring.registry import competitions as competitions_of
+from scoring.results import result_files, severity_of_strays
+
+_DEFAULT_LIMITS: Final = Limits()
+_MOST_NAMED: Final = 30  # missing files in one sentence
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCompetition:
+    """What an archive holds of one competition.
+
+    lines counts answers; present and missing name classes (actions, images) in the order of the description.
+    """
+
+    number: int
+    task: str
+    files: int
+    lines: int
+    present: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What was found in an archive.
+
+    unlisted says how many more problems and notes of a code there are than are listed; members and unpacked count
+    what was read of the archive, in files and bytes.
+    """
+
+    competitions: tuple[FoundCompetition, ...]
+    problems: tuple[Problem, ...]
+    notes: tuple[Problem, ...]
+    unlisted: Mapping[str, int]
+    members: int
+    unpacked: int
+
+    @property
+    def valid(self) -> bool:
+        """Can the archive be scored?"""
+        return not self.problems
+
+    def as_json(self) -> dict[str, Any]:
+        """The same in what JSON has; equal archives give equal bytes."""
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return {"valid": self.valid, **plain}
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Self:
+        """Read what as_json gave, before or after a way through JSON."""
+        return cls(
+            competitions=tuple(
+                FoundCompetition(
+                    **{**each, "present": tuple(each["present"]), "missing": tuple(each["missing"])}
+                )
+                for each in plain["competitions"]
+            ),
+            problems=tuple(Problem(**each) for each in plain["problems"]),
+            notes=tuple(Problem(**each) for each in plain["notes"]),
+            unlisted=dict(plain["unlisted"]),
+            members=plain["members"],
+            unpacked=plain["unpacked"],
+        )
+
+
+def validate(
+    archive: Path,
+    description: Description,
+    *,
+    competitions: tuple[int, ...] | None = None,
+    limits: Limits = _DEFAULT_LIMITS,
+    name: str | None = None,
+) -> Validation:
+    """Check an archive, or a plain folder of results, against what participants may know of a phase.
+
+    competitions restricts what may be found; None stands for all of the edition. name is what the sender called the
+    archive, if the path does not. Never raises for what is in the archive; OSError if it cannot be read.
+    """
+    problems, meter = Problems(), Meter.of(archive, limits)
+    inspection = Inspection(ImageIndex.of(description), problems, severity_of_strays(archive))
+    found: dict[int, Checked] = {}
+    try:
+        for file in result_files(archive, description, problems=problems, meter=meter, name=name):
+            checked = found.setdefault(file.competition.number, Checked(file.competition))
+            checked.files.add(file.about)
+            CHECKS.get(file.competition.task, NOT_YET).one(file, checked, inspection)
+        _compare_with_what_was_asked(found, competitions, description, inspection)
+    except SubmissionError as error:
+        problems.extend(error.problems)
+    wanted = [found[number] for number in sorted(found) if competitions is None or number in competitions]
+    summaries = tuple(_summary(checked, description) for checked in wanted)
+    for checked, summary in zip(wanted, summaries, strict=True):
+        CHECKS.get(summary.task, NOT_YET).all(checked, inspection)
+        _say_what_is_missing(checked.info, summary, problems)
+    for one, other in combinations(summaries, 2):
+        _check_that_they_are_two(one, other, inspection)
+    return Validation(
+        summaries, problems.listed, problems.notes, problems.unlisted, meter.members, meter.unpacked
+    )
+
+
+def _compare_with_what_was_asked(
+    found: Mapping[int, Checked],
+    asked: tuple[int, ...] | None,
+    description: Description,
+    inspection: Inspection,
+) -> None:
+    """Is there something, and nothing else?"""
+    infos = competitions_of(description.dataset)
+    wanted = [info for info in infos if asked is None or info.number in asked]
+    others = [
+        found[number].info.name for number in sorted(found) if asked is not None and number not in asked
+    ]
+    names, problems = " or ".join(info.name for info in wanted), inspection.problems
+    if not wanted:
+        message = (
+            f"{description.dataset} has no such competition; it has {', '.join(info.name for info in infos)}"
+        )
+        problems.add(Problem("unknown-competition", message))
+    elif not any(info.number in found for info in wanted):
+        expected = f"results/{description.dataset}/{wanted[0].file_pattern_of(description.image_set)}"
+        message = f"no result file of {names} was found; expected files such as '{expected}'"
+        problems.add(Problem("no-results", message, expected=expected))
+    if others:
+        message = f"the archive holds results of {', '.join(others)}; expected those of {names} only"
+        stray = Problem("other-competition", message, found=", ".join(others), expected=names)
+        problems.add(stray, inspection.mistakes)
+
+
+def _summary(checked: Checked, description: Description) -> FoundCompetition:
+    words = [about for _, about in expected_files(checked.info, description)]
+    return FoundCompetition(
+        number=checked.info.number,
+        task=checked.info.task,
+        files=len(checked.files),
+        lines=checked.lines,
+        present=tuple(word for word in words if word in checked.files),
+        missing=tuple(word for word in words if word not in checked.files),
+    )
+
+
+def _say_what_is_missing(info: CompetitionInfo, summary: FoundCompetition, problems: Problems) -> None:
+    missing = summary.missing
+    if missing:
+        total = len(missing) + len(summary.present)
+        listed = ", ".join(missing[:_MOST_NAMED]) + (", …" if len(missing) > _MOST_NAMED else "")
+        message = f"{info.name}: {len(missing)} of {total} {info.subjects} are missing and will not be scored: {listed}"
+        problems.note(Problem("missing-files", message, found=str(summary.files), expected=str(total)))
+
+
+def _check_that_they_are_two(one: FoundCompetition, other: FoundCompetition, inspection: Inspection) -> None:
+    """Two competitions of a task may both be entered; one result that is torn into two is a mistake."""
+    torn = one.missing and other.missing and not set(one.present) & set(other.present)
+    if one.task == other.task and torn:
+        message = (
+            f"comp{one.number} and comp{other.number} have nothing in common, as if the files of one result had two"
+            " names; each competition needs files of its own"
+        )
+        inspection.problems.add(Problem("torn-result", message), inspection.mistakes)

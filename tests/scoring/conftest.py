@@ -1,0 +1,51 @@
+import tarfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from scoring.tree import read_tree
+from scoring.truth import GroundTruth
+
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.load_profile("steady")
+
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+
+Unpack = Callable[[str], Path]
+ReadTruth = Callable[[str, str, str], GroundTruth]
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real data and golden scores beside the project."""
+    if not SHARED.is_dir():
+        pytest.skip(f"the real data is not at {SHARED}")
+    return SHARED
+
+
+@pytest.fixture(scope="session")
+def unpacked(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Unpack:
+    """Unpacks an archive of the real data, each once."""
+
+    @cache
+    def unpack(name: str) -> Path:
+        folder = tmp_path_factory.mktemp("shared")
+        with tarfile.open(shared / name) as archive:
+            archive.extractall(folder, filter="data")
+        return folder
+
+    return unpack
+
+
+@pytest.fixture(scope="session")
+def real_truth(unpacked: Unpack) -> ReadTruth:
+    """Reads a tree of the real data, each once: archive, tree, image set."""
+
+    @cache
+    def read(archive: str, tree: str, image_set: str) -> GroundTruth:
+        return read_tree(unpacked(archive) / tree, image_set)
+
+    return read

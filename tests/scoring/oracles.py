@@ -1,0 +1,115 @@
+"""The kits' rules once more, as slow and as plain as they can be written: what the fast ones are held against."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+Corners = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Thing:
+    """An object of the class in question."""
+
+    image: int
+    box: Corners
+    difficult: bool = False
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A line of a result file."""
+
+    image: int
+    confidence: float
+    box: Corners
+
+
+def overlap(box: Corners, other: Corners) -> float:
+    """-inf where they do not meet, as the kit never looks at these."""
+    iw = min(box[2], other[2]) - max(box[0], other[0]) + 1
+    ih = min(box[3], other[3]) - max(box[1], other[1]) + 1
+    if not (iw > 0 and ih > 0):
+        return -math.inf
+    ua = (
+        (box[2] - box[0] + 1) * (box[3] - box[1] + 1)
+        + (other[2] - other[0] + 1) * (other[3] - other[1] + 1)
+        - iw * ih
+    )
+    return iw * ih / ua
+
+
+def ranked(answers: Sequence[Answer]) -> list[int]:
+    return sorted(range(len(answers)), key=lambda number: -answers[number].confidence)  # sorted() is stable
+
+
+def verdicts(
+    answers: Sequence[Answer], things: Sequence[Thing], least: float, *, of_2006: bool = False
+) -> list[int]:
+    taken: set[int] = set()
+    said = []
+    for number in ranked(answers):
+        answer = answers[number]
+        most, best = -math.inf, -1
+        for place, thing in enumerate(things):
+            if thing.image == answer.image and overlap(answer.box, thing.box) > most:
+                most, best = overlap(answer.box, thing.box), place
+        if most < least:
+            said.append(0)
+        elif things[best].difficult:
+            said.append(0 if of_2006 and best in taken else -1)
+            if of_2006:
+                taken.add(best)
+        else:
+            said.append(0 if best in taken else 1)
+            taken.add(best)
+    return said
+
+
+def curve(said: Sequence[int], positives: int) -> tuple[list[float], list[float]]:
+    right = wrong = 0
+    recall, precision = [], []
+    for verdict in said:
+        right += verdict == 1
+        wrong += verdict == 0
+        recall.append(right / positives if positives else math.nan)
+        precision.append(right / (wrong + right) if wrong + right else math.nan)
+    return recall, precision
+
+
+def _larger(one: float, other: float) -> float:
+    """As the kit's max: NaN only if both are."""
+    if math.isnan(one) or math.isnan(other):
+        return other if math.isnan(one) else one
+    return max(one, other)
+
+
+def area(said: Sequence[int], positives: int) -> float:
+    recall, precision = curve(said, positives)
+    mrec, mpre = [0.0, *recall, 1.0], [0.0, *precision, 0.0]
+    for place in range(len(mpre) - 2, -1, -1):
+        mpre[place] = _larger(mpre[place], mpre[place + 1])
+    value = 0.0
+    for place in range(1, len(mrec)):
+        if mrec[place] != mrec[place - 1]:
+            value += (mrec[place] - mrec[place - 1]) * mpre[place]
+    return value
+
+
+def eleven(said: Sequence[int], positives: int, levels: Sequence[float]) -> float:
+    recall, precision = curve(said, positives)
+    value = 0.0
+    for level in levels:
+        reached = [p for r, p in zip(recall, precision, strict=True) if r >= level]
+        best = reached[0] if reached else 0.0
+        for each in reached:
+            best = _larger(best, each)
+        value += best / 11
+    return value
+
+
+def mean(values: Sequence[float]) -> float:
+    total = 0.0
+    for value in values:
+        total = total + value
+    return total / len(values)

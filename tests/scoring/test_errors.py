@@ -1,0 +1,61 @@
+import json
+
+from scoring.description import Description
+from scoring.errors import LISTED, Problem, Problems, Severity, SubmissionError, shown
+from tests.scoring.archives import description
+
+WRONG = Problem("field-count", "expected 6 fields, found 5", "comp3_det_test_car.txt", 1042)
+
+
+def test_a_problem_says_its_place_first() -> None:
+    assert str(WRONG) == "comp3_det_test_car.txt:1042: expected 6 fields, found 5"
+    assert str(Problem("empty", "the archive is empty")) == "the archive is empty"
+    assert str(Problem("link", "a link", "results/a.txt")) == "results/a.txt: a link"
+
+
+def test_an_error_says_every_problem() -> None:
+    error = SubmissionError(WRONG, Problem("empty", "the archive is empty"))
+
+    assert error.problems[1].code == "empty"
+    assert str(error).splitlines() == [str(WRONG), "the archive is empty"]
+
+
+def test_twenty_of_a_kind_are_listed_and_the_rest_is_counted() -> None:
+    problems = Problems()
+
+    problems.extend(Problem("unknown-image", "unknown", line=line) for line in range(1, LISTED + 6))
+    problems.add(WRONG)
+
+    assert [problem.line for problem in problems.listed] == [*range(1, LISTED + 1), 1042]
+    assert problems.unlisted == {"unknown-image": 5}
+
+
+def test_notes_are_kept_apart_from_problems() -> None:
+    problems = Problems()
+
+    problems.note(WRONG)
+    problems.add(WRONG, Severity.NOTE)
+
+    assert problems.listed == ()
+    assert problems.notes == (WRONG, WRONG)
+
+
+def test_what_others_wrote_is_shown_without_anything_that_steers_a_terminal() -> None:
+    assert shown("comp3_det_test_car.txt") == "comp3_det_test_car.txt"
+    assert shown("a\x1b[31m\0\u202e") == r"a\x1b[31m\x00\u202e"
+    assert shown("\ud83d") == r"\ud83d"
+    assert shown(b"2008_00\xe9") == r"2008_00\xe9"
+
+
+def test_what_others_wrote_is_cut_to_what_fits_a_sentence() -> None:
+    assert shown("A" * 5000) == "A" * 119 + "…"
+    assert len(shown(b"\0" * 5000)) == 120
+    assert shown("abcdef", 4) == "abc…"
+
+
+def test_a_description_survives_json() -> None:
+    text = description().to_json()
+
+    assert Description.from_json(text) == description()
+    assert Description.from_json(text).to_json() == text
+    assert json.loads(text)["images"][0] == ["000001", 500, 375]

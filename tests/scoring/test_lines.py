@@ -1,0 +1,354 @@
+import struct
+import tracemalloc
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from scoring import lines
+from scoring.errors import Problem, Problems, Severity
+from scoring.grammar import LONGEST_LINE
+from scoring.images import ImageIndex
+from scoring.lines import Detections, Reading, inverted, outside, read_detections, read_in_blocks
+from tests.scoring.archives import description
+
+INDEX = ImageIndex.of(description())
+FILE = "comp3_det_test_car.txt"
+GOOD = b"000001 0.5 10 20 110 220\n"
+
+
+def read(data: bytes) -> tuple[Detections, Problems]:
+    problems = Problems()
+    return read_detections(data, INDEX, file=FILE, problems=problems), problems
+
+
+def read_strictly(data: bytes) -> tuple[list[Detections], Problems]:
+    problems = Problems()
+    return list(read_in_blocks(data, Reading(INDEX, FILE, problems, Severity.PROBLEM))), problems
+
+
+def exactly(data: bytes) -> tuple[Detections, Problems]:
+    problems = Problems()
+    found, _ = lines._read_exactly(data, Reading(INDEX, FILE, problems), lines_before=0)
+    return found, problems
+
+
+def test_a_line_becomes_an_image_a_confidence_and_a_box() -> None:
+    found, problems = read(b"000003 0.25 1.5 2 3e2 +400.\n000001 -7 -1 0 .5 1E-3\n")
+
+    assert found.image.tolist() == [2, 0]
+    assert found.image.dtype == np.int32
+    assert found.confidence.tolist() == [0.25, -7]
+    assert found.boxes.tolist() == [[1.5, 2, 300, 400], [-1, 0, 0.5, 0.001]]
+    assert found.boxes.flags.c_contiguous
+    assert problems.listed == problems.notes == ()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        GOOD * 2,
+        GOOD * 2 + b"\n",
+        (GOOD * 2)[:-1],
+        (GOOD * 2).replace(b" ", b"\t"),
+        (GOOD * 2).replace(b" ", b"   "),
+        (GOOD * 2).replace(b"\n", b" \t\n"),
+        b"\n\n" + GOOD + b" \n\t\n\n" + GOOD,
+        b"  " + GOOD + b"\t " + GOOD,
+    ],
+)
+def test_blanks_and_empty_lines_may_be_anywhere(data: bytes) -> None:
+    found, problems = read(data)
+
+    assert found.boxes.tolist() == [[10, 20, 110, 220]] * 2
+    assert problems.listed == problems.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"\xef\xbb\xbf" + GOOD, "byte-order-mark"),
+        (GOOD.replace(b"\n", b"\r\n"), "line-ends"),
+        (GOOD.replace(b"\n", b"\r"), "line-ends"),
+    ],
+)
+def test_habits_of_other_systems_are_tolerated_with_a_note(data: bytes, code: str) -> None:
+    found, problems = read(data)
+
+    assert len(found) == 1
+    assert problems.listed == ()
+    assert [note.code for note in problems.notes] == [code]
+
+
+@pytest.mark.parametrize("data", [b"", b"\n", b" \n\t\n" * 1000])
+def test_a_file_without_lines_is_empty(data: bytes) -> None:
+    found, problems = read(data)
+
+    assert len(found) == 0
+    assert found.boxes.shape == (0, 4)
+    assert problems.listed == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        (b"000009 0.5 1 2 3 4", "unknown-image", "'000009'"),
+        (b"000001.jpg 0.5 1 2 3 4", "unknown-image", "write '000001'"),
+        (b'"000001" 0.5 1 2 3 4', "unknown-image", "write '000001'"),
+        (b"../../etc/passwd 0.5 1 2 3 4", "unknown-image", "VOC2012 test"),
+        (b"000001 0.5 1 2 3", "field-count", "expected 6 fields, found 5"),
+        (b"000001 0.5 1 2 3 4 7", "field-count", "expected 6 fields, found 7"),
+        (b"000001,0.5,1,2,3,4", "field-count", "not by commas"),
+        (b"# my results", "field-count", "found 3"),
+        (b"000001 1_0 1 2 3 4", "not-a-number", "'1_0'"),
+        (b"000001 0x1p-3 1 2 3 4", "not-a-number", "confidence"),
+        (b"000001 1.0d-3 1 2 3 4", "not-a-number", "confidence"),
+        (b"000001 0,5 1 2 3 4", "not-a-number", "confidence"),
+        (b"000001 . 1 2 3 4", "not-a-number", "confidence"),
+        (b"000001 0.5 1 2 e5 4", "not-a-number", "right"),
+        (b"000001 nan(12) 1 2 3 4", "not-a-number", "confidence"),
+        (b"000001 nan 1 2 3 4", "not-finite", "confidence"),
+        (b"000001 -Infinity 1 2 3 4", "not-finite", "confidence"),
+        (b"000001 0.5 1 2 3 inf", "not-finite", "bottom"),
+        (b"000001 1e999 1 2 3 4", "not-finite", "'1e999'"),
+        (b"000001 0.5 -1e308 2 3 4", "coordinate-range", "-1e+308"),
+        (b"000001 0.5 1 2 1000001 4", "coordinate-range", "1e+06"),
+        ("000001 \uff10.\uff15 1 2 3 4".encode(), "encoding", "not ASCII"),
+        ("000001\u00a00.5 1 2 3 4".encode(), "encoding", "not ASCII"),
+        (b"00\xe90001 0.5 1 2 3 4", "encoding", r"\xe9"),
+        (b"000001 0.5\0 1 2 3 4", "binary", "NUL"),
+        (b"000001\x0b0.5 1 2 3 4", "control-character", r"\x0b"),
+        (b"x\x01 0.5 1 2 3 4", "control-character", r"\x01"),
+        (b"x^ 0.5 1 2 3 4", "unknown-image", "'x^'"),
+        (b"000001 0." + b"3" * LONGEST_LINE + b" 1 2 3 4", "line-too-long", "at most 1000"),
+        (b"A" * 50_000 + b" 0.5 1 2 3 4", "line-too-long", "50012"),
+    ],
+)
+def test_a_wrong_line_is_named_and_the_others_are_read(line: bytes, code: str, words: str) -> None:
+    found, problems = read(GOOD * 4 + line + b"\n" + GOOD)
+
+    [problem] = problems.listed
+    assert (problem.code, problem.file, problem.line) == (code, FILE, 5)
+    assert words in problem.message
+    assert len(problem.message) < 200
+    assert problem.message.isprintable()
+    assert len(found) == 5
+
+
+def test_every_wrong_line_is_counted() -> None:
+    _, problems = read(b"000009 0.5 1 2 3 4\n" * 1000 + b"000001 nan 1 2 3 4\n")
+
+    assert len(problems.listed) == 21
+    assert problems.listed[-1].line == 1001
+    assert problems.unlisted == {"unknown-image": 980}
+
+
+def test_text_of_two_bytes_a_character_is_one_problem() -> None:
+    found, problems = read(GOOD.decode().encode("utf-16"))
+
+    assert len(found) == 0
+    assert [problem.code for problem in problems.listed] == ["encoding"]
+
+
+@pytest.mark.parametrize(
+    "box",
+    [
+        "10 10 10 10",
+        "1.25 2.5 100.75 99.125",
+        "-5 -5 100 100",
+        "1 1 99999 99999",
+        "1 396.4 80 375.0",
+        "500 1 499 9",
+        "1 1 -17 20",
+    ],
+)
+def test_a_box_may_be_one_pixel_or_lie_outside_the_image(box: str) -> None:
+    blocks, problems = read_strictly(f"000001 0.5 {box}\n".encode())
+
+    assert sum(map(len, blocks)) == 1
+    assert problems.listed == ()
+
+
+@pytest.mark.parametrize("box", ["100 100 10 10", "11 11 10 10", "100 10 50 200", "10 100 200 50"])
+def test_an_inverted_box_is_a_problem_where_it_is_asked_for(box: str) -> None:
+    data = GOOD * 4 + f"000001 0.5 {box}\n".encode()
+
+    blocks, problems = read_strictly(data)
+    kept, kit = read(data)
+
+    [problem] = problems.listed
+    assert (problem.code, problem.line) == ("inverted-box", 5)
+    assert inverted(kept, INDEX).tolist() == [False] * 4 + [True]
+    assert kit.listed == ()
+    assert blocks[0].boxes.tolist() == kept.boxes.tolist()
+
+
+def test_boxes_outside_their_image_are_told_apart() -> None:
+    boxes = ["1 1 500 375", "0.5 1 500 375", "1 0 500 375", "1 1 500.5 375", "1 1 500 376", "501 1 500 9"]
+
+    found, _ = read("".join(f"000001 0.5 {box}\n" for box in boxes).encode())
+
+    assert outside(found, INDEX).tolist() == [False, True, True, True, True, True]
+    assert not inverted(found, INDEX).any()
+
+
+def test_a_file_is_read_in_blocks_that_end_with_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "BLOCK", 60)
+    data = (
+        GOOD * 7 + b"000001 nan 1 2 3 4\n" + GOOD + b" " * 80 + GOOD + b"000001 nan" + b" " * 80 + b"1 2 3 4"
+    )
+
+    found, problems = read(data)
+
+    assert len(found) == 9
+    assert [problem.line for problem in problems.listed] == [8, 11]
+
+
+def test_a_file_with_too_many_wrong_lines_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "MOST_WRONG", 30)
+    monkeypatch.setattr(lines, "BLOCK", 200)
+
+    _, problems = read(b"wrong\n" * 100)
+
+    assert problems.unlisted == {"field-count": 10}
+    assert problems.listed[-1] == Problem(
+        "file-not-read-on", "30 lines are wrong up to here; the file was not read further", FILE
+    )
+
+
+def test_a_file_with_too_many_lines_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "MOST_LINES", 3)
+
+    assert read(GOOD * 3)[1].listed == ()
+    assert [problem.code for problem in read(GOOD * 4)[1].listed] == ["too-many-lines"]
+
+
+def test_compressed_content_is_never_unpacked() -> None:
+    import gzip
+    import zlib
+
+    for packed in (gzip.compress(GOOD), zlib.compress(GOOD, 1), zlib.compress(GOOD, 9)):
+        found, problems = read(packed)
+        assert len(found) == 0
+        assert problems.listed
+
+
+def numbers_read(texts: list[str]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    rows = [f"000001 {text} 1 1 1 1\n" for text in texts]
+    found = lines._parse("".join(rows).encode(), INDEX)
+    assert found is not None
+    return found.confidence
+
+
+def test_numbers_are_those_of_float_to_the_last_bit() -> None:
+    random = Random(7)
+    texts = []
+    while len(texts) < 20_000:
+        [value] = struct.unpack("d", random.randbytes(8))
+        if np.isfinite(value):
+            texts += [repr(value), f"{value:.17g}", f"{value:.{random.randrange(40)}e}"]
+    texts += [
+        "9007199254740993",
+        "1.00000000000000011102230246251565",
+        "2.2250738585072011e-308",
+        "5e-324",
+        "1e-999",
+    ]
+
+    expected = np.array([float(text) for text in texts])
+
+    assert numbers_read(texts).tobytes() == expected.tobytes()
+
+
+def test_numbers_half_way_between_two_doubles_go_to_the_even_one() -> None:
+    random = Random(8)
+    texts = []
+    for _ in range(2000):
+        value = random.getrandbits(53) | 1 << 52
+        texts.append(
+            f"{2 * value + 1}{random.choice(['', '.0', 'e0', '.' + '0' * 300, '.' + '0' * 300 + '1'])}"
+        )
+
+    expected = np.array([float(text) for text in texts])
+
+    assert numbers_read(texts).tobytes() == expected.tobytes()
+
+
+PIECES = st.one_of(
+    st.sampled_from(
+        ["000001", "000002", "000009", "0.5", "1", "-3.5", ".5", "5.", "+1e3", "1e999", "nan", "inf"]
+    ),
+    st.sampled_from(
+        ["1_0", "0x1p3", "\uff10", "1e", "-", ".", "1e-999", "0e99999999999", '"1"', "null", "true", ""]
+    ),
+    st.floats().map(str),
+    st.text(alphabet="0123456789.eE+-_", min_size=1, max_size=12),
+)
+BLANKS = st.sampled_from([" ", " ", " ", " ", "\t", "  ", "\x0b", "\u00a0", ",", "\0"])
+ENDS = st.sampled_from(["\n", "\n", "\n", "\n\n", " \n", "\t\n", ""])
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> str:
+    count = draw(st.sampled_from([6, 6, 6, 6, 5, 7, 1]))
+    text = draw(st.sampled_from(["000001", "000002", "000002", "000009", " 000001", ""]))
+    for _ in range(count - 1):
+        text += draw(BLANKS) + draw(PIECES)
+    return text + draw(ENDS)
+
+
+@given(st.lists(rows(), max_size=6))
+@example(["000001 0.5 1 2 3 4\n", "000001 0.5 1 2 3\n"])
+@example(["000001 0.5 1 2 3 \t4\n"])
+@example(["000001 0 1 2 3 4\n", "000002 1 1 2 3 4"])
+def test_the_fast_reader_takes_nothing_that_the_exact_one_refuses(texts: list[str]) -> None:
+    block = "".join(texts).encode()
+
+    fast = lines._read_fast(block, Reading(INDEX, FILE, Problems()))
+    slow, problems = exactly(block)
+
+    if fast is not None:
+        assert problems.listed == ()
+        assert fast.image.tolist() == slow.image.tolist()
+        assert fast.confidence.tobytes() == slow.confidence.tobytes()
+        assert fast.boxes.tobytes() == slow.boxes.tobytes()
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+    found, problems = read(data)
+
+    assert bool(len(found)) <= (b"00000" in data)
+    assert all(problem.message.isprintable() for problem in problems.listed + problems.notes)
+
+
+@given(
+    st.lists(
+        st.tuples(*[st.floats(-1100, 1100, width=16)] * 4),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_both_readers_agree_about_inverted_boxes(boxes: list[tuple[float, float, float, float]]) -> None:
+    data = "".join(f"000002 0.5 {' '.join(map(repr, box))}\n" for box in boxes).encode()
+
+    _, strict = read_strictly(data)
+    found, _ = read(data)
+
+    assert [problem.line for problem in strict.listed] == (
+        np.flatnonzero(inverted(found, INDEX)) + 1
+    ).tolist()
+
+
+def test_memory_stays_near_what_is_kept() -> None:
+    data = b"000001 0.512345 100.5 200.5 300.5 300.5\n" * 400_000
+
+    tracemalloc.start()
+    blocks = sum(len(found) for found in read_in_blocks(data, Reading(INDEX, FILE, Problems())))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert blocks == 400_000
+    assert peak < 4 * lines.BLOCK

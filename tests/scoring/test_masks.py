@@ -1,0 +1,56 @@
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+from PIL import Image
+
+from scoring.arrays import Bytes
+from scoring.masks import MaskError, Masks, read_label_image
+
+labels = arrays(
+    np.uint8, array_shapes(min_dims=2, max_dims=2, max_side=9), elements=st.sampled_from([0, 1, 20, 255])
+)
+
+
+def png(picture: Image.Image, kind: str = "PNG") -> bytes:
+    file = io.BytesIO()
+    picture.save(file, kind)
+    return file.getvalue()
+
+
+@given(st.lists(labels, max_size=4))
+def test_label_images_come_back_as_they_went_in(images: list[Bytes]) -> None:
+    masks = Masks.of(images)
+
+    assert len(masks) == len(images)
+    for number, image in enumerate(images):
+        assert np.array_equal(masks[number], image)
+
+
+def test_the_indices_are_read_whatever_the_palette_says() -> None:
+    picture = Image.fromarray(np.array([[0, 20], [255, 1]], np.uint8))
+    picture.putpalette([9, 9, 9] * 256)
+
+    assert read_label_image(png(picture)).tolist() == [[0, 20], [255, 1]]
+    assert read_label_image(png(picture.convert("P"))).dtype == np.uint8
+
+
+def test_a_grey_image_is_a_label_image_too() -> None:
+    assert read_label_image(png(Image.fromarray(np.array([[3, 4]], np.uint8)))).tolist() == [[3, 4]]
+
+
+@pytest.mark.parametrize("mode", ["RGB", "1", "I;16"])
+def test_an_image_without_indices_is_refused(mode: str) -> None:
+    with pytest.raises(MaskError, match=f"expected an indexed PNG of 8 bits, found one of mode {mode}"):
+        read_label_image(png(Image.new(mode, (2, 2))))
+
+
+def test_what_is_no_png_or_is_cut_short_is_refused() -> None:
+    whole = png(Image.fromarray(np.random.default_rng(1).integers(0, 255, (40, 40), np.uint8)))
+
+    for data in (b"", b"PNG", whole[:-200], png(Image.new("RGB", (2, 2)), "BMP")):
+        with pytest.raises(MaskError, match="this is not a PNG that can be read"):
+            read_label_image(data)

@@ -1,0 +1,169 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.averaging import mean_of_classes
+from scoring.ranking import (
+    ELEVEN_LEVELS,
+    Measure,
+    average_precision,
+    average_precision_at_levels,
+    precision_recall,
+    rank,
+)
+from tests.scoring import oracles
+
+verdict = st.sampled_from([1, 0, -1])
+verdicts = st.lists(verdict, max_size=60)
+left = st.integers(0, 30)  # objects that no answer found
+measures = pytest.mark.parametrize("measure", [average_precision, average_precision_at_levels])
+
+
+def said(found: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int8]]:
+    return np.array(found, np.int8)
+
+
+def same(one: float, other: float) -> bool:
+    return one == other or (math.isnan(one) and math.isnan(other))
+
+
+@given(verdicts, left)
+def test_the_area_is_that_of_a_plain_loop_to_the_last_bit(found: list[int], missed: int) -> None:
+    positives = found.count(1) + missed
+
+    assert same(average_precision(said(found), positives), oracles.area(found, positives))
+
+
+@given(verdicts, left)
+def test_the_eleven_recalls_give_what_a_plain_loop_gives_to_the_last_bit(
+    found: list[int], missed: int
+) -> None:
+    positives = found.count(1) + missed
+
+    value = average_precision_at_levels(said(found), positives)
+
+    assert same(value, oracles.eleven(found, positives, ELEVEN_LEVELS))
+
+
+def test_both_measures_of_long_rankings_are_those_of_plain_loops_to_the_last_bit() -> None:
+    rng = np.random.default_rng(2007)
+    for share in (0.02, 0.3, 0.9):
+        found = rng.choice([1, 0, -1], 3000, p=[share, 0.95 - share, 0.05]).tolist()
+        positives = found.count(1) + 17
+
+        assert average_precision(said(found), positives) == oracles.area(found, positives)
+        eleven = oracles.eleven(found, positives, ELEVEN_LEVELS)
+        assert average_precision_at_levels(said(found), positives) == eleven
+
+
+@given(verdicts, left)
+def test_every_point_of_the_curve_is_that_of_a_plain_loop(found: list[int], missed: int) -> None:
+    points = precision_recall(said(found), found.count(1) + missed)
+
+    recall, precision = oracles.curve(found, found.count(1) + missed)
+    np.testing.assert_array_equal(points.recall, np.array(recall))
+    np.testing.assert_array_equal(points.precision, np.array(precision))
+
+
+@measures
+@given(found=verdicts, missed=left)
+def test_a_value_lies_between_0_and_1_or_is_none(measure: Measure, found: list[int], missed: int) -> None:
+    value = measure(said(found), found.count(1) + missed)
+
+    assert math.isnan(value) or 0 <= value <= 1 + 1e-12
+
+
+@measures
+@given(count=st.integers(1, 200))
+def test_a_perfect_answer_scores_1(measure: Measure, count: int) -> None:
+    assert measure(said([1] * count), count) == pytest.approx(1, abs=1e-12)
+
+
+@measures
+@given(found=verdicts, missed=left)
+def test_one_more_wrong_answer_below_all_others_never_helps(
+    measure: Measure, found: list[int], missed: int
+) -> None:
+    positives = found.count(1) + missed
+    before = measure(said(found), positives)
+
+    after = measure(said([*found, 0]), positives)
+
+    assert math.isnan(before) or math.isnan(after) or after <= before
+
+
+@measures
+@given(found=verdicts, missed=st.integers(1, 30))
+def test_one_more_right_answer_below_all_others_never_harms(
+    measure: Measure, found: list[int], missed: int
+) -> None:
+    positives = found.count(1) + missed
+    before = measure(said(found), positives)
+
+    after = measure(said([*found, 1]), positives)
+
+    assert math.isnan(before) or after >= before
+
+
+def test_with_nothing_to_find_the_area_is_not_a_number_and_eleven_recalls_give_0() -> None:
+    assert math.isnan(average_precision(said([0]), 0))
+    assert average_precision_at_levels(said([0]), 0) == 0
+    assert average_precision_at_levels(said([-1]), 0) == 0
+
+
+def test_without_answers_both_give_0_even_with_nothing_to_find() -> None:
+    for positives in (0, 3):
+        assert average_precision(said([]), positives) == 0
+        assert average_precision_at_levels(said([]), positives) == 0
+
+
+def test_with_ignored_answers_only_the_area_is_0_and_eleven_recalls_are_not_a_number() -> None:
+    assert average_precision(said([-1, -1]), 3) == 0
+    assert math.isnan(average_precision_at_levels(said([-1, -1]), 3))
+
+
+def test_the_levels_are_multiples_of_a_tenth_and_not_literals() -> None:
+    assert [str(level) for level in ELEVEN_LEVELS if len(str(level)) > 3] == [
+        "0.30000000000000004",
+        "0.6000000000000001",
+        "0.7000000000000001",
+    ]
+    assert tuple(np.arange(0, 1.1, 0.1)) == ELEVEN_LEVELS
+
+
+confidence = st.one_of(
+    st.sampled_from([0.0, -0.0, 0.5, 1.0, -1.0, 1e-300, -1e-300, 0.1, 0.1 + 1e-17, np.nextafter(0.1, 1)]),
+    st.floats(allow_nan=False),
+)
+
+
+@given(st.lists(confidence, max_size=60))
+def test_the_ranking_is_that_of_a_stable_sort(found: list[float]) -> None:
+    assert rank(np.array(found, np.float64)).tolist() == sorted(
+        range(len(found)), key=lambda place: -found[place]
+    )
+
+
+def test_confidences_that_differ_in_the_last_bit_only_are_told_apart() -> None:
+    found = np.array([0.1, np.nextafter(0.1, 1), 0.1, np.nextafter(0.1, 0)])
+
+    assert rank(found).tolist() == [1, 0, 2, 3]
+
+
+def test_the_ranking_of_many_ties_is_that_of_a_stable_sort() -> None:
+    found = np.random.default_rng(7).integers(0, 50, 20_000) / 50
+
+    assert rank(found).tolist() == np.argsort(-found, kind="stable").tolist()
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_the_mean_is_added_up_from_left_to_right(values: list[float]) -> None:
+    assert mean_of_classes(values) == oracles.mean(values)
+
+
+def test_there_is_no_mean_of_nothing_nor_of_what_is_not_a_number() -> None:
+    assert math.isnan(mean_of_classes([]))
+    assert math.isnan(mean_of_classes([0.5, math.nan]))

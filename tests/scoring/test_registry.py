@@ -1,0 +1,69 @@
+import pytest
+
+from scoring.registry import EDITIONS, CompetitionInfo, competitions, expected_files, file_name_as_regex
+from tests.scoring.archives import ACTIONS, CLASSES, IMAGES, description
+
+
+def the(dataset: str, number: int) -> CompetitionInfo:
+    return next(info for info in competitions(dataset) if info.number == number)
+
+
+@pytest.mark.parametrize("dataset", EDITIONS)
+def test_numbers_count_on_from_one(dataset: str) -> None:
+    assert [info.number for info in competitions(dataset)] == list(range(1, len(competitions(dataset)) + 1))
+
+
+def test_numbers_mean_what_they_meant_in_their_year() -> None:
+    tasks = {dataset: {info.number: info.task for info in infos} for dataset, infos in EDITIONS.items()}
+
+    assert set(tasks["VOC2006"].values()) == {"classification", "detection"}
+    assert tasks["VOC2007"][6] == tasks["VOC2008"][7] == "layout"
+    assert tasks["VOC2009"][6] == "segmentation"
+    assert max(tasks["VOC2009"]) == 8
+    assert tasks["VOC2010"][10] == tasks["VOC2012"][12] == "action"
+
+
+def test_an_unknown_dataset_has_the_ten_competitions() -> None:
+    assert competitions("sample") == competitions("VOC2010")
+    assert len(competitions("sample")) == 10
+
+
+def test_a_competition_has_a_rule_for_training_data() -> None:
+    assert "only" in the("VOC2012", 3).own_data_rule
+    assert "any data" in the("VOC2012", 4).own_data_rule
+
+
+@pytest.mark.parametrize(
+    ("dataset", "number", "folder", "first", "about", "subjects"),
+    [
+        ("VOC2006", 3, "", "comp3_det_test_bird.txt", CLASSES[0], "classes"),
+        ("VOC2012", 4, "Main", "comp4_det_test_bird.txt", CLASSES[0], "classes"),
+        ("VOC2012", 1, "Main", "comp1_cls_test_bird.txt", CLASSES[0], "classes"),
+        ("VOC2012", 5, "Segmentation", "comp5_test_cls/000001.png", IMAGES[0], "images"),
+        ("VOC2007", 7, "Layout", "comp7_layout_test_person.xml", "person", "files"),
+        ("VOC2012", 7, "Layout", "comp7_layout_test.xml", "person", "files"),
+        ("VOC2012", 9, "Action", "comp9_action_test_reading.txt", ACTIONS[0], "actions"),
+    ],
+)
+def test_files_are_called_as_the_kits_call_them(
+    dataset: str, number: int, folder: str, first: str, about: str, subjects: str
+) -> None:
+    info = the(dataset, number)
+
+    names = list(expected_files(info, description(dataset)))
+
+    assert names[0] == (first, about)
+    assert info.folder == folder
+    assert info.subjects == subjects
+    assert file_name_as_regex(info).fullmatch(first)
+
+
+def test_a_pattern_is_shown_with_what_to_fill_in() -> None:
+    assert the("VOC2012", 5).file_pattern_of("val") == "Segmentation/comp5_val_cls/<image>.png"
+
+
+def test_a_name_of_another_set_is_understood() -> None:
+    found = file_name_as_regex(the("VOC2012", 3)).fullmatch("comp3_det_val_car.txt")
+
+    assert found
+    assert (found["set"], found["about"]) == ("val", "car")
