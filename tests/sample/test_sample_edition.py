@@ -1,0 +1,241 @@
+"""The drawn edition: repeatable, complete, and true about its own pictures."""
+
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from sample import ACTIONS, CLASSES, SETS, SampleEdition, draw_edition
+from sample.annotations import Annotation, Box, Object, annotate, presence, tight_box
+from sample.dice import Dice
+from sample.masks import VOID, class_mask, label_colours, object_mask
+from sample.paintings import Painting, paint
+from sample.scenes import compose_scene
+from sample.truth import read_truth
+
+PARTS_AT_MOST = {"head": 1, "hand": 2, "foot": 2}
+
+
+class Drawn(NamedTuple):
+    edition: SampleEdition
+    told: dict[str, tuple[Annotation, ...]]
+
+    @property
+    def every_image(self) -> list[Annotation]:
+        return [one for annotations in self.told.values() for one in annotations]
+
+    @property
+    def every_object(self) -> list[tuple[Annotation, Object]]:
+        return [(one, thing) for one in self.every_image for thing in one.objects]
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
+    edition = draw_edition(tmp_path_factory.mktemp("edition"), images=120)
+    return Drawn(edition, {name: read_truth(edition.tree, name).annotations for name in SETS})
+
+
+def painting(number: int) -> Painting:
+    dice = Dice(7, number)
+    return paint(compose_scene(dice, number), dice)
+
+
+def contents(tree: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(tree)): path.read_bytes() for path in tree.rglob("*") if path.is_file()}
+
+
+def words(tree: Path, name: str) -> list[list[str]]:
+    return [line.split() for line in (tree / "ImageSets" / name).read_text().splitlines()]
+
+
+def indices(path: Path) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    with Image.open(path) as mask:
+        assert mask.mode == "P"
+        return np.asarray(mask)
+
+
+def inside(box: Box, one: Annotation) -> bool:
+    return 1 <= box.left <= box.right <= one.width and 1 <= box.top <= box.bottom <= one.height
+
+
+def test_one_seed_draws_the_same_files_twice(tmp_path: Path) -> None:
+    first, second = (draw_edition(tmp_path / name, seed=5, images=8).tree for name in ("one", "two"))
+
+    assert contents(first) == contents(second)
+
+
+def test_another_seed_draws_other_pictures(tmp_path: Path) -> None:
+    first, second = (draw_edition(tmp_path / str(seed), seed=seed, images=2).tree for seed in (5, 6))
+
+    assert contents(first)["JPEGImages/2012_000001.jpg"] != contents(second)["JPEGImages/2012_000001.jpg"]
+
+
+def test_a_larger_edition_begins_with_the_pictures_of_a_smaller_one(tmp_path: Path) -> None:
+    small, large = (contents(draw_edition(tmp_path / str(n), images=n).tree) for n in (4, 10))
+
+    assert {name: large[name] for name in small if not name.startswith("ImageSets")} == {
+        name: content for name, content in small.items() if not name.startswith("ImageSets")
+    }
+
+
+def test_chance_stays_what_it_was() -> None:
+    dice = Dice(2012, 1)
+
+    assert [dice.count(1, 1000) for _ in range(4)] == [397, 638, 654, 438]
+    assert dice.bell() == pytest.approx(0.5272491696453843, abs=1e-15)
+
+
+def test_half_of_the_images_are_val_and_half_are_test(drawn: Drawn) -> None:
+    val, test = (drawn.edition.images[name] for name in ("val", "test"))
+
+    assert len(val) == len(test) == 60
+    assert not set(val) & set(test)
+
+
+def test_every_listed_image_has_its_picture_its_annotation_and_its_masks(drawn: Drawn) -> None:
+    tree = drawn.edition.tree
+
+    for one in drawn.every_image:
+        with Image.open(tree / "JPEGImages" / f"{one.image}.jpg") as picture:
+            assert picture.size == (one.width, one.height)
+        for folder in ("SegmentationClass", "SegmentationObject"):
+            assert (tree / folder / f"{one.image}.png").exists() == one.segmented
+    assert len(list((tree / "Annotations").iterdir())) == 120
+
+
+def test_a_picture_takes_some_ten_kilobytes(drawn: Drawn) -> None:
+    sizes = [path.stat().st_size for path in (drawn.edition.tree / "JPEGImages").iterdir()]
+
+    assert np.mean(sizes) < 25_000
+
+
+def test_every_image_shows_something(drawn: Drawn) -> None:
+    assert all(one.objects for one in drawn.every_image)
+
+
+def test_every_box_lies_in_its_picture(drawn: Drawn) -> None:
+    for one, thing in drawn.every_object:
+        assert inside(thing.box, one)
+        assert all(inside(part.box, one) for part in thing.parts or ())
+
+
+def test_every_box_is_tight_around_what_is_seen() -> None:
+    for number in range(20):
+        labelled = annotate(painting(number), "one", segmented=True)
+
+        for index, thing in enumerate(labelled.annotation.objects, 1):
+            assert thing.box == tight_box(labelled.shown == index)
+
+
+def test_what_is_truncated_ends_at_a_border_unless_something_stands_before_it(drawn: Drawn) -> None:
+    cut = [(one, thing.box) for one, thing in drawn.every_object if thing.truncated]
+    ends = [
+        box.left == 1 or box.top == 1 or box.right == one.width or box.bottom == one.height
+        for one, box in cut
+    ]
+
+    assert np.mean(ends) > 0.9
+
+
+def test_regions_leave_room_in_a_byte() -> None:
+    assert max(int(painting(number).regions.max()) for number in range(22)) < 200
+
+
+def test_each_class_is_shown_by_some_images_of_each_set_and_not_by_others(drawn: Drawn) -> None:
+    for annotations in drawn.told.values():
+        for name in CLASSES:
+            labels = Counter(presence(one, name) for one in annotations)
+            assert labels[1] >= 4
+            assert labels[-1] >= 10
+
+
+def test_some_objects_are_difficult_occluded_truncated_and_most_are_not(drawn: Drawn) -> None:
+    things = [thing for _, thing in drawn.every_object]
+
+    for flagged in ("difficult", "occluded", "truncated"):
+        assert 0.02 < np.mean([getattr(thing, flagged) for thing in things]) < 0.35
+
+
+def test_label_files_say_what_the_annotation_says(drawn: Drawn) -> None:
+    for image_set, annotations in drawn.told.items():
+        for name in CLASSES:
+            assert words(drawn.edition.tree, f"Main/{name}_{image_set}.txt") == [
+                [one.image, str(presence(one, name))] for one in annotations
+            ]
+
+
+def test_the_layout_set_lists_persons_with_one_head_and_at_most_two_hands_and_feet(drawn: Drawn) -> None:
+    images = {one.image: one for one in drawn.every_image}
+    listed = [line for name in SETS for line in words(drawn.edition.tree, f"Layout/{name}.txt")]
+
+    assert len(listed) > 60
+    for image, number in listed:
+        person = images[image].objects[int(number) - 1]
+        names = Counter(part.name for part in person.parts or ())
+        assert person.class_name == "person"
+        assert not person.difficult
+        assert names["head"] == 1
+        assert all(count <= PARTS_AT_MOST[name] for name, count in names.items())
+
+
+def test_action_files_label_every_person_of_the_action_set(drawn: Drawn) -> None:
+    images = {one.image: one for one in drawn.every_image}
+    for image_set in SETS:
+        acting = {image for [image] in words(drawn.edition.tree, f"Action/{image_set}.txt")}
+        for action in ACTIONS:
+            lines = words(drawn.edition.tree, f"Action/{action}_{image_set}.txt")
+            assert {image for image, _, _ in lines} == acting
+            assert sum(label == "1" for _, _, label in lines) >= 4
+            for image, number, label in lines:
+                person = images[image].objects[int(number) - 1]
+                assert person.actions is not None
+                assert (action in person.actions) == (label == "1")
+
+
+def test_masks_hold_the_numbers_of_objects_and_their_classes(drawn: Drawn) -> None:
+    tree = drawn.edition.tree
+    for one in [one for one in drawn.every_image if one.segmented]:
+        objects = indices(tree / "SegmentationObject" / f"{one.image}.png")
+        classes = indices(tree / "SegmentationClass" / f"{one.image}.png")
+        expected = {0: 0, VOID: VOID}
+        expected |= {
+            number: CLASSES.index(thing.class_name) + 1
+            for number, thing in enumerate(one.objects, 1)
+            if not thing.difficult
+        }
+        assert objects.shape == (one.height, one.width)
+        pairs = np.unique(objects.astype(np.int64) * 256 + classes).tolist()
+        assert all(expected[pair // 256] == pair % 256 for pair in pairs)
+
+
+def test_a_mask_never_leaves_the_box_of_its_object(drawn: Drawn) -> None:
+    for one in [one for one in drawn.every_image if one.segmented]:
+        objects = indices(drawn.edition.tree / "SegmentationObject" / f"{one.image}.png")
+        for number, thing in enumerate(one.objects, 1):
+            if (objects == number).any():
+                mask, box = tight_box(objects == number), thing.box
+                assert box.left <= mask.left
+                assert box.top <= mask.top
+                assert mask.right <= box.right
+                assert mask.bottom <= box.bottom
+
+
+def test_objects_are_parted_from_each_other_by_void() -> None:
+    labelled = annotate(painting(4), "one", segmented=True)
+    objects = object_mask(labelled)
+
+    for one, other in ((objects[:, 1:], objects[:, :-1]), (objects[1:], objects[:-1])):
+        differ = one != other
+        assert ((one == VOID) | (other == VOID))[differ].all()
+    assert set(np.unique(class_mask(labelled, objects))) <= {*range(len(CLASSES) + 1), VOID}
+
+
+@pytest.mark.parametrize(
+    ("label", "colour"),
+    [(0, (0, 0, 0)), (1, (128, 0, 0)), (15, (192, 128, 128)), (20, (0, 64, 128)), (255, (224, 224, 192))],
+)
+def test_masks_wear_the_colours_of_the_kits(label: int, colour: tuple[int, int, int]) -> None:
+    assert tuple(label_colours()[3 * label : 3 * label + 3]) == colour
