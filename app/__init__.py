@@ -1,0 +1,1 @@
+"""The web application, and everything that writes to the database."""

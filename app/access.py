@@ -1,0 +1,56 @@
+"""Who may do what: actions, and the one function that decides."""
+
+import enum
+from dataclasses import dataclass
+
+from app.models import Role
+
+
+class Action(enum.StrEnum):
+    """What a route lets somebody do; every route names one."""
+
+    READ_PUBLIC = "public.read"
+    REGISTER = "account.register"
+    MANAGE_ACCOUNT = "account.manage"
+    UPLOAD = "upload.create"
+    SUBMIT = "submission.create"
+    READ_SUBMISSION = "submission.read"  # which rows: submissions.queries
+    ORGANISE = "edition.organise"
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who makes this request. Nobody in particular has neither number nor team."""
+
+    user_id: int | None = None
+    team_id: int | None = None
+    name: str = ""
+    email: str = ""
+    role: Role = Role.PARTICIPANT
+    by_token: bool = False
+
+    @property
+    def is_known(self) -> bool:
+        """Whether somebody is logged in."""
+        return self.user_id is not None
+
+    @property
+    def is_organiser(self) -> bool:
+        """Whether this person runs challenges here."""
+        return self.is_known and self.role in (Role.ORGANISER, Role.ADMIN)
+
+
+ANYBODY = frozenset({Action.READ_PUBLIC, Action.REGISTER, Action.READ_SUBMISSION})
+MEMBERS = ANYBODY | {Action.MANAGE_ACCOUNT, Action.UPLOAD, Action.SUBMIT}
+ORGANISERS = MEMBERS | {Action.ORGANISE}
+
+
+def allowed(actor: Actor, action: Action) -> bool:
+    """Whether `actor` may do `action` at all; rows that are not theirs are hidden by the queries.
+
+    >>> allowed(Actor(), Action.READ_PUBLIC), allowed(Actor(), Action.UPLOAD)
+    (True, False)
+    """
+    if actor.is_organiser:
+        return action in ORGANISERS
+    return action in (MEMBERS if actor.is_known else ANYBODY)

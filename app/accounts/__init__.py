@@ -1,0 +1,1 @@
+"""People: registration, login, tokens."""

@@ -1,0 +1,104 @@
+"""People, sessions and tokens in the database."""
+
+from sqlalchemy import func, select, update
+from sqlalchemy.orm import Session
+
+from app.access import Actor
+from app.accounts.schemas import TokenView
+from app.models import ApiToken, LoginSession, Member, OneTimeLink, User
+
+
+def user_of_email(session: Session, email: str) -> User | None:
+    """The person with this (folded) address."""
+    return session.scalar(select(User).where(User.email == email))
+
+
+def actor_of_session(session: Session, token_hash: bytes) -> Actor | None:
+    """Who is logged in with this cookie."""
+    return _actor(
+        session,
+        select(LoginSession.user_id).where(
+            LoginSession.token_hash == token_hash, LoginSession.expires_at > func.now()
+        ).scalar_subquery(),
+        by_token=False,
+    )  # fmt: skip
+
+
+def actor_of_token(session: Session, token_hash: bytes) -> Actor | None:
+    """For whom a program acts; remembers, once a minute, that the token was used."""
+    live = (ApiToken.token_hash == token_hash, ApiToken.revoked_at.is_(None))
+    recently = func.now() - func.make_interval(0, 0, 0, 0, 0, 1)
+    session.execute(
+        update(ApiToken)
+        .where(*live, func.coalesce(ApiToken.last_used_at, ApiToken.created_at) < recently)
+        .values(last_used_at=func.now())
+    )
+    return _actor(session, select(ApiToken.user_id).where(*live).scalar_subquery(), by_token=True)
+
+
+def _actor(session: Session, user_id: object, *, by_token: bool) -> Actor | None:
+    row = session.execute(
+        select(User.id, Member.team_id, User.name, User.email, User.role)
+        .join(Member)
+        .where(User.id == user_id)
+    ).one_or_none()
+    return Actor(*row, by_token=by_token) if row else None
+
+
+def tokens_of(session: Session, user_id: int) -> tuple[TokenView, ...]:
+    """A person's tokens, newest first."""
+    columns = (
+        ApiToken.id,
+        ApiToken.name,
+        ApiToken.hint,
+        ApiToken.created_at,
+        ApiToken.last_used_at,
+        ApiToken.revoked_at,
+    )
+    rows = session.execute(select(*columns).where(ApiToken.user_id == user_id).order_by(ApiToken.id.desc()))
+    return tuple(TokenView(*row) for row in rows)
+
+
+def revoke_token(session: Session, user_id: int, token_id: int) -> bool:
+    """Whether there was such a token of this person to revoke."""
+    statement = (
+        update(ApiToken)
+        .where(ApiToken.id == token_id, ApiToken.user_id == user_id, ApiToken.revoked_at.is_(None))
+        .values(revoked_at=func.now())
+        .returning(ApiToken.id)
+    )
+    return session.scalar(statement) is not None
+
+
+def end_session(session: Session, token_hash: bytes) -> None:
+    """Forget a login."""
+    found = session.get(LoginSession, token_hash)
+    if found:
+        session.delete(found)
+
+
+def usable_link(session: Session, token_hash: bytes) -> OneTimeLink | None:
+    """A one-time link that nobody has used, locked until the end of the transaction."""
+    statement = (
+        select(OneTimeLink)
+        .where(
+            OneTimeLink.token_hash == token_hash,
+            OneTimeLink.used_by.is_(None),
+            OneTimeLink.expires_at > func.now(),
+        )
+        .with_for_update()
+    )
+    return session.scalar(statement)
+
+
+def is_there_an_organiser(session: Session) -> bool:
+    """Whether anybody can run challenges yet."""
+    return (
+        session.scalar(select(User.id).where(User.role != "participant", User.password_hash.is_not(None)))
+        is not None
+    )
+
+
+def give_role(session: Session, user_id: int, role: str) -> None:
+    """Make a person what `role` says."""
+    session.execute(update(User).where(User.id == user_id).values(role=role))

@@ -1,0 +1,44 @@
+"""What makes a name, an address, a password acceptable."""
+
+import unicodedata
+from collections.abc import Mapping
+
+from pydantic import ValidationError
+
+ASKED_FOR = {
+    "string_too_short": "needs at least {min_length} characters",
+    "string_too_long": "may have at most {max_length} characters",
+    "missing": "is missing",
+    "string_pattern_mismatch": "does not look like an address: name@example.org",
+}
+
+
+def folded(text: str) -> str:
+    """The form under which two spellings of a name are one: NFKC, case folded, trimmed.
+
+    >>> folded(" ADMIN ") == folded("admin")
+    True
+    """
+    return unicodedata.normalize("NFKC", text).casefold().strip()
+
+
+def is_visible(name: str) -> bool:
+    r"""Whether a name shows what it is: something to see, no control, format or unassigned characters.
+
+    >>> is_visible("LEAR_flat"), is_visible("admin\u200b"), is_visible("  "), is_visible("\u202egro.evil")
+    (True, False, False, False)
+    """
+    kinds = [unicodedata.category(character) for character in name]
+    return any(kind[0] in "LNPS" for kind in kinds) and not any(
+        kind[0] == "C" or kind in ("Zl", "Zp") for kind in kinds
+    )
+
+
+def sentences(error: ValidationError) -> Mapping[str, str]:
+    """For each field of a form the sentence that tells what it asks for."""
+    return {
+        str(problem["loc"][-1]) if problem["loc"] else "": ASKED_FOR.get(
+            problem["type"], problem["msg"]
+        ).format(**problem.get("ctx", {}))
+        for problem in error.errors()
+    }

@@ -1,0 +1,62 @@
+"""What people fill in to get in, and what they see of it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from app.accounts.rules import is_visible
+
+
+def _visible(name: str) -> str:
+    if not is_visible(name):
+        message = "needs characters that can be seen, and none that hide"
+        raise ValueError(message)
+    return name
+
+
+VisibleName = Annotated[str, AfterValidator(_visible)]
+Password = Annotated[str, Field(min_length=10, max_length=200, description="at least 10 characters")]
+Email = Annotated[
+    str, Field(max_length=254, pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$", description="where we can write to")
+]
+
+
+class Registration(BaseModel):
+    """A person who wants an account."""
+
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
+
+    email: Email
+    name: Annotated[VisibleName, Field(min_length=2, max_length=80, description="as it is shown to others")]
+    password: Password
+
+
+class Login(BaseModel):
+    """A person who comes back."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    email: Annotated[str, Field(max_length=254)]
+    password: Annotated[str, Field(max_length=200)]
+
+
+class NewToken(BaseModel):
+    """A token for a program."""
+
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
+
+    name: Annotated[VisibleName, Field(min_length=1, max_length=80, description="what will use it")]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenView:
+    """A token as its owner sees it: never the token itself."""
+
+    id: int
+    name: str
+    hint: str
+    created_at: datetime
+    last_used_at: datetime | None
+    revoked_at: datetime | None

@@ -1,0 +1,30 @@
+"""What runs apart, in a child with limits: checking an archive, scoring an archive."""
+
+import json
+import os
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # idle BLAS threads spin and take the second core
+
+from scoring import Description, GroundTruth, SubmissionError, evaluate, validate
+
+
+def check(archive: Path, filename: str, description: Path) -> bytes:
+    """The validation report of an archive that was sent as `filename`, as JSON."""
+    public = Description.from_json(description.read_text())
+    return json.dumps(validate(archive, public, name=filename).as_json()).encode()
+
+
+def score(archive: Path, truth: Path, competition: int, protocol: str, statistics: Path) -> bytes:
+    """The report of an archive as JSON, or the first sentence of a refusal after a `!`; fills `statistics`."""
+    try:
+        report = evaluate(
+            archive,
+            GroundTruth.open(truth),
+            competition=competition,
+            protocol=protocol,
+            statistics=statistics,
+        )
+    except SubmissionError as error:
+        return b"!" + str(error.problems[0]).encode()
+    return report.to_json().encode()

@@ -1,0 +1,1 @@
+"""Challenges: editions, phases, ground truth."""

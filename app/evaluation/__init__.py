@@ -1,0 +1,1 @@
+"""Runs: claiming, scoring, recording, sweeping, scoring again."""

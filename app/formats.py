@@ -1,0 +1,194 @@
+"""How pages write numbers, times, sizes and names."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final, Protocol
+
+from markupsafe import Markup
+
+UNITS: Final = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
+SHORT: Final = {  # VOC's long names as its own tables print them; the page's title tells the whole
+    "aeroplane": "aero",
+    "background": "back",
+    "bicycle": "bike",
+    "diningtable": "table",
+    "motorbike": "mbike",
+    "motorcycle": "mbike",
+    "playinginstrument": "instr",
+    "pottedplant": "plant",
+    "ridingbike": "rbike",
+    "ridinghorse": "rhorse",
+    "takingphoto": "photo",
+    "tvmonitor": "tv",
+    "usingcomputer": "comp",
+}
+
+
+class Curve(Protocol):
+    """Points in [0, 1], by growing recall."""
+
+    @property
+    def recall(self) -> tuple[float | None, ...]:
+        """How much of what there is was found; none where there is nothing to find."""
+
+    @property
+    def precision(self) -> tuple[float | None, ...]:
+        """How much of what was found is right; none before the first answer that counts."""
+
+
+def score(value: float | None, decimals: int = 1) -> str:
+    """A value in [0, 1] in percent; blank where there is none.
+
+    >>> score(0.648), score(0.0), score(None)
+    ('64.8', '0.0', '')
+    """
+    return "" if value is None else f"{100 * value:.{decimals}f}"
+
+
+def shade(value: float | None) -> str:
+    """The class of a cell by its value in [0, 1]: eleven steps of one hue, none for a blank.
+
+    >>> shade(0.648), shade(1.0), shade(None)
+    ('shade-6', 'shade-10', '')
+    """
+    return "" if value is None else f"shade-{round(10 * min(max(value, 0.0), 1.0))}"
+
+
+def short(name: str) -> str:
+    """A name for a narrow column.
+
+    >>> short("aeroplane"), short("person"), short("triangle")
+    ('aero', 'person', 'trian.')
+    """
+    return SHORT.get(name) or (name if len(name) <= 6 else f"{name[:5]}.")
+
+
+def when(moment: datetime | None) -> str:
+    """A moment in UTC to the minute, for people and for programs; blank where it has not come."""
+    return _time(moment, "%Y-%m-%d %H:%M UTC")
+
+
+def day(moment: datetime | None) -> str:
+    """The day of a moment in UTC, for narrow columns."""
+    return _time(moment, "%Y-%m-%d")
+
+
+def ago(moment: datetime, now: datetime) -> str:
+    """How far a moment lies from `now`, in its largest unit."""
+    seconds = (now - moment).total_seconds()
+    if abs(seconds) < 60:
+        return "just now" if seconds >= 0 else "in a moment"
+    distance = _parts(abs(seconds))[0]
+    return f"{distance} ago" if seconds > 0 else f"in {distance}"
+
+
+def duration(length: timedelta | float) -> str:
+    """A length of time in its two largest units.
+
+    >>> duration(timedelta(days=7)), duration(5400), duration(0.2)
+    ('7 days', '1 hour 30 minutes', 'less than a second')
+    """
+    seconds = length.total_seconds() if isinstance(length, timedelta) else length
+    return " ".join(_parts(seconds)[:2]) or "less than a second"
+
+
+def size(count: int) -> str:
+    """A number of bytes in units of 1024.
+
+    >>> size(1), size(1536), size(5 * 1024**3)
+    ('1 byte', '1.5 KiB', '5.0 GiB')
+    """
+    if count < 1024:
+        return plural(count, "byte")
+    amount, unit = count / 1024, "KiB"
+    for larger in ("MiB", "GiB", "TiB"):
+        if amount < 1023.95:  # what would print as 1024.0
+            break
+        amount, unit = amount / 1024, larger
+    return f"{amount:.1f} {unit}"
+
+
+def number(count: int) -> str:
+    """A count with its thousands apart.
+
+    >>> number(12032)
+    '12,032'
+    """
+    return f"{count:,}"
+
+
+def plural(count: int, noun: str) -> str:
+    """A count with its noun.
+
+    >>> plural(1, "file"), plural(1200, "file"), plural(2, "entry"), plural(20, "class")
+    ('1 file', '1,200 files', '2 entries', '20 classes')
+    """
+    if count == 1:
+        return f"1 {noun}"
+    ending = "es" if noun.endswith("s") else "s"
+    many = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}{ending}"
+    return f"{number(count)} {many}"
+
+
+def by_file(problems: Iterable[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:
+    """A report's problems grouped by file in the order of the report; those of no file first, under ""."""
+    groups: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for problem in problems:
+        groups[problem["file"] or ""].append(problem)
+    return sorted(groups.items(), key=lambda group: bool(group[0]))
+
+
+def points(curve: Curve) -> str:
+    """A curve as the points of an SVG polyline in a square of 100 by 100, the origin below on the left.
+
+    Long curves are thinned to what half a unit shows: for each place the first, lowest, highest and last value.
+
+    >>> from types import SimpleNamespace
+    >>> points(SimpleNamespace(recall=(0.0, 0.5, 1.0), precision=(1.0, 0.8, 0.25)))
+    '0,0 50,20 100,75'
+    """
+    pairs = zip(curve.recall, curve.precision, strict=True)
+    places = ((round(200 * r), round(200 * (1 - p))) for r, p in pairs if r is not None and p is not None)
+    return " ".join(
+        f"{x / 2:g},{y / 2:g}" for _, column in groupby(places, itemgetter(0)) for x, y in _thinned(column)
+    )
+
+
+def _thinned(column: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    places = list(column)
+    yield from dict.fromkeys((places[0], min(places), max(places), places[-1]))
+
+
+def _time(moment: datetime | None, form: str) -> str:
+    if moment is None:
+        return ""
+    moment = moment.astimezone(UTC)
+    return Markup('<time datetime="{}">{}</time>').format(f"{moment:%Y-%m-%dT%H:%M:%SZ}", f"{moment:{form}}")
+
+
+def _parts(seconds: float) -> list[str]:
+    parts, rest = [], round(seconds)
+    for length, unit in UNITS:
+        amount, rest = divmod(rest, length)
+        if amount:
+            parts.append(plural(amount, unit))
+    return parts
+
+
+FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
+    "ago": ago,
+    "by_file": by_file,
+    "bytes": size,
+    "day": day,
+    "duration": duration,
+    "number": number,
+    "plural": plural,
+    "points": points,
+    "score": score,
+    "shade": shade,
+    "short": short,
+    "when": when,
+}

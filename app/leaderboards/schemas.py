@@ -1,0 +1,55 @@
+"""Leaderboards as pages and programs see them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A class of a method: blank where it was not entered."""
+
+    value: float | None
+    best: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRow:
+    """A method on the board; without a mean it has no rank."""
+
+    rank: int | None
+    method: str
+    title: str
+    contributors: str
+    affiliation: str
+    description: str
+    is_baseline: bool
+    submission: int
+    mean: float | None
+    mean_best: bool
+    cells: tuple[Cell, ...]
+    date: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class BoardView:
+    """A leaderboard: one result per method, under one ground truth and one scorer."""
+
+    edition: str
+    edition_title: str
+    image_set: str
+    competition: int
+    title: str
+    data_rule: str
+    measure: str
+    protocol: str
+    decimals: int | None  # of values in [0, 1]; none: every digit
+    classes: tuple[str, ...]
+    rows: tuple[BoardRow, ...]
+    sort: str  # "mean", "method", "date" or a class
+    descending: bool
+    ground_truth: int
+    fingerprint: str
+    scorer: str
+    version: int
+    updated_at: datetime
+    rescoring: bool  # new runs are under way; the board shows the old ones until all are through

@@ -1,0 +1,75 @@
+"""Who there is: people, teams, and what lets them in."""
+
+from datetime import datetime
+
+from sqlalchemy import ForeignKey
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.models.states import Role
+from app.models.table import Base, key_column, now_column
+
+
+class User(Base):
+    """A person who can log in."""
+
+    __tablename__ = "user_account"
+    id: Mapped[int] = key_column()
+    email: Mapped[str] = mapped_column(unique=True)  # NFKC, case folded
+    name: Mapped[str]
+    password_hash: Mapped[str | None]  # none: this account acts with tokens only
+    role: Mapped[Role] = mapped_column(default=Role.PARTICIPANT)
+    created_at: Mapped[datetime] = now_column()
+
+
+class LoginSession(Base):
+    """A browser that is logged in; the cookie's hash names it."""
+
+    __tablename__ = "login_session"
+    token_hash: Mapped[bytes] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), index=True)
+    created_at: Mapped[datetime] = now_column()
+    expires_at: Mapped[datetime]
+
+
+class ApiToken(Base):
+    """A program that acts for a person; shown once, kept as a hash."""
+
+    __tablename__ = "api_token"
+    id: Mapped[int] = key_column()
+    user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), index=True)
+    name: Mapped[str]
+    token_hash: Mapped[bytes] = mapped_column(unique=True)
+    hint: Mapped[str]  # the first characters, to tell tokens apart
+    created_at: Mapped[datetime] = now_column()
+    last_used_at: Mapped[datetime | None]
+    revoked_at: Mapped[datetime | None]
+
+
+class OneTimeLink(Base):
+    """A link that makes whoever opens it first an organiser."""
+
+    __tablename__ = "one_time_link"
+    token_hash: Mapped[bytes] = mapped_column(primary_key=True)
+    role: Mapped[Role]
+    created_at: Mapped[datetime] = now_column()
+    expires_at: Mapped[datetime]
+    used_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))
+
+
+class Team(Base):
+    """Who enters a competition; at first one person."""
+
+    __tablename__ = "team"
+    id: Mapped[int] = key_column()
+    name: Mapped[str]
+    created_at: Mapped[datetime] = now_column()
+
+
+class Member(Base):
+    """A person in a team."""
+
+    __tablename__ = "member"
+    team_id: Mapped[int] = mapped_column(ForeignKey(Team.id, ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[int] = mapped_column(
+        ForeignKey(User.id, ondelete="CASCADE"), primary_key=True, index=True
+    )

@@ -1,0 +1,45 @@
+"""What all tables share: names of constraints, types of columns."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import BigInteger, DateTime, Enum, Interval, LargeBinary, MetaData, func
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from app.models.states import Disclosure, EntryState, Role, RunState, UploadState
+
+TYPES: dict[Any, Any] = {
+    datetime: DateTime(timezone=True),
+    timedelta: Interval(),
+    bytes: LargeBinary(),
+    dict[str, Any]: JSONB(),
+    **{  # a state is stored as its word, so that plain SQL can be read
+        kind: Enum(kind, native_enum=False, length=20, values_callable=lambda words: [w.value for w in words])
+        for kind in (Role, Disclosure, UploadState, RunState, EntryState)
+    },
+}
+
+
+class Base(DeclarativeBase):
+    """Names constraints, so that migrations can speak of them."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(column_0_N_label)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map = TYPES
+
+
+def key_column() -> Mapped[int]:
+    """A number that the database counts up."""
+    return mapped_column(BigInteger, primary_key=True)
+
+
+def now_column() -> Mapped[datetime]:
+    """The database's time when the row was written."""
+    return mapped_column(server_default=func.now())

@@ -1,0 +1,1 @@
+"""Scoring again in the shadow, and switching the boards all at once."""

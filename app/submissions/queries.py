@@ -1,0 +1,219 @@
+"""Uploads, methods, submissions and their runs in the database."""
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, func, or_, select, true
+from sqlalchemy.orm import Session, aliased
+
+from app.access import Actor
+from app.models import (
+    Board,
+    ClassScore,
+    Edition,
+    Entry,
+    EntryState,
+    Exhibit,
+    GroundTruth,
+    Method,
+    Phase,
+    Run,
+    RunState,
+    Submission,
+    Team,
+    Upload,
+)
+from app.submissions.rules import Past
+from app.submissions.schemas import MethodView, SubmissionRow
+
+
+def visible_submissions(actor: Actor) -> ColumnElement[bool]:
+    """Which submissions a reader may see: organisers all, a team its own, everybody what stands on a board."""
+    if actor.is_organiser:
+        return true()
+    on_a_board = select(Entry.id).where(
+        Entry.submission_id == Submission.id,
+        Entry.state == EntryState.SCORED,
+        Entry.shown_run_id.is_not(None),
+    )
+    return or_(on_a_board.exists(), Method.team_id == actor.team_id)
+
+
+def stored_upload(session: Session, team_id: int, upload_id: uuid.UUID) -> Upload | None:
+    """An upload's row, locked until the end of the transaction."""
+    return session.scalar(
+        select(Upload).where(Upload.id == upload_id, Upload.team_id == team_id).with_for_update()
+    )
+
+
+def lock_team(session: Session, team_id: int) -> None:
+    """Let one confirmation of a team at a time pass, so that quota and one-result rule cannot be raced."""
+    session.execute(select(Team.id).where(Team.id == team_id).with_for_update())
+
+
+def past_entries(session: Session, team_id: int, phase_id: int) -> list[Past]:
+    """What the team entered in this phase before."""
+    statement = (
+        select(Method.name, Entry.competition, Entry.state, Submission.created_at)
+        .select_from(Entry)
+        .join(Method, Entry.method_id == Method.id)
+        .join(Submission)
+        .where(Method.team_id == team_id, Entry.phase_id == phase_id)
+    )
+    return [Past(*row) for row in session.execute(statement)]
+
+
+def method_of_name(session: Session, team_id: int, name: str) -> Method | None:
+    """A team's method, whatever the case of its letters."""
+    return session.scalar(
+        select(Method).where(Method.team_id == team_id, func.lower(Method.name) == name.lower())
+    )
+
+
+def methods_of(session: Session, team_id: int) -> tuple[MethodView, ...]:
+    """A team's methods by name."""
+    statement = select(Method).where(Method.team_id == team_id).order_by(func.lower(Method.name))
+    return tuple(method_view(method) for method in session.scalars(statement))
+
+
+def method_view(method: Method) -> MethodView:
+    """A method as pages show it."""
+    return MethodView(
+        method.id, method.name, method.title, method.contributors, method.affiliation, method.description,
+        method.is_baseline,
+    )  # fmt: skip
+
+
+def submission_of_key(session: Session, user_id: int, key: str) -> Submission | None:
+    """What this person sent under this idempotency key."""
+    return session.scalar(
+        select(Submission).where(Submission.user_id == user_id, Submission.idempotency_key == key)
+    )
+
+
+def boards_for(session: Session, phase_id: int, competitions: Sequence[int]) -> list[Board]:
+    """What the phase's competitions are scored under now; share-locked, so that no switch slips in between."""
+    statement = select(Board).where(Board.phase_id == phase_id, Board.competition.in_(competitions))
+    return list(session.scalars(statement.order_by(Board.competition).with_for_update(read=True)))
+
+
+def submission_of(
+    session: Session, actor: Actor, number: int
+) -> tuple[Submission, Method, Team, Upload] | None:
+    """A submission that the reader may see, with what belongs to it."""
+    statement = (
+        select(Submission, Method, Team, Upload)
+        .join(Method, Submission.method_id == Method.id)
+        .join(Team, Method.team_id == Team.id)
+        .join(Upload, Submission.upload_id == Upload.id)
+        .where(Submission.id == number, visible_submissions(actor))
+    )
+    return session.execute(statement).one_or_none()
+
+
+def runs_of(session: Session, submission_id: int) -> list[tuple[Entry, Run, int]]:
+    """The entries of a submission, each with the run to show (the board's, else the latest) and how many runs it has."""
+    every = aliased(Run)
+    latest = (
+        select(every.id)
+        .where(every.entry_id == Entry.id)
+        .order_by((every.id == Entry.shown_run_id).desc().nulls_last(), every.id.desc())
+        .limit(1)
+        .correlate(Entry)
+        .scalar_subquery()
+    )
+    count = select(func.count()).where(every.entry_id == Entry.id).correlate(Entry).scalar_subquery()
+    statement = (
+        select(Entry, Run, count)
+        .join(Run, Run.id == latest)
+        .where(Entry.submission_id == submission_id)
+        .order_by(Entry.competition)
+    )
+    return list(session.execute(statement))
+
+
+def truth_versions(session: Session, numbers: Sequence[int]) -> dict[int, int]:
+    """The version of each of these ground truths."""
+    statement = select(GroundTruth.id, GroundTruth.version).where(GroundTruth.id.in_(numbers))
+    return dict(session.execute(statement).all())
+
+
+def scores_of(session: Session, run_ids: Sequence[int]) -> dict[int, list[ClassScore]]:
+    """The score rows of runs, the headline first, then the classes in their order."""
+    statement = (
+        select(ClassScore)
+        .where(ClassScore.run_id.in_(run_ids))
+        .order_by(ClassScore.run_id, ClassScore.position)
+    )
+    found: dict[int, list[ClassScore]] = {}
+    for score in session.scalars(statement):
+        found.setdefault(score.run_id, []).append(score)
+    return found
+
+
+def curves_of(session: Session, run_id: int) -> list[dict[str, Any]]:
+    """The curves of a run, as they were written down."""
+    statement = select(Exhibit.content).where(Exhibit.run_id == run_id, Exhibit.kind == "curve")
+    return list(session.scalars(statement.order_by(Exhibit.position)))
+
+
+def visible_run(session: Session, actor: Actor, run_id: int) -> tuple[Run, Phase] | None:
+    """A run whose submission the reader may see, with its phase; of others' runs only what a board shows."""
+    shown = (
+        true() if actor.is_organiser else or_(Entry.shown_run_id == Run.id, Method.team_id == actor.team_id)
+    )
+    statement = (
+        select(Run, Phase)
+        .join(Entry, Run.entry_id == Entry.id)
+        .join(Phase, Entry.phase_id == Phase.id)
+        .join(Method, Entry.method_id == Method.id)
+        .join(Submission, Entry.submission_id == Submission.id)
+        .where(Run.id == run_id, visible_submissions(actor), shown)
+    )
+    return session.execute(statement).one_or_none()
+
+
+def waiting_order(session: Session) -> dict[int, int]:
+    """The place of every queued run, 1 for the next; the order in which workers claim."""
+    statement = (
+        select(Run.id).where(Run.state == RunState.QUEUED).order_by(Run.priority, Run.queued_at, Run.id)
+    )
+    return {run: place for place, run in enumerate(session.scalars(statement), start=1)}
+
+
+def usual_seconds(session: Session) -> float | None:
+    """How long the last fifty scored runs took from claim to end, on average."""
+    took = func.extract("epoch", Run.finished_at - Run.claimed_at)
+    recent = (
+        select(took.label("took"))
+        .where(Run.state == RunState.SCORED)
+        .order_by(Run.finished_at.desc())
+        .limit(50)
+    ).subquery()
+    average = session.scalar(select(func.avg(recent.c.took)))
+    return float(average) if average is not None else None
+
+
+def rows_of_team(session: Session, team_id: int) -> list[SubmissionRow]:
+    """A team's entries, newest first, with their state and mean; positions are filled in by the service."""
+    every = aliased(Run)
+    latest = select(func.max(every.id)).where(every.entry_id == Entry.id).correlate(Entry).scalar_subquery()
+    run = func.coalesce(Entry.shown_run_id, latest)
+    statement = (
+        select(
+            Submission.id, Edition.code, Phase.image_set, Entry.competition, Method.name, Submission.created_at,
+            Entry.state, Run.state, Run.id, ClassScore.value, Run.sentence,
+        )
+        .select_from(Entry)
+        .join(Submission, Entry.submission_id == Submission.id)
+        .join(Phase, Entry.phase_id == Phase.id)
+        .join(Edition, Phase.edition_id == Edition.id)
+        .join(Method, Entry.method_id == Method.id)
+        .join(Run, Run.id == run)
+        .outerjoin(ClassScore, and_(ClassScore.run_id == Run.id, ClassScore.class_name.is_(None)))
+        .where(Method.team_id == team_id)
+        .order_by(Submission.id.desc(), Entry.competition)
+        .limit(500)
+    )  # fmt: skip
+    return [SubmissionRow(*row) for row in session.execute(statement)]

@@ -1,0 +1,1 @@
+"""Bytes on their way in, and what their check says."""

@@ -1,0 +1,126 @@
+"""What the floor plan promises, read off the code itself."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+
+from app.main import create_app
+from app.platform import platform_of
+from app.settings import Settings
+from app.web import action_of
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted(
+    path for room in ("app", "worker", "scoring", "sample") for path in (ROOT / room).rglob("*.py")
+)
+ROOM_FILES = {"__init__.py", "pages.py", "api.py", "service.py", "queries.py", "rules.py", "schemas.py"}
+NO_ROOMS = {"models", "embedded"}
+SQL = re.compile(r"\b(select|insert|update|delete)\(|\.execute\(|\.scalars?\(")
+
+
+def routes(app: FastAPI) -> list[APIRoute]:
+    return [route for route in app.routes if isinstance(route, APIRoute)]
+
+
+@pytest.fixture(scope="module")
+def app() -> FastAPI:
+    nowhere = Settings(
+        database_url="postgresql+psycopg://nobody@127.0.0.1:1/none", broker_url="redis://127.0.0.1:1"
+    )
+    return create_app(platform_of(nowhere))
+
+
+def test_sql_stands_only_in_queries() -> None:
+    services = [
+        path
+        for path in SOURCES
+        if path.parts[-3] == "app" and path.name in ("service.py", "pages.py", "api.py")
+    ]
+
+    guilty = [path for path in services if SQL.search(path.read_text())]
+
+    assert services
+    assert guilty == []
+
+
+def test_only_settings_and_the_start_of_processes_read_the_environment() -> None:
+    allowed = {"settings.py", "processes.py", "children.py"}
+
+    guilty = [path for path in SOURCES if "os.environ" in path.read_text() and path.name not in allowed]
+
+    assert guilty == []
+
+
+def test_rooms_have_only_the_files_that_rooms_have() -> None:
+    rooms = [
+        path
+        for path in (ROOT / "app").iterdir()
+        if (path / "__init__.py").exists() and path.name not in NO_ROOMS
+    ]
+
+    strangers = [file for room in rooms for file in room.glob("*.py") if file.name not in ROOM_FILES]
+
+    assert len(rooms) > 5
+    assert strangers == []
+
+
+def test_every_route_names_its_permission(app: FastAPI) -> None:
+    unguarded = [route.path for route in routes(app) if action_of([*route.dependencies]) is None]
+
+    assert len(routes(app)) > 20
+    assert unguarded == []
+
+
+def test_nothing_is_changed_by_a_get(app: FastAPI) -> None:
+    both = [
+        route.path
+        for route in routes(app)
+        if "GET" in route.methods and route.methods & {"POST", "PUT", "PATCH"}
+    ]
+
+    assert both == []
+
+
+def test_every_setting_is_described_and_stands_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text()
+
+    silent = [
+        name for name, field in Settings.model_fields.items() if name != "data" and not field.description
+    ]
+    missing = [name for name in Settings.model_fields if f"HELDOUT_{name.upper()}" not in readme]
+
+    assert silent == []
+    assert missing == []
+
+
+def test_every_make_target_that_contributing_names_exists() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+
+    named = set(re.findall(r"`make ([a-z-]+)", (ROOT / "CONTRIBUTING.md").read_text()))
+
+    assert named
+    assert [target for target in named if f"\n{target}:" not in makefile] == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_file_holds_more_than_300_lines_and_no_function_more_than_40(path: Path) -> None:
+    text = path.read_text()
+
+    long = [
+        node.name
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef) and length(node) > 40
+    ]
+
+    assert len(text.splitlines()) <= 300
+    assert long == []
+
+
+def length(function: ast.FunctionDef) -> int:
+    """Lines of the body, without a docstring."""
+    first = function.body[1] if ast.get_docstring(function) and len(function.body) > 1 else function.body[0]
+    return (function.end_lineno or 0) - first.lineno + 1

@@ -1,0 +1,386 @@
+"""Rows and reports as pages get them, with names that try to break out, ties, blanks, and many problems."""
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from app.access import Actor
+from app.accounts.schemas import TokenView
+from app.documentation.pages import Operation
+from app.editions.schemas import (
+    CompetitionCard,
+    EditionSummary,
+    EditionView,
+    Leader,
+    PhaseCard,
+    PhaseState,
+    PhaseView,
+)
+from app.leaderboards.schemas import BoardRow, BoardView, Cell
+from app.models import Disclosure, EntryState, Role, RunState, UploadState
+from app.organisers.schemas import OrganiserPhase
+from app.rescoring.schemas import RescoreView
+from app.submissions.schemas import (
+    ClassValue,
+    CurveView,
+    EntryView,
+    MethodView,
+    RunView,
+    SubmissionRow,
+    SubmissionView,
+)
+from app.uploads.schemas import UploadView
+
+Sample = tuple[str, dict[str, Any]]  # a template and its context
+
+NOW = datetime(2026, 11, 21, 3, 14, 22, tzinfo=UTC)
+EVIL = "<script>alert('x')</script>\"&"
+NAMES = "aeroplane bicycle bird boat bottle bus car cat chair cow diningtable dog horse motorbike person"
+CLASSES = [*NAMES.split(), "pottedplant", "sheep", "sofa", "train", "tvmonitor"]
+
+PHASE = PhaseView(
+    id=1,
+    edition="VOC2007",
+    edition_title="PASCAL VOC 2007",
+    dataset="VOC2007",
+    image_set="test",
+    disclosure=Disclosure.ROUNDED,
+    protocol="voc2007",
+    description_key="d",
+    opens_at=NOW - timedelta(days=30),
+    closes_at=NOW + timedelta(days=7),
+    grace=timedelta(hours=1),
+    quota=3,
+    quota_window=timedelta(days=7),
+    state=PhaseState.OPEN,
+)
+VAL = replace(PHASE, id=2, image_set="val", disclosure=Disclosure.FULL, closes_at=None, quota=None)
+METHOD = MethodView(
+    1, "LEAR_flat", EVIL, "A. Author, B. Author", "Somewhere", f"One\nparagraph {EVIL}", is_baseline=True
+)
+PARTICIPANT = Actor(user_id=1, team_id=1, name=EVIL, email="ada@example.org")
+ORGANISER = replace(PARTICIPANT, role=Role.ORGANISER)
+
+
+def competition(number: int, leaders: int) -> CompetitionCard:
+    first = tuple(
+        Leader(place + 1, f"Method_{place}_with_a_name_of_40_characters", place, 0.7)
+        for place in range(leaders)
+    )
+    return CompetitionCard(
+        "VOC2007", "test", number, "detection", "Detection", "trainval only", leaders, first
+    )
+
+
+def values(best: float = 0.9, blank: str = "sofa") -> tuple[ClassValue, ...]:
+    return tuple(
+        ClassValue(name, None, "not entered", None, None)
+        if name == blank
+        else ClassValue(name, best * (1 - index / 25), None, 100 + index, 12032)
+        for index, name in enumerate(CLASSES)
+    )
+
+
+def run(state: RunState, **changes: Any) -> RunView:
+    begun, ended = state is not RunState.QUEUED, state not in (RunState.QUEUED, RunState.RUNNING)
+    scored = state is RunState.SCORED
+    known = RunView(
+        id=7,
+        state=state,
+        attempt=1,
+        queued_at=NOW - timedelta(seconds=50),
+        claimed_at=NOW - timedelta(seconds=20) if begun else None,
+        finished_at=NOW if ended else None,
+        sentence=None if not ended or scored else f"comp3_det_test_car.txt:1: {EVIL}",
+        position=None if begun else 2,
+        wait_seconds=None if ended else 40,
+        protocol="voc2007",
+        measure="AP (11 points)" if scored else None,
+        ground_truth=1,
+        scorer="1",
+        receipt="ab" * 32 if scored else None,
+        headline=0.648 if scored else None,
+        headline_reason=None,
+        classes=values(blank="") if scored else (),
+        is_rescore=False,
+    )
+    return replace(known, **changes)
+
+
+def submission(*runs: RunView, final: bool = True) -> SubmissionView:
+    states = {
+        RunState.SCORED: EntryState.SCORED,
+        RunState.REFUSED: EntryState.REFUSED,
+        RunState.FAILED: EntryState.FAILED,
+    }
+    entries = tuple(
+        EntryView(
+            number,
+            number,
+            "Detection",
+            states.get(each.state, EntryState.PENDING),
+            each,
+            runs=number,
+        )
+        for number, each in enumerate(runs, start=1)
+    )
+    return SubmissionView(
+        id=12,
+        edition="VOC2007",
+        image_set="test",
+        method=METHOD,
+        team="Oak",
+        filename=f"results_{EVIL}.tar.gz",
+        size=305 * 1024**2,
+        sha256="cd" * 32,
+        received_at=NOW - timedelta(minutes=3),
+        checked_at=NOW - timedelta(minutes=2),
+        created_at=NOW - timedelta(minutes=1),
+        entries=entries,
+        is_ours=True,
+        is_final=final,
+    )
+
+
+def curves(*, coarse: bool) -> tuple[CurveView, ...]:
+    recall = tuple(each / 40 for each in range(41))
+    return tuple(CurveView(name, recall, tuple(1 - each**2 for each in recall), coarse) for name in CLASSES)
+
+
+def fault(code: str, file: str | None, line: int | None) -> dict[str, Any]:
+    return {
+        "code": code,
+        "message": f"expected 6 fields, found {EVIL}",
+        "file": file,
+        "line": line,
+        "found": "5",
+        "expected": "6",
+    }
+
+
+def report(*, valid: bool) -> dict[str, Any]:
+    problems = [fault("field-count", "comp3_det_test_car.txt", line) for line in range(1, 21)]
+    problems += [fault("unknown-image", f"comp3_det_test_{EVIL}.txt", None), fault("no-results", None, None)]
+    return {
+        "valid": valid,
+        "competitions": [
+            {
+                "number": 3,
+                "task": "detection",
+                "files": 20,
+                "lines": 12032,
+                "present": CLASSES,
+                "missing": [],
+            },
+            {
+                "number": 4,
+                "task": "detection",
+                "files": 1,
+                "lines": 0,
+                "present": ["car"],
+                "missing": CLASSES[8:],
+            },
+        ],
+        "problems": [] if valid else problems,
+        "notes": [fault("extra-folder", "results/.DS_Store", None)],
+        "unlisted": {"extra-folder": 7} if valid else {"field-count": 1022},
+        "members": 21,
+        "unpacked": 1536,
+    }
+
+
+def upload(state: UploadState, *, valid: bool | None = None) -> dict[str, Any]:
+    checked = state is UploadState.CHECKED
+    view = UploadView(
+        id=uuid.UUID(int=5),
+        edition="VOC2007",
+        image_set="test",
+        filename=f"results_{EVIL}.tar.gz",
+        size=2048,
+        received=1024,
+        sha256="cd" * 32 if checked else None,
+        state=state,
+        valid=valid,
+        report=report(valid=bool(valid)) if checked else None,
+        started_at=NOW,
+        checked_at=NOW if checked else None,
+    )
+    return {
+        "upload": view,
+        "phase": PHASE,
+        "methods": (METHOD,),
+        "refusals": (),
+        "quota": "uses 1 of 3; next slot Tue 14:00 UTC",
+        "form": {},
+        "problems": {},
+    }
+
+
+def board(methods: int, **changes: Any) -> BoardView:
+    rows = tuple(
+        BoardRow(
+            rank=None
+            if place == methods - 1
+            else max(place, 1),  # the first two share a rank, the last has none
+            method=EVIL if place == 1 else f"Method_{place}_{'of_a_long_name' * (place % 3)}",
+            title="" if place == 2 else "An attentive detector",
+            contributors="" if place == 2 else "A. Author",
+            affiliation="" if place == 2 else "Somewhere",
+            description="" if place == 2 else "How it works. " * 12,
+            is_baseline=place == 2,
+            submission=place,
+            mean=None if place == methods - 1 else 0.8 - place / 30,
+            mean_best=place < 2,
+            cells=tuple(
+                Cell(None, best=False)
+                if place == methods - 1 and index in (3, 17)
+                else Cell(max(0.0, each.value or 0.0) * (1 - place / 15), best=place == 0)
+                for index, each in enumerate(values(1.0, blank=""))
+            ),
+            date=NOW - timedelta(days=place),
+        )
+        for place in range(methods)
+    )
+    known = BoardView(
+        edition="VOC2007",
+        edition_title="PASCAL VOC 2007",
+        image_set="test",
+        competition=3,
+        title="Detection",
+        data_rule="trained on trainval only",
+        measure="AP (11 points)",
+        protocol="voc2007",
+        decimals=3,
+        classes=tuple(CLASSES),
+        rows=rows,
+        sort="mean",
+        descending=True,
+        ground_truth=1,
+        fingerprint="ef" * 32,
+        scorer="1",
+        version=14,
+        updated_at=NOW,
+        rescoring=True,
+    )
+    return replace(known, **changes)
+
+
+def organised(phase: PhaseView = PHASE, **changes: Any) -> OrganiserPhase:
+    rescore = RescoreView(id=1, total=40, done=12, failed=1, created_at=NOW)
+    known = OrganiserPhase(phase, 40, 3, 1, failed=0, ground_truth=2, shown_ground_truth=1, rescore=rescore)
+    return replace(known, **changes)
+
+
+def samples() -> Iterator[Sample]:
+    """Each page with contexts that walk through its branches."""
+    yield from of_editions()
+    yield from of_accounts()
+    yield from of_uploads()
+    yield from of_submissions()
+    yield from of_boards()
+    yield from of_the_rest()
+
+
+def of_editions() -> Iterator[Sample]:
+    summary = EditionSummary("VOC2007", EVIL, "VOC2007", (PHASE, VAL), 12)
+    yield "home.html", {"editions": ()}
+    yield "home.html", {"editions": (summary, replace(summary, phases=()))}
+    closed = replace(PHASE, id=3, image_set="old", state=PhaseState.CLOSED)
+    upcoming = replace(PHASE, id=4, image_set="new", state=PhaseState.UPCOMING)
+    competitions = (competition(3, 3), competition(4, 0))
+    cards = tuple(PhaseCard(each, competitions) for each in (PHASE, VAL, closed, upcoming))
+    yield "editions/edition.html", {"edition": EditionView("VOC2007", EVIL, "VOC2007", ())}
+    yield "editions/edition.html", {"edition": EditionView("VOC2007", EVIL, "VOC2007", cards)}
+
+
+def of_accounts() -> Iterator[Sample]:
+    typed = {"email": EVIL, "name": EVIL}
+    for page in ("accounts/register.html", "accounts/login.html"):
+        yield page, {"form": {}, "problems": {}, "next": "/"}
+        yield page, {"form": typed, "problems": {"email": EVIL, "": "Both are wrong."}, "next": EVIL}
+    token = TokenView(1, EVIL, "hld_ab", NOW, None, None)
+    yield "accounts/account.html", {"tokens": (), "new_token": None, "problems": {"name": EVIL}}
+    yield (
+        "accounts/account.html",
+        {
+            "tokens": (token, replace(token, last_used_at=NOW, revoked_at=NOW)),
+            "new_token": "hld_x",
+            "problems": {},
+        },
+    )
+    for usable in (True, False):
+        yield "accounts/organiser_link.html", {"token": "t0ken", "usable": usable}
+
+
+def of_uploads() -> Iterator[Sample]:
+    patterns = tuple((n, "Detection", f"results/VOC2007/Main/comp{n}_det_test_<class>.txt") for n in (3, 4))
+    submit = {"phase": PHASE, "patterns": patterns, "max_upload": 1024**3}
+    yield "submissions/submit.html", {**submit, "problems": ()}
+    yield "submissions/submit.html", {**submit, "problems": (EVIL,)}
+    for state in (UploadState.RECEIVING, UploadState.RECEIVED):
+        yield "submissions/upload.html", upload(state)
+    yield "submissions/upload.html", upload(UploadState.CHECKED, valid=False)
+    valid = upload(UploadState.CHECKED, valid=True)
+    yield "submissions/upload.html", valid
+    wrong = {"method": EVIL, "competition": "choose one", "description": "is too long"}
+    form = {"method": EVIL, "description": EVIL, "competition": [3]}
+    yield (
+        "submissions/upload.html",
+        {**valid, "form": form, "problems": wrong, "refusals": (EVIL,), "quota": None},
+    )
+
+
+def of_submissions() -> Iterator[Sample]:
+    waiting = submission(
+        run(RunState.QUEUED),
+        run(RunState.RUNNING, attempt=2),
+        run(RunState.QUEUED, position=None),
+        final=False,
+    )
+    blank = run(
+        RunState.SCORED,
+        headline=None,
+        headline_reason="sofa was not entered",
+        classes=values(),
+        is_rescore=True,
+    )
+    ended = submission(run(RunState.SCORED), blank, run(RunState.REFUSED), run(RunState.FAILED))
+    for page in ("submissions/submission.html", "submissions/status.html"):
+        yield page, {"submission": waiting, "curves": {}}
+        yield page, {"submission": ended, "curves": {1: curves(coarse=True), 2: curves(coarse=False)}}
+    row = SubmissionRow(
+        12, "VOC2007", "test", 3, EVIL, NOW, EntryState.PENDING, RunState.QUEUED, 2, None, None
+    )
+    failed = replace(row, state=EntryState.FAILED, run_state=RunState.FAILED, position=None, sentence=EVIL)
+    scored = replace(row, state=EntryState.SCORED, run_state=RunState.SCORED, position=None, mean=0.0)
+    yield "submissions/mine.html", {"rows": ()}
+    yield "submissions/mine.html", {"rows": (row, failed, scored)}
+
+
+def of_boards() -> Iterator[Sample]:
+    yield "leaderboards/board.html", {"board": board(12)}
+    by_class = board(3, sort="car", descending=False, decimals=None, rescoring=False)
+    yield "leaderboards/board.html", {"board": by_class}
+    yield "leaderboards/board.html", {"board": board(0)}
+
+
+def of_the_rest() -> Iterator[Sample]:
+    yield "organisers/overview.html", {"phases": ()}
+    closed = replace(PHASE, id=3, state=PhaseState.CLOSED)
+    upcoming = replace(PHASE, id=4, state=PhaseState.UPCOMING)
+    untruthful = organised(upcoming, ground_truth=0, rescore=None, failed=2)
+    yield (
+        "organisers/overview.html",
+        {"phases": (organised(), organised(closed, rescore=None), untruthful)},
+    )
+    parameter = ("id", "path", True, EVIL)
+    answers = (("201", "made"), ("413", EVIL))
+    put = Operation("PUT", "/api/x", EVIL, EVIL, "upload.create", (parameter,), "{}", answers)
+    get = Operation("GET", "/", "Read", "", "public.read", (), None, ())
+    yield "api_docs.html", {"operations": ()}
+    yield "api_docs.html", {"operations": (put, get)}
+    wrong: dict[str, Any] = {"status": 404, "sentence": EVIL, "reference": "r-1", "problems": (EVIL,)}
+    yield "error.html", wrong
+    yield "error.html", {**wrong, "status": 401, "problems": ()}

@@ -1,0 +1,126 @@
+from datetime import UTC, datetime, timedelta, timezone
+from itertools import pairwise
+
+import pytest
+
+from app import formats
+from app.submissions.schemas import CurveView
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+def problem(file: str | None, code: str = "field-count") -> dict[str, object]:
+    return {"code": code, "message": "expected 6 fields, found 5", "file": file, "line": 1}
+
+
+def curve(recall: tuple[float, ...], precision: tuple[float, ...]) -> CurveView:
+    return CurveView("car", recall, precision, coarse=False)
+
+
+def test_a_score_of_nothing_is_shown_and_a_missing_one_is_blank() -> None:
+    assert formats.score(0.0) == "0.0"
+    assert formats.score(None) == ""
+    assert formats.score(0.64849, 2) == "64.85"
+
+
+@pytest.mark.parametrize(("value", "step"), [(-0.1, 0), (0.0, 0), (0.26, 3), (0.999, 10), (1.2, 10)])
+def test_cells_have_eleven_shades(value: float, step: int) -> None:
+    assert formats.shade(value) == f"shade-{step}"
+
+
+def test_a_blank_cell_has_no_shade() -> None:
+    assert formats.shade(None) == ""
+
+
+def test_every_voc_class_fits_a_narrow_column() -> None:
+    classes = (
+        "aeroplane bicycle bird boat bottle bus car cat chair cow diningtable dog horse motorbike person "
+        "pottedplant sheep sofa train tvmonitor background"
+    )
+    shorts = [formats.short(name) for name in classes.split()]
+
+    assert max(map(len, shorts)) <= 6
+    assert len(set(shorts)) == 21
+
+
+def test_a_moment_is_told_in_utc_whatever_zone_it_came_in() -> None:
+    evening = NOON.astimezone(timezone(timedelta(hours=9)))
+
+    assert formats.when(evening) == '<time datetime="2026-11-21T12:00:00Z">2026-11-21 12:00 UTC</time>'
+    assert formats.day(evening) == '<time datetime="2026-11-21T12:00:00Z">2026-11-21</time>'
+
+
+def test_a_moment_that_has_not_come_is_blank() -> None:
+    assert formats.when(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("distance", "sentence"),
+    [
+        (timedelta(), "just now"),
+        (timedelta(seconds=59), "just now"),
+        (timedelta(minutes=5, seconds=20), "5 minutes ago"),
+        (timedelta(days=1, hours=5), "1 day ago"),
+        (timedelta(seconds=-20), "in a moment"),
+        (timedelta(days=-7), "in 7 days"),
+    ],
+)
+def test_a_moment_is_told_by_its_distance_from_now(distance: timedelta, sentence: str) -> None:
+    assert formats.ago(NOON - distance, NOON) == sentence
+
+
+@pytest.mark.parametrize(
+    ("length", "sentence"),
+    [
+        (0, "less than a second"),
+        (1, "1 second"),
+        (3661, "1 hour 1 minute"),
+        (timedelta(days=7), "7 days"),
+        (timedelta(days=1, seconds=30), "1 day 30 seconds"),
+    ],
+)
+def test_a_duration_has_two_units_at_most(length: timedelta | float, sentence: str) -> None:
+    assert formats.duration(length) == sentence
+
+
+@pytest.mark.parametrize(
+    ("count", "sentence"),
+    [
+        (0, "0 bytes"),
+        (1023, "1,023 bytes"),
+        (1024, "1.0 KiB"),
+        (1024**2 - 1, "1.0 MiB"),
+        (305 * 1024**2, "305.0 MiB"),
+        (3 * 1024**5, "3072.0 TiB"),
+    ],
+)
+def test_a_size_is_told_in_units_of_1024(count: int, sentence: str) -> None:
+    assert formats.size(count) == sentence
+
+
+def test_problems_are_grouped_by_file_with_those_of_no_file_first() -> None:
+    [nowhere, car, cat] = formats.by_file(
+        [problem("car.txt"), problem(None), problem("cat.txt"), problem("car.txt", "nan")]
+    )
+
+    assert nowhere[0] == ""
+    assert (car[0], [each["code"] for each in car[1]]) == ("car.txt", ["field-count", "nan"])
+    assert cat[0] == "cat.txt"
+
+
+def test_a_curve_of_no_points_draws_nothing() -> None:
+    assert formats.points(curve((), ())) == ""
+
+
+def test_a_long_curve_is_thinned_to_what_can_be_seen() -> None:
+    count = 20_000
+    recall = tuple(each / count for each in range(count))
+    precision = tuple(1.0 if each % 2 else 0.5 for each in range(count))
+
+    places = [
+        tuple(map(float, place.split(","))) for place in formats.points(curve(recall, precision)).split()
+    ]
+
+    assert len(places) <= 4 * 201
+    assert {y for _, y in places} == {0.0, 50.0}
+    assert all(before[0] <= after[0] for before, after in pairwise(places))

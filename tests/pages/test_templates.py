@@ -1,0 +1,208 @@
+"""What holds for every template: it renders, and neither breaks the content policy nor leaves a table without a head."""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jinja2 import Environment
+
+from app.access import Actor
+from app.models import RunState, UploadState
+from app.web import templates
+from scoring.report import EXHIBITS
+from tests.pages.samples import NOW, ORGANISER, PARTICIPANT, board, run, samples, submission, upload
+
+ROOT = Path(__file__).parents[2]
+TEMPLATES = ROOT / "templates"
+
+
+@cache
+def environment() -> Environment:
+    return templates()
+
+
+def render(page: str, context: Mapping[str, Any], actor: Actor = PARTICIPANT) -> str:
+    shared = {
+        "actor": actor,
+        "now": NOW,
+        "path": "/?a=b",
+        "address": "https://voc.example/",
+    }
+    return environment().get_template(page).render({**shared, **context})
+
+
+class Reader(HTMLParser):
+    """Collects elements with their attributes, in order."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len(attrs) == len(dict(attrs)), f"an attribute twice: {tag} {attrs}"
+        self.elements.append((tag, dict(attrs)))
+
+
+@cache
+def pages() -> tuple[tuple[str, str, Reader], ...]:
+    drawn = [
+        (page, render(page, context, actor)) for page, context in samples() for actor in (Actor(), ORGANISER)
+    ]
+    return tuple((page, text, Reader(text)) for page, text in drawn)
+
+
+def every_element() -> Iterator[tuple[str, str, dict[str, str | None]]]:
+    return ((page, tag, attributes) for page, _, reader in pages() for tag, attributes in reader.elements)
+
+
+def test_every_page_has_samples() -> None:
+    whole = {page for page, _ in samples()}
+    fragments = {path.relative_to(TEMPLATES).as_posix() for path in TEMPLATES.rglob("*.html")} - whole
+
+    for name in fragments:  # what is no page of its own is part of another
+        assert any(f'"{name}"' in path.read_text() for path in TEMPLATES.rglob("*.html")), name
+
+
+def test_what_people_type_is_escaped() -> None:
+    assert [page for page, text, _ in pages() if "alert('x')" in text or "<script>" in text] == []
+
+
+def test_nothing_stands_inline_that_the_content_policy_forbids() -> None:
+    for page, tag, attributes in every_element():
+        assert tag != "style", page
+        assert tag != "script" or attributes.get("src"), page
+        assert not [name for name in attributes if name == "style" or name.startswith(("on", "hx-on"))], page
+
+
+def test_nothing_is_asked_of_other_hosts() -> None:
+    for page, tag, attributes in every_element():
+        for name in {
+            "src",
+            "href",
+            "action",
+            "data",
+            "poster",
+            "srcset",
+            "xlink:href",
+            "hx-get",
+        } & attributes.keys():
+            assert re.match(r"(/(?!/)|#|\?)", attributes[name] or ""), (page, tag, attributes)
+
+
+def test_styles_and_scripts_of_ours_ask_nothing_of_other_hosts() -> None:
+    ours = [
+        path
+        for path in (ROOT / "static").rglob("*")
+        if path.suffix in (".css", ".js") and "vendor" not in path.parts
+    ]
+
+    assert [path for path in ours if re.search(r"https?://|url\(|@import", path.read_text())] == []
+
+
+def test_every_file_that_a_page_asks_for_is_there() -> None:
+    asked = {
+        value
+        for _, _, each in every_element()
+        for value in each.values()
+        if value and value.startswith("/static/")
+    }
+
+    assert [address for address in asked if not (ROOT / address[1:]).is_file()] == []
+
+
+def test_vendored_files_are_those_of_the_list() -> None:
+    vendor = ROOT / "static" / "vendor"
+    listed = dict(
+        re.findall(r"^\| `([^`]+)` .*`([0-9a-f]{64})`", (vendor / "README.md").read_text(), re.MULTILINE)
+    )
+
+    assert {
+        p.name: sha256(p.read_bytes()).hexdigest() for p in vendor.iterdir() if p.suffix in (".js", ".css")
+    } == listed
+
+
+def test_every_table_has_a_caption_and_every_head_a_scope() -> None:
+    for page, tag, attributes in every_element():
+        assert tag != "th" or attributes.get("scope") in ("row", "col"), page
+    for page, _, reader in pages():
+        tags = [tag for tag, _ in reader.elements]
+        assert all(tags[place + 1] == "caption" for place, tag in enumerate(tags) if tag == "table"), page
+
+
+def test_no_form_changes_anything_by_a_get() -> None:
+    for page, tag, attributes in every_element():
+        assert tag != "form" or attributes.get("method") == "post", page
+
+
+@pytest.mark.parametrize("attribute", ["for", "aria-describedby", "aria-labelledby", "list"])
+def test_what_names_another_element_finds_it(attribute: str) -> None:
+    for page, text, reader in pages():
+        known = {attributes.get("id") for _, attributes in reader.elements}
+        named = {name for _, each in reader.elements for name in (each.get(attribute) or "").split()}
+        assert named <= known, page
+        assert all(f'href="#{name}"' not in text or name in known for name in named), page
+
+
+def test_no_identifier_stands_twice_on_a_page() -> None:
+    for page, _, reader in pages():
+        known = [attributes["id"] for _, attributes in reader.elements if "id" in attributes]
+        assert len(known) == len(set(known)), page
+
+
+def test_whole_pages_have_a_language_a_title_and_one_heading() -> None:
+    for page, text, reader in pages():
+        if page == "submissions/status.html":
+            continue
+        tags = [tag for tag, _ in reader.elements]
+        assert 'lang="en"' in text
+        assert [tags.count(tag) for tag in ("title", "h1", "main")] == [1, 1, 1], page
+
+
+def test_every_kind_of_exhibit_has_a_template() -> None:
+    assert EXHIBITS
+    assert [kind for kind in EXHIBITS if not (TEMPLATES / "exhibits" / f"{kind}.html").is_file()] == []
+
+
+def status_of(state: RunState, *, final: bool) -> str:
+    return render(
+        "submissions/status.html", {"submission": submission(run(state), final=final), "curves": {}}
+    )
+
+
+def test_a_page_stops_renewing_itself_when_nothing_will_change() -> None:
+    assert 'hx-trigger="every 1s"' in status_of(RunState.QUEUED, final=False)
+    assert "hx-" not in status_of(RunState.SCORED, final=True)
+
+
+def test_methods_that_are_equal_share_a_rank_and_blanks_have_none() -> None:
+    page = render("leaderboards/board.html", {"board": board(4)})
+
+    assert re.findall(r'rank">(\d*)</td>', page) == ["1", "1", "2", ""]
+
+
+def test_the_header_that_sorts_already_turns_the_order_around() -> None:
+    page = render("leaderboards/board.html", {"board": board(2, sort="car")})
+
+    assert 'href="?sort=car&amp;order=asc"' in page
+    assert 'href="?sort=cat&amp;order=desc"' in page
+    assert 'href="?sort=method&amp;order=asc"' in page
+
+
+def test_the_button_says_what_it_costs() -> None:
+    page = render("submissions/upload.html", upload(UploadState.CHECKED, valid=True))
+
+    assert "Score it (uses 1 of 3; next slot Tue 14:00 UTC)</button>" in page
+
+
+def test_a_refused_archive_is_said_to_cost_nothing_and_offers_no_scoring() -> None:
+    page = render("submissions/upload.html", upload(UploadState.CHECKED, valid=False))
+
+    assert "Nothing was counted." in page
+    assert "and 1,022 more of this kind" in page
+    assert "Score it" not in page

@@ -1,0 +1,47 @@
+"""Who may do what."""
+
+import pytest
+
+from app.access import Action, Actor, allowed
+from app.editions.rules import disclosed, sees_everything
+from app.models import Disclosure, Role
+
+NOBODY = Actor()
+PARTICIPANT = Actor(user_id=1, team_id=1)
+ORGANISER = Actor(user_id=2, team_id=2, role=Role.ORGANISER)
+ADMIN = Actor(user_id=3, team_id=3, role=Role.ADMIN)
+
+
+@pytest.mark.parametrize("action", [Action.UPLOAD, Action.SUBMIT, Action.MANAGE_ACCOUNT, Action.ORGANISE])
+def test_nobody_in_particular_only_reads_and_registers(action: Action) -> None:
+    assert not allowed(NOBODY, action)
+    assert allowed(NOBODY, Action.READ_PUBLIC)
+    assert allowed(NOBODY, Action.REGISTER)
+
+
+def test_a_participant_submits_and_does_not_organise() -> None:
+    assert allowed(PARTICIPANT, Action.SUBMIT)
+    assert not allowed(PARTICIPANT, Action.ORGANISE)
+
+
+@pytest.mark.parametrize("actor", [ORGANISER, ADMIN])
+@pytest.mark.parametrize("action", list(Action))
+def test_organisers_and_admins_may_do_everything_there_is(actor: Actor, action: Action) -> None:
+    assert allowed(actor, action)
+
+
+def test_a_role_without_a_person_opens_nothing() -> None:
+    assert not allowed(Actor(role=Role.ADMIN), Action.ORGANISE)
+    assert not sees_everything(Actor(role=Role.ADMIN), Disclosure.ROUNDED)
+
+
+def test_on_a_held_out_phase_only_organisers_see_every_digit() -> None:
+    value = 0.123456
+
+    assert disclosed(value, everything=sees_everything(PARTICIPANT, Disclosure.ROUNDED)) == 0.123
+    assert disclosed(value, everything=sees_everything(ORGANISER, Disclosure.ROUNDED)) == value
+    assert disclosed(value, everything=sees_everything(NOBODY, Disclosure.FULL)) == value
+
+
+def test_no_value_stays_no_value() -> None:
+    assert disclosed(None, everything=False) is None

@@ -1,0 +1,72 @@
+"""In what order a board stands."""
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.leaderboards.rules import Order, Standing, arrange
+from app.submissions.schemas import MethodView
+
+DAY = datetime(2026, 11, 21, tzinfo=UTC)
+CLASSES = ("car", "dog")
+
+
+def standing(
+    name: str, mean: float | None, car: float | None = None, dog: float | None = None, age: int = 0
+) -> Standing:
+    method = MethodView(1, name, "", "", "", "", is_baseline=False)
+    return Standing(method, 1, DAY - timedelta(days=age), mean, {"car": car, "dog": dog})
+
+
+def order(standings: list[Standing], by: str = "mean", *, descending: bool = True) -> list[str]:
+    return [row.method for row in arrange(standings, CLASSES, Order(by, descending))]
+
+
+def test_the_highest_mean_stands_first() -> None:
+    assert order([standing("low", 0.1), standing("high", 0.9)]) == ["high", "low"]
+
+
+def test_equal_means_share_a_rank_and_the_next_is_left_out() -> None:
+    rows = arrange([standing("a", 0.5), standing("b", 0.5), standing("c", 0.4)], CLASSES, Order())
+
+    assert [row.rank for row in rows] == [1, 1, 3]
+
+
+def test_a_row_without_a_mean_has_no_rank_and_stands_last_in_either_direction() -> None:
+    rows = [standing("blank", None, car=0.99), standing("weak", 0.0)]
+
+    assert order(rows) == ["weak", "blank"]
+    assert order(rows, descending=False) == ["weak", "blank"]
+    assert [row.rank for row in arrange(rows, CLASSES, Order())] == [1, None]
+
+
+def test_the_best_of_a_column_is_marked_also_when_it_is_zero_or_shared() -> None:
+    rows = arrange(
+        [standing("a", 0.5, car=0.0), standing("b", 0.4, car=0.0), standing("c", 0.3)], CLASSES, Order()
+    )
+
+    assert [row.cells[0].best for row in rows] == [True, True, False]
+
+
+def test_sorting_by_a_class_keeps_the_ranks_of_the_mean() -> None:
+    rows = arrange([standing("a", 0.5, car=0.1), standing("b", 0.4, car=0.9)], CLASSES, Order("car"))
+
+    assert [(row.method, row.rank) for row in rows] == [("b", 2), ("a", 1)]
+
+
+def test_rows_that_are_equal_stand_in_the_order_they_came_in() -> None:
+    assert order([standing("late", 0.5, age=1), standing("early", 0.5, age=2)]) == ["early", "late"]
+
+
+def test_methods_are_sorted_whatever_the_case() -> None:
+    assert order([standing("b", 0.1), standing("A", 0.2)], "method", descending=False) == ["A", "b"]
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=30))
+def test_a_rank_is_one_more_than_the_number_of_better_rows(means: list[float | None]) -> None:
+    rows = arrange([standing(str(number), mean) for number, mean in enumerate(means)], CLASSES, Order())
+
+    for row in rows:
+        better = sum(1 for mean in means if mean is not None and row.mean is not None and mean > row.mean)
+        assert row.rank == (None if row.mean is None else better + 1)

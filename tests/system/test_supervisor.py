@@ -1,0 +1,121 @@
+import os
+import queue
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from app.supervisor import Child, NotReadyError, Supervisor, interrupted_by_signals, supervised
+from tests.system.servers import eventually, gone, kill
+
+pytestmark = pytest.mark.system
+
+Said = queue.Queue[str]
+
+
+@pytest.fixture
+def said() -> Said:
+    return queue.Queue()
+
+
+@pytest.fixture
+def supervisor(said: Said) -> Iterator[Supervisor]:
+    with supervised(said.put) as supervisor:
+        yield supervisor
+
+
+def child(folder: Path, script: str, name: str = "child") -> Child:
+    return Child(name, ["sh", "-c", script], {"PATH": os.defpath}, folder / "logs" / f"{name}.log")
+
+
+def test_a_child_that_is_killed_is_started_again(supervisor: Supervisor, said: Said, tmp_path: Path) -> None:
+    supervisor.start(child(tmp_path, "exec sleep 600"), lambda: True)
+    first = supervisor.pid("child")
+
+    kill(first)
+
+    assert "child ended by signal 9 (Killed); starting it again in 0.5 s" in said.get(timeout=5)
+    assert eventually(lambda: supervisor.pid("child") not in {None, first})
+
+
+def test_a_child_that_keeps_dying_is_started_ever_later(
+    supervisor: Supervisor, said: Said, tmp_path: Path
+) -> None:
+    supervisor.start(child(tmp_path, f"echo . >> '{tmp_path}/lives'; sleep 0.1; exit 3"), lambda: True)
+
+    assert "exit code 3; starting it again in 0.5 s" in said.get(timeout=5)
+    assert "exit code 3; starting it again in 1 s" in said.get(timeout=5)
+    assert (tmp_path / "lives").read_text() == ".\n.\n"
+
+
+def test_a_child_that_never_gets_ready_is_told_with_the_end_of_its_log(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
+    with pytest.raises(NotReadyError) as told:
+        supervisor.start(child(tmp_path, "echo no disk left; exit 7"), lambda: False)
+
+    assert "child ended with exit code 7 before it was ready" in str(told.value)
+    assert "no disk left" in str(told.value)
+
+
+def test_a_child_that_is_not_ready_in_time_is_not_left_running(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
+    note = tmp_path / "pid"
+
+    with pytest.raises(NotReadyError, match=r"not ready after 0\.3 s"):
+        supervisor.start(
+            child(tmp_path, f"echo $$ > '{note}'; exec sleep 600"), lambda: False, timedelta(seconds=0.3)
+        )
+
+    assert not Path("/proc", note.read_text().strip()).exists()
+
+
+def test_a_program_that_does_not_exist_is_told(supervisor: Supervisor, tmp_path: Path) -> None:
+    with pytest.raises(NotReadyError, match="no-such-program"):
+        supervisor.start(replace(child(tmp_path, ""), command=["no-such-program"]), lambda: False)
+
+
+def test_a_deaf_child_is_killed_after_its_grace(supervisor: Supervisor, tmp_path: Path) -> None:
+    deaf = child(tmp_path, f"trap '' TERM; touch '{tmp_path}/deaf'; while :; do sleep 0.05; done")
+    supervisor.start(replace(deaf, grace=timedelta(seconds=0.2)), (tmp_path / "deaf").exists)
+    pid = supervisor.pid("child")
+
+    began = time.monotonic()
+    supervisor.stop("child")
+
+    assert 0.2 < time.monotonic() - began < 5
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_what_a_dead_child_leaves_behind_dies_with_it(supervisor: Supervisor, tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    parent = child(tmp_path, f"sleep 600 & echo $! > '{note}.new'; mv '{note}.new' '{note}'; wait")
+    supervisor.start(parent, note.exists)
+    left_behind = os.pidfd_open(int(note.read_text()))
+
+    kill(supervisor.pid("child"))
+
+    assert gone(left_behind, 5)
+
+
+def test_children_are_stopped_last_started_first(said: Said, tmp_path: Path) -> None:
+    order = tmp_path / "order"
+    with supervised(said.put) as supervisor:
+        for name in ("database", "web", "worker"):
+            script = f"trap 'echo {name} >> {order}; exit' TERM; touch '{tmp_path}/{name}'; sleep 600 & wait"
+            supervisor.start(child(tmp_path, script, name), (tmp_path / name).exists)
+
+    assert order.read_text().split() == ["worker", "web", "database"]
+
+
+def test_the_first_signal_interrupts_and_the_next_ones_do_not() -> None:
+    with interrupted_by_signals():
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGINT)

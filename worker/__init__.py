@@ -1,0 +1,1 @@
+"""The Celery application: one envelope per job."""
