@@ -28,6 +28,7 @@ from app.middleware import Envelope
 from app.organisers import api as organiser_api
 from app.organisers import pages as organiser_pages
 from app.platform import Platform, platform_of
+from app.sandbox import warm_up
 from app.settings import Settings
 from app.submissions import api as submission_api
 from app.submissions import pages as submission_pages
@@ -62,9 +63,29 @@ REFUSED_STATUS = {
 }
 
 
+API = (
+    upload_api.router,
+    submission_api.router,
+    leaderboard_api.router,
+    edition_api.router,
+    organiser_api.router,
+    health.router,
+)
+PAGES = (
+    account_pages.router,
+    edition_pages.router,
+    upload_pages.router,
+    submission_pages.router,
+    leaderboard_pages.router,
+    organiser_pages.router,
+    documentation_pages.router,
+)
+
+
 def create_app(platform: Platform | None = None) -> FastAPI:
     """The application on this platform, by default on what the settings describe."""
     logs.configure()
+    warm_up()
     app = FastAPI(
         title="heldout",
         summary="A submission server for visual-recognition challenges whose test annotation stays hidden.",
@@ -75,18 +96,11 @@ def create_app(platform: Platform | None = None) -> FastAPI:
     app.state.platform = platform or platform_of(Settings())
     app.add_middleware(Envelope, platform=app.state.platform, unforeseen=_answer_unforeseen)
     app.mount("/static", StaticFiles(directory=ROOT / "static"), name="static")
-    for room in (upload_api, submission_api, leaderboard_api, edition_api, organiser_api, health):
-        app.include_router(room.router)
-    for page in (
-        account_pages,
-        edition_pages,
-        upload_pages,
-        submission_pages,
-        leaderboard_pages,
-        organiser_pages,
-        documentation_pages,
-    ):
-        app.include_router(page.router, include_in_schema=False)
+    app.state.routers = [*API, *PAGES]  # what the documentation reads permissions from
+    for room in API:
+        app.include_router(room)
+    for page in PAGES:
+        app.include_router(page, include_in_schema=False)
     for kind in STATUS:
         app.add_exception_handler(kind, _answer)
     app.add_exception_handler(RefusedError, _answer_refused)

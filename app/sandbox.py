@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 
 # A fork server has imported the library once, so a child costs milliseconds; it never holds sockets of ours.
@@ -29,6 +30,11 @@ class ChildLimits:
     seconds: int
     memory: int
     nice: int = 0
+
+
+def warm_up() -> None:
+    """Start the fork server now, in the background, so that the first child need not wait for its imports."""
+    forkserver.ensure_running()
 
 
 def run_apart(limits: ChildLimits, work: Callable[..., bytes], *arguments: object) -> bytes:

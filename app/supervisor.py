@@ -82,6 +82,7 @@ class Supervisor:
     def stop_all(self) -> None:
         """Stop every child, the last started first."""
         for name in reversed(list(self._keepers)):
+            self._say(f"stopping {name}")
             self.stop(name)
 
 

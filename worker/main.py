@@ -10,6 +10,7 @@ from app.evaluation import service as evaluation
 from app.platform import Platform, platform_of
 from app.queue import Job, celery_of
 from app.rescoring import service as rescoring
+from app.sandbox import warm_up
 from app.settings import Settings
 from app.uploads import service as uploads
 
@@ -47,6 +48,7 @@ def _let_children_start(**_: object) -> None:
     billiard passes its daemons off as the library's, which forbids them children; ours end with their parent.
     """
     process._current_process = ORDINARY  # type: ignore[attr-defined]  # noqa: SLF001
+    warm_up()
 
 
 @setup_logging.connect

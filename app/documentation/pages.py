@@ -30,11 +30,11 @@ class Operation:
 def documentation(request: Request) -> Response:
     """Every call of the API, without a script."""
     schema = request.app.openapi()
+    routes = [route for router in request.app.state.routers for route in router.routes]
     permissions = {
         (method, route.path): str(action_of([*route.dependencies]) or "")
-        for route in request.app.routes
-        for method in getattr(route, "methods", None) or ()
-        if hasattr(route, "dependencies")
+        for route in routes
+        for method in route.methods
     }
     operations = tuple(
         _operation(method.upper(), path, told, permissions.get((method.upper(), path), ""))

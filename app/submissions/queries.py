@@ -32,10 +32,15 @@ def visible_submissions(actor: Actor) -> ColumnElement[bool]:
     """Which submissions a reader may see: organisers all, a team its own, everybody what stands on a board."""
     if actor.is_organiser:
         return true()
-    on_a_board = select(Entry.id).where(
-        Entry.submission_id == Submission.id,
-        Entry.state == EntryState.SCORED,
-        Entry.shown_run_id.is_not(None),
+    any_entry = aliased(Entry)
+    on_a_board = (
+        select(any_entry.id)
+        .where(
+            any_entry.submission_id == Submission.id,
+            any_entry.state == EntryState.SCORED,
+            any_entry.shown_run_id.is_not(None),
+        )
+        .correlate(Submission)
     )
     return or_(on_a_board.exists(), Method.team_id == actor.team_id)
 
