@@ -13,10 +13,10 @@ from app.accounts import service as accounts
 from app.embedded import EmbeddedError, embedded_servers
 from app.migrating import migrate
 from app.platform import Platform, platform_of
-from app.processes import environment, web_command, worker_command
+from app.processes import web_child, worker_child
 from app.sampling import EDITION, BaselineError, fill_sample
 from app.settings import NOTE, NOTED, Settings, free_port
-from app.supervisor import Child, NotReadyError, Supervisor, interrupted_by_signals, supervised
+from app.supervisor import NotReadyError, Supervisor, interrupted_by_signals, supervised
 
 Say = Callable[[str], None]
 
@@ -88,21 +88,10 @@ def _with_servers(settings: Settings, say: Say) -> Iterator[Settings]:
 
 
 def _start(processes: Supervisor, settings: Settings, say: Say) -> None:
-    shared = {
-        f"HELDOUT_{name.upper()}": str(value)
-        for name, value in settings.model_dump(mode="json").items()
-        if value is not None and name != "private_storage"
-    }
-    logs = settings.data / "logs"
-    private = str(settings.private_storage)
     say(f"worker: {settings.workers} processes")
-    worker = Child(
-        "worker", worker_command(settings), environment(shared, private=private), logs / "worker.log"
-    )
-    processes.start(worker, lambda: True)
+    processes.start(worker_child(settings), lambda: True)
     say(f"web: {settings.address}")
-    web = Child("web", web_command(settings), environment(shared, private=None), logs / "web.log")
-    processes.start(web, lambda: _answers(settings.local_address), timedelta(seconds=60))
+    processes.start(web_child(settings), lambda: _answers(settings.local_address), timedelta(seconds=60))
 
 
 def _answers(address: str) -> bool:

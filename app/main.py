@@ -5,6 +5,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
+from sqlalchemy.exc import DataError
 from starlette.exceptions import HTTPException
 
 from app import health, logs
@@ -106,6 +107,7 @@ def create_app(platform: Platform | None = None) -> FastAPI:
     app.add_exception_handler(RefusedError, _answer_refused)
     app.add_exception_handler(RequestValidationError, _answer_malformed)
     app.add_exception_handler(HTTPException, _answer_http)
+    app.add_exception_handler(DataError, _answer_impossible)
     return app
 
 
@@ -135,6 +137,14 @@ def _answer_malformed(request: Request, error: Exception) -> Response:
         for problem in error.errors()
     ]
     return _say(request, 422, "the request is not of the form that this address takes", problems)
+
+
+def _answer_impossible(request: Request, error: Exception) -> Response:
+    """Answer for a value that PostgreSQL cannot hold, such as a NUL in a text or a number beyond its range."""
+    log.info("impossible value", path=request.url.path, kind=type(error).__name__)
+    return _say(
+        request, 422, "the request holds a value that cannot exist here: a NUL, or a number beyond all ranges"
+    )
 
 
 def _answer_http(request: Request, error: Exception) -> Response:

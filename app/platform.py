@@ -55,6 +55,7 @@ def platform_of(settings: Settings) -> Platform:
     engine = create_engine(
         settings.database_url,
         pool_pre_ping=True,
+        hide_parameters=True,  # values do not belong into logs
         pool_size=10,
         max_overflow=20,
         connect_args={"connect_timeout": 5, "options": "-c timezone=UTC -c statement_timeout=60000"},

@@ -3,7 +3,8 @@
 from functools import cache
 from multiprocessing import process
 
-from celery.signals import setup_logging, worker_process_init
+from celery import platforms
+from celery.signals import beat_embedded_init, setup_logging, worker_process_init
 
 from app import logs
 from app.evaluation import service as evaluation
@@ -49,6 +50,12 @@ def _let_children_start(**_: object) -> None:
     """
     process._current_process = ORDINARY  # type: ignore[attr-defined]  # noqa: SLF001
     warm_up()
+
+
+@beat_embedded_init.connect
+def _end_with_the_worker(**_: object) -> None:
+    """Leave no clock behind when the worker is killed: Celery ties its pool to it, but not this process."""
+    platforms.set_pdeathsig("SIGKILL")  # type: ignore[attr-defined]  # the stubs lack it
 
 
 @setup_logging.connect

@@ -1,4 +1,4 @@
-"""Fixtures of the tests that start real processes."""
+"""Fixtures of all tests that need servers: one pair for the whole session."""
 
 from tests.system.servers import broker_url, database_url, own_servers
 

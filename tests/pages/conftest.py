@@ -1,0 +1,54 @@
+"""A web application on real servers, without a worker: what pages answer before anything is scored."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from app.main import create_app
+from app.migrating import migrate
+from app.platform import Platform, platform_of
+from app.settings import Settings
+
+Browser = Callable[[], TestClient]
+
+
+@pytest.fixture(scope="module")
+def platform(
+    database_url: str, broker_url: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Platform]:
+    """A platform with an empty, migrated database."""
+    folder = tmp_path_factory.mktemp("installation")
+    settings = Settings(
+        data=folder,
+        database_url=database_url,
+        broker_url=broker_url,
+        private_storage=folder / "private",
+        max_upload=1 << 20,
+    )
+    made = platform_of(settings)
+    migrate(made.engine)
+    yield made
+    made.engine.dispose()
+
+
+@pytest.fixture(scope="module")
+def app(platform: Platform) -> FastAPI:
+    """The application on it."""
+    return create_app(platform)
+
+
+@pytest.fixture
+def browser(app: FastAPI) -> Iterator[Browser]:
+    """Opens browsers, each with cookies of its own."""
+    opened: list[TestClient] = []
+
+    def open_one() -> TestClient:
+        client = TestClient(app, headers={"Accept": "text/html"}, follow_redirects=False)
+        opened.append(client)
+        return client
+
+    yield open_one
+    for client in opened:
+        client.close()

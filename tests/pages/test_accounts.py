@@ -1,0 +1,161 @@
+"""Who gets in, and what is kept out."""
+
+import pytest
+from starlette.testclient import TestClient
+
+from app.accounts import service as accounts
+from app.models import Role
+from app.platform import Platform
+from tests.pages.conftest import Browser
+
+PASSWORD = "a long enough password"
+
+
+def registered(client: TestClient, email: str, password: str = PASSWORD) -> TestClient:
+    answer = client.post("/register", data={"email": email, "name": "Ash Grove", "password": password})
+    assert answer.status_code == 303, answer.text
+    return client
+
+
+def test_who_registers_is_logged_in_and_finds_the_account(browser: Browser) -> None:
+    ash = registered(browser(), "ash@example.org")
+
+    assert ash.get("/account").status_code == 200
+    assert "Ash Grove" in ash.get("/").text
+
+
+def test_the_session_cookie_is_out_of_reach_for_scripts_and_other_sites(browser: Browser) -> None:
+    answer = browser().post(
+        "/register", data={"email": "beech@example.org", "name": "Beech", "password": PASSWORD}
+    )
+
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+
+
+def test_an_address_registers_once_however_it_is_spelt(browser: Browser) -> None:
+    registered(browser(), "cedar@example.org")
+
+    again = browser().post(
+        "/register", data={"email": "CEDAR@example.org ", "name": "Cedar", "password": PASSWORD}
+    )
+
+    assert again.status_code == 409
+    assert "already has an account" in again.text
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("email", "nowhere"),
+        ("name", "\u202egro.evil"),
+        ("name", "\u200b\u200b"),
+        ("password", "short"),
+        ("password", "x" * 300),
+    ],
+)
+def test_a_registration_with_a_bad_field_tells_it_at_the_field(
+    browser: Browser, field: str, value: str
+) -> None:
+    form = {"email": "dogwood@example.org", "name": "Dogwood", "password": PASSWORD} | {field: value}
+
+    answer = browser().post("/register", data=form)
+
+    assert answer.status_code == 422
+    assert 'aria-invalid="true"' in answer.text
+
+
+def test_a_wrong_password_and_an_unknown_address_are_answered_alike(browser: Browser) -> None:
+    registered(browser(), "elm@example.org")
+
+    wrong = browser().post("/login", data={"email": "elm@example.org", "password": "not the password"})
+    unknown = browser().post("/login", data={"email": "nobody@example.org", "password": "not the password"})
+
+    assert wrong.status_code == unknown.status_code == 401
+    sentence = "no account has this address and password"
+    assert sentence in wrong.text
+    assert sentence in unknown.text
+
+
+def test_logging_out_ends_the_session_on_the_server(browser: Browser) -> None:
+    fir = registered(browser(), "fir@example.org")
+    stolen = fir.cookies["heldout_session"]
+
+    fir.post("/logout")
+
+    thief = browser()
+    thief.cookies.set("heldout_session", stolen)
+    assert thief.get("/account").status_code == 303
+
+
+def test_login_leads_back_to_where_one_came_from_but_never_to_another_site(browser: Browser) -> None:
+    registered(browser(), "gorse@example.org")
+    form = {"email": "gorse@example.org", "password": PASSWORD}
+
+    inside = browser().post("/login", data=form | {"next": "/submissions"})
+    outside = browser().post("/login", data=form | {"next": "//evil.example/x"})
+    tricked = browser().post("/login", data=form | {"next": "/\\evil.example"})
+
+    assert inside.headers["location"] == "/submissions"
+    assert outside.headers["location"] == "/"
+    assert tricked.headers["location"] == "/"
+
+
+def test_a_request_that_another_site_sends_is_refused(browser: Browser) -> None:
+    hazel = registered(browser(), "hazel@example.org")
+
+    forged = hazel.post("/account/tokens", data={"name": "x"}, headers={"Origin": "https://evil.example"})
+    fetched = hazel.post("/account/tokens", data={"name": "x"}, headers={"Sec-Fetch-Site": "cross-site"})
+    sibling = hazel.post("/account/tokens", data={"name": "x"}, headers={"Sec-Fetch-Site": "same-site"})
+
+    assert [forged.status_code, fetched.status_code, sibling.status_code] == [403, 403, 403]
+
+
+def test_a_token_is_shown_once_acts_for_its_owner_and_can_be_revoked(
+    browser: Browser, platform: Platform
+) -> None:
+    ivy = registered(browser(), "ivy@example.org")
+    page = ivy.post("/account/tokens", data={"name": "laptop"}).text
+    token = page[page.index("hld_") :].split("<")[0].split('"')[0].strip()
+    program = browser()
+    program.headers["Authorization"] = f"Bearer {token}"
+
+    assert program.get("/api/submissions").status_code == 200
+    assert token not in ivy.get("/account").text
+
+    actor = accounts.identify(platform, None, token)
+    [view] = accounts.tokens(platform, actor.user_id)
+    ivy.post(f"/account/tokens/{view.id}/revoke")
+    assert program.get("/api/submissions").status_code == 401
+
+
+def test_nobody_revokes_the_token_of_somebody_else(browser: Browser, platform: Platform) -> None:
+    token = accounts.token_of_program(platform, "juniper@localhost", "Juniper", Role.PARTICIPANT)
+    [view] = accounts.tokens(platform, accounts.identify(platform, None, token).user_id)
+    kapok = registered(browser(), "kapok@example.org")
+
+    kapok.post(f"/account/tokens/{view.id}/revoke")
+
+    assert accounts.identify(platform, None, token).is_known
+
+
+def test_the_organisers_link_works_once_and_for_who_is_logged_in(
+    browser: Browser, platform: Platform
+) -> None:
+    link = f"/first-organiser/{accounts.create_organiser_link(platform)}"
+    larch, maple = registered(browser(), "larch@example.org"), registered(browser(), "maple@example.org")
+
+    assert browser().post(link).status_code in (303, 401)
+    assert larch.get("/organise").status_code == 403
+    assert larch.post(link).status_code == 303
+    assert larch.get("/organise").status_code == 200
+    assert maple.post(link).status_code == 410
+    assert maple.get("/organise").status_code == 403
+
+
+def test_a_page_for_people_who_are_logged_in_sends_others_to_the_login(browser: Browser) -> None:
+    answer = browser().get("/submissions")
+
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/login?next=/submissions"
