@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request
 from fastapi.params import Depends as Dependency
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app import formats
@@ -84,13 +84,3 @@ def render(request: Request, template: str, *, code: int = 200, **context: Any) 
         "address": platform.settings.address,
     }
     return HTMLResponse(_templates.get_template(template).render(everywhere | context), status_code=code)
-
-
-def with_etag(request: Request, response: Response, tag: str) -> Response:
-    """The response, or 304 when the reader has it already; a shared cache must not keep it."""
-    quoted = f'"{tag}"'
-    if request.headers.get("if-none-match") == quoted:
-        response = Response(status_code=304)
-    response.headers["ETag"] = quoted
-    response.headers["Cache-Control"] = "private, no-cache"
-    return response

@@ -6,19 +6,21 @@ from scoring.description import Description, Image
 from scoring.errors import Problem, Severity, SubmissionError
 from scoring.protocols import PROTOCOLS, default_protocol
 from scoring.registry import CompetitionInfo, competition_of, competitions
-from scoring.report import ClassResult, Curve, Report, ScoreTable
+from scoring.report import EXHIBITS, ClassResult, Curve, Exhibit, Report, ScoreTable
 from scoring.statistics import Statistics, count_objects
 from scoring.tree import TreeError, read_tree
 from scoring.truth import GroundTruth
 from scoring.validation import FoundCompetition, Validation, validate
 
 __all__ = [
+    "EXHIBITS",
     "PROTOCOLS",
     "SCORER",
     "ClassResult",
     "CompetitionInfo",
     "Curve",
     "Description",
+    "Exhibit",
     "FoundCompetition",
     "GroundTruth",
     "Image",

@@ -13,8 +13,11 @@ FIELDS: Final = ("image", "confidence", "left", "top", "right", "bottom")
 LONGEST_LINE: Final = 1000  # bytes; an honest line has less than a hundred
 FURTHEST: Final = 1e6  # pixels from the origin; beyond, areas lose their last digits
 
+_BLANK: Final = rb"[ \t]+"
+_DECIMAL: Final = rb"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
+_LINE: Final = re.compile(rb"[ \t]*([!-~]+)" + (_BLANK + _DECIMAL) * (len(FIELDS) - 1) + rb"[ \t]*")
 _STRANGE: Final = re.compile(rb"[^\x20-\x7e\t]")
-_NUMBER: Final = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NUMBER: Final = re.compile(_DECIMAL)
 _NOT_FINITE: Final = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _ENDING: Final = re.compile(rb"\.(?:jpe?g|png|txt|xml)$", re.IGNORECASE)
 _QUOTED: Final = 40  # characters of a value in a sentence
@@ -53,6 +56,16 @@ class Wrong:
 
 def judge(line: bytes, images: ImageIndex) -> Row | Wrong | None:
     """Read a line without its end; None if it is blank."""
+    found = _LINE.fullmatch(line) if len(line) <= LONGEST_LINE else None
+    if found is not None:
+        image = images.places.get(found[1])
+        confidence, *edges = map(float, found.groups()[1:])
+        if image is not None and math.isfinite(confidence) and all(abs(edge) <= FURTHEST for edge in edges):
+            return Row(image, confidence, Box(*edges))
+    return _what_is_wrong(line, images)
+
+
+def _what_is_wrong(line: bytes, images: ImageIndex) -> Wrong | None:
     strange = _STRANGE.search(line)
     if strange is not None:
         return _wrong_character(strange)
@@ -66,17 +79,12 @@ def judge(line: bytes, images: ImageIndex) -> Row | Wrong | None:
     fields = line.split()
     if len(fields) != len(FIELDS):
         return _wrong_count(fields) if fields else None
-    image = images.places.get(fields[0])
-    if image is None:
+    if fields[0] not in images.places:
         return _unknown_image(fields[0], images)
-    numbers = []
     for name, field in zip(FIELDS[1:], fields[1:], strict=True):
-        value = float(field) if _NUMBER.fullmatch(field) else math.nan
-        if not math.isfinite(value):
+        if not (_NUMBER.fullmatch(field) and math.isfinite(float(field))):
             return _wrong_number(name, field)
-        numbers.append(value)
-    box = Box(*numbers[1:])
-    return _too_far(box) or Row(image, numbers[0], box)
+    return _too_far(fields[2:])
 
 
 def judge_box(box: Box, image: Image) -> Wrong | None:
@@ -124,10 +132,8 @@ def _wrong_number(name: str, field: bytes) -> Wrong:
     return Wrong("not-a-number", message, found, "a decimal number")
 
 
-def _too_far(box: Box) -> Wrong | None:
-    if all(abs(value) <= FURTHEST for value in box):
-        return None
-    found = f"{max(box, key=abs):g}"
+def _too_far(edges: list[bytes]) -> Wrong:
+    found = f"{max(map(float, edges), key=abs):g}"
     message = f"the box has a coordinate of {found}; expected values within ±{FURTHEST:.0f} pixels"
     return Wrong("coordinate-range", message, found, f"±{FURTHEST:.0f}")
 

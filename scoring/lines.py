@@ -20,6 +20,8 @@ MOST_WRONG: Final = 100_000
 """After so many wrong lines a file is not read to its end."""
 BLOCK: Final = 8 << 20
 """Bytes parsed at once: large enough to be fast, small enough for memory."""
+SMALL_BLOCK: Final = 1 << 18
+"""The same where something is wrong, so that few lines around it are read one by one."""
 
 _BOX: Final = FIELDS[2:]
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
@@ -82,19 +84,24 @@ def read_in_blocks(data: bytes, reading: Reading) -> Iterator[Detections]:
     text = _with_plain_line_ends(data, reading.file, reading.problems)
     if text is None or not _has_fair_length(text, reading.file, reading.problems):
         return
-    wrong, start = 0, 0
-    while start < len(text) and wrong < MOST_WRONG:
-        end = _end_of_block(text, start)
-        block = text[start:end]
+    number, wrong = 1, 0
+    for block in _blocks(text, BLOCK):
         found = _read_fast(block, reading)
-        if found is None:
-            found, mistakes = _read_exactly(block, reading, lines_before=text.count(b"\n", 0, start))
-            wrong += mistakes
-        yield found
-        start = end
-    if start < len(text):
-        message = f"{wrong} lines are wrong up to here; the file was not read further"
-        reading.problems.add(Problem("file-not-read-on", message, reading.file))
+        if found is not None:
+            yield found
+            number += block.count(b"\n")
+            continue
+        for part in _blocks(block, SMALL_BLOCK):
+            found = _read_fast(part, reading)
+            if found is None:
+                found, mistakes = _read_exactly(part, reading, first=number)
+                wrong += mistakes
+            yield found
+            number += part.count(b"\n")
+            if wrong >= MOST_WRONG:
+                message = f"{wrong} lines are wrong up to line {number - 1}; the file was not read further"
+                reading.problems.add(Problem("file-not-read-on", message, reading.file))
+                return
 
 
 def outside(found: Detections, images: ImageIndex) -> NDArray[np.bool_]:
@@ -142,12 +149,15 @@ def _has_fair_length(text: bytes, file: str, problems: Problems) -> bool:
     return lines <= MOST_LINES
 
 
-def _end_of_block(text: bytes, start: int) -> int:
-    """Where the last line that fits ends, or the first one if none does."""
-    if len(text) - start <= BLOCK:
-        return len(text)
-    end = text.rfind(b"\n", start, start + BLOCK) + 1
-    return end or text.find(b"\n", start) + 1 or len(text)
+def _blocks(text: bytes, size: int) -> Iterator[bytes]:
+    """Cut between lines into blocks of at most this size, or of one longer line."""
+    start = 0
+    while len(text) - start > size:
+        end = text.rfind(b"\n", start, start + size) + 1 or text.find(b"\n", start) + 1 or len(text)
+        yield text[start:end]
+        start = end
+    if start < len(text):
+        yield text[start:] if start else text
 
 
 def _read_fast(block: bytes, reading: Reading) -> Detections | None:
@@ -200,10 +210,10 @@ def _parse(block: bytes, images: ImageIndex) -> Detections | None:
     return found if numbers_are_fair else None  # not a number compares as false
 
 
-def _read_exactly(block: bytes, reading: Reading, *, lines_before: int) -> tuple[Detections, int]:
+def _read_exactly(block: bytes, reading: Reading, *, first: int) -> tuple[Detections, int]:
     """Read line by line: what is right, and how many lines are not."""
     rows, wrong = array("d"), 0
-    for number, line in enumerate(io.BytesIO(block), lines_before + 1):
+    for number, line in enumerate(io.BytesIO(block), first):
         row = judge(line.removesuffix(b"\n"), reading.images)
         if isinstance(row, Row):
             rows.extend((row.image, row.confidence, *row.box))
@@ -215,7 +225,5 @@ def _read_exactly(block: bytes, reading: Reading, *, lines_before: int) -> tuple
         if row is not None:
             reading.problems.add(row.at(reading.file, number))
             wrong += 1
-        if wrong == MOST_WRONG:
-            break
     table = np.frombuffer(rows, np.float64).reshape(-1, len(FIELDS))
     return Detections(table[:, 0].astype(np.int32), table[:, 1].copy(), table[:, 2:].copy()), wrong

@@ -84,7 +84,7 @@ class Finder:
             if known in self.expected:
                 info, about = self.expected[known]
                 folder = member.name.removesuffix(known).rstrip("/")
-                if self._is_first(known, member) and self._is_fair_folder(folder, info):
+                if self._is_fair_folder(folder, info) and self._is_first(known, member):
                     return ResultFile(info, about, known, member.read)
                 return None
         self._say_why_not(member)

@@ -97,8 +97,8 @@ def validate(
     try:
         for file in result_files(archive, description, problems=problems, meter=meter, name=name):
             checked = found.setdefault(file.competition.number, Checked(file.competition))
-            checked.files.add(file.about)
             CHECKS.get(file.competition.task, NOT_YET).one(file, checked, inspection)
+            checked.files.add(file.about)
         _compare_with_what_was_asked(found, competitions, description, inspection)
     except SubmissionError as error:
         problems.extend(error.problems)

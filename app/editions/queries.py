@@ -11,6 +11,7 @@ from app.editions.schemas import EditionSummary, Leader, PhaseView
 from app.models import Board, ClassScore, Disclosure, Edition, Entry, EntryState, GroundTruth, Method, Phase
 
 LEADERS = 3
+IMPORTING = 0x494D504F  # the advisory lock of the one import
 
 
 def now(session: Session) -> datetime:
@@ -152,6 +153,11 @@ def newest_truth(session: Session, phase_id: int) -> GroundTruth | None:
         select(GroundTruth).where(GroundTruth.phase_id == phase_id).order_by(GroundTruth.version.desc())
     )
     return session.scalar(statement.limit(1))
+
+
+def let_one_import_pass(session: Session) -> None:
+    """Make other imports wait until the end of the transaction."""
+    session.execute(select(func.pg_advisory_xact_lock(IMPORTING)))
 
 
 def truth_of_fingerprint(session: Session, phase_id: int, fingerprint: str) -> GroundTruth | None:

@@ -61,6 +61,7 @@ def import_tree(platform: Platform, wanted: TreeImport) -> Imported:
     truth.save(gathered)
     fingerprint = platform.truths.adopt(gathered)
     with platform.transaction() as session:
+        queries.let_one_import_pass(session)
         edition = _edition(session, wanted, truth.description.dataset)
         phase = _phase(session, wanted, edition.id, protocol, description_key)
         known = queries.truth_of_fingerprint(session, phase.id, fingerprint)

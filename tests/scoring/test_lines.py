@@ -31,7 +31,7 @@ def read_strictly(data: bytes) -> tuple[list[Detections], Problems]:
 
 def exactly(data: bytes) -> tuple[Detections, Problems]:
     problems = Problems()
-    found, _ = lines._read_exactly(data, Reading(INDEX, FILE, problems), lines_before=0)
+    found, _ = lines._read_exactly(data, Reading(INDEX, FILE, problems), first=1)
     return found, problems
 
 
@@ -196,6 +196,7 @@ def test_boxes_outside_their_image_are_told_apart() -> None:
 
 def test_a_file_is_read_in_blocks_that_end_with_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "BLOCK", 60)
+    monkeypatch.setattr(lines, "SMALL_BLOCK", 60)
     data = (
         GOOD * 7 + b"000001 nan 1 2 3 4\n" + GOOD + b" " * 80 + GOOD + b"000001 nan" + b" " * 80 + b"1 2 3 4"
     )
@@ -206,15 +207,24 @@ def test_a_file_is_read_in_blocks_that_end_with_a_line(monkeypatch: pytest.Monke
     assert [problem.line for problem in problems.listed] == [8, 11]
 
 
+def test_one_wrong_line_costs_the_lines_around_it_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "SMALL_BLOCK", 60)
+
+    blocks, problems = read_strictly(GOOD * 5 + b"wrong\n" + GOOD * 5)
+
+    assert [len(block) for block in blocks] == [2, 2, 2, 2, 2]
+    assert [problem.line for problem in problems.listed] == [6]
+
+
 def test_a_file_with_too_many_wrong_lines_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "MOST_WRONG", 30)
-    monkeypatch.setattr(lines, "BLOCK", 200)
+    monkeypatch.setattr(lines, "SMALL_BLOCK", 200)
 
     _, problems = read(b"wrong\n" * 100)
 
-    assert problems.unlisted == {"field-count": 10}
+    assert problems.unlisted == {"field-count": 13}
     assert problems.listed[-1] == Problem(
-        "file-not-read-on", "30 lines are wrong up to here; the file was not read further", FILE
+        "file-not-read-on", "33 lines are wrong up to line 33; the file was not read further", FILE
     )
 
 
@@ -244,7 +254,7 @@ def numbers_read(texts: list[str]) -> np.ndarray[tuple[int, ...], np.dtype[np.fl
 
 def test_numbers_are_those_of_float_to_the_last_bit() -> None:
     random = Random(7)
-    texts = []
+    texts: list[str] = []
     while len(texts) < 20_000:
         [value] = struct.unpack("d", random.randbytes(8))
         if np.isfinite(value):

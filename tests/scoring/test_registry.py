@@ -1,11 +1,7 @@
 import pytest
 
-from scoring.registry import EDITIONS, CompetitionInfo, competitions, expected_files, file_name_as_regex
+from scoring.registry import EDITIONS, competition_of, competitions, expected_files, file_name_as_regex
 from tests.scoring.archives import ACTIONS, CLASSES, IMAGES, description
-
-
-def the(dataset: str, number: int) -> CompetitionInfo:
-    return next(info for info in competitions(dataset) if info.number == number)
 
 
 @pytest.mark.parametrize("dataset", EDITIONS)
@@ -28,9 +24,14 @@ def test_an_unknown_dataset_has_the_ten_competitions() -> None:
     assert len(competitions("sample")) == 10
 
 
+def test_a_number_that_a_year_did_not_have_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        competition_of("VOC2006", 5)
+
+
 def test_a_competition_has_a_rule_for_training_data() -> None:
-    assert "only" in the("VOC2012", 3).own_data_rule
-    assert "any data" in the("VOC2012", 4).own_data_rule
+    assert "only" in competition_of("VOC2012", 3).own_data_rule
+    assert "any data" in competition_of("VOC2012", 4).own_data_rule
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ def test_a_competition_has_a_rule_for_training_data() -> None:
 def test_files_are_called_as_the_kits_call_them(
     dataset: str, number: int, folder: str, first: str, about: str, subjects: str
 ) -> None:
-    info = the(dataset, number)
+    info = competition_of(dataset, number)
 
     names = list(expected_files(info, description(dataset)))
 
@@ -59,11 +60,11 @@ def test_files_are_called_as_the_kits_call_them(
 
 
 def test_a_pattern_is_shown_with_what_to_fill_in() -> None:
-    assert the("VOC2012", 5).file_pattern_of("val") == "Segmentation/comp5_val_cls/<image>.png"
+    assert competition_of("VOC2012", 5).file_pattern_of("val") == "Segmentation/comp5_val_cls/<image>.png"
 
 
 def test_a_name_of_another_set_is_understood() -> None:
-    found = file_name_as_regex(the("VOC2012", 3)).fullmatch("comp3_det_val_car.txt")
+    found = file_name_as_regex(competition_of("VOC2012", 3)).fullmatch("comp3_det_val_car.txt")
 
     assert found
     assert (found["set"], found["about"]) == ("val", "car")

@@ -1,0 +1,39 @@
+"""Archives with bytes changed anywhere: refused or read, never an error of ours."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from scoring import validate
+from tests.scoring.archives import description, detections, gz, tar, written, xz, zip_of
+
+SPECIAL = (b"\xff\xff\xff\xff", b"\0\0\0\0", b"PK\1\2", b"PK\5\6", b"7777777")
+
+
+def damaged(data: bytes, chance: random.Random) -> bytes:
+    result = bytearray(data)
+    for _ in range(chance.choice((1, 1, 2, 8))):
+        place = chance.randrange(len(result) + 1)
+        match chance.randrange(4):
+            case 0:
+                result[place : place + 1] = chance.randbytes(1)
+            case 1:
+                del result[place : place + chance.randrange(600)]
+            case 2:
+                result[place : place + 4] = chance.choice(SPECIAL)
+            case _:
+                result[place:place] = chance.randbytes(chance.randrange(600))
+    return bytes(result)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("pack", [zip_of, tar, lambda files: gz(tar(files)), lambda files: xz(tar(files))])
+def test_a_damaged_archive_is_refused_or_read(tmp_path: Path, pack: object, seed: int) -> None:
+    assert callable(pack)
+    whole, chance = pack(detections()), random.Random(seed)
+
+    for _ in range(60):
+        validation = validate(written(tmp_path, damaged(whole, chance)), description())
+        assert validation.valid == (not validation.problems)
+        assert all(str(problem).isprintable() for problem in validation.problems)

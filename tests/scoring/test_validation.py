@@ -1,0 +1,334 @@
+import dataclasses
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from scoring import Limits, Problem, SubmissionError, Validation, validate
+from scoring.checks import CHECKS
+from scoring.competition import COMPETITIONS
+from scoring.description import Description
+from scoring.errors import Problems
+from scoring.results import competition_files
+from tests.scoring.archives import (
+    FOLDER,
+    Zipped,
+    description,
+    detections,
+    gz,
+    lines,
+    tar,
+    written,
+    zip_of,
+    zipped,
+)
+
+
+def validated(
+    folder: Path, files: Mapping[str, bytes], *asked: int, phase: Description | None = None
+) -> Validation:
+    path = written(folder, gz(tar(files)), "results.tar.gz")
+    return validate(path, phase or description(), competitions=asked or None)
+
+
+def unpacked(folder: Path, files: Mapping[str, bytes]) -> Path:
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    return folder
+
+
+def codes(problems: tuple[Problem, ...]) -> list[str]:
+    return [problem.code for problem in problems]
+
+
+def test_a_complete_result_is_valid_without_a_word(tmp_path: Path) -> None:
+    validation = validated(tmp_path, detections())
+
+    [found] = validation.competitions
+    assert validation.valid
+    assert validation.notes == ()
+    assert (found.number, found.task, found.files, found.lines) == (3, "detection", 3, 9)
+    assert found.present == description().classes
+    assert found.missing == ()
+    assert (validation.members, validation.unpacked) == (3, 10240)
+
+
+def test_both_rules_for_training_data_may_be_entered_at_once(tmp_path: Path) -> None:
+    validation = validated(tmp_path, detections(4) | detections(3))
+
+    assert validation.valid
+    assert [found.number for found in validation.competitions] == [3, 4]
+
+
+def test_the_files_of_2006_lie_in_no_folder(tmp_path: Path) -> None:
+    validation = validated(tmp_path, detections(3, "results/VOC2006"), phase=description("VOC2006"))
+
+    assert validation.valid
+    assert validation.notes == ()
+
+
+def test_an_edition_of_its_own_is_like_the_last_one(tmp_path: Path) -> None:
+    validation = validated(tmp_path, detections(4, "results/sample/Main"), phase=description("sample"))
+
+    assert validation.valid
+    assert validation.notes == ()
+
+
+def test_missing_classes_are_named(tmp_path: Path) -> None:
+    validation = validated(tmp_path, detections(classes=["boat"]))
+
+    assert validation.valid
+    assert validation.competitions[0].missing == ("bird", "car")
+    assert str(validation.notes[0]) == "comp3: 2 of 3 classes are missing and will not be scored: bird, car"
+
+
+def test_only_so_many_missing_files_are_named(tmp_path: Path) -> None:
+    many = dataclasses.replace(description(), classes=("boat", *(f"class{number}" for number in range(40))))
+
+    validation = validated(tmp_path, detections(classes=["boat"]), phase=many)
+
+    assert validation.notes[0].message.endswith("class29, …")
+
+
+def test_a_class_without_detections_is_legal(tmp_path: Path) -> None:
+    validation = validated(tmp_path, detections() | {f"{FOLDER}/comp3_det_test_car.txt": b"\n"})
+
+    assert validation.valid
+    assert str(validation.notes[0]) == "comp3_det_test_car.txt: no detection of 'car': the file is empty"
+
+
+def test_boxes_outside_their_images_are_one_note(tmp_path: Path) -> None:
+    files = detections() | {f"{FOLDER}/comp3_det_test_car.txt": b"000001 0.5 -5 1 9999 20\n" * 30}
+
+    validation = validated(tmp_path, files)
+
+    assert validation.valid
+    assert codes(validation.notes) == ["box-outside"]
+    assert "30 of 36 boxes reach outside" in validation.notes[0].message
+
+
+@pytest.mark.parametrize(
+    ("folder", "words"),
+    [
+        ("", "in no folder"),
+        ("Main", "'Main'"),
+        ("mymethod/results/VOC2012/Main", "'mymethod/results/VOC2012/Main'"),
+        ("results_of_mine/Main", "'results/VOC2012/Main'"),
+        ("Results/voc2012/main", "'results/VOC2012/Main'"),
+    ],
+)
+def test_another_folder_is_tolerated_with_one_note(tmp_path: Path, folder: str, words: str) -> None:
+    validation = validated(tmp_path, detections(folder=folder))
+
+    assert validation.valid
+    [note] = validation.notes
+    assert note.code == "folder"
+    assert words in note.message
+
+
+def test_a_deeper_folder_is_a_problem_said_once(tmp_path: Path) -> None:
+    validation = validated(tmp_path, detections(folder="home/me/results/VOC2012/Main"))
+
+    assert codes(validation.problems) == ["folder-depth", "no-results"]
+
+
+@pytest.mark.parametrize("name", ["__MACOSX/a.txt", "._comp3_det_test_car.txt", f"{FOLDER}/.DS_Store"])
+def test_what_macos_adds_is_ignored_with_a_note(tmp_path: Path, name: str) -> None:
+    validation = validated(tmp_path, {name: b"\0", **detections()})
+
+    assert validation.valid
+    assert [(note.code, note.file) for note in validation.notes] == [("macos-file", name)]
+
+
+def test_other_files_are_ignored_with_a_note(tmp_path: Path) -> None:
+    files = {"README.txt": b"my method", "results/VOC2012/Segmentation/comp5_test_inst/000001.png": b"png"}
+
+    validation = validated(tmp_path, detections() | files)
+
+    assert validation.valid
+    assert codes(validation.notes) == ["ignored-file", "ignored-file"]
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        (f"{FOLDER}/comp3_det_test_unicorn.txt", "unknown-class", "'unicorn'"),
+        (f"{FOLDER}/comp3_det_test_Bird.txt", "unknown-class", "did you mean 'bird'?"),
+        (f"{FOLDER}/comp3_det_val_bird.txt", "wrong-image-set", "'val'; expected 'test'"),
+        (f"{FOLDER}/comp99_det_test_bird.txt", "unknown-competition", "comp99"),
+        (f"{FOLDER}/comp3_cls_test_bird.txt", "file-name", "'comp3_det_test_<class>.txt'"),
+        (f"{FOLDER}/COMP3_det_test_bird.txt", "file-name", "'comp3_det_test_<class>.txt'"),
+        (f"{FOLDER}/comp3_det_test_bird.csv", "file-name", "'comp3_det_test_<class>.txt'"),
+        ("results/VOC2012/Segmentation/comp5_test_cls/000001.jpg", "file-name", "comp5_test_cls/<image>.png"),
+        ("results/VOC2012/Segmentation/comp5_test_cls/000009.png", "unknown-class", "'000009'"),
+        ("results/VOC2007/Main/comp3_det_test_bird.txt", "other-edition", "another year, VOC2007"),
+        ("copy/comp3_det_test_boat.txt", "duplicate", "more than once"),
+        ("inner.tar.gz", "nested-archive", "nested archive"),
+    ],
+)
+def test_a_file_that_is_no_result_is_explained(tmp_path: Path, name: str, code: str, words: str) -> None:
+    validation = validated(tmp_path, detections(classes=["boat"]) | {name: lines()})
+
+    assert codes(validation.problems) == [code]
+    assert words in validation.problems[0].message
+
+
+def test_a_folder_where_somebody_works_may_hold_other_results_too(tmp_path: Path) -> None:
+    others = {
+        f"{FOLDER}/comp3_det_val_bird.txt": b"not looked at",
+        f"{FOLDER}/comp4_det_test_bird.txt": b"000001 0.5 100 100 10 10\n",
+        "results/VOC2007/Main/comp3_det_test_bird.txt": b"not looked at",
+        "old.zip": b"not looked at",
+    }
+
+    validation = validate(unpacked(tmp_path, detections() | others), description(), competitions=(3,))
+
+    assert validation.valid
+    assert [found.number for found in validation.competitions] == [3]
+    assert sorted(codes(validation.notes)) == [
+        "nested-archive",
+        "other-competition",
+        "other-edition",
+        "wrong-image-set",
+    ]
+
+
+def test_inverted_boxes_are_refused_in_an_archive_and_noted_in_a_folder(tmp_path: Path) -> None:
+    files = detections() | {f"{FOLDER}/comp3_det_test_car.txt": b"000001 0.5 100 100 10 10\n"}
+
+    archive = validated(tmp_path, files)
+    folder = validate(unpacked(tmp_path / "work", files), description())
+
+    assert codes(archive.problems) == ["inverted-box"]
+    assert archive.problems[0].line == 1
+    assert folder.valid
+    assert "comp3: 1 of 7 boxes are inverted" in folder.notes[0].message
+
+
+def test_results_of_another_competition_are_not_what_was_asked_for(tmp_path: Path) -> None:
+    validation = validated(tmp_path, detections(3), 4)
+
+    assert codes(validation.problems) == ["no-results", "other-competition"]
+    assert validation.competitions == ()
+    assert "comp3" in validation.problems[1].message
+
+
+def test_competitions_beside_the_one_asked_for_are_a_problem(tmp_path: Path) -> None:
+    validation = validated(tmp_path, detections(3) | detections(4), 4)
+
+    assert codes(validation.problems) == ["other-competition"]
+    assert [found.number for found in validation.competitions] == [4]
+
+
+def test_a_competition_that_the_edition_does_not_have_is_said(tmp_path: Path) -> None:
+    validation = validated(tmp_path, detections(3, "results/VOC2006"), 9, phase=description("VOC2006"))
+
+    assert codes(validation.problems) == ["unknown-competition", "other-competition"]
+
+
+def test_one_result_torn_into_two_competitions_is_noticed(tmp_path: Path) -> None:
+    validation = validated(tmp_path, detections(3, classes=["bird"]) | detections(4, classes=["boat", "car"]))
+
+    assert codes(validation.problems) == ["torn-result"]
+    assert "comp3 and comp4" in validation.problems[0].message
+
+
+def test_two_incomplete_results_of_the_same_classes_are_two(tmp_path: Path) -> None:
+    validation = validated(tmp_path, detections(3, classes=["bird"]) | detections(4, classes=["bird", "car"]))
+
+    assert validation.valid
+
+
+def test_a_task_that_is_not_there_yet_is_said_once(tmp_path: Path) -> None:
+    names = [f"{FOLDER}/comp1_cls_test_{name}.txt" for name in description().classes]
+
+    validation = validated(tmp_path, dict.fromkeys(names, b"000001 0.5\n"))
+
+    assert [str(problem) for problem in validation.problems] == [
+        "comp1 (classification) cannot be scored yet"
+    ]
+
+
+def test_the_same_tasks_are_checked_and_scored() -> None:
+    assert CHECKS.keys() == COMPETITIONS.keys()
+
+
+def test_an_archive_without_results_says_what_was_expected(tmp_path: Path) -> None:
+    validation = validated(tmp_path, {"README.txt": b"nothing else"}, 3)
+
+    assert str(validation.problems[0]) == (
+        "no result file of comp3 was found; expected files such as 'results/VOC2012/Main/comp3_det_test_<class>.txt'"
+    )
+
+
+def test_damage_ends_the_reading_and_what_was_found_is_reported(tmp_path: Path) -> None:
+    whole = tar(detections())
+    path = written(tmp_path, whole[:2600], "results.tar")
+
+    validation = validate(path, description())
+
+    assert codes(validation.problems) == ["truncated"]
+    assert validation.competitions[0].present == ("bird", "boat")
+
+
+def test_limits_are_those_that_are_given(tmp_path: Path) -> None:
+    path = written(tmp_path, zip_of(detections()), "results.zip")
+
+    assert codes(validate(path, description(), limits=Limits(members=2)).problems) == ["too-many-members"]
+    assert codes(validate(path, description(), name="results.tar").problems) == ["wrong-extension"]
+
+
+def test_wrong_lines_of_all_files_are_reported_together(tmp_path: Path) -> None:
+    files = {name: lines() + b"000001 0.5 1 2 3\n" * 15 for name in detections()}
+
+    validation = validated(tmp_path, files)
+
+    assert codes(validation.problems) == ["field-count"] * 20
+    assert str(validation.problems[0]) == "comp3_det_test_bird.txt:4: expected 6 fields, found 5"
+    assert validation.unlisted == {"field-count": 25}
+
+
+def test_a_report_is_the_same_byte_for_byte_and_survives_json(tmp_path: Path) -> None:
+    files = detections(classes=["boat"]) | {
+        "README": b"",
+        "a\u202e": b"",
+        f"{FOLDER}/comp3_det_test_car.txt": b"x",
+    }
+    path = written(tmp_path, zipped(Zipped(name, data, flags=0x800) for name, data in files.items()))
+
+    texts = {json.dumps(validate(path, description()).as_json()) for _ in range(3)}
+
+    [text] = texts
+    validation = Validation.from_json(json.loads(text))
+    assert validation == validate(path, description())
+    assert json.loads(text)["valid"] is False
+    assert text.isascii()
+    assert str(tmp_path) not in text
+
+
+def test_the_files_of_one_competition_come_one_by_one(tmp_path: Path) -> None:
+    path = written(tmp_path, gz(tar(detections(4) | detections(3) | {"../a": b""})))
+    problems = Problems()
+
+    files = [
+        (file.about, file.name, file.read())
+        for file in competition_files(path, description(), 3, problems=problems)
+    ]
+
+    assert files[0] == ("bird", "comp3_det_test_bird.txt", lines())
+    assert [about for about, _, _ in files] == ["bird", "boat", "car"]
+    assert codes(problems.listed) == ["unsafe-path"]
+
+
+def test_the_files_of_a_damaged_archive_raise(tmp_path: Path) -> None:
+    path = written(tmp_path, b"no archive")
+
+    with pytest.raises(SubmissionError, match="not an archive"):
+        list(competition_files(path, description(), 3, problems=Problems(), limits=Limits()))
+
+
+def test_a_missing_path_is_the_callers_error(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="nowhere"):
+        validate(tmp_path / "nowhere.zip", description())
