@@ -58,8 +58,10 @@ class OwnServers:
     def database_down(self) -> Iterator[None]:
         """Stop the database, and start it again at the end."""
         child = self.urls.processes.stop("postgres")
-        yield
-        self.urls.processes.start(child, lambda: database_answers(self.urls.database_url))
+        try:
+            yield
+        finally:
+            self.urls.processes.start(child, lambda: database_answers(self.urls.database_url))
 
     @contextmanager
     def broker_down(self, *, loses: bool = False) -> Iterator[None]:
@@ -68,8 +70,10 @@ class OwnServers:
         if loses:
             shutil.rmtree(self.data / "valkey" / "appendonlydir")
             (self.data / "valkey" / "dump.rdb").unlink(missing_ok=True)
-        yield
-        self.urls.processes.start(child, lambda: broker_answers(self.urls.broker_url))
+        try:
+            yield
+        finally:
+            self.urls.processes.start(child, lambda: broker_answers(self.urls.broker_url))
 
     @contextmanager
     def broker_paused(self) -> Iterator[None]:
