@@ -30,6 +30,10 @@ worker: $(installed) ## a worker alone, on the same servers
 test: $(installed) ## the tests, on servers of their own (ONLY=tests/system chooses)
 	@$(python) -m pytest $(ONLY)
 
+coverage: $(installed) ## that the tests of scoring and of every rule reach every branch
+	@$(python) -m coverage run -m pytest -q scoring app tests/scoring tests/rules -m "not shared"
+	@$(python) -m coverage report --skip-covered --fail-under=100 --include='scoring/*,app/*/rules.py,app/access.py'
+
 check: $(installed) ## format, lint, types, contracts, templates, spelling
 	$(python) -m ruff format --check .
 	$(python) -m ruff check .
@@ -71,4 +75,4 @@ $(installed): requirements.lock pyproject.toml
 	@$(python) -m pip install -qq --no-deps --no-build-isolation -e .
 	@printf %s "$(CURDIR)" > $(installed)
 
-.PHONY: help install run serve worker test check fix migration migrate golden lock clean
+.PHONY: help install run serve worker test coverage check fix migration migrate golden lock clean

@@ -18,7 +18,7 @@ from app.editions.service import TreeImport
 from app.errors import ConflictError, NotFoundError
 from app.migrating import migrate as migrate_database
 from app.migrating import write_migration
-from app.models import Disclosure
+from app.models import Disclosure, Role
 from app.platform import Platform, platform_of
 from app.rescoring import service as rescoring
 from app.settings import Settings, installation_settings
@@ -146,6 +146,17 @@ def organiser_link() -> None:
         f"{platform.settings.address}/first-organiser/{accounts.create_organiser_link(platform)}",
         soft_wrap=True,
     )
+
+
+@app.command()
+def grant(
+    email: Annotated[str, typer.Argument(help="address of the account")],
+    role: Annotated[Role, typer.Argument(help="what the person becomes")],
+) -> None:
+    """Make a person a participant, an organiser or an admin."""
+    if not accounts.grant(_platform(), email, role):
+        problems.print(f"no account has the address {email}", markup=False)
+        raise typer.Exit(1)
 
 
 def statistics_table(statistics: scoring.Statistics, title: str) -> Table:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as ProgressBar
@@ -209,7 +208,7 @@ def _print_board(sender: Sender, console: Console) -> None:
     image_set, number = SHOWN
     board = sender.board(image_set, number)
     title = f"{board['edition_title']}, {image_set}: {board['title']}, AP in percent"
-    table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = Table(title=title, box=None, padding=(0, 1, 0, 0))
     for name in ("#", "method", "mean", *map(formats.short, board["classes"])):
         table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
     for row in board["rows"]:

@@ -134,6 +134,16 @@ def create_organiser_link(platform: Platform, lasts: timedelta = timedelta(days=
     return token
 
 
+def grant(platform: Platform, email: str, role: Role) -> bool:
+    """Give the person with this address a role; whether there is one."""
+    with platform.transaction() as session:
+        user = queries.user_of_email(session, folded(email))
+        if user is None:
+            return False
+        queries.give_role(session, user.id, role)
+        return True
+
+
 def is_there_an_organiser(platform: Platform) -> bool:
     """Whether anybody who can log in runs challenges here."""
     with platform.transaction() as session:

@@ -159,3 +159,11 @@ def test_a_page_for_people_who_are_logged_in_sends_others_to_the_login(browser: 
 
     assert answer.status_code == 303
     assert answer.headers["location"] == "/login?next=/submissions"
+
+
+def test_a_role_is_granted_by_address_however_it_is_spelt(browser: Browser, platform: Platform) -> None:
+    nutmeg = registered(browser(), "nutmeg@example.org")
+
+    assert accounts.grant(platform, " Nutmeg@example.org", Role.ORGANISER)
+    assert not accounts.grant(platform, "nobody@example.org", Role.ORGANISER)
+    assert nutmeg.get("/organise").status_code == 200

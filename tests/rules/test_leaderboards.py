@@ -63,6 +63,10 @@ def test_methods_are_sorted_whatever_the_case() -> None:
     assert order([standing("b", 0.1), standing("A", 0.2)], "method", descending=False) == ["A", "b"]
 
 
+def test_rows_can_stand_by_their_date() -> None:
+    assert order([standing("old", 0.9, age=9), standing("new", 0.1)], "date") == ["new", "old"]
+
+
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=30))
 def test_a_rank_is_one_more_than_the_number_of_better_rows(means: list[float | None]) -> None:
     rows = arrange([standing(str(number), mean) for number, mean in enumerate(means)], CLASSES, Order())

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from app.editions.rules import state_of
 from app.editions.schemas import PhaseState, PhaseView
 from app.models import Disclosure, EntryState
-from app.submissions.rules import Archive, Past, RefusalCode, refusals
+from app.submissions.rules import Archive, Past, RefusalCode, RefusedError, refusals
 
 NOW = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -142,3 +142,11 @@ def test_all_reasons_are_told_at_once() -> None:
     found = codes(phase(quota=1, closes=NOW), archive(valid=False), "ash", [3], [past("ash", DAY)])
 
     assert set(found) == {RefusalCode.CLOSED, RefusalCode.INVALID, RefusalCode.ONE_RESULT, RefusalCode.QUOTA}
+
+
+def test_a_refusal_says_every_reason_in_one_message() -> None:
+    found = refusals(NOW, phase(closes=NOW), archive(valid=False), "ash", [3], [])
+
+    message = str(RefusedError(found))
+
+    assert all(refusal.sentence in message for refusal in found)

@@ -1,0 +1,39 @@
+"""What makes a name, an address, a password acceptable."""
+
+import pytest
+from pydantic import ValidationError
+
+from app.accounts.rules import folded, is_visible, sentences
+from app.accounts.schemas import Registration
+
+
+def problems_of(**fields: str) -> dict[str, str]:
+    good = {"email": "ash@example.org", "name": "Ash", "password": "long enough for this"}
+    with pytest.raises(ValidationError) as raised:
+        Registration.model_validate(good | fields)
+    return dict(sentences(raised.value))
+
+
+def test_each_bad_field_is_told_in_a_sentence_of_its_own() -> None:
+    found = problems_of(email="nowhere", name="\u200b\u200b", password="short")
+
+    assert set(found) == {"email", "name", "password"}
+    assert found["password"] == "needs at least 10 characters"
+    assert "name@example.org" in found["email"]
+    assert "seen" in found["name"]
+
+
+def test_two_spellings_of_an_address_are_one() -> None:
+    assert folded("ＡＳＨ@example.org ") == folded("ash@EXAMPLE.org")
+
+
+@pytest.mark.parametrize(
+    "name", ["", " ", "\u00a0", "\u200b", "a\nb", "a\x1b[2J", "\u202egro.evil", "a\u2028b"]
+)
+def test_a_name_that_hides_something_is_not_visible(name: str) -> None:
+    assert not is_visible(name)
+
+
+@pytest.mark.parametrize("name", ["LEAR_flat", "Ünal", "李", "e\u0301", "R-CNN (v2)"])
+def test_a_name_in_any_script_is_visible(name: str) -> None:
+    assert is_visible(name)
