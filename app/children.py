@@ -9,10 +9,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # idle BLAS threads spin and
 from scoring import Description, GroundTruth, SubmissionError, evaluate, validate
 
 
-def check(archive: Path, filename: str, description: Path) -> bytes:
-    """The validation report of an archive that was sent as `filename`, as JSON."""
+def check(archive: Path, filename: str, description: Path, competitions: tuple[int, ...] | None) -> bytes:
+    """The validation report of an archive that was sent as `filename`, meant for some competitions or for all, as JSON."""
     public = Description.from_json(description.read_text())
-    return json.dumps(validate(archive, public, name=filename).as_json()).encode()
+    return json.dumps(validate(archive, public, competitions=competitions, name=filename).as_json()).encode()
 
 
 def score(archive: Path, truth: Path, competition: int, protocol: str, statistics: Path) -> bytes:

@@ -1,11 +1,11 @@
 """How pages write numbers, times, sizes and names."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from markupsafe import Markup
 
@@ -27,16 +27,7 @@ SHORT: Final = {  # VOC's long names as its own tables print them; the page's ti
 }
 
 
-class Curve(Protocol):
-    """Points in [0, 1], by growing recall."""
-
-    @property
-    def recall(self) -> tuple[float | None, ...]:
-        """How much of what there is was found; none where there is nothing to find."""
-
-    @property
-    def precision(self) -> tuple[float | None, ...]:
-        """How much of what was found is right; none before the first answer that counts."""
+Values = Sequence[float | None]  # in [0, 1]; none where there is nothing to draw
 
 
 def score(value: float | None, decimals: int = 1) -> str:
@@ -141,17 +132,16 @@ def by_file(problems: Iterable[Mapping[str, Any]]) -> list[tuple[str, list[Mappi
     return sorted(groups.items(), key=lambda group: bool(group[0]))
 
 
-def points(curve: Curve) -> str:
-    """A curve as the points of an SVG polyline in a square of 100 by 100, the origin below on the left.
+def points(across: Values, up: Values) -> str:
+    """A curve, both ways in [0, 1], as the points of an SVG polyline in a square of 100 by 100, the origin below on the left.
 
     Long curves are thinned to what half a unit shows: for each place the first, lowest, highest and last value.
 
-    >>> from types import SimpleNamespace
-    >>> points(SimpleNamespace(recall=(0.0, 0.5, 1.0), precision=(1.0, 0.8, 0.25)))
+    >>> points((0.0, 0.5, 1.0), (1.0, 0.8, 0.25))
     '0,0 50,20 100,75'
     """
-    pairs = zip(curve.recall, curve.precision, strict=True)
-    places = ((round(200 * r), round(200 * (1 - p))) for r, p in pairs if r is not None and p is not None)
+    pairs = zip(across, up, strict=True)
+    places = ((round(200 * x), round(200 * (1 - y))) for x, y in pairs if x is not None and y is not None)
     return " ".join(
         f"{x / 2:g},{y / 2:g}" for _, column in groupby(places, itemgetter(0)) for x, y in _thinned(column)
     )

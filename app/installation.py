@@ -91,12 +91,14 @@ def _start(processes: Supervisor, settings: Settings, say: Say) -> None:
     say(f"worker: {settings.workers} processes")
     processes.start(worker_child(settings), lambda: True)
     say(f"web: {settings.address}")
-    processes.start(web_child(settings), lambda: _answers(settings.local_address), timedelta(seconds=60))
+    # one client for all questions: making one costs more than asking, and the web server needs the processor now
+    with httpx2.Client(base_url=settings.local_address, timeout=2) as http:
+        processes.start(web_child(settings), lambda: _is_healthy(http), timedelta(seconds=60))
 
 
-def _answers(address: str) -> bool:
+def _is_healthy(http: httpx2.Client) -> bool:
     try:
-        return httpx2.get(f"{address}/health", timeout=2).is_success
+        return http.get("/health").is_success
     except httpx2.HTTPError:
         return False
 

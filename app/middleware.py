@@ -92,9 +92,7 @@ class Envelope:
             return _plain(400, "Content-Length is not a number")
         limit = self._limit(request, actor)
         if int(announced) > limit:
-            return _plain(
-                413, f"a request to this address may have at most {limit} bytes ({limit >> 20} MiB)"
-            )
+            return _plain(413, _most(limit))
         return None
 
     def _limit(self, request: Request, actor: Actor) -> int:
@@ -102,6 +100,12 @@ class Envelope:
         path = request.url.path
         takes_archives = path.endswith(("/uploads", "/submit")) or path.startswith("/api/uploads/")
         return self.platform.settings.max_upload + OVERHEAD if takes_archives and actor.is_known else SMALL
+
+
+def _most(limit: int) -> str:
+    """What to say of a body beyond its limit; an archive's is told without what a form adds to it."""
+    what, most = ("a request to this address", limit) if limit == SMALL else ("an archive", limit - OVERHEAD)
+    return f"{what} may have at most {most} bytes ({most >> 20} MiB)"
 
 
 def _comes_from_elsewhere(headers: Headers) -> bool:
@@ -130,9 +134,7 @@ def _bounded(receive: Receive, limit: int) -> Receive:
         message = await receive()
         read += len(message.get("body", b""))
         if read > limit:
-            raise TooLargeError(
-                f"a request to this address may have at most {limit} bytes ({limit >> 20} MiB)"
-            )
+            raise TooLargeError(_most(limit))
         return message
 
     return counted

@@ -66,7 +66,9 @@ def run_apart(limits: ChildLimits, work: Callable[..., bytes], *arguments: objec
 def _told_by(exitcode: int | None, limits: ChildLimits) -> ChildError:
     if exitcode == -signal.SIGXCPU:
         return TooMuchError(f"it took more than {limits.seconds} seconds")
-    if exitcode in (OUT_OF_MEMORY, -signal.SIGKILL):
+    if (
+        exitcode == OUT_OF_MEMORY
+    ):  # a SIGKILL is none of our limits: it comes from outside, whatever the archive
         return TooMuchError(f"it needed more than {limits.memory >> 20} MiB of memory")
     return ChildError(f"the child process ended with code {exitcode}")
 

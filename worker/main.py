@@ -31,6 +31,7 @@ def platform() -> Platform:
 def evaluate() -> None:
     """Score the next run that waits, if there is one."""
     if evaluation.evaluate_next(platform()):
+        platform().doorbell.ring()  # one ring may have been for several runs, of two competitions or a re-scoring
         rescoring.publish_complete(platform())
 
 

@@ -4,12 +4,15 @@ import unicodedata
 from collections.abc import Mapping
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 ASKED_FOR = {
     "string_too_short": "needs at least {min_length} characters",
     "string_too_long": "may have at most {max_length} characters",
     "missing": "is missing",
     "string_pattern_mismatch": "does not look like an address: name@example.org",
+    "too_short": "choose at least one",
+    "value_error": "{error}",
 }
 
 
@@ -35,10 +38,14 @@ def is_visible(name: str) -> bool:
 
 
 def sentences(error: ValidationError) -> Mapping[str, str]:
-    """For each field of a form the sentence that tells what it asks for."""
-    return {
-        str(problem["loc"][-1]) if problem["loc"] else "": ASKED_FOR.get(
-            problem["type"], problem["msg"]
-        ).format(**problem.get("ctx", {}))
-        for problem in error.errors()
-    }
+    """For each field of a form, by the innermost name, the sentence that tells what it asks for."""
+    return {_field(problem["loc"]): _sentence(problem) for problem in error.errors()}
+
+
+def _field(location: tuple[int | str, ...]) -> str:
+    return next((part for part in reversed(location) if isinstance(part, str)), "")
+
+
+def _sentence(problem: ErrorDetails) -> str:
+    asked = ASKED_FOR.get(problem["type"])
+    return asked.format(**problem.get("ctx", {})) if asked else problem["msg"]

@@ -16,7 +16,7 @@ def _visible(name: str) -> str:
     return name
 
 
-VisibleName = Annotated[str, AfterValidator(_visible)]
+Visible = AfterValidator(_visible)
 Password = Annotated[str, Field(min_length=10, max_length=200, description="at least 10 characters")]
 Email = Annotated[
     str, Field(max_length=254, pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$", description="where we can write to")
@@ -29,7 +29,7 @@ class Registration(BaseModel):
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
 
     email: Email
-    name: Annotated[VisibleName, Field(min_length=2, max_length=80, description="as it is shown to others")]
+    name: Annotated[str, Field(min_length=2, max_length=80, description="as it is shown to others"), Visible]
     password: Password
 
 
@@ -47,7 +47,7 @@ class NewToken(BaseModel):
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
 
-    name: Annotated[VisibleName, Field(min_length=1, max_length=80, description="what will use it")]
+    name: Annotated[str, Field(min_length=1, max_length=80, description="what will use it"), Visible]
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ class Upload(Base):
     size: Mapped[int | None] = mapped_column(BigInteger)  # as announced; none: told by the end of the stream
     received: Mapped[int] = mapped_column(BigInteger, default=0)
     announced_sha256: Mapped[str | None]
+    competitions: Mapped[list[int] | None]  # meant for these alone; none: for all that it has files for
     sha256: Mapped[str | None]
     state: Mapped[UploadState] = mapped_column(default=UploadState.RECEIVING)
     valid: Mapped[bool | None]

@@ -14,6 +14,7 @@ TYPES: dict[Any, Any] = {
     timedelta: Interval(),
     bytes: LargeBinary(),
     dict[str, Any]: JSONB(),
+    list[int]: JSONB(none_as_null=True),
     **{  # a state is stored as its word, so that plain SQL can be read
         kind: Enum(kind, native_enum=False, length=20, values_callable=lambda words: [w.value for w in words])
         for kind in (Role, Disclosure, UploadState, RunState, EntryState)

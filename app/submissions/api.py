@@ -5,8 +5,9 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Response
 
 from app.access import Action
+from app.exhibits.schemas import CurveView
 from app.submissions import service
-from app.submissions.schemas import CurveView, NewSubmission, SubmissionRow, SubmissionView
+from app.submissions.schemas import NewSubmission, SubmissionRow, SubmissionView
 from app.web import CurrentActor, ThePlatform, requires
 
 router = APIRouter(prefix="/api", tags=["submissions"])

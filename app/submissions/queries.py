@@ -157,10 +157,11 @@ def scores_of(session: Session, run_ids: Sequence[int]) -> dict[int, list[ClassS
     return found
 
 
-def curves_of(session: Session, run_id: int) -> list[dict[str, Any]]:
-    """The curves of a run, as they were written down."""
-    statement = select(Exhibit.content).where(Exhibit.run_id == run_id, Exhibit.kind == "curve")
-    return list(session.scalars(statement.order_by(Exhibit.position)))
+def exhibits_of(session: Session, run_id: int) -> list[dict[str, Any]]:
+    """The exhibits of a run, as they were written down."""
+    return list(
+        session.scalars(select(Exhibit.content).where(Exhibit.run_id == run_id).order_by(Exhibit.position))
+    )
 
 
 def visible_run(session: Session, actor: Actor, run_id: int) -> tuple[Run, Phase] | None:

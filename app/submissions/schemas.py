@@ -4,15 +4,14 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from math import isnan
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-import scoring
-from app.accounts.schemas import VisibleName
+from app.accounts.schemas import Visible
 from app.editions.rules import disclosed
 from app.editions.schemas import PhaseView
+from app.exhibits.schemas import ClassValue
 from app.models import ClassScore, EntryState, Run, RunState
 
 
@@ -22,7 +21,7 @@ class NewMethod(BaseModel):
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
     name: Annotated[
-        VisibleName, Field(min_length=2, max_length=40, description="short name, e.g. 'LEAR_flat'")
+        str, Field(min_length=2, max_length=40, description="short name, e.g. 'LEAR_flat'"), Visible
     ]
     title: Annotated[str, Field(max_length=200, description="what the short name stands for")] = ""
     contributors: Annotated[str, Field(max_length=500, description="who made it")] = ""
@@ -43,7 +42,7 @@ class NewSubmission(BaseModel):
         NewMethod, Field(description="the method; one of the same name of your team is used again")
     ]
     competitions: Annotated[
-        tuple[int, ...] | None,
+        Annotated[tuple[int, ...], Field(min_length=1)] | None,
         Field(description="numbers of competitions; default: all that the archive has files for"),
     ] = None
 
@@ -69,27 +68,6 @@ class Confirmation:
     methods: tuple[MethodView, ...]
     quota: str | None  # what pressing it uses up
     refusals: tuple[str, ...]  # what is against it whatever the method
-
-
-@dataclass(frozen=True, slots=True)
-class ClassValue:
-    """What a run scored for one class, in [0, 1]; `reason` says why there is no value. Counts only where all is public."""
-
-    name: str
-    value: float | None
-    reason: str | None
-    positives: int | None
-    answers: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class CurveView:
-    """A precision/recall curve in points of [0, 1]."""
-
-    name: str
-    recall: tuple[float | None, ...]  # none where there is nothing to find
-    precision: tuple[float | None, ...]  # none before the first answer that counts
-    coarse: bool  # an envelope with two decimals instead of every point
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,22 +198,3 @@ def class_value(score: ClassScore, *, everything: bool) -> ClassValue:
         positives=score.positives if everything else None,
         answers=score.answers if everything else None,
     )
-
-
-ENVELOPE = 41  # points of a coarse curve
-ENVELOPE_DECIMALS = 2
-
-
-def curve_view(curve: scoring.Curve, *, everything: bool) -> CurveView:
-    """A curve as a reader may see it: every point, or an envelope that gives no single answer away."""
-    if everything:
-        points = curve.points()
-        recall, precision = (_known(values.tolist()) for values in (points.recall, points.precision))
-        return CurveView(curve.class_name, recall, precision, coarse=False)
-    levels = tuple(step / (ENVELOPE - 1) for step in range(ENVELOPE))
-    envelope = tuple(round(precision, ENVELOPE_DECIMALS) for precision in curve.envelope(ENVELOPE))
-    return CurveView(curve.class_name, levels, envelope, coarse=True)
-
-
-def _known(values: Sequence[float]) -> tuple[float | None, ...]:
-    return tuple(None if isnan(value) else value for value in values)

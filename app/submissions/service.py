@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
@@ -14,20 +15,19 @@ from app.editions import queries as editions
 from app.editions.rules import disclosed, sees_everything
 from app.editions.schemas import PhaseView
 from app.errors import ConflictError, ForbiddenError, NotFoundError
+from app.exhibits.schemas import CurveView, ExhibitView, curve_view, exhibits_of
 from app.models import Board, Entry, EntryState, Method, Run, RunState, Submission, Upload
 from app.platform import Platform
 from app.submissions import queries
 from app.submissions.rules import Archive, Past, Refusal, RefusalCode, RefusedError, counting, refusals
 from app.submissions.schemas import (
     Confirmation,
-    CurveView,
     EntryView,
     NewSubmission,
     RunView,
     SubmissionRow,
     SubmissionView,
     Waiting,
-    curve_view,
     run_view,
 )
 from app.uploads.schemas import UploadView, competitions_of
@@ -254,6 +254,23 @@ def curves(
 
     Raises NotFoundError.
     """
+    kept, everything = _kept(platform, actor, run_id)
+    drawn = (scoring.Curve.from_plain(one) for one in kept if one["kind"] == scoring.Curve.kind)
+    return tuple(curve_view(curve, everything) for curve in drawn if class_name in (None, curve.class_name))
+
+
+def exhibits(platform: Platform, actor: Actor, run: RunView) -> tuple[ExhibitView, ...]:
+    """What a page shows of a scored run: its table, and what it draws.
+
+    Raises NotFoundError.
+    """
+    kept, everything = _kept(platform, actor, run.id)
+    table = ExhibitView("score_table", run.measure or "Score", run.classes, run.headline)
+    return (table, *exhibits_of(kept, everything=everything))
+
+
+def _kept(platform: Platform, actor: Actor, run_id: int) -> tuple[list[dict[str, Any]], bool]:
+    """The exhibits of a run and whether the reader may see everything; of an incomplete one on a held-out phase none."""
     with platform.transaction() as session:
         found = queries.visible_run(session, actor, run_id)
         if found is None:
@@ -262,8 +279,4 @@ def curves(
         everything = sees_everything(actor, phase.disclosure)
         headline = next(iter(queries.scores_of(session, [run.id]).get(run.id, [])), None)
         complete = headline is not None and headline.value is not None
-        plain = queries.curves_of(session, run.id) if complete or everything else []
-    drawn = map(scoring.Curve.from_plain, plain)
-    return tuple(
-        curve_view(curve, everything=everything) for curve in drawn if class_name in (None, curve.class_name)
-    )
+        return (queries.exhibits_of(session, run.id) if complete or everything else []), everything

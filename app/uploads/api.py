@@ -9,13 +9,16 @@ from starlette.concurrency import run_in_threadpool
 from app.access import Action
 from app.editions import service as editions
 from app.uploads import service
-from app.uploads.schemas import NewUpload, UploadView
+from app.uploads.schemas import Announced, NewUpload, UploadView
 from app.web import CurrentActor, ThePlatform, requires
 
 router = APIRouter(prefix="/api", tags=["uploads"], dependencies=[requires(Action.UPLOAD)])
 
 Filename = Annotated[
     str, Query(min_length=1, max_length=255, description="name of the archive, e.g. results.tar.gz")
+]
+Competitions = Annotated[
+    list[int] | None, Query(description="meant for this competition alone; files of others are then problems")
 ]
 Length = Annotated[int | None, Header(alias="Content-Length", ge=0, include_in_schema=False)]
 Offset = Annotated[int, Header(ge=0, alias="Upload-Offset", description="where the upload stands")]
@@ -29,14 +32,16 @@ async def send(
     edition: str,
     image_set: str,
     filename: Filename,
+    competition: Competitions = None,
     length: Length = None,
 ) -> UploadView:
     """Send an archive as the body of one request; the answer is its validation report.
 
     Should the stream break off, the upload can be resumed like one that was begun with `POST`.
     """
+    told = Announced(filename, length, competitions=competition)
     phase = await run_in_threadpool(editions.phase_page, platform, edition, image_set)
-    number = await run_in_threadpool(service.begin, platform, actor, phase, filename, length)
+    number = await run_in_threadpool(service.begin, platform, actor, phase, told)
     upload = await run_in_threadpool(service.find, platform, actor, number)
     await service.receive(platform, upload, 0, request.stream(), last=True)
     return await service.finish(platform, actor, number)
@@ -53,7 +58,9 @@ def begin(
 ) -> UploadView:
     """Announce an archive that will come in pieces."""
     phase = editions.phase_page(platform, edition, image_set)
-    number = service.begin(platform, actor, phase, new.filename, new.size, new.sha256)
+    number = service.begin(
+        platform, actor, phase, Announced(new.filename, new.size, new.sha256, new.competitions)
+    )
     response.headers["Location"] = f"/api/uploads/{number}"
     return service.find(platform, actor, number)
 

@@ -10,8 +10,8 @@ from starlette.concurrency import run_in_threadpool
 import scoring
 from app.access import Action
 from app.editions import service as editions
-from app.editions.schemas import PhaseView
 from app.uploads import service
+from app.uploads.schemas import Announced
 from app.web import CurrentActor, ThePlatform, render, requires
 
 router = APIRouter(dependencies=[requires(Action.UPLOAD)])
@@ -34,23 +34,15 @@ def _form(
     code: int,
 ) -> Response:
     phase = editions.phase_page(platform, edition, image_set)
-    patterns = tuple(
-        (one.number, one.title, _pattern(one, phase)) for one in scoring.competitions(phase.dataset)
-    )
     return render(
         request,
         "submissions/submit.html",
         code=code,
         phase=phase,
-        patterns=patterns,
+        competitions=[one for one in scoring.competitions(phase.dataset) if scoring.is_scorable(one)],
         max_upload=platform.settings.max_upload,
         problems=problems,
     )
-
-
-def _pattern(competition: scoring.CompetitionInfo, phase: PhaseView) -> str:
-    inner = competition.file_pattern.replace("{set}", phase.image_set).replace("{", "<").replace("}", ">")
-    return f"results/{phase.dataset}/{inner}"
 
 
 @router.post("/editions/{edition}/{image_set}/submit")
@@ -67,8 +59,9 @@ async def send(
         return await run_in_threadpool(
             _form, request, platform, edition, image_set, ("choose an archive first",), 422
         )
+    told = Announced(archive.filename, archive.size)
     phase = await run_in_threadpool(editions.phase_page, platform, edition, image_set)
-    number = await run_in_threadpool(service.begin, platform, actor, phase, archive.filename, archive.size)
+    number = await run_in_threadpool(service.begin, platform, actor, phase, told)
     upload = await run_in_threadpool(service.find, platform, actor, number)
     await service.receive(platform, upload, 0, _pieces(archive), last=True)
     await service.finish(platform, actor, number)

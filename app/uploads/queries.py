@@ -19,6 +19,7 @@ class ToCheck:
     sha256: str
     filename: str
     description_key: str
+    competitions: tuple[int, ...] | None
 
 
 def upload_of(session: Session, actor: Actor, upload_id: uuid.UUID) -> UploadView | None:
@@ -58,12 +59,15 @@ def locked(session: Session, upload_id: uuid.UUID) -> Upload | None:
 def to_check(session: Session, upload_id: uuid.UUID) -> ToCheck | None:
     """What a check needs of an upload that waits for one."""
     statement = (
-        select(Upload.sha256, Upload.filename, Phase.description_key)
+        select(Upload.sha256, Upload.filename, Phase.description_key, Upload.competitions)
         .join(Phase, Upload.phase_id == Phase.id)
         .where(Upload.id == upload_id, Upload.state == UploadState.RECEIVED)
     )
     row = session.execute(statement).one_or_none()
-    return ToCheck(row.sha256 or "", row.filename, row.description_key) if row else None
+    if row is None:
+        return None
+    asked = tuple(row.competitions) if row.competitions else None
+    return ToCheck(row.sha256 or "", row.filename, row.description_key, asked)
 
 
 def forget_stale_uploads(session: Session, age: timedelta) -> list[uuid.UUID]:

@@ -1,6 +1,7 @@
 """Uploads as pages and programs see them."""
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
@@ -8,6 +9,16 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.models import UploadState
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """What is known of an archive before it arrives; without a size the end of the stream tells it."""
+
+    filename: str
+    size: int | None
+    sha256: str | None = None
+    competitions: Sequence[int] | None = None  # meant for these alone
 
 
 class NewUpload(BaseModel):
@@ -19,6 +30,10 @@ class NewUpload(BaseModel):
     size: Annotated[int, Field(gt=0, description="bytes to come")]
     sha256: Annotated[
         str | None, Field(pattern="^[0-9a-f]{64}$", description="of the whole archive, to be verified")
+    ] = None
+    competitions: Annotated[
+        tuple[int, ...] | None,
+        Field(description="meant for these competitions alone; files of others are then problems"),
     ] = None
 
 

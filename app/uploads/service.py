@@ -6,7 +6,6 @@ import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import anyio.to_thread
@@ -23,8 +22,9 @@ from app.models import Upload, UploadState
 from app.platform import Platform
 from app.sandbox import ChildError, ChildLimits, TooMuchError, run_apart
 from app.uploads import queries
+from app.uploads.queries import ToCheck
 from app.uploads.rules import shown_name
-from app.uploads.schemas import UploadView
+from app.uploads.schemas import Announced, UploadView
 
 log = structlog.get_logger()
 
@@ -32,21 +32,14 @@ MiB = 1 << 20
 STALE = timedelta(days=2)  # uploads that were never completed are forgotten after that
 
 
-def begin(
-    platform: Platform,
-    actor: Actor,
-    phase: PhaseView,
-    filename: str,
-    size: int | None,
-    sha256: str | None = None,
-) -> uuid.UUID:
-    """Make room for an archive; nothing is counted yet. Without a size the end of the stream tells it.
+def begin(platform: Platform, actor: Actor, phase: PhaseView, told: Announced) -> uuid.UUID:
+    """Make room for an archive; nothing is counted yet.
 
     Raises TooLargeError.
     """
     assert actor.team_id is not None
     assert actor.user_id is not None
-    refuse_larger(platform, size or 0)
+    refuse_larger(platform, told.size or 0)
     number = uuid.uuid4()
     with platform.transaction() as session:
         session.add(
@@ -55,9 +48,10 @@ def begin(
                 phase_id=phase.id,
                 team_id=actor.team_id,
                 user_id=actor.user_id,
-                filename=shown_name(filename),
-                size=size,
-                announced_sha256=sha256,
+                filename=shown_name(told.filename),
+                size=told.size,
+                announced_sha256=told.sha256,
+                competitions=sorted(told.competitions) if told.competitions else None,
             )
         )
     return number
@@ -181,8 +175,7 @@ def _check(platform: Platform, number: uuid.UUID) -> None:
         found = queries.to_check(session, number)
     if found is None:
         return
-    archive = platform.archives.path(found.sha256)
-    report = _report(platform, archive, platform.archives.path(found.description_key), found.filename)
+    report = _report(platform, found)
     with platform.transaction() as session:
         row = queries.locked(session, number)
         if row is not None:
@@ -191,11 +184,14 @@ def _check(platform: Platform, number: uuid.UUID) -> None:
     log.info("upload checked", upload=str(number), valid=report["valid"], problems=len(report["problems"]))
 
 
-def _report(platform: Platform, archive: Path, description: Path, filename: str) -> dict[str, Any]:
+def _report(platform: Platform, found: ToCheck) -> dict[str, Any]:
     settings = platform.settings
+    archive, description = (platform.archives.path(key) for key in (found.sha256, found.description_key))
     limits = ChildLimits(seconds=settings.check_seconds, memory=settings.child_memory, nice=5)
     try:
-        report: dict[str, Any] = json.loads(run_apart(limits, children.check, archive, filename, description))
+        report: dict[str, Any] = json.loads(
+            run_apart(limits, children.check, archive, found.filename, description, found.competitions)
+        )
     except TooMuchError as error:
         return _hopeless("too-expensive", f"the check of this archive was stopped: {error}")
     except ChildError:

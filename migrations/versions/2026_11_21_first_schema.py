@@ -158,6 +158,7 @@ def upgrade() -> None:
         sa.Column("size", sa.BigInteger(), nullable=True),
         sa.Column("received", sa.BigInteger(), nullable=False),
         sa.Column("announced_sha256", sa.String(), nullable=True),
+        sa.Column("competitions", postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), nullable=True),
         sa.Column("sha256", sa.String(), nullable=True),
         sa.Column(
             "state",

@@ -6,9 +6,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import scoring
 from app.access import Actor
 from app.accounts.schemas import TokenView
-from app.documentation.pages import Operation
+from app.documentation.pages import Field, Operation
 from app.editions.schemas import (
     CompetitionCard,
     EditionSummary,
@@ -18,13 +19,12 @@ from app.editions.schemas import (
     PhaseState,
     PhaseView,
 )
+from app.exhibits.schemas import ClassValue, CurveView, ExhibitView, MatrixView, RocView
 from app.leaderboards.schemas import BoardRow, BoardView, Cell
 from app.models import Disclosure, EntryState, Role, RunState, UploadState
 from app.organisers.schemas import OrganiserPhase
 from app.rescoring.schemas import RescoreView
 from app.submissions.schemas import (
-    ClassValue,
-    CurveView,
     EntryView,
     MethodView,
     RunView,
@@ -149,6 +149,22 @@ def curves(*, coarse: bool) -> tuple[CurveView, ...]:
     return tuple(CurveView(name, recall, tuple(1 - each**2 for each in recall), coarse) for name in CLASSES)
 
 
+def shown(run: RunView, *, coarse: bool) -> tuple[ExhibitView, ...]:
+    """What a page shows of a run: every kind of exhibit there is."""
+    drawn = curves(coarse=coarse)
+    matrix = MatrixView(
+        ("background", EVIL), ((0.9, 0.1), (None, None)), None if coarse else ((9, 1), (0, 0))
+    )
+    return (
+        ExhibitView("score_table", run.measure or "Score", run.classes, run.headline),
+        ExhibitView("curve", "Precision over recall", drawn),
+        ExhibitView(
+            "roc_curve", "Found over false alarms", (RocView("car", (0.0, 1.0), (0.5, 1.0), coarse),)
+        ),
+        ExhibitView("confusion_matrix", "Confusion of labels", (matrix,)),
+    )
+
+
 def fault(code: str, file: str | None, line: int | None) -> dict[str, Any]:
     return {
         "code": code,
@@ -213,7 +229,8 @@ def upload(state: UploadState, *, valid: bool | None = None) -> dict[str, Any]:
         "methods": (METHOD,),
         "refusals": (),
         "quota": "uses 1 of 3; next slot Tue 14:00 UTC",
-        "form": {},
+        "rules": {3: "trained on the given images only", 4: EVIL},
+        "form": {"competition": [3, 4]},
         "problems": {},
     }
 
@@ -315,8 +332,7 @@ def of_accounts() -> Iterator[Sample]:
 
 
 def of_uploads() -> Iterator[Sample]:
-    patterns = tuple((n, "Detection", f"results/VOC2007/Main/comp{n}_det_test_<class>.txt") for n in (3, 4))
-    submit = {"phase": PHASE, "patterns": patterns, "max_upload": 1024**3}
+    submit = {"phase": PHASE, "competitions": scoring.competitions("VOC2007"), "max_upload": 1024**3}
     yield "submissions/submit.html", {**submit, "problems": ()}
     yield "submissions/submit.html", {**submit, "problems": (EVIL,)}
     for state in (UploadState.RECEIVING, UploadState.RECEIVED):
@@ -348,8 +364,11 @@ def of_submissions() -> Iterator[Sample]:
     )
     ended = submission(run(RunState.SCORED), blank, run(RunState.REFUSED), run(RunState.FAILED))
     for page in ("submissions/submission.html", "submissions/status.html"):
-        yield page, {"submission": waiting, "curves": {}}
-        yield page, {"submission": ended, "curves": {1: curves(coarse=True), 2: curves(coarse=False)}}
+        yield page, {"submission": waiting, "exhibits": {}}
+        exhibits = {
+            entry.id: shown(entry.shown, coarse=place == 0) for place, entry in enumerate(ended.entries)
+        }
+        yield page, {"submission": ended, "exhibits": exhibits}
     row = SubmissionRow(
         12, "VOC2007", "test", 3, EVIL, NOW, EntryState.PENDING, RunState.QUEUED, 2, None, None
     )
@@ -375,10 +394,11 @@ def of_the_rest() -> Iterator[Sample]:
         "organisers/overview.html",
         {"phases": (organised(), organised(closed, rescore=None), untruthful)},
     )
-    parameter = ("id", "path", True, EVIL)
-    answers = (("201", "made"), ("413", EVIL))
-    put = Operation("PUT", "/api/x", EVIL, EVIL, "upload.create", (parameter,), "{}", answers)
-    get = Operation("GET", "/", "Read", "", "public.read", (), None, ())
+    field = Field("id", "path", is_needed=True, meaning=EVIL)
+    put = Operation(
+        "PUT", "/api/x", (EVIL, f"`{EVIL}`"), "upload.create", (field,), "201", is_list=False, answer=("id",)
+    )
+    get = Operation("GET", "/", ("Read",), "public.read", (), "200", is_list=True, answer=())
     yield "api_docs.html", {"operations": ()}
     yield "api_docs.html", {"operations": (put, get)}
     wrong: dict[str, Any] = {"status": 404, "sentence": EVIL, "reference": "r-1", "problems": (EVIL,)}

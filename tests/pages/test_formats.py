@@ -4,17 +4,12 @@ from itertools import pairwise
 import pytest
 
 from app import formats
-from app.submissions.schemas import CurveView
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
 def problem(file: str | None, code: str = "field-count") -> dict[str, object]:
     return {"code": code, "message": "expected 6 fields, found 5", "file": file, "line": 1}
-
-
-def curve(recall: tuple[float, ...], precision: tuple[float, ...]) -> CurveView:
-    return CurveView("car", recall, precision, coarse=False)
 
 
 def test_a_score_of_nothing_is_shown_and_a_missing_one_is_blank() -> None:
@@ -109,7 +104,7 @@ def test_problems_are_grouped_by_file_with_those_of_no_file_first() -> None:
 
 
 def test_a_curve_of_no_points_draws_nothing() -> None:
-    assert formats.points(curve((), ())) == ""
+    assert formats.points((), ()) == ""
 
 
 def test_a_long_curve_is_thinned_to_what_can_be_seen() -> None:
@@ -117,9 +112,7 @@ def test_a_long_curve_is_thinned_to_what_can_be_seen() -> None:
     recall = tuple(each / count for each in range(count))
     precision = tuple(1.0 if each % 2 else 0.5 for each in range(count))
 
-    places = [
-        tuple(map(float, place.split(","))) for place in formats.points(curve(recall, precision)).split()
-    ]
+    places = [tuple(map(float, place.split(","))) for place in formats.points(recall, precision).split()]
 
     assert len(places) <= 4 * 201
     assert {y for _, y in places} == {0.0, 50.0}

@@ -15,7 +15,7 @@ from app.access import Actor
 from app.models import RunState, UploadState
 from app.web import templates
 from scoring.report import EXHIBITS
-from tests.pages.samples import NOW, ORGANISER, PARTICIPANT, board, run, samples, submission, upload
+from tests.pages.samples import NOW, ORGANISER, PARTICIPANT, board, run, samples, shown, submission, upload
 
 ROOT = Path(__file__).parents[2]
 TEMPLATES = ROOT / "templates"
@@ -63,7 +63,9 @@ def every_element() -> Iterator[tuple[str, str, dict[str, str | None]]]:
 
 def test_every_page_has_samples() -> None:
     whole = {page for page, _ in samples()}
-    fragments = {path.relative_to(TEMPLATES).as_posix() for path in TEMPLATES.rglob("*.html")} - whole
+    exhibits = {f"exhibits/{kind}.html" for kind in EXHIBITS}  # included by their kind
+    every = {path.relative_to(TEMPLATES).as_posix() for path in TEMPLATES.rglob("*.html")}
+    fragments = every - whole - exhibits
 
     for name in fragments:  # what is no page of its own is part of another
         assert any(f'"{name}"' in path.read_text() for path in TEMPLATES.rglob("*.html")), name
@@ -170,9 +172,9 @@ def test_every_kind_of_exhibit_has_a_template() -> None:
 
 
 def status_of(state: RunState, *, final: bool) -> str:
-    return render(
-        "submissions/status.html", {"submission": submission(run(state), final=final), "curves": {}}
-    )
+    view = submission(run(state), final=final)
+    exhibits = {entry.id: shown(entry.shown, coarse=False) for entry in view.entries}
+    return render("submissions/status.html", {"submission": view, "exhibits": exhibits})
 
 
 def test_a_page_stops_renewing_itself_when_nothing_will_change() -> None:

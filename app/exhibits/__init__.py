@@ -1,0 +1,1 @@
+"""The pieces of a report that pages show."""

@@ -1,0 +1,37 @@
+"""Archives made from a baseline's."""
+
+import io
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.system.kits import packed
+
+
+def thinned(archive: Path) -> bytes:
+    """The archive with each second line only, so that it is nobody else's."""
+    return _changed(archive.read_bytes(), lambda _, lines: lines[::2])
+
+
+def spoilt(archive: bytes) -> bytes:
+    """The archive with a field missing in line 3 of the cars, and an image in line 1 that there is not."""
+
+    def change(name: str, lines: list[str]) -> list[str]:
+        if not name.endswith("_car.txt"):
+            return lines
+        first, second, third, *rest = lines
+        return [first.replace("2012_", "1999_"), second, third.rpartition(" ")[0], *rest]
+
+    return _changed(archive, change)
+
+
+def _changed(archive: bytes, change: Callable[[str, list[str]], list[str]]) -> bytes:
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        files = {
+            member.name: file.read().decode().splitlines()
+            for member in tar
+            if (file := tar.extractfile(member)) is not None
+        }
+    return packed(
+        {name: "".join(f"{line}\n" for line in change(name, lines)).encode() for name, lines in files.items()}
+    )

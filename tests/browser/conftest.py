@@ -1,0 +1,76 @@
+"""A site, a headless Chromium, and visits to the one with the other."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from app.web import SESSION_COOKIE
+from tests.browser.sites import Site, running_site
+from tests.browser.watching import Watch
+from tests.system.servers import OwnServers
+
+Visit = Callable[..., Page]
+
+PATIENCE = 15_000  # milliseconds
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")  # Playwright keeps an event loop running, which other tests must not meet
+def chromium() -> Iterator[Browser]:
+    """A browser without a window."""
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if program is None:
+        pytest.skip("there is no Chromium: apt-get install chromium")
+    expect.set_options(timeout=PATIENCE)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def running(own_servers: OwnServers) -> Iterator[Site]:
+    """One site for all tests; each brings its own person or its own method."""
+    with running_site(own_servers) as site:
+        yield site
+
+
+@pytest.fixture
+def site(chromium: Browser, running: Site) -> Site:
+    """The site, where there is a browser to visit it with."""
+    return running
+
+
+@pytest.fixture
+def watch(site: Site) -> Iterator[Watch]:
+    """Listens to every page of the test, which has failed if one of them did what none may."""
+    watch = Watch(site.address)
+    yield watch
+    assert watch.complaints() == []
+
+
+@pytest.fixture
+def visit(chromium: Browser, site: Site, watch: Watch) -> Iterator[Visit]:
+    """Opens a window; `who` is "participant", "organiser" or nobody."""
+    windows: list[BrowserContext] = []
+
+    def open_window(who: str | None = None, **options: Any) -> Page:
+        context = chromium.new_context(base_url=site.address, **options)
+        windows.append(context)
+        context.set_default_timeout(PATIENCE)
+        watch.over(context)
+        if who is not None:
+            cookie: Any = {"name": SESSION_COOKIE, "value": site.session(who), "url": site.address}
+            context.add_cookies([cookie])
+        return context.new_page()
+
+    yield open_window
+    for window in windows:
+        window.close()

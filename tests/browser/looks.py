@@ -1,0 +1,117 @@
+"""What a page looks like to those who cannot see it as it was drawn; each answers with a list of what is wrong."""
+
+from playwright.sync_api import Page
+
+# WCAG 2.2, 1.4.3: the contrast of every text with what lies behind it. A canvas knows every way to write a colour.
+FAINT = """(least) => {
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 1;
+  const pen = canvas.getContext("2d", { willReadFrequently: true });
+  const known = new Map();
+  const read = (colour) => {
+    pen.clearRect(0, 0, 1, 1);
+    pen.fillStyle = colour;
+    pen.fillRect(0, 0, 1, 1);
+    const [red, green, blue, alpha] = pen.getImageData(0, 0, 1, 1).data;
+    return { rgb: [red, green, blue], alpha: alpha / 255 };
+  };
+  const parsed = (colour) => {
+    if (!known.has(colour)) known.set(colour, read(colour));
+    return known.get(colour);
+  };
+  const over = (above, alpha, below) => above.map((value, i) => alpha * value + (1 - alpha) * below[i]);
+  const chain = (element) => element ? [...chain(element.parentElement), element] : [];
+  const behind = (element) => chain(element).reduce((below, each) => {
+    const { rgb, alpha } = parsed(getComputedStyle(each).backgroundColor);
+    return over(rgb, alpha, below);
+  }, parsed("Canvas").rgb);
+  const luminance = (rgb) => {
+    const [r, g, b] = rgb.map((value) => value / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const contrast = (element) => {
+    const back = behind(element);
+    const { rgb, alpha } = parsed(getComputedStyle(element).color);
+    const opacity = chain(element).reduce((all, each) => all * Number(getComputedStyle(each).opacity), alpha);
+    const [low, high] = [luminance(over(rgb, opacity, back)), luminance(back)].sort((a, b) => a - b);
+    return (high + 0.05) / (low + 0.05);
+  };
+  const says = (element) => [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+  return [...document.body.querySelectorAll("*")]
+    .filter((element) => says(element) && element.checkVisibility() && !element.closest(".hidden, .skip"))
+    .map((element) => [element, contrast(element)])
+    .filter(([, found]) => found < least)
+    .map(([element, found]) => `${element.textContent.trim().slice(0, 40)}: ${found.toFixed(2)}`);
+}"""
+
+MUTE = """() => {
+  const wrong = [];
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const say = (what, elements) => elements.forEach((each) => wrong.push(`${what}: ${each.outerHTML.slice(0, 90)}`));
+  const name = (element) => (element.getAttribute("aria-label") ?? element.textContent).trim();
+  const named = (id) => document.getElementById(id) !== null;
+
+  if (document.documentElement.lang !== "en") wrong.push("no language");
+  for (const one of ["h1", "main", "header", "body > footer", "nav[aria-label=Main]"]) {
+    if (all(one).length !== 1) wrong.push(`${all(one).length} of ${one}`);
+  }
+  say("nameless field", all("input:not([type=hidden]), textarea, select, progress")
+    .filter((field) => !field.labels.length && !field.getAttribute("aria-label")));
+  say("nameless control", all("a[href], button, summary").filter((each) => !name(each)));
+  say("nameless table", all("table").filter((table) => !table.caption?.textContent.trim()));
+  say("header of what?", all("th").filter((each) => !["row", "col"].includes(each.scope)));
+  say("nameless drawing", all("svg").filter((each) => each.ariaHidden !== "true" && !each.getAttribute("aria-label")));
+  say("scrolls, but not by keyboard", all(".scroll").filter((each) => each.tabIndex !== 0 || !each.getAttribute("aria-label")));
+  for (const attribute of ["aria-labelledby", "aria-describedby", "for", "list"]) {
+    say(`${attribute} of nothing`, all(`[${attribute}]`)
+      .filter((each) => !each.getAttribute(attribute).split(" ").every(named)));
+  }
+  const ids = all("[id]").map((each) => each.id);
+  wrong.push(...ids.filter((id, place) => ids.indexOf(id) !== place).map((id) => `twice: #${id}`));
+  const levels = all("h1, h2, h3, h4, h5, h6").map((heading) => Number(heading.tagName[1]));
+  if (levels.some((level, place) => level > (levels[place - 1] ?? 0) + 1)) wrong.push(`headings ${levels}`);
+  return wrong;
+}"""
+
+# Is it in sight, and can one see that it is where the keyboard is?
+FOCUSED = """() => {
+  const element = document.activeElement;
+  const style = getComputedStyle(element);
+  const place = element.getBoundingClientRect();
+  return {
+    name: element.id || element.innerText.trim().replace(/\\s+/g, " "),
+    visible: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2
+      && place.bottom > 0 && place.top < innerHeight && place.right > 0 && place.left < innerWidth,
+  };
+}"""
+
+
+def faint_texts(page: Page, least: float = 4.5) -> list[str]:
+    """Texts whose contrast with what lies behind them is less."""
+    faint: list[str] = page.evaluate(FAINT, least)
+    return faint
+
+
+def mute_elements(page: Page) -> list[str]:
+    """What has no name, no label, no place in the order of headings."""
+    mute: list[str] = page.evaluate(MUTE)
+    return mute
+
+
+def too_wide_by(page: Page) -> int:
+    """Pixels by which the page as a whole scrolls sideways."""
+    pixels: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    return pixels
+
+
+def tab_until(page: Page, wanted: str, most: int = 60) -> list[str]:
+    """Press the tab key until `wanted` has the focus; what had it on the way, each in sight and marked."""
+    names: list[str] = []
+    while len(names) < most:
+        page.keyboard.press("Tab")
+        focused = page.evaluate(FOCUSED)
+        assert focused["visible"], focused
+        names.append(focused["name"])
+        if names[-1] == wanted:
+            return names
+    raise AssertionError(names)

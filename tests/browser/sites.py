@@ -1,0 +1,103 @@
+"""A running installation with a small sample edition, somebody's results on it, and what a browser needs to visit it."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import sample
+from app.accounts import service as accounts
+from app.editions import service as editions
+from app.editions.service import TreeImport
+from app.models import Disclosure
+from app.web import SESSION_COOKIE
+from tests.browser.archives import spoilt, thinned
+from tests.system.installations import Client, Installation, installation
+from tests.system.process_trees import stopped, tree_of
+from tests.system.servers import OwnServers
+
+IMAGES = 24
+SETS = {"val": Disclosure.FULL, "test": Disclosure.ROUNDED}
+ROWS = {"val": 1, "test": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where to go, and with what."""
+
+    installation: Installation
+    address: str
+    participant: Client  # somebody who is logged in
+    organiser: Client
+    good: bytes  # an archive for the test set
+    good_val: bytes
+    spoilt: bytes  # like the good one, but with problems
+    scored: dict[str, int]  # a submission by image set
+    uploads: dict[str, str]  # the participant's, "valid" and "spoilt"
+
+    def session(self, who: str) -> str:
+        """The session of the participant or the organiser, as their browser holds it."""
+        client = self.organiser if who == "organiser" else self.participant
+        return str(client.http.cookies[SESSION_COOKIE])
+
+    def worker_asleep(self) -> AbstractContextManager[None]:
+        """Nothing is scored in the block."""
+        return stopped(tree_of(self.installation.pid("worker")))
+
+    def organiser_link(self) -> str:
+        """A link that makes whoever opens it first an organiser."""
+        return f"{self.address}/first-organiser/{accounts.create_organiser_link(self.installation.platform)}"
+
+
+@contextmanager
+def running_site(servers: OwnServers) -> Iterator[Site]:
+    """A site that is served until the end of the block, with three baselines on its board of the test set."""
+    with (
+        installation(servers, max_upload=1 << 20, workers=1) as place,
+        tempfile.TemporaryDirectory(prefix="heldout sample ") as folder,
+    ):
+        tree = sample.draw_edition(Path(folder), images=IMAGES).tree
+        for image_set, disclosure in SETS.items():
+            wanted = TreeImport(tree, sample.NAME, image_set, title="Sample edition", disclosure=disclosure)
+            editions.import_tree(place.platform, wanted)
+        address = place.start_web()
+        place.start_worker()
+        yield _filled(place, address, tree)
+
+
+def _filled(place: Installation, address: str, tree: Path) -> Site:
+    drawn = {
+        image_set: [
+            one
+            for one in sample.draw_baselines(tree, tree.parent / "baselines", image_set=image_set)
+            if one.competition == 3
+        ][: ROWS[image_set]]
+        for image_set in SETS
+    }
+    participant, organiser = (_person(place.client(address), name) for name in ("Ada Byron", "Olga Orga"))
+    token = accounts.create_organiser_link(place.platform)
+    assert organiser.http.post(f"/first-organiser/{token}").status_code == 303
+    numbers = {
+        image_set: [
+            participant.submit(f"{sample.NAME}/{image_set}", one.archive.read_bytes(), one.name)
+            for one in baselines
+        ]
+        for image_set, baselines in drawn.items()
+    }
+    for number in (number for several in numbers.values() for number in several):
+        participant.final(number)
+    good, good_val = (thinned(drawn[image_set][0].archive) for image_set in ("test", "val"))
+    uploads = {
+        name: participant.send(f"{sample.NAME}/test", content).json()["id"]
+        for name, content in {"valid": good, "spoilt": spoilt(good)}.items()
+    }
+    scored = {image_set: several[0] for image_set, several in numbers.items()}
+    return Site(place, address, participant, organiser, good, good_val, spoilt(good), scored, uploads)
+
+
+def _person(client: Client, name: str) -> Client:
+    email = f"{name.split(maxsplit=1)[0].lower()}@example.org"
+    told = {"email": email, "name": name, "password": "a long password"}
+    assert client.http.post("/register", data=told).status_code == 303
+    return client

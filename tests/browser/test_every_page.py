@@ -1,0 +1,99 @@
+"""What holds for every page, for whoever looks at it, in the light and in the dark, on a desk and on a phone."""
+
+import re
+
+import pytest
+from playwright.sync_api import ViewportSize, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.looks import faint_texts, mute_elements, too_wide_by
+from tests.browser.sites import Site
+from tests.system.installations import Client
+
+pytestmark = pytest.mark.browser
+
+PHONE, DESK = ViewportSize(width=390, height=844), ViewportSize(width=1440, height=900)
+PUBLIC = (
+    "/", "/editions/sample", "/leaderboards/sample/test/3", "/leaderboards/sample/val/3?sort=car&order=asc",
+    "/leaderboards/sample/val/4", "/submissions/{scored}", "/login", "/register", "/api/docs", "/nowhere",
+    "/leaderboards/sample/test/3?sort=nothing",
+)  # fmt: skip
+PARTICIPANTS = (
+    "/submissions", "/submissions/{open}", "/account", "/editions/sample/test/submit", "/uploads/{valid}",
+    "/uploads/{spoilt}", "/organise", "/first-organiser/used",
+)  # fmt: skip
+ORGANISERS = ("/organise", "/submissions/{scored}")
+MISTAKES = ("/nowhere", "/organise", "/leaderboards/sample/test/3?sort=nothing", "/first-organiser/used")
+PAGES = [
+    *((None, path) for path in PUBLIC),
+    *(("participant", path) for path in PARTICIPANTS),
+    *(("organiser", path) for path in ORGANISERS),
+]
+
+
+def address(site: Site, path: str) -> str:
+    return path.format(scored=site.scored["test"], open=site.scored["val"], **site.uploads)
+
+
+@pytest.mark.parametrize(("who", "path"), PAGES)
+def test_a_page_can_be_read_by_everybody(site: Site, visit: Visit, who: str | None, path: str) -> None:
+    page = visit(who, viewport=DESK)
+    page.goto(address(site, path))
+
+    assert mute_elements(page) == []
+    assert faint_texts(page) == []
+    page.emulate_media(color_scheme="dark")
+    assert faint_texts(page) == []
+    page.set_viewport_size(PHONE)
+    assert too_wide_by(page) == 0
+
+
+def test_no_two_pages_have_the_same_title(site: Site) -> None:
+    visitor = site.installation.client(site.address)
+
+    titles = [
+        *(title_of(visitor, address(site, path)) for path in PUBLIC if path not in MISTAKES),
+        *(title_of(site.participant, address(site, path)) for path in PARTICIPANTS if path not in MISTAKES),
+    ]
+
+    assert len(titles) > 12
+    assert len(set(titles)) == len(titles)
+
+
+def title_of(client: Client, path: str) -> str:
+    page = client.http.get(path, headers={"Accept": "text/html"}).text
+    [title] = re.findall("<title>(.*)</title>", page)
+    return str(title)
+
+
+def test_a_name_of_forty_letters_breaks_no_page_on_a_phone(site: Site, visit: Visit) -> None:
+    upload, name = site.participant.upload("sample/val", site.good_val), "W" * 40
+    number = int(site.participant.confirm(upload, name).json()["id"])
+    site.participant.final(number)
+    page = visit("participant", viewport=PHONE)
+
+    for path in ("/submissions", f"/submissions/{number}", "/editions/sample", "/leaderboards/sample/val/3"):
+        page.goto(path)
+        expect(page.get_by_text(name).first).to_be_visible()
+        assert too_wide_by(page) == 0
+
+
+@pytest.mark.parametrize(
+    ("who", "path", "status", "title"),
+    [
+        (None, "/nowhere", 404, "Nothing here"),
+        (None, "/submissions/999999", 404, "Nothing here"),
+        ("participant", "/organise", 403, "Not allowed"),
+        (None, "/leaderboards/sample/test/3?sort=nothing", 422, "Not understood"),
+    ],
+)
+def test_an_error_page_tells_its_reference(
+    visit: Visit, who: str | None, path: str, status: int, title: str
+) -> None:
+    page = visit(who)
+    response = page.goto(path)
+
+    assert response is not None
+    assert response.status == status
+    expect(page.get_by_role("heading", level=1)).to_have_text(title)
+    expect(page.get_by_text("tell this reference")).to_contain_text(response.headers["x-request-id"])

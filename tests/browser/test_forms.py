@@ -1,0 +1,127 @@
+"""Forms that say what is wrong where it is wrong, and an upload that survives a lost connection."""
+
+import re
+
+import pytest
+from playwright.sync_api import FilePayload, Page, Route, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.sites import Site
+from tests.browser.watching import Watch
+
+pytestmark = pytest.mark.browser
+
+
+def log_in(page: Page, password: str) -> None:
+    page.goto("/login")
+    page.get_by_label("E-mail address").fill("ada@example.org")
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Log in").click()
+
+
+def test_a_wrong_password_is_told_at_the_field_and_on_top(visit: Visit) -> None:
+    page = visit()
+
+    log_in(page, "not the password")
+
+    field = page.get_by_label("E-mail address")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    expect(field).to_have_accessible_description("no account has this address and password")
+    expect(field).to_have_value("ada@example.org")
+    expect(page.get_by_label("Password")).to_have_value("")
+    expect(page.get_by_role("alert")).to_be_focused()
+    page.get_by_role("alert").get_by_role("link", name="E-mail address").click()
+    expect(field).to_be_in_viewport()
+    expect(page).to_have_title(re.compile("^Problems: "))
+
+
+def test_who_logs_out_has_to_log_in_again(visit: Visit) -> None:
+    page = visit()
+    log_in(page, "a long password")
+    page.get_by_role("link", name="Ada Byron").click()
+
+    page.get_by_role("button", name="Log out").click()
+
+    expect(page.get_by_role("link", name="Log in")).to_be_visible()
+    page.goto("/account")
+    expect(page).to_have_url(re.compile(r"/login\?next=/account$"))
+
+
+def test_a_new_token_is_shown_once_and_can_be_revoked(visit: Visit) -> None:
+    page = visit("participant")
+    page.goto("/account")
+    page.get_by_label("Name of a new token").fill("browser test")
+
+    page.get_by_role("button", name="Make a token").click()
+    expect(page.get_by_role("status")).to_contain_text("hld_")
+    page.goto("/account")
+
+    expect(page.get_by_role("status")).to_have_count(0)
+    row = page.get_by_role("row", name="browser test")
+    row.get_by_text("Revoke").click()
+    row.get_by_role("button", name="Stop it for good").click()
+    expect(row).to_contain_text("revoked")
+
+
+def test_a_confirmation_without_a_competition_asks_for_one(site: Site, visit: Visit) -> None:
+    page = visit("participant")
+    page.goto(f"/uploads/{site.uploads['valid']}")
+    page.get_by_label("Method").fill("Undecided")
+    page.get_by_role("checkbox").uncheck()
+
+    page.get_by_role("button", name="Score it").click()
+
+    expect(page.get_by_role("alert")).to_contain_text("Competitions: choose at least one")
+    expect(page.get_by_role("group", name="Competitions")).to_have_accessible_description(
+        "choose at least one"
+    )
+    expect(page.get_by_role("checkbox")).not_to_be_checked()
+    expect(page.get_by_label("Method")).to_have_value("Undecided")
+
+
+def test_a_method_that_has_a_result_is_told_at_its_field(site: Site, visit: Visit) -> None:
+    taken = site.participant.submission(site.scored["test"])["method"]["name"]
+    page = visit("participant")
+    page.goto(f"/uploads/{site.uploads['valid']}")
+    page.get_by_label("Method").fill(taken)
+
+    page.get_by_role("button", name="Score it").click()
+
+    expect(page.get_by_label("Method")).to_have_accessible_description(
+        re.compile(f"^{taken} already has a result in competition 3")
+    )
+
+
+def test_an_upload_goes_on_after_a_lost_connection(site: Site, visit: Visit, watch: Watch) -> None:
+    page = visit("participant")
+    cut: list[str] = []
+
+    def cut_once(route: Route) -> None:
+        if route.request.method == "PATCH" and not cut:
+            cut.append(route.request.url)
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/api/uploads/*", cut_once)
+    page.goto("/editions/sample/test/submit")
+    page.get_by_label("Archive of result files").set_input_files(
+        FilePayload(name="cut.tar.gz", mimeType="application/gzip", buffer=site.good)
+    )
+    page.get_by_role("button", name="Upload and check").click()
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("cut.tar.gz")
+    expect(page.get_by_text("valid", exact=True)).to_be_visible()
+    assert cut
+    watch.refused.update(cut)
+
+
+def test_a_file_that_is_too_large_is_refused_before_it_is_sent(visit: Visit) -> None:
+    page = visit("participant")
+    page.goto("/editions/sample/test/submit")
+
+    page.get_by_label("Archive of result files").set_input_files(
+        FilePayload(name="large.tar", mimeType="application/x-tar", buffer=bytes((1 << 20) + 1))
+    )
+
+    expect(page.locator("#upload-state")).to_contain_text("at most 1.0 MiB are taken")

@@ -1,0 +1,74 @@
+"""Everything that matters can be reached and done without a mouse, in an order that makes sense, and one sees where one is."""
+
+import re
+
+import pytest
+from playwright.sync_api import FilePayload, Page, expect
+
+from app.formats import short
+from sample import CLASSES
+from tests.browser.conftest import Visit
+from tests.browser.looks import tab_until
+from tests.browser.sites import Site
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_first_tab_leads_past_the_navigation(visit: Visit) -> None:
+    page = visit()
+    page.goto("/")
+
+    assert tab_until(page, "Skip to the content") == ["Skip to the content"]
+    page.keyboard.press("Enter")
+
+    expect(page.locator("main")).to_be_focused()
+
+
+def test_an_archive_is_uploaded_and_confirmed_by_keyboard_alone(site: Site, visit: Visit) -> None:
+    page = visit("participant")
+    page.goto("/editions/sample/test/submit")
+    before = ["Skip to the content", "Heldout", "My submissions", "Ada Byron", "Sample edition"]
+    assert tab_until(page, "field-archive") == [*before, "field-archive"]
+
+    choose_by_keyboard(page, site.good)
+    assert tab_until(page, "Upload and check") == ["Upload and check"]
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/uploads/*")
+
+    tab_until(page, "field-method")
+    page.keyboard.type("By_keyboard")
+    fields = ["field-title", "field-contributors", "field-affiliation", "field-description"]
+    assert tab_until(page, "Score it") == [*fields, "", "Score it"]
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/submissions/*")
+    expect(page.locator("#status h2 .chip")).to_have_text("scored")
+
+
+def choose_by_keyboard(page: Page, archive: bytes) -> None:
+    with page.expect_file_chooser() as chooser:
+        page.keyboard.press("Space")
+    chooser.value.set_files(FilePayload(name="keys.tar.gz", mimeType="application/gzip", buffer=archive))
+
+
+def test_a_board_is_sorted_by_keyboard(visit: Visit) -> None:
+    page = visit(viewport={"width": 390, "height": 844})
+    page.goto("/leaderboards/sample/test/3")
+    headers = ["method", "mean", *map(short, CLASSES), "date"]
+
+    assert tab_until(page, "date")[-len(headers) :] == headers
+    for _ in range(headers[::-1].index(short("car"))):
+        page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+
+    expect(page).to_have_url(re.compile(r"/test/3\?sort=car&order=desc$"))
+    expect(page.get_by_role("columnheader", name="car", exact=True)).to_have_attribute(
+        "aria-sort", "descending"
+    )
+    values = [float(text.split()[0]) for text in column(page, "car")]
+    assert values == sorted(values, reverse=True)
+
+
+def column(page: Page, name: str) -> list[str]:
+    """The texts of a column of the board."""
+    place = 3 + CLASSES.index(name)
+    return page.locator(f"table.board tbody tr > :nth-child({place + 1})").all_inner_texts()

@@ -1,0 +1,96 @@
+"""The whole path, from a visitor without an account to a row on the leaderboard."""
+
+import re
+
+import pytest
+from playwright.sync_api import FilePayload, Locator, Page, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.sites import Site
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_result_goes_from_the_browser_to_the_leaderboard(site: Site, visit: Visit) -> None:
+    page = visit()
+    register(page, "Walker")
+    upload_with_problems_and_again(page, site)
+
+    with site.worker_asleep():
+        confirm(page, "Walker_net")
+        expect(state(page)).to_have_text("queued")
+        expect(page.locator("#status .outcome")).to_contain_text("Number 1 in the queue")
+        page.evaluate("window.wasNeverReloaded = true")
+    expect(state(page)).to_have_text("scored")
+
+    expect(page.locator("#announcement")).to_have_text("Detection: scored")
+    assert page.evaluate("window.wasNeverReloaded")
+    expect(page.locator("#status")).not_to_have_attribute("hx-get", re.compile("."))
+    see_it_on_the_board(page, "Walker_net")
+
+
+def test_the_same_without_a_script(site: Site, visit: Visit) -> None:
+    page = visit(java_script_enabled=False)
+    register(page, "Plain")
+    upload_with_problems_and_again(page, site)
+
+    with site.worker_asleep():
+        confirm(page, "Plain_net")
+        expect(state(page)).to_have_text("queued")
+    site.organiser.final(int(page.url.rpartition("/")[2]))
+    page.get_by_role("link", name="Look again").click()
+
+    expect(state(page)).to_have_text("scored")
+    see_it_on_the_board(page, "Plain_net")
+
+
+def register(page: Page, name: str) -> None:
+    page.goto("/")
+    page.get_by_role("link", name="Register").click()
+    page.get_by_label("E-mail address").fill(f"{name.lower()}@example.org")
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Password").fill("correct horse battery")
+    page.get_by_role("button", name="Register").click()
+    expect(page.get_by_role("link", name=name)).to_be_visible()
+
+
+def upload_with_problems_and_again(page: Page, site: Site) -> None:
+    page.get_by_role("link", name="Sample edition", exact=True).click()
+    page.get_by_role("link", name="Submit results for test").click()
+    upload(page, site.spoilt)
+    expect(page.get_by_text("with problems")).to_be_visible()
+    problems = page.locator(".faults").first
+    expect(problems).to_contain_text("comp3_det_test_car.txt:3: expected 6 fields, found 5")
+    expect(problems).to_contain_text("comp3_det_test_car.txt:1: unknown image")
+    expect(page.get_by_role("button", name="Score it")).to_have_count(0)
+
+    page.get_by_role("link", name="upload again").click()
+    upload(page, site.good)
+    expect(page.get_by_text("valid", exact=True)).to_be_visible()
+
+
+def upload(page: Page, archive: bytes) -> None:
+    page.get_by_label("Archive of result files").set_input_files(
+        FilePayload(name="results.tar.gz", mimeType="application/gzip", buffer=archive)
+    )
+    page.get_by_role("button", name="Upload and check").click()
+    page.wait_for_url("**/uploads/*")
+
+
+def confirm(page: Page, method: str) -> None:
+    page.get_by_label("Method").fill(method)
+    page.get_by_label("Title").fill("Each second box")
+    page.get_by_role("button", name="Score it").click()
+    page.wait_for_url("**/submissions/*")
+
+
+def state(page: Page) -> Locator:
+    return page.locator("#status h2 .chip")
+
+
+def see_it_on_the_board(page: Page, method: str) -> None:
+    mean = page.locator(".headline").inner_text()
+    page.get_by_role("link", name="Detection").click()
+    row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=method))
+    expect(row.locator(".mean")).to_contain_text(mean)
+    expect(page.locator(".key")).to_contain_text("Each second box")

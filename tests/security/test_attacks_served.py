@@ -1,0 +1,152 @@
+"""The corpus of hostile uploads, sent to a real server: its promises hold whatever the verdict."""
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.attacks import ACTIONS, CLASSES, Upload, fault_of, read_manifest
+from tests.scoring.builders import Kit, annotation, part, thing
+from tests.system.installations import Client, Installation, good, installation
+from tests.system.process_trees import is_alive, tree_of
+from tests.system.servers import OwnServers
+
+pytestmark = [pytest.mark.shared, pytest.mark.system, pytest.mark.timeout(900)]
+
+PHASE = "attacked/test"
+MOST_SECONDS = 30
+MOST_MIB = 512
+INNOCENT = "valid_comp3_tgz_gnu_format"
+
+
+@dataclass(frozen=True)
+class Attacked:
+    """A server under attack, and what it did with each upload."""
+
+    running: Installation
+    attacker: Client
+    pids: dict[str, int]
+    answers: dict[str, Any]
+    seconds: dict[str, float]
+    most_mib: float
+
+
+@pytest.fixture(scope="module")
+def uploads(attacks: Path) -> list[Upload]:
+    return list(read_manifest(attacks))
+
+
+@pytest.fixture(scope="module")
+def attacked(own_servers: OwnServers, attacks: Path, uploads: list[Upload], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
+    """Every upload of the corpus, sent once."""
+    with installation(own_servers) as running:
+        running.load(kit_of(attacks, tmp_path_factory.mktemp("kit")), "attacked")
+        address = running.start_web()
+        running.start_worker()
+        attacker = running.participant(address, "mallory")
+        pids = {name: running.pid(name) for name in ("web", "worker")}
+        answers, seconds, most = {}, {}, 0.0
+        for upload in uploads:
+            begun = time.monotonic()
+            answers[upload.name] = send(attacker, upload)
+            seconds[upload.name] = time.monotonic() - begun
+            most = max(most, *map(mib_of, pids.values()))
+        yield Attacked(running, attacker, pids, answers, seconds, most)
+
+
+def kit_of(attacks: Path, folder: Path) -> Path:
+    """A tree with the images, classes and persons that the corpus speaks of."""
+    images = (attacks / "images.txt").read_text().split()
+    act = "<actions>" + "".join(f"<{action}>1</{action}>" for action in ACTIONS.split()) + "</actions>"
+    things = [thing(name) for name in CLASSES.split() if name != "person"]
+    person = thing("person", (1, 1, 90, 90), parts=part("head") + act)
+    kit = Kit(folder / "VOC2012")
+    ones = "1 " * len(images)
+    kit.main(
+        {image: annotation(person, *things, width=500, height=375) for image in images},
+        dict.fromkeys(CLASSES.split(), ones),
+    )
+    kit.write("ImageSets/Segmentation/test.txt", "".join(f"{image}\n" for image in images))
+    kit.write("ImageSets/Layout/test.txt", "".join(f"{image} 1\n" for image in images))
+    kit.write("ImageSets/Action/test.txt", "".join(f"{image}\n" for image in images))
+    for action in ACTIONS.split():
+        kit.write(f"ImageSets/Action/{action}_test.txt", "".join(f"{image} 1 1\n" for image in images))
+    return kit.root
+
+
+def send(attacker: Client, upload: Upload) -> Any:
+    asked = upload.asked_for()
+    response = attacker.http.put(
+        f"/api/editions/{PHASE}/uploads",
+        params={"filename": upload.path.name} | ({"competition": asked} if asked else {}),
+        content=upload.path.read_bytes(),
+    )
+    assert response.status_code < 500, f"{upload.name}: {response.text}"
+    return response.json()
+
+
+def mib_of(pid: int) -> float:
+    """The resident memory of the largest process below this one."""
+    sizes = []
+    for each in tree_of(pid):
+        try:
+            status = Path(f"/proc/{each}/status").read_text()
+        except OSError:
+            continue  # it has ended
+        sizes += [int(size) / 1024 for size in re.findall(r"VmRSS:\s+(\d+)", status)]
+    return max(sizes, default=0.0)
+
+
+def test_every_upload_gets_its_verdict_in_the_right_words(attacked: Attacked, uploads: list[Upload]) -> None:
+    wrong = {each.name: fault for each in uploads if (fault := fault_of(each, attacked.answers[each.name]["report"]))}
+
+    assert len(uploads) > 200
+    assert wrong == {}
+
+
+def test_every_upload_is_answered_in_time_and_in_little_memory(attacked: Attacked) -> None:
+    assert max(attacked.seconds.values()) < MOST_SECONDS
+    assert attacked.most_mib < MOST_MIB
+
+
+def test_no_answer_shows_a_path_of_ours_a_trace_or_an_account(attacked: Attacked) -> None:
+    for name, answer in attacked.answers.items():
+        text = json.dumps(answer)
+        for secret in (str(attacked.running.settings.data), "Traceback", "root:x:", "/site-packages/"):
+            assert secret not in text, name
+
+
+def test_nothing_is_written_outside_and_nothing_half_done_stays(attacked: Attacked, attacks: Path) -> None:
+    assert not list(attacked.running.platform.archives.root.glob("incoming/*"))
+    assert not Path("/tmp/voc_escape.txt").exists()
+    assert (attacks / "CANARY.txt").read_text() == "do not touch\n"
+
+
+def test_the_same_processes_still_run(attacked: Attacked) -> None:
+    assert {name: attacked.running.pid(name) for name in attacked.pids} == attacked.pids
+    assert all(is_alive(pid) for pid in attacked.pids.values())
+
+
+def test_what_was_refused_left_no_entry_and_cannot_be_confirmed(attacked: Attacked) -> None:
+    refused = [answer for answer in attacked.answers.values() if not answer["valid"]]
+
+    answers = [attacked.attacker.confirm(answer["id"], f"attack {number}") for number, answer in enumerate(refused[:20])]
+
+    assert refused
+    assert {answer.status_code for answer in answers} == {422}
+    assert attacked.running.ask("SELECT name FROM method WHERE name LIKE 'attack%%'") == []
+
+
+def test_the_next_innocent_upload_is_scored(attacked: Attacked) -> None:
+    number = good(attacked.attacker.confirm(attacked.answers[INNOCENT]["id"], "innocent", competitions=(3,)))["id"]
+
+    submission = attacked.attacker.final(number)
+
+    [entry] = submission["entries"]
+    assert entry["state"] == "scored"
+    assert [row["method"] for row in attacked.attacker.board(PHASE)["rows"]] == ["innocent"]

@@ -1,0 +1,34 @@
+"""Fixtures of the tests that start real processes."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import pytest
+
+from tests.system.installations import Client, Installation, installation
+from tests.system.servers import OwnServers
+
+
+@dataclass(frozen=True, slots=True)
+class Peaceful:
+    """Two web servers and a worker that no test breaks."""
+
+    installation: Installation
+    addresses: tuple[str, str]
+    organiser: Client
+    anybody: Client
+
+    def participant(self, name: str) -> Client:
+        return self.installation.participant(self.addresses[0], name)
+
+
+@pytest.fixture(scope="session")
+def peaceful(own_servers: OwnServers) -> Iterator[Peaceful]:
+    """One for all tests that only use it; each makes its own edition and its own people."""
+    with installation(own_servers) as running:
+        with ThreadPoolExecutor() as together:
+            worker = together.submit(running.start_worker)
+            first, second = together.map(running.start_web, ("web 1", "web 2"))
+        worker.result()
+        yield Peaceful(running, (first, second), running.organiser(first), running.client(first))

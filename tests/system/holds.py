@@ -1,0 +1,69 @@
+"""Ways to hold scoring up at a known point, so that it can be broken there."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+
+from tests.system.installations import Installation
+from tests.system.servers import plain
+
+
+@dataclass(slots=True)
+class Pipe:
+    """Stands in the place of a file that a child needs, and makes it wait for the bytes."""
+
+    path: Path
+    aside: Path
+    end: int
+
+    def put_back(self) -> None:
+        """Let everybody who comes from now on find the file; who waits goes on waiting."""
+        self.aside.replace(self.path)
+
+    def deliver(self) -> None:
+        """Give the content to the one who waits."""
+        os.write(self.end, self.path.read_bytes())
+        os.close(self.end)
+        self.end = -1
+
+
+@contextmanager
+def in_a_pipe(file: Path) -> Iterator[Pipe]:
+    """Whoever reads this ground truth or description waits for it; at the end it is there again."""
+    aside = file.rename(file.with_suffix(".aside"))
+    os.mkfifo(file)
+    # opened for both, so that readers wait for bytes and not for a writer
+    pipe = Pipe(file, aside, os.open(file, os.O_RDWR))
+    try:
+        yield pipe
+    finally:
+        if aside.exists():
+            pipe.put_back()
+        if pipe.end != -1:
+            os.close(pipe.end)
+
+
+@contextmanager
+def away(file: Path) -> Iterator[None]:
+    """A ground truth is not where it should be: scoring fails, and it is our fault."""
+    aside = file.rename(file.with_suffix(".aside"))
+    try:
+        yield
+    finally:
+        aside.replace(file)
+
+
+@contextmanager
+def run_locked(running: Installation) -> Iterator[Callable[[int], None]]:
+    """Locks runs that wait, so that no worker takes them until the end of the block."""
+    with psycopg.connect(plain(str(running.settings.database_url))) as connection:
+
+        def lock(run: int) -> None:
+            statement = "SELECT 1 FROM run WHERE id = %s AND state = 'queued' FOR UPDATE NOWAIT"
+            assert connection.execute(statement, (run,)).fetchone()
+
+        yield lock

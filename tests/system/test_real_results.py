@@ -1,0 +1,195 @@
+import json
+import tarfile
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.system.conftest import Peaceful
+from tests.system.installations import Client, good
+from tests.system.kits import packed
+
+pytestmark = [pytest.mark.system, pytest.mark.shared]
+
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+EXACT = 1e-12
+COMPETITION = 4
+METHODS = ("yolo2_e150", "darknet_hli", "yolov1_choasup")
+MEASURES = {"VOC2007": "voc2007_11pt", "VOC2007area": "voc2010plus_area"}
+CURVES = {"VOC2007": "yolo2_e150_2009", "VOC2007area": "yolo2_e150_2012"}
+INCOMPLETE = "yolov1_choasup"
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Two editions with three real results each, and what the commands printed that loaded them."""
+
+    peaceful: Peaceful
+    someone: Client
+    printed: Mapping[str, str]
+
+    def rows(self, reader: Client, edition: str) -> dict[str, dict[str, Any]]:
+        """A board's rows by method; the cells by class."""
+        board = reader.board(f"{edition}/test", COMPETITION)
+        return {
+            row["method"]: row
+            | {"values": dict(zip(board["classes"], (cell["value"] for cell in row["cells"]), strict=True))}
+            for row in board["rows"]
+        }
+
+    def curves(self, reader: Client, edition: str, method: str) -> dict[str, dict[str, Any]]:
+        """The curves of a method's run by class."""
+        number = self.rows(reader, edition)[method]["submission"]
+        [entry] = reader.submission(number)["entries"]
+        curves = good(reader.http.get(f"/api/runs/{entry['shown']['id']}/curves"))
+        return {curve["name"]: curve for curve in curves}
+
+
+@pytest.fixture(scope="module")
+def scored(peaceful: Peaceful, tmp_path_factory: pytest.TempPathFactory) -> Scored:
+    if not SHARED.is_dir():
+        pytest.skip(f"the real data is not at {SHARED}")
+    folder = tmp_path_factory.mktemp("real")
+    with tarfile.open(SHARED / "voc2007_annotations_imagesets.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    running, someone = peaceful.installation, peaceful.participant("Real")
+    printed = {}
+    for edition, options in {"VOC2007": [], "VOC2007area": ["--protocol", "voc2012"]}.items():
+        told = running.command(
+            "import", str(folder / "VOC2007"), "--edition", edition, "--phase", "test", *options
+        )
+        assert told.returncode == 0, told.stderr
+        printed[edition] = told.stdout
+
+    def send(method: str) -> list[int]:
+        archive = repacked(SHARED / "results" / f"{method}.tar.xz")
+        return [someone.submit(f"{edition}/test", archive, method) for edition in MEASURES]
+
+    with ThreadPoolExecutor(2) as senders:
+        numbers = [number for sent in senders.map(send, METHODS) for number in sent]
+    for number in numbers:
+        assert [entry["state"] for entry in someone.final(number)["entries"]] == ["scored"]
+    return Scored(peaceful, someone, printed)
+
+
+def repacked(archive: Path) -> bytes:
+    """The files of an archive as a `.tar.gz`."""
+    with tarfile.open(archive) as tar:
+        return packed({member.name: content(tar, member) for member in tar if member.isfile()})
+
+
+def content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    file = tar.extractfile(member)
+    assert file
+    return file.read()
+
+
+def golden(edition: str, method: str) -> dict[str, Any] | None:
+    recorded = json.loads((SHARED / "golden" / "det_voc2007_real.json").read_text())
+    found = recorded[method][MEASURES[edition]]
+    return dict(found) if found else None
+
+
+def test_the_import_prints_the_statistics_of_the_set(scored: Scored) -> None:
+    for edition, printed in scored.printed.items():
+        table = {
+            cells[0]: cells
+            for line in printed.splitlines()
+            if len(cells := line.replace("│", " ").split()) == 4
+        }
+        assert table["person"][2] == "4528"
+        assert table["total"] == ["total", "4952", "12032", "2944"]
+        assert f"loaded ground truth version 1 of {edition} test" in printed
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("edition", MEASURES)
+def test_every_class_on_the_board_has_the_kit_s_average_precision(
+    scored: Scored, edition: str, method: str
+) -> None:
+    row = scored.rows(scored.peaceful.organiser, edition)[method]
+    recorded = golden(edition, method)
+
+    entered = {name: value for name, value in row["values"].items() if value is not None}
+    assert len(row["values"]) == 20
+    assert len(entered) == (18 if method == INCOMPLETE else 20)
+    if recorded is None:  # the kit was not asked about this one under the elder measure
+        assert method == INCOMPLETE
+        return
+    assert set(entered) == set(recorded["classes"])
+    for name, value in entered.items():
+        assert abs(value - recorded["classes"][name]["ap"]) <= EXACT, name
+    if method != INCOMPLETE:
+        assert abs(row["mean"] - recorded["mean"]) <= EXACT
+
+
+@pytest.mark.parametrize("edition", MEASURES)
+def test_a_result_of_18_classes_has_two_blanks_and_no_mean_and_ranks_after_the_complete_ones(
+    scored: Scored, edition: str
+) -> None:
+    board = scored.peaceful.anybody.board(f"{edition}/test", COMPETITION)
+
+    assert [row["rank"] for row in board["rows"]] == [1, 2, None]
+    assert [row["method"] for row in board["rows"]][-1] == INCOMPLETE
+    last = board["rows"][-1]
+    assert last["mean"] is None
+    assert sum(cell["value"] is None for cell in last["cells"]) == 2
+
+
+@pytest.mark.parametrize("edition", MEASURES)
+def test_every_point_of_every_curve_is_the_kit_s(scored: Scored, edition: str, tmp_path: Path) -> None:
+    with tarfile.open(SHARED / "golden" / "real_curves.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+
+    curves = scored.curves(scored.peaceful.organiser, edition, "yolo2_e150")
+
+    recorded = {
+        file.stem.removeprefix("det_"): np.loadtxt(file, ndmin=2)
+        for file in (tmp_path / "curves" / CURVES[edition]).glob("det_*.txt")
+    }
+    assert len(recorded) == 20
+    assert set(curves) == set(recorded)
+    for name, points in recorded.items():
+        curve = curves[name]
+        assert not curve["coarse"]
+        ours = np.array([curve["recall"], curve["precision"]], np.float64).T
+        np.testing.assert_allclose(ours, points, rtol=0, atol=EXACT, err_msg=name)
+
+
+@pytest.mark.parametrize("edition", MEASURES)
+def test_participants_and_the_public_see_three_decimals_of_a_held_out_board(
+    scored: Scored, edition: str
+) -> None:
+    exact = scored.rows(scored.peaceful.organiser, edition)
+
+    for reader in (scored.someone, scored.peaceful.anybody):
+        rows = scored.rows(reader, edition)
+        assert rows.keys() == exact.keys()
+        for method, row in rows.items():
+            whole = exact[method]
+            assert row["mean"] == (None if whole["mean"] is None else round(whole["mean"], 3))
+            for name, value in row["values"].items():
+                known = whole["values"][name]
+                assert value == (None if known is None else round(known, 3))
+
+
+@pytest.mark.parametrize("edition", MEASURES)
+def test_participants_and_the_public_see_coarse_curves_of_complete_results_and_no_counts(
+    scored: Scored, edition: str
+) -> None:
+    for reader in (scored.someone, scored.peaceful.anybody):
+        for method in METHODS:
+            curves = scored.curves(reader, edition, method)
+            assert len(curves) == (0 if method == INCOMPLETE else 20)
+            for curve in curves.values():
+                assert curve["coarse"]
+                assert len(curve["recall"]) == len(curve["precision"]) == 41
+                assert curve["precision"] == [round(value, 2) for value in curve["precision"]]
+            number = scored.rows(reader, edition)[method]["submission"]
+            [entry] = reader.submission(number)["entries"]
+            for result in entry["shown"]["classes"]:
+                assert (result["positives"], result["answers"]) == (None, None)

@@ -1,0 +1,243 @@
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.system.conftest import Peaceful
+from tests.system.holds import run_locked, away, in_a_pipe
+from tests.system.installations import LONGEST, Client, awaited, good
+from tests.system.kits import results, small_kit
+from tests.system.process_trees import working_children, stopped
+from tests.system.servers import eventually
+
+pytestmark = pytest.mark.system
+
+EDITIONS = count(1)
+ARCHIVES = {"Acorn": results(cat=5, dog=5), "Beech": results(cat=10, dog=5), "Cedar": results(cat=1, dog=1)}
+LATE = results(cat=10, dog=4)
+BEFORE = {"Acorn": 0.5, "Beech": 0.75, "Cedar": 0.1}
+AFTER = {
+    "Acorn": 0.75,
+    "Beech": 1.0,
+    "Cedar": 0.15,
+}  # half of the dogs are gone, none of those that were found
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A phase with three results on its board, and a corrected tree."""
+
+    peaceful: Peaceful
+    edition: str
+    someone: Client
+    corrected: Path
+
+    @property
+    def phase(self) -> str:
+        return f"{self.edition}/test"
+
+    def correct(self) -> int:
+        """Import the corrected tree; its version."""
+        return self.peaceful.installation.load(self.corrected, self.edition).version
+
+    def board(self) -> dict[str, Any]:
+        return dict(self.someone.board(self.phase))
+
+    def means(self) -> dict[str, float | None]:
+        return self.someone.means(self.phase)
+
+    def rescore(self) -> int:
+        return int(good(self.peaceful.organiser.http.post(f"/api/organise/{self.phase}/rescore"))["rescore"])
+
+    def overview(self) -> dict[str, Any]:
+        """What organisers see of the phase."""
+        [found] = [
+            dict(one)
+            for one in good(self.peaceful.organiser.http.get("/api/organise"))
+            if one["phase"]["edition"] == self.edition
+        ]
+        return found
+
+    def progress(self, rescore: int) -> tuple[int, int]:
+        """How many runs of a re-scoring are scored, of how many."""
+        [[scored, every]] = self.peaceful.installation.ask(
+            "SELECT count(*) FILTER (WHERE state = 'scored'), count(*) FROM run WHERE rescore_id = %s",
+            rescore,
+        )
+        return scored, every
+
+    def newest_run(self) -> int:
+        [[number]] = self.peaceful.installation.ask("SELECT max(id) FROM run")
+        return int(number)
+
+    @contextmanager
+    def one_run_held(self) -> Iterator[int]:
+        """A re-scoring of which all runs get scored but the last, until the end of the block; its number."""
+        with run_locked(self.peaceful.installation) as lock:
+            with stopped(self.peaceful.installation.pool()):
+                number = self.rescore()
+                lock(self.newest_run())
+            scored, every = awaited(lambda: now if (now := self.progress(number))[0] == now[1] - 1 else None)
+            assert (scored, every) == (len(BEFORE) - 1, len(BEFORE))
+            yield number
+
+    def switched(self) -> bool:
+        return eventually(lambda: not self.board()["rescoring"], LONGEST)
+
+
+@pytest.fixture(scope="module")
+def oak(peaceful: Peaceful) -> Client:
+    return peaceful.participant("oak")
+
+
+@pytest.fixture
+def scene(peaceful: Peaceful, oak: Client, tmp_path: Path) -> Scene:
+    edition = f"again{next(EDITIONS)}"
+    peaceful.installation.load(small_kit(tmp_path / "first"), edition)
+    scene = Scene(peaceful, edition, oak, small_kit(tmp_path / "corrected", without=5))
+    for number in [oak.submit(scene.phase, archive, name) for name, archive in ARCHIVES.items()]:
+        oak.final(number)
+    assert scene.means() == BEFORE
+    return scene
+
+
+def test_a_board_shows_the_old_values_until_all_new_ones_are_there_and_then_switches_at_once(
+    scene: Scene,
+) -> None:
+    scene.correct()
+    version = scene.board()["version"]
+    seen: set[tuple[int, tuple[tuple[str, float | None], ...]]] = set()
+
+    def look() -> bool:
+        board = scene.board()
+        seen.add((board["version"], tuple(sorted((row["method"], row["mean"]) for row in board["rows"]))))
+        return not board["rescoring"]
+
+    with scene.one_run_held():
+        assert not look()
+        assert scene.board()["rows"]
+
+    assert eventually(look, LONGEST)
+    assert seen == {(version, tuple(BEFORE.items())), (version + 1, tuple(AFTER.items()))}
+    assert scene.board()["ground_truth"] == 2
+
+
+def test_a_corrected_tree_is_a_new_version_that_the_boards_show_after_a_rescoring(
+    scene: Scene, oak: Client
+) -> None:
+    assert scene.correct() == 2
+    assert scene.correct() == 2
+
+    oak.final(oak.submit(scene.phase, LATE, "Dogwood"))
+    board, phase = scene.board(), scene.overview()
+    assert (board["ground_truth"], scene.means()) == (1, {**BEFORE, "Dogwood": 0.7})
+    assert (phase["ground_truth"], phase["shown_ground_truth"]) == (2, 1)
+
+    scene.rescore()
+
+    assert scene.switched()
+    board, phase = scene.board(), scene.overview()
+    assert (board["ground_truth"], scene.means()) == (2, {**AFTER, "Dogwood": 0.9})
+    assert (phase["ground_truth"], phase["shown_ground_truth"]) == (2, 2)
+
+
+def test_a_rescoring_that_fails_holds_the_switch_until_it_is_tried_again(scene: Scene) -> None:
+    scene.correct()
+    with away(scene.peaceful.installation.truth(scene.phase)):
+        number = scene.rescore()
+        assert eventually(lambda: scene.overview()["rescore"]["failed"] == len(BEFORE), LONGEST)
+        assert (scene.board()["rescoring"], scene.means()) == (True, BEFORE)
+
+    answer = scene.peaceful.organiser.http.post(f"/organise/rescores/{number}/retry")
+
+    assert answer.status_code == 303
+    assert scene.switched()
+    assert scene.means() == AFTER
+
+
+def test_an_abandoned_rescoring_changes_nothing_and_the_next_one_does(scene: Scene) -> None:
+    running = scene.peaceful.installation
+    scene.correct()
+    board = scene.board()
+    with in_a_pipe(running.truth(scene.phase)) as pipe:
+        number = scene.rescore()
+        awaited(lambda: working_children(running.pid("worker")))
+        assert scene.peaceful.organiser.http.post(f"/organise/rescores/{number}/abandon").status_code == 303
+        pipe.put_back()
+        pipe.deliver()
+        assert eventually(lambda: not working_children(running.pid("worker")))
+
+    assert scene.progress(number) == (0, len(BEFORE))
+    assert scene.board() == board
+    again = scene.peaceful.organiser.http.post(f"/organise/rescores/{number}/abandon")
+    assert again.status_code == 404
+    scene.rescore()
+    assert scene.switched()
+    assert scene.means() == AFTER
+
+
+def test_what_comes_onto_the_board_during_a_rescoring_is_switched_with_the_rest(
+    scene: Scene, oak: Client
+) -> None:
+    scene.correct()
+    with scene.one_run_held():
+        late = oak.final(oak.submit(scene.phase, LATE, "Dogwood"))
+        assert late["entries"][0]["shown"]["ground_truth"] == 1
+        assert scene.means() == {**BEFORE, "Dogwood": 0.7}
+
+    assert scene.switched()
+    assert scene.means() == {**AFTER, "Dogwood": 0.9}
+    assert scene.board()["ground_truth"] == 2
+    assert oak.submission(late["id"])["entries"][0]["shown"]["ground_truth"] == 2
+
+
+def test_a_run_that_ends_after_the_switch_is_scored_again_under_the_new_version(
+    scene: Scene, oak: Client
+) -> None:
+    running = scene.peaceful.installation
+    upload = oak.upload(scene.phase, LATE)
+    scene.correct()
+    with run_locked(running) as lock:
+        with stopped(running.pool()):
+            number = good(oak.confirm(upload, "Dogwood"))["id"]
+            lock(scene.newest_run())
+        scene.rescore()
+        assert scene.switched()
+        assert scene.means() == AFTER
+
+    assert eventually(lambda: "Dogwood" in scene.means(), LONGEST)
+    assert scene.means() == {**AFTER, "Dogwood": 0.9}
+    [entry] = oak.submission(number)["entries"]
+    assert (entry["runs"], entry["shown"]["ground_truth"], entry["shown"]["state"]) == (2, 2, "scored")
+
+
+def test_a_phase_is_scored_again_once_at_a_time_and_by_organisers_only(scene: Scene, oak: Client) -> None:
+    with scene.one_run_held():
+        again = scene.peaceful.organiser.http.post(f"/api/organise/{scene.phase}/rescore")
+        assert again.status_code == 409
+        assert "already being scored again" in again.json()["title"]
+    assert scene.switched()
+
+    assert oak.http.post(f"/api/organise/{scene.phase}/rescore").status_code == 403
+    assert scene.peaceful.anybody.http.post(f"/api/organise/{scene.phase}/rescore").status_code == 401
+
+
+def test_one_entry_is_scored_again_under_the_board_s_version_only(scene: Scene) -> None:
+    organiser = scene.peaceful.organiser
+    row = scene.board()["rows"][0]
+    [entry] = scene.someone.submission(row["submission"])["entries"]
+
+    assert organiser.http.post(f"/api/organise/entries/{entry['id']}/rescore").status_code == 202
+    assert scene.switched()
+    [again] = scene.someone.submission(row["submission"])["entries"]
+    assert (again["runs"], again["shown"]["is_rescore"]) == (2, True)
+    assert again["shown"]["receipt"] == entry["shown"]["receipt"]
+
+    scene.correct()
+    refused = organiser.http.post(f"/api/organise/entries/{entry['id']}/rescore")
+    assert refused.status_code == 409
+    assert "score the phase again" in refused.json()["title"]
