@@ -2,11 +2,13 @@
 
 from scoring.archive import Limits
 from scoring.competition import SCORER, columns, evaluate, is_scorable
+from scoring.confusion import ConfusionMatrix
 from scoring.description import Description, Image
 from scoring.errors import Problem, Severity, SubmissionError
 from scoring.protocols import PROTOCOLS, default_protocol
 from scoring.registry import CompetitionInfo, competition_of, competitions
 from scoring.report import EXHIBITS, ClassResult, Curve, Exhibit, Report, ScoreTable
+from scoring.roc import RocCurve
 from scoring.statistics import Statistics, count_objects
 from scoring.tree import TreeError, read_tree
 from scoring.truth import GroundTruth
@@ -18,6 +20,7 @@ __all__ = [
     "SCORER",
     "ClassResult",
     "CompetitionInfo",
+    "ConfusionMatrix",
     "Curve",
     "Description",
     "Exhibit",
@@ -27,6 +30,7 @@ __all__ = [
     "Limits",
     "Problem",
     "Report",
+    "RocCurve",
     "ScoreTable",
     "Severity",
     "Statistics",

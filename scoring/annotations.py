@@ -73,6 +73,8 @@ class ListedImage:
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _LISTED: Final = re.compile(r"([\w.-]+)((?:\s+[+-]?\d+){0,2})", re.ASCII)
 _IMAGE_SIZE: Final = re.compile(r"^Image size \(X x Y x C\) : (\d+) x (\d+) x \d+\s*$", re.MULTILINE)
+_SIZE: Final = re.compile(rb"<size>(.*?)</size>", re.DOTALL)
+_SIDE: Final = re.compile(rb"<(width|height)>\s*(\d+)\s*</")
 _OBJECTS: Final = re.compile(r"^Objects with ground truth : (\d+)\b", re.MULTILINE)
 _ORIGINAL: Final = re.compile(r'^Original label for object (\d+) "[^"]*" : "([^"]*)"', re.MULTILINE)
 _BOUNDING: Final = re.compile(
@@ -195,6 +197,20 @@ def _object_of_2006(label: str, corners: tuple[float, ...]) -> AnnotatedObject:
         difficult=said["difficult"] is not None,
         truncated=said["truncated"] is not None,
     )
+
+
+def size_in(data: bytes) -> tuple[int, int] | None:
+    """Width and height that an annotation of either kind gives its image, without reading the rest; None if none.
+
+    >>> size_in(b"<annotation><size><width>5</width><height>4</height></size></annotation>")
+    (5, 4)
+    """
+    size = _SIZE.search(data)
+    sides = dict(_SIDE.findall(size[1])) if size else {}
+    if len(sides) == 2:
+        return int(sides[b"width"]), int(sides[b"height"])
+    text = _IMAGE_SIZE.search(data.decode("latin-1"))
+    return None if text is None else (int(text[1]), int(text[2]))
 
 
 def read_image_set(data: bytes) -> tuple[ListedImage, ...]:

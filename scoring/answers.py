@@ -3,8 +3,9 @@
 The file is one of `scoring.arrays` of the kind `answers`, version 1. Its facts: `competition`, `protocol`, `scorer`,
 `truth` (the fingerprint), `classes` (those entered) and `positives` (of each). Its arrays: `first`, int64
 (classes + 1), where in the following the answers of a class begin; then for each answer, the best of its class first,
-`image`, int32, counted from 0 in the Main set's order, `confidence`, float64, and `verdict`, int8, 1 right, 0 wrong,
--1 ignored.
+`image`, int32, counted from 0 in the order of `Lists.images`, which begins with the Main set's, `confidence`, float64,
+and `verdict`, int8, 1 right, 0 wrong, -1 ignored. Classification and actions have an answer for every image or person
+that has a label; the confidence of one that was left out is -inf.
 """
 
 from collections.abc import Sequence

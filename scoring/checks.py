@@ -2,13 +2,22 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 from typing import Final
 
+import numpy as np
+
+from scoring.confidences import read_confidences, repetitions
 from scoring.errors import Problem, Problems, Severity
 from scoring.images import ImageIndex
-from scoring.lines import Reading, inverted, outside, read_in_blocks
+from scoring.label_images import read_label_image
+from scoring.layout_xml import read_layouts
+from scoring.layouts import UNLISTED
+from scoring.lines import MOST_WRONG, Reading, inverted, outside, read_in_blocks
 from scoring.registry import CompetitionInfo
 from scoring.results import ResultFile
+from scoring.subjects import Subjects
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +36,9 @@ class Inspection:
 class Checked:
     """What has been met so far of one competition: its files, and how many answers they hold.
 
-    outside counts boxes that reach beyond their image, upside_down those that end before they begin.
+    outside counts boxes that reach beyond their image, upside_down those that end before they begin; repeated counts
+    lines about an image or person that has another one, missing by file those that have none;
+    grey and recoloured count label images without indices, and those with another palette than the kit's.
     """
 
     info: CompetitionInfo
@@ -35,6 +46,10 @@ class Checked:
     lines: int = 0
     outside: int = 0
     upside_down: int = 0
+    repeated: int = 0
+    missing: dict[str, int] = field(default_factory=dict)
+    grey: int = 0
+    recoloured: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +84,99 @@ def remark_on_boxes(checked: Checked, inspection: Inspection) -> None:
         inspection.problems.note(Problem("inverted-box", message, found=str(checked.upside_down)))
 
 
-CHECKS: Final[Mapping[str, Check]] = {"detection": Check(check_detections, remark_on_boxes)}
-"""The tasks whose results can be scored, by the name that the registry gives them."""
+def check_images(file: ResultFile, checked: Checked, inspection: Inspection) -> None:
+    """Check what one class's file says of the images."""
+    _check_confidences(file, checked, inspection, inspection.images.main)
 
 
-def _read_only(file: ResultFile, _checked: Checked, _inspection: Inspection) -> None:
-    file.read()  # whether the archive is damaged there can be said all the same
+def check_persons(file: ResultFile, checked: Checked, inspection: Inspection) -> None:
+    """Check what one action's file says of the persons."""
+    _check_confidences(file, checked, inspection, inspection.images.acting)
 
 
-def _say_that_it_is_too_early(checked: Checked, inspection: Inspection) -> None:
-    name = checked.info.name
-    message = f"{name} ({checked.info.task}) cannot be scored yet"
-    inspection.problems.add(Problem("not-scored-yet", message, found=name))
+def _check_confidences(
+    file: ResultFile, checked: Checked, inspection: Inspection, subjects: Subjects
+) -> None:
+    data, problems = file.read(), inspection.problems
+    lines = np.zeros(len(subjects), np.intp)
+    for found in read_confidences(data, subjects, file=file.name, problems=problems):
+        lines += np.bincount(found.subject, minlength=len(subjects))
+    checked.lines += int(lines.sum())
+    if not lines.any():
+        message = f"no {subjects.kind} is ranked for '{file.about}': the file is empty"
+        problems.note(Problem("empty-file", message, file.name))
+    elif not lines.all():
+        checked.missing[file.name] = int(np.count_nonzero(lines == 0))
+    repeated = int(np.maximum(lines - 1, 0).sum())
+    checked.repeated += repeated
+    if repeated and inspection.mistakes is Severity.PROBLEM:
+        for problem in islice(repetitions(data, subjects, file=file.name), MOST_WRONG):
+            problems.add(problem)
 
 
-NOT_YET: Final = Check(_read_only, _say_that_it_is_too_early)
-"""What stands for the check of a task that is not there."""
+def remark_on_confidences(checked: Checked, inspection: Inspection, *, kind: str) -> None:
+    """Say in one sentence for all files who has no line, and who has several."""
+    name, missing = checked.info.name, checked.missing
+    if missing:
+        total, most = sum(missing.values()), max(missing, key=missing.__getitem__)
+        message = (
+            f"{name}: {kind}s are missing, {total} in {len(missing)} of {len(checked.files)} files,"
+            f" of these {missing[most]} in {most}; a missing {kind} ranks behind all others"
+        )
+        inspection.problems.note(Problem("missing-answers", message, found=str(total)))
+    if checked.repeated and inspection.mistakes is Severity.NOTE:
+        message = (
+            f"{name}: {checked.repeated} of {checked.lines} lines repeat the {kind} of another one; the last one"
+            " counts, and an archive with such lines is refused"
+        )
+        inspection.problems.note(Problem("repeated", message, found=str(checked.repeated)))
+
+
+def check_label_images(file: ResultFile, checked: Checked, inspection: Inspection) -> None:
+    """Check one label image."""
+    found = read_label_image(file.read(), inspection.images, file=file.name, problems=inspection.problems)
+    checked.lines += 1
+    if found is not None:
+        checked.grey += found.grey
+        checked.recoloured += found.recoloured
+
+
+def remark_on_label_images(checked: Checked, inspection: Inspection) -> None:
+    """Say in one sentence for all files what may be meant otherwise, but is scored."""
+    name, total, problems = checked.info.name, len(checked.files), inspection.problems
+    if checked.grey:
+        message = f"{name}: {checked.grey} of {total} images are grey, not indexed; their values are taken as labels"
+        problems.note(Problem("grey-image", message, found=str(checked.grey)))
+    if checked.recoloured:
+        message = (
+            f"{name}: {checked.recoloured} of {total} images have a palette that shows labels in other colours than the"
+            " development kit; the indices count, not the colours"
+        )
+        problems.note(Problem("other-palette", message, found=str(checked.recoloured)))
+
+
+def check_layouts(file: ResultFile, checked: Checked, inspection: Inspection) -> None:
+    """Check the layouts of all persons and count them."""
+    images, problems = inspection.images, inspection.problems
+    found = read_layouts(file.read(), images, file=file.name, problems=problems, mistakes=inspection.mistakes)
+    checked.lines += len(found)
+    total = len(images.persons.places)
+    missing = total - len(np.unique(found.person[found.person != UNLISTED]))
+    if missing and len(found):
+        whom = "images" if images.persons.boxed else "persons"
+        message = f"{missing} of the {total} {whom} of {images.persons.where} have no layout and are not found"
+        problems.note(Problem("missing-answers", message, file.name, found=str(missing)))
+
+
+def say_nothing_more(_checked: Checked, _inspection: Inspection) -> None:
+    """Where one file is all, everything has been said."""
+
+
+CHECKS: Final[Mapping[str, Check]] = {
+    "classification": Check(check_images, partial(remark_on_confidences, kind="image")),
+    "detection": Check(check_detections, remark_on_boxes),
+    "segmentation": Check(check_label_images, remark_on_label_images),
+    "layout": Check(check_layouts, say_nothing_more),
+    "action": Check(check_persons, partial(remark_on_confidences, kind="person")),
+}
+"""The checks of every task, by the name that the registry gives it."""

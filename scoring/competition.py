@@ -2,22 +2,37 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Generic
 
-from scoring.answers import Origin, save_answers
+from scoring.ahead import ahead
+from scoring.answers import Origin
 from scoring.description import Description
 from scoring.errors import Problem, Problems, SubmissionError
 from scoring.images import ImageIndex
-from scoring.protocols import PROTOCOLS, DetectionRules, Protocol, spell
+from scoring.missing import about_missing
+from scoring.protocols import (
+    PROTOCOLS,
+    DetectionRules,
+    LabelRules,
+    LayoutRules,
+    Protocol,
+    SegmentationRules,
+    spell,
+)
 from scoring.registry import CompetitionInfo, competition_of
 from scoring.report import Report
 from scoring.results import ResultFile, competition_files
+from scoring.tasks.action import ACTION
+from scoring.tasks.classification import CLASSIFICATION
 from scoring.tasks.detection import DETECTION
-from scoring.tasks.task import Entered, Parse, Rules, Scores, Task
+from scoring.tasks.layout import LAYOUT
+from scoring.tasks.segmentation import SEGMENTATION
+from scoring.tasks.task import Entered, Parse, Rules, Task
 from scoring.truth import GroundTruth
 
 SCORER: Final = "1"
@@ -31,17 +46,40 @@ class Competition(Generic[Rules]):
     task: Task[Any, Any, Rules]
     rules: Callable[[Protocol], Rules]
 
-    def score(self, entered: Iterator[Entered[Any]], truth: GroundTruth, protocol: Protocol) -> Scores:
-        """What the files are worth by this protocol."""
-        return self.task.score(entered, self.task.load(truth), self.rules(protocol))
+    def load(self, truth: GroundTruth, chosen: Sequence[str] | None) -> Any:
+        """What the files are held against; all of it where nothing is chosen."""
+        loaded = self.task.load(truth)
+        return loaded if chosen is None else self.task.choose(loaded, chosen)
+
+
+def _of_classification(protocol: Protocol) -> LabelRules:
+    return protocol.classification
+
+
+def _of_action(protocol: Protocol) -> LabelRules:
+    return protocol.action
 
 
 def _of_detection(protocol: Protocol) -> DetectionRules:
     return protocol.detection
 
 
+def _of_segmentation(protocol: Protocol) -> SegmentationRules:
+    return protocol.segmentation
+
+
+def _of_layout(protocol: Protocol) -> LayoutRules:
+    return protocol.layout
+
+
 COMPETITIONS: Final[Mapping[str, Competition[Any]]] = MappingProxyType(
-    {"detection": Competition(DETECTION, _of_detection)}
+    {
+        "classification": Competition(CLASSIFICATION, _of_classification),
+        "detection": Competition(DETECTION, _of_detection),
+        "segmentation": Competition(SEGMENTATION, _of_segmentation),
+        "layout": Competition(LAYOUT, _of_layout),
+        "action": Competition(ACTION, _of_action),
+    }
 )
 """The tasks that can be scored, by the name that the registry gives them."""
 
@@ -49,8 +87,8 @@ COMPETITIONS: Final[Mapping[str, Competition[Any]]] = MappingProxyType(
 def is_scorable(competition: CompetitionInfo) -> bool:
     """Whether this version scores the competition's task.
 
-    >>> is_scorable(competition_of("VOC2006", 3)), is_scorable(competition_of("VOC2012", 9))
-    (True, False)
+    >>> is_scorable(competition_of("VOC2006", 3))
+    True
     """
     return competition.task in COMPETITIONS
 
@@ -58,26 +96,40 @@ def is_scorable(competition: CompetitionInfo) -> bool:
 def columns(description: Description, number: int) -> tuple[str, ...]:
     """What a report of the competition has a value for, in the edition's order: the columns of its board."""
     info = competition_of(description.dataset, number)
-    return tuple(about for _, about in COMPETITIONS[info.task].task.expected_files(info, description))
+    return COMPETITIONS[info.task].task.columns(info, description)
 
 
 def evaluate(
-    archive: Path, truth: GroundTruth, *, competition: int, protocol: str, statistics: Path | None = None
+    archive: Path,
+    truth: GroundTruth,
+    *,
+    competition: int,
+    protocol: str,
+    classes: Sequence[str] | None = None,
+    statistics: Path | None = None,
 ) -> Report:
     """Score a competition's files in an archive (or a plain folder) by a protocol.
 
+    classes declares a subset: the report is then of these columns only (in segmentation also of the background), and
+    its headline their mean. With `statistics` what later questions can be answered from is written to that path, in the
+    format of `scoring.answers`, or in that of `scoring.counts` for segmentation.
+
     Raises SubmissionError with every problem of these files, among them that there are none, and LookupError for a
-    competition or protocol that does not exist. With `statistics` every answer and its verdict is written to that
-    path, in the format of `scoring.answers`.
+    competition, protocol or class that does not exist.
     """
     info = competition_of(truth.description.dataset, competition)
     contest, row = COMPETITIONS[info.task], PROTOCOLS[protocol]
+    known = contest.task.columns(info, truth.description)
+    if unknown := set(classes or ()).difference(known):
+        raise LookupError(f"{info.name} has no {', '.join(sorted(unknown))}; it has {', '.join(known)}")
     intake = _Intake(contest.task.parse, ImageIndex.of(truth.description))
     files = competition_files(archive, truth.description, competition, problems=intake.problems)
-    scores = contest.score(intake.read(files), truth, row)
-    intake.complain(info)
+    left_out = set() if classes is None or info.needs_every_file else set(known).difference(classes)
+    asked = (file for file in files if file.about not in left_out)
+    scores = contest.task.score(intake.read(asked), contest.load(truth, classes), contest.rules(row))
+    intake.complain(info, [about for _, about in contest.task.expected_files(info, truth.description)])
     if statistics is not None:
-        save_answers(statistics, Origin(competition, protocol, SCORER, truth.fingerprint), scores.answers)
+        scores.keep(statistics, Origin(competition, protocol, SCORER, truth.fingerprint))
     return Report(
         competition=competition,
         protocol=protocol,
@@ -87,38 +139,81 @@ def evaluate(
         classes=scores.classes,
         exhibits=scores.exhibits,
         scorer=SCORER,
-        receipt=_receipt(intake.hashes, truth, f"{row.name}: {spell(contest.rules(row))}"),
+        receipt=_receipt(intake.hashes, truth, f"{row.name}: {spell(contest.rules(row))}", classes),
     )
+
+
+_Content = tuple[ResultFile, bytes]
+_BATCH_BYTES: Final = 1 << 16
+_BATCH_FILES: Final = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Taken:
+    """A result file as read, the hash of its bytes, and what was wrong with it."""
+
+    name: str
+    sha256: str
+    entered: Entered[Any]
+    problems: Problems
 
 
 @dataclass(slots=True)
 class _Intake:
-    """Reads result files one by one, and remembers the hash of each and what was wrong."""
+    """Reads result files in their order, and remembers the hash of each and what was wrong."""
 
     parse: Parse[Any]
     images: ImageIndex
     problems: Problems = field(default_factory=Problems)
     hashes: dict[str, str] = field(default_factory=dict)
+    met: set[str] = field(default_factory=set)
 
     def read(self, files: Iterator[ResultFile]) -> Iterator[Entered[Any]]:
-        for file in files:
-            data = file.read()
-            self.hashes[file.name] = hashlib.sha256(data).hexdigest()
-            yield Entered(file.about, self.parse(data, self.images, file=file.name, problems=self.problems))
+        for taken in chain.from_iterable(ahead(self._take, _batches(files))):
+            self.problems.join(taken.problems)
+            self.met.add(taken.entered.about)
+            self.hashes[taken.name] = taken.sha256
+            yield taken.entered
 
-    def complain(self, info: CompetitionInfo) -> None:
-        if not self.hashes:
+    def _take(self, batch: Sequence[_Content]) -> list[_Taken]:
+        return [self._take_one(file, data) for file, data in batch]
+
+    def _take_one(self, file: ResultFile, data: bytes) -> _Taken:
+        problems = Problems()
+        answers = self.parse(data, self.images, file=file.name, problems=problems)
+        return _Taken(file.name, hashlib.sha256(data).hexdigest(), Entered(file.about, answers), problems)
+
+    def complain(self, info: CompetitionInfo, expected: Sequence[str]) -> None:
+        missing = [about for about in expected if about not in self.met]
+        if not self.met:
             message = f"there is no file of competition {info.number}; expected such as {info.file_pattern}"
             self.problems.add(Problem("no-files", message, expected=info.file_pattern))
+        elif missing and info.needs_every_file:
+            self.problems.add(*about_missing(info, missing, len(expected)))
         if self.problems.listed:
             raise SubmissionError(*self.problems.listed)
 
 
-def _receipt(hashes: Mapping[str, str], truth: GroundTruth, protocol: str) -> str:
+def _batches(files: Iterator[ResultFile]) -> Iterator[list[_Content]]:
+    """Small files together, for to hand a file over to a thread costs as much as to read it."""
+    batch, size = list[_Content](), 0
+    for file in files:
+        data = file.read()
+        batch.append((file, data))
+        size += len(data)
+        if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
+            yield batch
+            batch, size = [], 0
+    yield batch
+
+
+def _receipt(
+    hashes: Mapping[str, str], truth: GroundTruth, protocol: str, classes: Sequence[str] | None
+) -> str:
     said = {
         "files": sorted(hashes.items()),
         "protocol": protocol,
         "scorer": SCORER,
         "truth": truth.fingerprint,
-    }
+    } | ({} if classes is None else {"classes": sorted(set(classes))})
     return hashlib.sha256(json.dumps(said, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

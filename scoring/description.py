@@ -2,11 +2,18 @@
 
 import json
 from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+_IMAGES: Final = ("images", "further")
+
+
+UNKNOWN_SIDE: Final = 1 << 30
+"""Stands for the width and the height of an image whose size is not known; no box reaches beyond it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """One image of the set; width and height in pixels."""
+    """One image of the set; width and height in pixels, or both `UNKNOWN_SIDE`."""
 
     id: str
     width: int
@@ -19,7 +26,8 @@ class Description:
 
     dataset is the folder's name in the kit ("VOC2007"), image_set the list's ("test"). images are those of the
     Main set. segmentation names images of the Segmentation set; persons (Layout set) and acting (Action set) pair
-    an image with an object, counted from 1.
+    an image with an object, counted from 1. further are the images of these three sets that are not in the Main set;
+    a description from before they were told has none.
     """
 
     dataset: str
@@ -30,11 +38,13 @@ class Description:
     segmentation: tuple[str, ...] = ()
     persons: tuple[tuple[str, int], ...] = ()
     acting: tuple[tuple[str, int], ...] = ()
+    further: tuple[Image, ...] = ()
 
     def to_json(self) -> str:
         """Write it as one line of JSON, the same for the same description."""
         plain = asdict(self)
-        plain["images"] = [[image.id, image.width, image.height] for image in self.images]
+        for name in _IMAGES:
+            plain[name] = [[image.id, image.width, image.height] for image in getattr(self, name)]
         return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
@@ -46,8 +56,13 @@ class Description:
             image_set=plain["image_set"],
             classes=tuple(plain["classes"]),
             actions=tuple(plain["actions"]),
-            images=tuple(Image(name, width, height) for name, width, height in plain["images"]),
+            images=_images(plain["images"]),
             segmentation=tuple(plain["segmentation"]),
             persons=tuple((image, number) for image, number in plain["persons"]),
             acting=tuple((image, number) for image, number in plain["acting"]),
+            further=_images(plain.get("further", [])),
         )
+
+
+def _images(plain: list[Any]) -> tuple[Image, ...]:
+    return tuple(Image(name, width, height) for name, width, height in plain)

@@ -76,6 +76,13 @@ class Problems:
         for problem in problems:
             self.add(problem)
 
+    def join(self, other: "Problems") -> None:
+        """Add everything another collection has listed or counted."""
+        for severity, listed in other._listed.items():
+            for problem in listed:
+                self.add(problem, severity)
+            self._counts[severity] += other._counts[severity] - Counter(each.code for each in listed)
+
     @property
     def listed(self) -> tuple[Problem, ...]:
         """What stops the archive, in the order in which it was met."""

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -20,7 +21,7 @@ _STRANGE: Final = re.compile(rb"[^\x20-\x7e\t]")
 _NUMBER: Final = re.compile(_DECIMAL)
 _NOT_FINITE: Final = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _ENDING: Final = re.compile(rb"\.(?:jpe?g|png|txt|xml)$", re.IGNORECASE)
-_QUOTED: Final = 40  # characters of a value in a sentence
+QUOTED: Final = 40  # characters of a value in a sentence
 
 
 class Box(NamedTuple):
@@ -66,6 +67,26 @@ def judge(line: bytes, images: ImageIndex) -> Row | Wrong | None:
 
 
 def _what_is_wrong(line: bytes, images: ImageIndex) -> Wrong | None:
+    fields = split(line, FIELDS)
+    if isinstance(fields, Wrong):
+        return fields
+    if not fields:
+        return None
+    if fields[0] not in images.places:
+        return unknown_image(fields[0], images.places, f"the set {images.title}")
+    for name, field in zip(FIELDS[1:], fields[1:], strict=True):
+        number = number_in(field, name)
+        if isinstance(number, Wrong):
+            return number
+    return _too_far(fields[2:])
+
+
+def split(line: bytes, names: Sequence[str]) -> list[bytes] | Wrong:
+    """The fields of a line, none if it is blank, or what is wrong with a line that should have these.
+
+    >>> split(b"000001 0.5", ["image", "confidence"])
+    [b'000001', b'0.5']
+    """
     strange = _STRANGE.search(line)
     if strange is not None:
         return _wrong_character(strange)
@@ -77,14 +98,14 @@ def _what_is_wrong(line: bytes, images: ImageIndex) -> Wrong | None:
             str(LONGEST_LINE),
         )
     fields = line.split()
-    if len(fields) != len(FIELDS):
-        return _wrong_count(fields) if fields else None
-    if fields[0] not in images.places:
-        return _unknown_image(fields[0], images)
-    for name, field in zip(FIELDS[1:], fields[1:], strict=True):
-        if not (_NUMBER.fullmatch(field) and math.isfinite(float(field))):
-            return _wrong_number(name, field)
-    return _too_far(fields[2:])
+    return _wrong_count(fields, names) if fields and len(fields) != len(names) else fields
+
+
+def number_in(field: bytes, name: str) -> float | Wrong:
+    """The finite decimal number in a field of this name, to the last bit Python's float(), or what is wrong with it."""
+    if not _NUMBER.fullmatch(field) or not math.isfinite(float(field)):
+        return _wrong_number(name, field)
+    return float(field)
 
 
 def judge_box(box: Box, image: Image) -> Wrong | None:
@@ -106,24 +127,25 @@ def _wrong_character(strange: re.Match[bytes]) -> Wrong:
     return Wrong("control-character", f"character {column} is the control character {found}", found)
 
 
-def _wrong_count(fields: list[bytes]) -> Wrong:
-    expected = " ".join(f"<{name}>" for name in FIELDS)
-    message = f"expected {len(FIELDS)} fields, found {len(fields)}"
+def _wrong_count(fields: list[bytes], names: Sequence[str]) -> Wrong:
+    expected = " ".join(f"<{name}>" for name in names)
+    message = f"expected {len(names)} fields, found {len(fields)}"
     if any(b"," in field or b";" in field for field in fields):
         message += "; fields are separated by blanks, not by commas"
     return Wrong("field-count", message, shown(b" ".join(fields)), expected)
 
 
-def _unknown_image(field: bytes, images: ImageIndex) -> Wrong:
-    message = f"unknown image '{shown(field, _QUOTED)}': it is not in the set {images.title}"
+def unknown_image(field: bytes, known: Container[bytes], where: str) -> Wrong:
+    """Say that a field names none of the known images of a set, and how it might have been meant."""
+    message = f"unknown image '{shown(field, QUOTED)}': it is not in {where}"
     plain = _ENDING.sub(b"", field).strip(b"\"'")
-    if plain in images.places:
+    if plain in known:
         message += f"; write '{shown(plain)}'"
-    return Wrong("unknown-image", message, shown(field), f"an image of {images.title}")
+    return Wrong("unknown-image", message, shown(field), f"an image of {where}")
 
 
 def _wrong_number(name: str, field: bytes) -> Wrong:
-    found = shown(field, _QUOTED)
+    found = shown(field, QUOTED)
     if _NUMBER.fullmatch(field) or _NOT_FINITE.fullmatch(field):
         return Wrong(
             "not-finite", f"expected a finite number as {name}, found '{found}'", found, "a finite number"

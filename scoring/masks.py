@@ -64,9 +64,14 @@ class Masks:
         return len(self.sizes)
 
     def __getitem__(self, index: int) -> Bytes:
-        runs = slice(self.first[index], self.first[index + 1])
+        labels, lengths = self.runs(index)
         width, height = self.sizes[index]
-        return np.repeat(self.labels[runs], self.lengths[runs]).reshape(height, width)
+        return np.repeat(labels, lengths).reshape(height, width)
+
+    def runs(self, index: int) -> tuple[Bytes, Integers]:
+        """Labels and lengths of an image's runs."""
+        runs = slice(self.first[index], self.first[index + 1])
+        return self.labels[runs], self.lengths[runs]
 
 
 def _runs_of(labels: Bytes) -> tuple[Bytes, Integers]:

@@ -80,6 +80,17 @@ def average_precision(verdicts: Labels, positives: int) -> float:
     return _sum_in_order(np.diff(recall, prepend=0.0) * precision)
 
 
+def average_precision_of_objects(verdicts: Labels, positives: int) -> float:
+    """The same area, and NaN wherever there is nothing to find, answers or none.
+
+    Source: TensorFlow Object Detection API, metrics.py.
+
+    >>> average_precision_of_objects(np.empty(0, np.int8), 0)
+    nan
+    """
+    return average_precision(verdicts, positives) if positives else float("nan")
+
+
 def average_precision_at_levels(verdicts: Labels, positives: int) -> float:
     """The mean of the best precision at each of eleven recalls or beyond; the measure of 2006 to 2009.
 

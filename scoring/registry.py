@@ -49,6 +49,11 @@ class CompetitionInfo:
         """What its files are about, each one of them."""
         return next((many for blank, many in _SUBJECTS.items() if blank in self.file_pattern), "files")
 
+    @property
+    def needs_every_file(self) -> bool:
+        """May none of its files be missing? A class need not be entered; an image cannot be left out."""
+        return "{image}" in self.file_pattern
+
     def file_pattern_of(self, image_set: str) -> str:
         """The pattern as a sentence shows it: 'Main/comp3_det_test_<class>.txt'."""
         return self.file_pattern.replace("{set}", image_set).replace("{", "<").replace("}", ">")
@@ -112,6 +117,29 @@ EDITIONS: Final[Mapping[str, tuple[CompetitionInfo, ...]]] = {
 }
 """Every edition's competitions with the numbers that they had in that year; source: VOCinit.m of the kits."""
 
+_CLASSES: Final = (
+    "aeroplane",
+    "bicycle",
+    "bird",
+    "boat",
+    "bottle",
+    "bus",
+    "car",
+    "cat",
+    "chair",
+    "cow",
+    "diningtable",
+    "dog",
+    "horse",
+    "motorbike",
+    "person",
+    "pottedplant",
+    "sheep",
+    "sofa",
+    "train",
+    "tvmonitor",
+)
+
 _ELSEWHERE: Final = _OF_2010  # the last year's rules; its taster without boxes needs an annotation of its own
 
 
@@ -122,6 +150,15 @@ def competitions(dataset: str) -> tuple[CompetitionInfo, ...]:
     ['comp1', 'comp2', 'comp3', 'comp4']
     """
     return EDITIONS.get(dataset, _ELSEWHERE)
+
+
+def classes_of(dataset: str) -> tuple[str, ...]:
+    """The twenty classes of the editions from 2007 on, in the order of their labels; none of another dataset.
+
+    >>> classes_of("VOC2009")[14], classes_of("sample")
+    ('person', ())
+    """
+    return _CLASSES if dataset in EDITIONS and dataset != "VOC2006" else ()
 
 
 def competition_of(dataset: str, number: int) -> CompetitionInfo:

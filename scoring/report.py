@@ -7,7 +7,9 @@ from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 
+from scoring.confusion import ConfusionMatrix
 from scoring.ranking import IGNORED, RIGHT, WRONG, PrecisionRecall, precision_recall
+from scoring.roc import RocCurve
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +88,10 @@ class Curve:
         return cls(plain["class_name"], plain["positives"], verdicts.tobytes())
 
 
-Exhibit = ScoreTable | Curve
-EXHIBITS: Final[Mapping[str, type[Exhibit]]] = {each.kind: each for each in (ScoreTable, Curve)}
+Exhibit = ScoreTable | Curve | RocCurve | ConfusionMatrix
+EXHIBITS: Final[Mapping[str, type[Exhibit]]] = {
+    each.kind: each for each in (ScoreTable, Curve, RocCurve, ConfusionMatrix)
+}
 """Every kind of exhibit by its name; a page has a template for each."""
 
 

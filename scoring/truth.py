@@ -156,7 +156,7 @@ class GroundTruth:
             masks=Masks(**_group(packed, "masks")),
         )
         fingerprint = hashlib.sha256(content).hexdigest()
-        return cls(lists, tables, _description_of(lists, sizes), content, fingerprint)
+        return cls(lists, tables, _description_of(lists, tables), content, fingerprint)
 
 
 def _group(packed: Packed, name: str) -> dict[str, NDArray[Any]]:
@@ -185,15 +185,18 @@ def _lists_of(packed: Packed) -> Lists:
     )
 
 
-def _description_of(lists: Lists, sizes: Integers) -> Description:
-    main = sizes[: lists.main].tolist()
+def _description_of(lists: Lists, tables: Tables) -> Description:
+    images = [Image(name, *size) for name, size in zip(lists.images, tables.sizes.tolist(), strict=True)]
+    listed = set(lists.images)
+    masks = zip(lists.segmentation, tables.masks.sizes.tolist(), strict=True)
     return Description(
         dataset=lists.dataset,
         image_set=lists.image_set,
         classes=lists.classes,
         actions=lists.actions,
-        images=tuple(Image(image, *size) for image, size in zip(lists.images, main, strict=False)),
+        images=tuple(images[: lists.main]),
         segmentation=lists.segmentation,
         persons=lists.persons,
         acting=lists.acting,
+        further=(*images[lists.main :], *(Image(name, *size) for name, size in masks if name not in listed)),
     )

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from scoring.archive import Limits, Meter
-from scoring.checks import CHECKS, NOT_YET, Checked, Inspection
+from scoring.checks import CHECKS, Checked, Inspection
 from scoring.description import Description
 from scoring.errors import Problem, Problems, SubmissionError
 from scoring.images import ImageIndex
+from scoring.missing import about_missing
 from scoring.registry import CompetitionInfo, expected_files
 from scoring.registry import competitions as competitions_of
 from scoring.results import result_files, severity_of_strays
 
 _DEFAULT_LIMITS: Final = Limits()
-_MOST_NAMED: Final = 30  # missing files in one sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def validate(
     try:
         for file in result_files(archive, description, problems=problems, meter=meter, name=name):
             checked = found.setdefault(file.competition.number, Checked(file.competition))
-            CHECKS.get(file.competition.task, NOT_YET).one(file, checked, inspection)
+            CHECKS[file.competition.task].one(file, checked, inspection)
             checked.files.add(file.about)
         _compare_with_what_was_asked(found, competitions, description, inspection)
     except SubmissionError as error:
@@ -105,7 +105,7 @@ def validate(
     wanted = [found[number] for number in sorted(found) if competitions is None or number in competitions]
     summaries = tuple(_summary(checked, description) for checked in wanted)
     for checked, summary in zip(wanted, summaries, strict=True):
-        CHECKS.get(summary.task, NOT_YET).all(checked, inspection)
+        CHECKS[summary.task].all(checked, inspection)
         _say_what_is_missing(checked.info, summary, problems)
     for one, other in combinations(summaries, 2):
         _check_that_they_are_two(one, other, inspection)
@@ -155,12 +155,9 @@ def _summary(checked: Checked, description: Description) -> FoundCompetition:
 
 
 def _say_what_is_missing(info: CompetitionInfo, summary: FoundCompetition, problems: Problems) -> None:
-    missing = summary.missing
-    if missing:
-        total = len(missing) + len(summary.present)
-        listed = ", ".join(missing[:_MOST_NAMED]) + (", …" if len(missing) > _MOST_NAMED else "")
-        message = f"{info.name}: {len(missing)} of {total} {info.subjects} are missing and will not be scored: {listed}"
-        problems.note(Problem("missing-files", message, found=str(summary.files), expected=str(total)))
+    if summary.missing:
+        total = len(summary.missing) + len(summary.present)
+        problems.add(*about_missing(info, summary.missing, total))
 
 
 def _check_that_they_are_two(one: FoundCompetition, other: FoundCompetition, inspection: Inspection) -> None:

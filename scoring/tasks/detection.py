@@ -1,24 +1,24 @@
 """Detection: boxes with confidences, one file for each class."""
 
 import math
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from scoring.ahead import ahead
 from scoring.answers import RankedAnswers
 from scoring.lines import Detections, read_detections
-from scoring.matching import Sought
+from scoring.matching import Judged, Sought
 from scoring.protocols import DetectionRules
+from scoring.ranking import IGNORED
 from scoring.registry import expected_files
-from scoring.report import ClassResult, Curve, ScoreTable
+from scoring.report import ClassResult, Curve, Exhibit, ScoreTable
+from scoring.tasks.outcome import NOT_ENTERED, headline, table_with_difficult
 from scoring.tasks.task import Entered, Scores, Task
 from scoring.truth import GroundTruth
 
-NOT_ENTERED: Final = "not entered"
 NOTHING_TO_FIND: Final = "there is no such object in the set"
 ALL_IGNORED: Final = "every answer met a difficult object, and nothing is left to be counted"
 
@@ -31,15 +31,17 @@ def load(truth: GroundTruth) -> Mapping[str, Sought]:
         rows = np.flatnonzero((objects.name == number) & (objects.image < main))
         count = np.bincount(objects.image[rows], minlength=main).astype(np.int32)
         first = (np.cumsum(count) - count).astype(np.int32)
-        sought[name] = Sought(first, count, objects.boxes[rows], objects.difficult[rows])
+        flags = objects.difficult[rows], objects.group_of[rows]
+        sought[name] = Sought(first, count, objects.boxes[rows], *flags)
     return sought
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scored:
-    """A class as the kit scores it: its value may be NaN."""
+    """A class as the kit scores it: its value may be NaN. beside: the same with difficult objects included."""
 
     value: float
+    beside: float
     answers: RankedAnswers
 
 
@@ -49,22 +51,29 @@ def score(
     """The average precision of each class and their mean, with a curve for each class entered.
 
     A class without any object has no value; in the mean it counts as the kit's own number does: as 0 at eleven recalls,
-    and over every recall as NaN, so that there is no mean either.
+    and over every recall as NaN, so that there is no mean either. A second table is of all objects, the difficult ones
+    included, where the rules have one.
     """
+    wanted = {name: rules.seek(objects) for name, objects in sought.items()}
 
     def scored(each: Entered[Detections]) -> _Scored:
-        return _score_class(each, sought[each.about], rules)
+        return _score_class(each, wanted[each.about], rules)
 
-    found = {each.answers.class_name: each for each in _in_two_threads(scored, entered)}
+    found = {each.answers.class_name: each for each in ahead(scored, entered)}
     classes = tuple(
-        _class_result(name, objects.positives, found.get(name)) for name, objects in sought.items()
+        _class_result(name, objects.positives, found.get(name)) for name, objects in wanted.items()
     )
-    missing = [name for name in sought if name not in found]
-    headline, reason = _headline(missing, [found[name].value for name in sought if name in found], rules)
-    answers = tuple(found[name].answers for name in sought if name in found)
+    found = {name: found[name] for name in sought if name in found}
+    mean, reason = _headline(tuple(sought), found, rules)
+    answers = tuple(each.answers for each in found.values())
     curves = (Curve(each.class_name, each.positives, each.verdicts.tobytes()) for each in answers)
     table = ScoreTable(rules.measure.name, tuple((each.name, each.value) for each in classes))
-    return Scores(rules.measure.name, headline, reason, classes, (table, *curves), answers)
+    exhibits: tuple[Exhibit, ...] = (table, *curves)
+    if rules.beside is not None:
+        values = {name: each.beside for name, each in found.items()}
+        beside = table_with_difficult(rules.measure.name, tuple(sought), values, rules.average)
+        exhibits = (*exhibits, beside)
+    return Scores(rules.measure.name, mean, reason, classes, exhibits, answers)
 
 
 def _score_class(entered: Entered[Detections], sought: Sought, rules: DetectionRules) -> _Scored:
@@ -75,20 +84,20 @@ def _score_class(entered: Entered[Detections], sought: Sought, rules: DetectionR
     ranked = RankedAnswers(
         entered.about, sought.positives, given.image[order], given.confidence[order], judged.verdicts
     )
-    return _Scored(value, ranked)
+    return _Scored(value, _value_beside(given, judged, sought, rules), ranked)
 
 
-def _in_two_threads(
-    scored: Callable[[Entered[Detections]], _Scored], entered: Iterator[Entered[Detections]]
-) -> Iterator[_Scored]:
-    """Score classes while the next are being read; of many large files only a few are in memory."""
-    waiting: deque[Future[_Scored]] = deque()
-    with ThreadPoolExecutor(2) as pool:
-        for each in entered:
-            waiting.append(pool.submit(scored, each))
-            if len(waiting) > 2:
-                yield waiting.popleft().result()
-        yield from (future.result() for future in waiting)
+def _value_beside(given: Detections, judged: Judged, sought: Sought, rules: DetectionRules) -> float:
+    """The value if other objects must be found, too: only the answers that were ignored need be judged anew."""
+    if rules.beside is None:
+        return math.nan
+    everything = rules.beside(sought)
+    places = np.flatnonzero(judged.verdicts == IGNORED)
+    lines = judged.order[places]
+    ignored = Detections(given.image[lines], given.confidence[lines], given.boxes[lines])
+    verdicts = judged.verdicts.copy()
+    verdicts[places] = rules.judge(ignored, everything, rules.overlap, rules.least).verdicts
+    return rules.measure.of(verdicts, everything.positives)
 
 
 def _class_result(name: str, positives: int, scored: _Scored | None) -> ClassResult:
@@ -103,12 +112,13 @@ def _class_result(name: str, positives: int, scored: _Scored | None) -> ClassRes
 
 
 def _headline(
-    missing: Sequence[str], values: Sequence[float], rules: DetectionRules
+    names: Sequence[str], found: Mapping[str, _Scored], rules: DetectionRules
 ) -> tuple[float | None, str | None]:
-    if missing:
-        return None, f"{NOT_ENTERED}: {', '.join(missing)}"
-    mean = rules.average(values)
-    return (None, "a class has no value") if math.isnan(mean) else (mean, None)
+    if rules.pool is None or len(found) < len(names):
+        return headline(names, {name: each.value for name, each in found.items()}, rules.average)
+    everything = rules.pool([each.answers for each in found.values()])
+    value = rules.measure.of(everything.verdicts, everything.positives)
+    return (None, NOTHING_TO_FIND) if math.isnan(value) else (value, None)
 
 
 DETECTION: Final = Task(expected_files, read_detections, load, score)

@@ -1,14 +1,16 @@
 """What every task says in its own way: which files, how to read one, what it is held against, what it is worth."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
 
-from scoring.answers import RankedAnswers
+from scoring.answers import Origin, RankedAnswers, save_answers
+from scoring.counts import ImageCounts, save_counts
 from scoring.description import Description
 from scoring.errors import Problems
 from scoring.images import ImageIndex
-from scoring.registry import CompetitionInfo
+from scoring.registry import CompetitionInfo, expected_files
 from scoring.report import ClassResult, Exhibit
 from scoring.truth import GroundTruth
 
@@ -28,7 +30,7 @@ class Entered(Generic[Parsed]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """What a task found out; None with a reason, never NaN."""
+    """What a task found out; None with a reason, never NaN. `counts` where images are counted and nothing is ranked."""
 
     measure: str
     headline: float | None
@@ -36,6 +38,14 @@ class Scores:
     classes: tuple[ClassResult, ...]
     exhibits: tuple[Exhibit, ...]
     answers: tuple[RankedAnswers, ...]
+    counts: ImageCounts | None = None
+
+    def keep(self, path: Path, origin: Origin) -> None:
+        """Write what every later question can be answered from: a file of `scoring.answers` or `scoring.counts`."""
+        if self.counts is None:
+            save_answers(path, origin, self.answers)
+        else:
+            save_counts(path, origin, self.counts)
 
 
 class Parse(Protocol[Parsed_co]):
@@ -45,15 +55,28 @@ class Parse(Protocol[Parsed_co]):
         """Read the content of the file of this name."""
 
 
+def subjects_of_files(info: CompetitionInfo, description: Description) -> tuple[str, ...]:
+    """What the files are about: the columns of a board where each file has one."""
+    return tuple(about for _, about in expected_files(info, description))
+
+
+def only_these(loaded: Any, names: Sequence[str]) -> Any:
+    """The part of a mapping by column that has these names."""
+    return {name: loaded[name] for name in loaded if name in names}
+
+
 @dataclass(frozen=True, slots=True)
 class Task(Generic[Parsed, Loaded, Rules]):
-    """A task as four functions.
+    """A task as six functions.
 
     expected_files: name and subject of every file of a complete result. load: what of a ground truth answers are held
-    against. score: takes the files one after the other, so that they need not be in memory all at once.
+    against. score: takes the files one after the other, so that they need not be in memory all at once. columns: what a
+    report has a value for. choose: what was loaded, without the columns that nobody asks for.
     """
 
     expected_files: Callable[[CompetitionInfo, Description], Iterator[tuple[str, str]]]
     parse: Parse[Parsed]
     load: Callable[[GroundTruth], Loaded]
     score: Callable[[Iterator[Entered[Parsed]], Loaded, Rules], Scores]
+    columns: Callable[[CompetitionInfo, Description], tuple[str, ...]] = subjects_of_files
+    choose: Callable[[Loaded, Sequence[str]], Loaded] = only_these

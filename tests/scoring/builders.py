@@ -31,6 +31,7 @@ def sought(things: Sequence[Thing]) -> Sought:
         count,
         np.array([thing.box for thing in things], np.float64).reshape(-1, 4),
         np.array([thing.difficult for thing in things], np.bool_),
+        np.array([thing.group_of for thing in things], np.bool_),
     )
 
 

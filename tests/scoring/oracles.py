@@ -14,6 +14,7 @@ class Thing:
     image: int
     box: Corners
     difficult: bool = False
+    group_of: bool = False
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def test_a_line_becomes_an_image_a_confidence_and_a_box() -> None:
     assert found.image.dtype == np.int32
     assert found.confidence.tolist() == [0.25, -7]
     assert found.boxes.tolist() == [[1.5, 2, 300, 400], [-1, 0, 0.5, 0.001]]
-    assert found.boxes.flags.c_contiguous
+    assert found.boxes.flags.f_contiguous
     assert problems.listed == problems.notes == ()
 
 

@@ -241,16 +241,6 @@ def test_two_incomplete_results_of_the_same_classes_are_two(tmp_path: Path) -> N
     assert validation.valid
 
 
-def test_a_task_that_is_not_there_yet_is_said_once(tmp_path: Path) -> None:
-    names = [f"{FOLDER}/comp1_cls_test_{name}.txt" for name in description().classes]
-
-    validation = validated(tmp_path, dict.fromkeys(names, b"000001 0.5\n"))
-
-    assert [str(problem) for problem in validation.problems] == [
-        "comp1 (classification) cannot be scored yet"
-    ]
-
-
 def test_the_same_tasks_are_checked_and_scored() -> None:
     assert CHECKS.keys() == COMPETITIONS.keys()
 

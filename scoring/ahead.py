@@ -1,0 +1,30 @@
+"""Work done ahead of whoever uses its results: in two threads, a little at a time, in order."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final, TypeVar
+
+THREADS: Final = 2
+
+Given = TypeVar("Given")
+Done = TypeVar("Done")
+
+
+def ahead(work: Callable[[Given], Done], items: Iterable[Given]) -> Iterator[Done]:
+    """What `work` makes of each item, in the order of the items.
+
+    While one result is used the next are being made; only a few items and results are in memory at a time. Items are
+    taken in the caller's thread. What `work` raises is raised where its result would have been.
+
+    >>> list(ahead(str.upper, ["car", "cat"]))
+    ['CAR', 'CAT']
+    """
+    waiting: deque[Future[Done]] = deque()
+    with ThreadPoolExecutor(THREADS) as pool:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > THREADS:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

@@ -1,0 +1,37 @@
+"""How a score depends on the overlap that is asked for."""
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from scoring.analysis.placing import PlacedAnswers
+from scoring.arrays import Labels
+from scoring.findings import Sweep, SweepPoint, Swept
+from scoring.matching import Sought
+from scoring.protocols import DetectionRules
+from scoring.ranking import Measure
+
+OVERLAPS: Final = tuple(level / 10 for level in range(1, 10))
+
+
+def sweep_overlap(
+    placed: PlacedAnswers, sought: Sought, rules: DetectionRules, levels: Sequence[float] = OVERLAPS
+) -> Sweep:
+    """The score of a class if so much overlap were asked for, everything else by the rules.
+
+    sought: as `rules.seek` leaves it. Source: Everingham et al., "The PASCAL Visual Object Classes (VOC) Challenge", 2010,
+    section 6.2.3 and Figure 19.
+    """
+    answers = placed.as_detections()
+    judged = (rules.judge(answers, sought, rules.overlap, level).verdicts for level in levels)
+    points = tuple(
+        point_of(level, verdicts, sought.positives, rules.measure.of)
+        for level, verdicts in zip(levels, judged, strict=True)
+    )
+    return Sweep(placed.ranked.class_name, Swept.OVERLAP, points)
+
+
+def point_of(level: float, verdicts: Labels, positives: int, measure: Measure) -> SweepPoint:
+    """What a ranking is worth at a level of a sweep."""
+    value = measure(verdicts, positives) if positives else math.nan
+    return SweepPoint(level, None if math.isnan(value) else value, positives)

@@ -1,0 +1,93 @@
+"""Where answers are: the kept ranking, and the boxes of the file that it was made from."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from scoring.answers import RankedAnswers
+from scoring.arrays import Flags, Floats, Integers
+from scoring.boxes import Overlap
+from scoring.errors import Problems
+from scoring.images import ImageIndex
+from scoring.lines import Detections, read_detections
+from scoring.matching import Sought
+from scoring.ranking import rank
+from scoring.results import competition_files
+from scoring.truth import GroundTruth
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlacedAnswers:
+    """The answers of one class, best first, with their boxes: float64 (n, 4), left, top, right, bottom in pixels."""
+
+    ranked: RankedAnswers
+    boxes: Floats
+
+    def as_detections(self) -> Detections:
+        """The same as the lines of a file in the order of the ranking: ranking them again changes nothing."""
+        return Detections(self.ranked.image, self.ranked.confidence, self.boxes)
+
+
+def place_answers(ranked: RankedAnswers, detections: Detections) -> PlacedAnswers:
+    """Put the boxes of the file that was scored to its ranking, which is the file's own order by confidence.
+
+    Raises ValueError for another file.
+
+    >>> file = Detections(np.array([4, 4], np.int32), np.array([0.1, 0.9]), np.array([[1.0, 1, 5, 5], [2, 2, 6, 6]]))
+    >>> kept = RankedAnswers("cat", 1, np.array([4, 4], np.int32), np.array([0.9, 0.1]), np.array([1, 0], np.int8))
+    >>> place_answers(kept, file).boxes[0].tolist()
+    [2.0, 2.0, 6.0, 6.0]
+    """
+    order = rank(detections.confidence)
+    same = np.array_equal(detections.image[order], ranked.image)
+    if not same or not np.array_equal(detections.confidence[order], ranked.confidence):
+        raise ValueError(f"these lines are not the ones whose answers for {ranked.class_name} were kept")
+    return PlacedAnswers(ranked, detections.boxes[order])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nearest:
+    """For each box the object that it overlaps most: its place, int32 (n,), -1 for none; the overlap, float64 (n,)."""
+
+    place: Integers
+    overlap: Floats
+
+    def within(self, chosen: Flags) -> Flags:
+        """Which boxes have one of the chosen objects, bool (objects,), as their nearest: bool (n,)."""
+        return np.append(chosen, np.False_)[self.place]
+
+
+def find_nearest(boxes: Floats, image: Integers, sought: Sought, overlap: Overlap) -> Nearest:
+    """Hold boxes, float64 (n, 4), against the objects in their images, int32 (n,), whatever the overlap.
+
+    The first of several that overlap a box equally is its nearest, as in scoring; a box that meets nothing has none.
+    """
+    count, first = sought.count[image], sought.first[image]
+    place, most = np.full(len(boxes), -1, np.int32), np.zeros(len(boxes))
+    for nth in range(int(count.max(initial=0))):
+        asking = np.flatnonzero(count > nth)
+        objects = first[asking] + nth
+        found = overlap(boxes[asking], sought.boxes[objects])
+        better = found > most[asking]
+        most[asking[better]], place[asking[better]] = found[better], objects[better]
+    return Nearest(place, most)
+
+
+def read_placed(
+    archive: Path, truth: GroundTruth, competition: int, rankings: Iterable[RankedAnswers]
+) -> Iterator[PlacedAnswers]:
+    """The kept rankings of a detection competition with the boxes of the archive, in the order of its files.
+
+    Raises ValueError if these are not the answers that the archive holds.
+    """
+    kept, images, problems = (
+        {each.class_name: each for each in rankings},
+        ImageIndex.of(truth.description),
+        Problems(),
+    )
+    for file in competition_files(archive, truth.description, competition, problems=problems):
+        if file.about in kept:
+            detections = read_detections(file.read(), images, file=file.name, problems=problems)
+            yield place_answers(kept[file.about], detections)

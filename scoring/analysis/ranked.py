@@ -1,0 +1,71 @@
+"""The answers that a detector is surest of: right ones, wrong ones, and near misses."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from scoring.analysis.placing import Nearest, PlacedAnswers, find_nearest
+from scoring.arrays import Flags
+from scoring.matching import Sought
+from scoring.protocols import DetectionRules
+from scoring.ranking import RIGHT, WRONG
+
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedAnswer:
+    """An answer: its rank among all of its class, from 1; its image, from 0 in the Main set's order; its box in pixels.
+
+    overlap: with the object of its class that it overlaps most, intersection over union; 0 if it meets none.
+    """
+
+    rank: int
+    image: int
+    confidence: float
+    box: Box
+    overlap: float
+
+
+@dataclass(frozen=True, slots=True)
+class RankedLists:
+    """The surest answers of a class, best first: right ones; wrong ones in images without any such object; near misses.
+
+    A near miss is wrong in an image with such an object, for it overlaps none of them enough.
+    """
+
+    class_name: str
+    right: tuple[ListedAnswer, ...]
+    elsewhere: tuple[ListedAnswer, ...]
+    near: tuple[ListedAnswer, ...]
+
+
+def list_surest(
+    placed: PlacedAnswers, sought: Sought, rules: DetectionRules, *, count: int = 5
+) -> RankedLists:
+    """The lists of so many each. sought: the objects of the class.
+
+    Source: Everingham et al., "The PASCAL Visual Object Classes (VOC) Challenge", 2010, section 6.2.4 and Figures 20 to 25.
+    """
+    ranked = placed.ranked
+    nearest = find_nearest(placed.boxes, ranked.image, sought, rules.overlap)
+    wrong, present = ranked.verdicts == WRONG, sought.count[ranked.image] > 0
+    return RankedLists(
+        ranked.class_name,
+        right=_first(ranked.verdicts == RIGHT, placed, nearest, count),
+        elsewhere=_first(wrong & ~present, placed, nearest, count),
+        near=_first(wrong & present & (nearest.overlap < rules.least), placed, nearest, count),
+    )
+
+
+def _first(chosen: Flags, placed: PlacedAnswers, nearest: Nearest, count: int) -> tuple[ListedAnswer, ...]:
+    places = np.flatnonzero(chosen)[:count]
+    columns = (
+        places + 1,
+        placed.ranked.image[places],
+        placed.ranked.confidence[places],
+        placed.boxes[places],
+        nearest.overlap[places],
+    )
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return tuple(ListedAnswer(rank, image, sure, tuple(box), much) for rank, image, sure, box, much in rows)

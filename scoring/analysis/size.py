@@ -1,0 +1,100 @@
+"""How a score depends on the size of what there is to be found."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from scoring.analysis.overlap import point_of
+from scoring.analysis.placing import PlacedAnswers
+from scoring.answers import RankedAnswers
+from scoring.arrays import Floats, Integers
+from scoring.findings import Sweep, SweepPoint, Swept
+from scoring.labels import Value
+from scoring.matching import Sought
+from scoring.protocols import DetectionRules
+from scoring.ranking import IGNORED, RIGHT
+from scoring.truth import GroundTruth
+
+SIZES: Final = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+"""Shares of an image's area."""
+
+
+def sweep_size_of_objects(
+    placed: PlacedAnswers,
+    sought: Sought,
+    sizes: Integers,
+    rules: DetectionRules,
+    levels: Sequence[float] = SIZES,
+) -> Sweep:
+    """The score of a class of detections if objects below a share of their image's area were difficult.
+
+    Such an object need not be found, and answers that mean it are ignored. sought: as `rules.seek` leaves it; sizes: int32
+    (images, 2), width and height. Source: Everingham et al., "The PASCAL Visual Object Classes (VOC) Challenge", 2010,
+    section 6.2.5 and Figure 26.
+    """
+    answers, shares = placed.as_detections(), shares_of_objects(sought, sizes)
+    points = []
+    for level in levels:
+        left = replace(sought, difficult=sought.difficult | (shares < level))
+        verdicts = rules.judge(answers, left, rules.overlap, rules.least).verdicts
+        points.append(point_of(level, verdicts, left.positives, rules.measure.of))
+    return Sweep(placed.ranked.class_name, Swept.SIZE, tuple(points))
+
+
+def sweep_size_of_positives(
+    ranked: RankedAnswers, shares: Floats, value: Value, levels: Sequence[float] = SIZES
+) -> Sweep:
+    """The score of a class of a classification without the positive images that show too little of it.
+
+    shares: float64 (images,), see `shares_of_images`; value: what the rules draw from a ranking. The images left out
+    are neither right nor wrong; all negative ones stay. Source: as above, section 6.1.5 and Figure 15.
+    """
+    points = []
+    for level in levels:
+        small = (ranked.verdicts == RIGHT) & (shares[ranked.image] < level)
+        verdicts = np.where(small, np.int8(IGNORED), ranked.verdicts)
+        positives = int(np.count_nonzero(verdicts == RIGHT))
+        left = replace(ranked, positives=positives, verdicts=verdicts)
+        points.append(SweepPoint(level, value(left) if positives else None, positives))
+    return Sweep(ranked.class_name, Swept.SIZE, tuple(points))
+
+
+def shares_of_objects(sought: Sought, sizes: Integers) -> Floats:
+    """The share of its image's area that each object's box has, float64 (objects,); sizes: int32 (images, 2)."""
+    image = np.repeat(np.arange(len(sought.count)), sought.count)
+    left, top, right, bottom = sought.boxes.T
+    width, height = sizes[image].T.astype(np.float64)
+    shares: Floats = (right - left + 1) * (bottom - top + 1) / (width * height)
+    return shares
+
+
+def shares_of_images(truth: GroundTruth, class_name: str) -> Floats:
+    """The share of each image of the Main set that lies in the boxes of a class, together: float64 (images,).
+
+    Difficult objects are pixels of the class as well. This stands for the share of pixels that show the class.
+    """
+    objects, main = truth.tables.objects, truth.lists.main
+    here = np.flatnonzero((objects.name == truth.lists.classes.index(class_name)) & (objects.image < main))
+    shares = np.zeros(main)
+    images, first = np.unique(objects.image[here], return_index=True)
+    for image, boxes in zip(images.tolist(), np.split(objects.boxes[here], first[1:]), strict=False):
+        width, height = truth.tables.sizes[image].tolist()
+        shares[image] = _area_of_union(boxes, width, height) / (width * height)
+    return shares
+
+
+def _area_of_union(boxes: Floats, width: int, height: int) -> float:
+    """Pixels in at least one of the boxes, float64 (n, 4), as far as they lie in the image; fractions count as such."""
+    edges = boxes - (1, 1, 0, 0)  # from pixels, which are inside, to the lines around them
+    across = np.clip(edges[:, 0::2], 0, width)
+    down = np.clip(edges[:, 1::2], 0, height)
+    columns, rows = np.unique(across), np.unique(down)
+    covered = np.zeros((len(rows) - 1, len(columns) - 1), np.bool_)
+    for (left, right), (top, bottom) in zip(
+        np.searchsorted(columns, across).tolist(), np.searchsorted(rows, down).tolist(), strict=True
+    ):
+        covered[top:bottom, left:right] = True
+    areas = np.diff(rows)[:, None] * np.diff(columns)
+    return float(np.cumsum(areas[covered])[-1]) if covered.any() else 0.0

@@ -1,0 +1,160 @@
+"""What analyses find out, as exhibits that a page can show: results, not how they are found."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any, ClassVar, Self
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A score in [0, 1], or a difference in [-1, 1], with the bounds of its interval; or the reason why there are none."""
+
+    name: str
+    value: float | None
+    low: float | None
+    high: float | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalTable:
+    """Intervals at a level in (0, 1), from so many replicates; the last row is that of all classes together."""
+
+    kind: ClassVar[str] = "interval_table"
+    level: float
+    replicates: int
+    rows: tuple[Interval, ...]
+
+    def to_plain(self) -> dict[str, Any]:
+        """The table as JSON has it."""
+        return {"kind": self.kind} | asdict(self)
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """What `to_plain` said."""
+        return cls(plain["level"], plain["replicates"], tuple(Interval(**each) for each in plain["rows"]))
+
+
+@dataclass(frozen=True, slots=True)
+class RankedMethod:
+    """A method by its mean rank over the classes, 1 the best; a letter for each group that it belongs to."""
+
+    name: str
+    mean_rank: float
+    median: float
+    letters: str
+
+
+@dataclass(frozen=True, slots=True)
+class RankDiagram:
+    """Methods by mean rank, best first, and which of them cannot be told apart.
+
+    statistic: Friedman's, distributed as chi square with so many degrees if all methods are alike; p: the chance of such a
+    statistic or a larger one then. critical_difference: mean ranks that differ by more are told apart, at this level;
+    None for a single method. groups: methods by their place in this order, none of them told apart from another.
+    left_out: methods that do not have a value in every class.
+    """
+
+    kind: ClassVar[str] = "rank_diagram"
+    classes: int
+    methods: tuple[RankedMethod, ...]
+    statistic: float | None
+    degrees: int
+    p: float | None
+    level: float
+    critical_difference: float | None
+    groups: tuple[tuple[int, ...], ...]
+    left_out: tuple[str, ...]
+
+    def to_plain(self) -> dict[str, Any]:
+        """The diagram as JSON has it."""
+        return {"kind": self.kind} | asdict(self)
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """What `to_plain` said."""
+        facts = {name: value for name, value in plain.items() if name != "kind"}
+        facts["methods"] = tuple(RankedMethod(**each) for each in plain["methods"])
+        facts["groups"] = tuple(tuple(group) for group in plain["groups"])
+        facts["left_out"] = tuple(plain["left_out"])
+        return cls(**facts)
+
+
+class Swept(StrEnum):
+    """What a sweep goes through."""
+
+    OVERLAP = "overlap"
+    SIZE = "size"
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPoint:
+    """The score in [0, 1] at a level, None where nothing is left to be found; and how many there are to be found."""
+
+    level: float
+    value: float | None
+    positives: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """How the score of a class changes with the overlap asked for, or with the least size of what counts.
+
+    Levels are in [0, 1]: intersection over union, or the share of the image's area.
+    """
+
+    kind: ClassVar[str] = "sweep"
+    class_name: str
+    swept: Swept
+    points: tuple[SweepPoint, ...]
+
+    def to_plain(self) -> dict[str, Any]:
+        """The sweep as JSON has it."""
+        return {"kind": self.kind} | asdict(self)
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """What `to_plain` said."""
+        points = tuple(SweepPoint(**each) for each in plain["points"])
+        return cls(plain["class_name"], Swept(plain["swept"]), points)
+
+
+class Mistake(StrEnum):
+    """What is wrong with a detection, or with none having been made."""
+
+    DUPLICATE = "duplicate"
+    LOCALISATION = "localisation"
+    SIMILAR = "similar"
+    OTHER = "other"
+    BACKGROUND = "background"
+    MISSED = "missed"
+
+
+@dataclass(frozen=True, slots=True)
+class MistakeCount:
+    """How often a mistake was made, and the score that it costs, in [0, 1]: what would be gained had it not been made."""
+
+    mistake: Mistake
+    count: int
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBreakdown:
+    """The mistakes of a class's detections by kind, beside its score in [0, 1]; None, and no costs, if it has none."""
+
+    kind: ClassVar[str] = "error_breakdown"
+    class_name: str
+    value: float | None
+    rows: tuple[MistakeCount, ...]
+
+    def to_plain(self) -> dict[str, Any]:
+        """The breakdown as JSON has it."""
+        return {"kind": self.kind} | asdict(self)
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """What `to_plain` said."""
+        rows = (MistakeCount(Mistake(row["mistake"]), row["count"], row["cost"]) for row in plain["rows"])
+        return cls(plain["class_name"], plain["value"], tuple(rows))

@@ -1,0 +1,111 @@
+"""A table of results: a row for each method, a column for each class."""
+
+import csv
+import io
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Self
+
+from scoring.errors import Problem, Problems, SubmissionError, shown
+
+MOST_METHODS: Final = 1000
+MOST_CLASSES: Final = 10_000
+
+_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+Row = tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scoreboard:
+    """The values of methods in classes, in whatever unit, more being better; None where a class was not entered."""
+
+    methods: tuple[str, ...]
+    classes: tuple[str, ...]
+    values: tuple[Row, ...]
+
+    def complete(self) -> Self:
+        """The methods alone that have a value in every class."""
+        rows = [(name, row) for name, row in zip(self.methods, self.values, strict=True) if None not in row]
+        return replace(self, methods=tuple(name for name, _ in rows), values=tuple(row for _, row in rows))
+
+    def incomplete(self) -> tuple[str, ...]:
+        """The methods that do not."""
+        return tuple(name for name, row in zip(self.methods, self.values, strict=True) if None in row)
+
+
+def read_scoreboard(text: str, file: str | None = None) -> Scoreboard:
+    r"""Read comma-separated values: a line of names, the first of them for the methods, then a line for each method.
+
+    An empty field is a class not entered. Raises SubmissionError with every problem, by line.
+
+    >>> read_scoreboard("method,car,cat\nOxford,43.2,\n").values
+    ((43.2, None),)
+    """
+    reading = _Reading(file, Problems())
+    (first, head), *rows = _records(text, file)
+    classes = tuple(head[1:])
+    reading.check_size(len(rows), len(classes), first)
+    reading.check_names([(first, name) for name in classes], "class")
+    reading.check_names([(line, fields[0]) for line, fields in rows], "method")
+    values = tuple(reading.values(fields, len(classes), line) for line, fields in rows)
+    if reading.problems.listed:
+        raise SubmissionError(*reading.problems.listed)
+    return Scoreboard(tuple(fields[0] for _, fields in rows), classes, values)
+
+
+def _records(text: str, file: str | None) -> list[tuple[int, list[str]]]:
+    """The lines that are not blank, each with its number and its fields, trimmed."""
+    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
+    try:
+        lines = [(reader.line_num, [field.strip() for field in fields]) for fields in reader]
+    except csv.Error as error:
+        raise SubmissionError(Problem("not-a-table", str(error), file, reader.line_num)) from error
+    records = [(number, fields) for number, fields in lines if any(fields)]
+    if not records:
+        raise SubmissionError(Problem("empty-table", "the table is empty", file))
+    return records
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Collects what is wrong with a table."""
+
+    file: str | None
+    problems: Problems
+
+    def check_size(self, methods: int, classes: int, line: int) -> None:
+        if not 0 < methods <= MOST_METHODS or not 0 < classes <= MOST_CLASSES:
+            found = f"{methods} methods and {classes} classes"
+            expected = f"1 to {MOST_METHODS} methods and 1 to {MOST_CLASSES} classes"
+            self._add("table-size", f"expected {expected}, found {found}", line, found, expected)
+
+    def check_names(self, names: Iterable[tuple[int, str]], kind: str) -> None:
+        seen: set[str] = set()
+        for line, name in names:
+            if not name:
+                self._add("no-name", f"a {kind} has no name", line, "", f"the name of a {kind}")
+            elif name in seen:
+                message = f"the {kind} {shown(name)} stands there twice"
+                self._add("repeated-name", message, line, shown(name), f"each {kind} once")
+            seen.add(name)
+
+    def values(self, fields: Sequence[str], classes: int, line: int) -> Row:
+        if len(fields) != classes + 1:
+            message = f"expected {classes + 1} fields, found {len(fields)}"
+            self._add("field-count", message, line, str(len(fields)), str(classes + 1))
+        return tuple(self._value(field, line) for field in fields[1:])
+
+    def _value(self, field: str, line: int) -> float | None:
+        if not field:
+            return None
+        value = float(field) if _NUMBER.fullmatch(field) else math.nan
+        if not math.isfinite(value):
+            message = f"expected a number or nothing, found {shown(field)}"
+            self._add("not-a-number", message, line, shown(field), "a number or nothing")
+        return value
+
+    def _add(self, code: str, message: str, line: int, found: str, expected: str) -> None:
+        self.problems.add(Problem(code, message, self.file, line, found, expected))

@@ -1,0 +1,63 @@
+"""What classification and action classification have in common: rankings of labelled images or persons."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from scoring.answers import RankedAnswers
+from scoring.confidences import Confidences
+from scoring.labels import Labelled, rank_labelled
+from scoring.protocols import LabelRules
+from scoring.report import ClassResult, ScoreTable
+from scoring.tasks.outcome import NOT_ENTERED, headline
+from scoring.tasks.task import Entered, Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """Why a class has no value, in the words of the task."""
+
+    no_positive: str
+    no_negative: str
+
+
+def rank_all(
+    entered: Iterator[Entered[Confidences]], known: Mapping[str, Labelled]
+) -> dict[str, RankedAnswers]:
+    """The ranking of each class that was entered, in the order of the edition."""
+    ranked = {each.about: rank_labelled(each.about, each.answers, known[each.about]) for each in entered}
+    return {name: ranked[name] for name in known if name in ranked}
+
+
+def scores_of(
+    ranked: Mapping[str, RankedAnswers], known: Mapping[str, Labelled], rules: LabelRules, reasons: Reasons
+) -> Scores:
+    """The value of each class and their mean, with a curve for each class entered.
+
+    A class without a positive has no value; in the mean it counts as the kit's own number does: as 0 at eleven recalls,
+    else as NaN, so that there is no mean either.
+    """
+    values = {name: rules.measure.of(each) for name, each in ranked.items()}
+    classes = tuple(
+        _class_result(name, labelled.positives, ranked.get(name), values.get(name, math.nan), reasons)
+        for name, labelled in known.items()
+    )
+    mean, reason = headline(tuple(known), values, rules.average)
+    table = ScoreTable(rules.measure.name, tuple((each.name, each.value) for each in classes))
+    curves = map(rules.measure.draw, ranked.values())
+    return Scores(rules.measure.name, mean, reason, classes, (table, *curves), tuple(ranked.values()))
+
+
+def _class_result(
+    name: str, positives: int, ranked: RankedAnswers | None, value: float, reasons: Reasons
+) -> ClassResult:
+    if ranked is None:
+        return ClassResult(name, None, NOT_ENTERED, positives, 0)
+    answers = int(np.count_nonzero(np.isfinite(ranked.confidence)))
+    if positives == 0:
+        return ClassResult(name, None, reasons.no_positive, positives, answers)
+    if math.isnan(value):
+        return ClassResult(name, None, reasons.no_negative, positives, answers)
+    return ClassResult(name, value, None, positives, answers)

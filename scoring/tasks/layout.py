@@ -1,0 +1,91 @@
+"""Person layout: the heads, hands and feet of persons whom somebody else has found, in one file for all."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from scoring.answers import RankedAnswers
+from scoring.description import Description
+from scoring.errors import Problem, SubmissionError
+from scoring.layout_xml import read_layouts
+from scoring.layouts import Layouts
+from scoring.people import People, people_of
+from scoring.protocols import PROTOCOLS, LayoutRules, default_protocol
+from scoring.registry import CompetitionInfo, expected_files
+from scoring.report import ClassResult, Curve, ScoreTable
+from scoring.tasks.task import Entered, Scores, Task
+from scoring.truth import GroundTruth
+
+NOT_ENTERED: Final = "not entered"
+NOTHING_TO_FIND: Final = "nobody in the set has one"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wanted:
+    """The persons, and which columns of the report are asked for: None for all of the protocol's."""
+
+    people: People
+    columns: tuple[str, ...] | None = None
+
+
+def load(truth: GroundTruth) -> Wanted:
+    """The persons of the Layout set with their parts."""
+    return Wanted(people_of(truth))
+
+
+def choose(wanted: Wanted, names: Sequence[str]) -> Wanted:
+    """The same with these columns only."""
+    return replace(wanted, columns=tuple(names))
+
+
+def columns(_info: CompetitionInfo, description: Description) -> tuple[str, ...]:
+    """The kinds of parts, or in the years when a layout was right or wrong as a whole the person."""
+    return PROTOCOLS[default_protocol(description.dataset)].layout.names
+
+
+def score(entered: Iterator[Entered[Layouts]], wanted: Wanted, rules: LayoutRules) -> Scores:
+    """The average precision of each kind of part and their mean, with a curve for each; or of layouts as a whole.
+
+    Raises SubmissionError where the set lists images and the protocol asks for numbered persons, or the other way round.
+    """
+    if wanted.people.boxed != rules.boxed:
+        raise SubmissionError(_mismatch(rules))
+    measured = rules.measure.name
+    names = [name for name in rules.names if wanted.columns is None or name in wanted.columns]
+    found = [each.answers for each in entered]
+    if not found:
+        return Scores(measured, None, NOT_ENTERED, tuple(_absent(name) for name in names), (), ())
+    judged = rules.judge(found[0], wanted.people, rules.overlap, rules.least)
+    ranked = [each for each in judged if each.class_name in names]
+    values = [_value(each, rules) for each in ranked]
+    classes = tuple(_class_result(each, value) for each, value in zip(ranked, values, strict=True))
+    mean = rules.average(values)
+    headline, reason = (None, "a part has no value") if math.isnan(mean) else (mean, None)
+    table = ScoreTable(measured, tuple((each.name, each.value) for each in classes))
+    curves = (Curve(each.class_name, each.positives, each.verdicts.tobytes()) for each in ranked)
+    return Scores(measured, headline, reason, classes, (table, *curves), tuple(ranked))
+
+
+def _mismatch(rules: LayoutRules) -> Problem:
+    asked, given = ("boxes of persons", "numbers") if rules.boxed else ("numbers of persons", "boxes")
+    message = f"the protocol asks for {asked}, and results for this image set name persons by {given}"
+    return Problem("other-protocol", message)
+
+
+def _value(ranked: RankedAnswers, rules: LayoutRules) -> float:
+    return rules.measure.of(ranked.verdicts, ranked.positives) if ranked.positives else math.nan
+
+
+def _class_result(ranked: RankedAnswers, value: float) -> ClassResult:
+    answers = len(ranked.verdicts)
+    if math.isnan(value):
+        return ClassResult(ranked.class_name, None, NOTHING_TO_FIND, ranked.positives, answers)
+    return ClassResult(ranked.class_name, value, None, ranked.positives, answers)
+
+
+def _absent(name: str) -> ClassResult:
+    return ClassResult(name, None, NOT_ENTERED, 0, 0)
+
+
+LAYOUT: Final = Task(expected_files, read_layouts, load, score, columns, choose)

@@ -1,0 +1,34 @@
+"""From the values of the classes to what a report says: None with a reason wherever the kit has NaN."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from scoring.averaging import Average
+from scoring.report import ScoreTable
+
+NOT_ENTERED: Final = "not entered"
+
+
+def headline(
+    names: Sequence[str], values: Mapping[str, float], average: Average
+) -> tuple[float | None, str | None]:
+    """One number for the classes of these names, or why there is none; values has those entered, which may be NaN.
+
+    >>> headline(["car", "cat"], {"car": 0.5}, max)
+    (None, 'not entered: cat')
+    """
+    missing = [name for name in names if name not in values]
+    if missing:
+        return None, f"{NOT_ENTERED}: {', '.join(missing)}"
+    mean = average([values[name] for name in names])
+    return (None, "a class has no value") if math.isnan(mean) else (mean, None)
+
+
+def table_with_difficult(
+    measure: str, names: Sequence[str], values: Mapping[str, float], average: Average
+) -> ScoreTable:
+    """What the answers would be worth if difficult objects had to be found like any other, mean included."""
+    rows = [(name, None if math.isnan(value := values.get(name, math.nan)) else value) for name in names]
+    mean, _ = headline(names, values, average)
+    return ScoreTable(f"{measure}, difficult objects included", (*rows, ("mean", mean)))

@@ -1,0 +1,197 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scoring import columns
+from scoring.answers import open_answers
+from scoring.competition import evaluate
+from scoring.errors import SubmissionError
+from scoring.report import ClassResult, Curve, Report, ScoreTable
+from scoring.roc import RocCurve
+from scoring.tree import read_tree
+from scoring.truth import GroundTruth
+from tests.scoring.builders import Kit, annotation, kit
+
+CAT = "a_1 0.9\na_2 0.1\n"
+DOG = "a_1 0.9\na_2 0.8\n"
+
+
+def truth(folder: Path) -> GroundTruth:
+    """A cat in the first of two images and a difficult one in the second, a dog in both."""
+    return read_tree(kit(folder / "kit").root, "test")
+
+
+def labelled(folder: Path, **labels: str) -> GroundTruth:
+    """Images without objects, and these labels for each class."""
+    count = len(next(iter(labels.values())).split())
+    return read_tree(
+        Kit(folder / "VOC2012").main({f"i{n}": annotation() for n in range(count)}, labels).root, "test"
+    )
+
+
+def results(folder: Path, competition: int = 1, **classes: str) -> Path:
+    main = folder / "results" / "VOC2012" / "Main"
+    main.mkdir(parents=True)
+    for name, lines in classes.items():
+        (main / f"comp{competition}_cls_test_{name}.txt").write_text(lines)
+    return folder
+
+
+def scored(folder: Path, version: GroundTruth, *, protocol: str = "voc2012", **classes: str) -> Report:
+    return evaluate(results(folder / "sent", **classes), version, competition=1, protocol=protocol)
+
+
+@pytest.mark.parametrize("protocol", ["voc2007", "voc2009", "voc2010", "voc2012"])
+def test_a_perfect_answer_scores_1(protocol: str, tmp_path: Path) -> None:
+    report = scored(tmp_path, truth(tmp_path), protocol=protocol, cat=CAT, dog=DOG)
+
+    assert report.headline == pytest.approx(1, abs=1e-12)
+    assert [(each.name, each.positives, each.answers) for each in report.classes] == [
+        ("cat", 1, 2),
+        ("dog", 2, 2),
+    ]
+
+
+def test_a_report_has_a_curve_for_each_class_and_the_numbers_with_difficult_ones(tmp_path: Path) -> None:
+    report = scored(tmp_path, truth(tmp_path), cat="a_1 0.1\na_2 0.9\n", dog=DOG)
+
+    table, cat, dog, beside = report.exhibits
+    assert table == ScoreTable("Average precision over every recall", (("cat", 1.0), ("dog", 1.0)))
+    assert cat == Curve("cat", 1, bytes([255, 1]))
+    assert dog == Curve("dog", 2, bytes([1, 1]))
+    assert beside == ScoreTable(
+        "Average precision over every recall, difficult objects included",
+        (("cat", 1.0), ("dog", 1.0), ("mean", 1.0)),
+    )
+
+
+def test_difficult_ones_make_a_difference_beside_the_official_number_only(tmp_path: Path) -> None:
+    report = scored(tmp_path, labelled(tmp_path, cat="1 0 -1 -1"), cat="i0 4\ni3 3\ni2 2\ni1 1\n")
+
+    beside = report.exhibits[-1]
+    assert report.classes[0] == ClassResult("cat", 1.0, None, 1, 4)
+    assert isinstance(beside, ScoreTable)
+    assert beside.rows == (("cat", 0.75), ("mean", 0.75))
+
+
+def test_ties_keep_the_order_of_the_set_and_not_that_of_the_file(tmp_path: Path) -> None:
+    report = scored(tmp_path, labelled(tmp_path, cat="-1 1"), cat="i1 1\ni0 1\n")
+
+    assert report.headline == 0.5
+
+
+def test_a_missing_image_ranks_behind_all_others(tmp_path: Path) -> None:
+    report = scored(tmp_path, labelled(tmp_path, cat="1 1 -1"), cat="i2 -1e300\ni1 0\n")
+
+    assert report.exhibits[1] == Curve("cat", 2, bytes([1, 0, 1]))
+    assert report.classes[0].answers == 2
+
+
+def test_of_several_lines_for_an_image_the_last_counts(tmp_path: Path) -> None:
+    report = scored(tmp_path, labelled(tmp_path, cat="1 -1"), cat="i0 0\ni1 1\ni0 2\n")
+
+    assert report.headline == 1
+    assert report.classes[0].answers == 2
+
+
+def test_an_empty_file_ranks_the_images_in_the_order_of_the_set(tmp_path: Path) -> None:
+    report = scored(tmp_path, labelled(tmp_path, cat="-1 1"), cat="")
+
+    assert report.classes[0] == ClassResult("cat", 0.5, None, 1, 0)
+
+
+def test_a_class_without_a_file_is_not_entered_and_there_is_no_headline(tmp_path: Path) -> None:
+    report = scored(tmp_path, truth(tmp_path), dog=DOG)
+
+    assert report.classes[0] == ClassResult("cat", None, "not entered", 1, 0)
+    assert (report.headline, report.headline_reason) == (None, "not entered: cat")
+    assert report.exhibits[-1] == ScoreTable(
+        "Average precision over every recall, difficult objects included",
+        (("cat", None), ("dog", 1.0), ("mean", None)),
+    )
+
+
+def test_of_a_declared_subset_only_these_classes_are_scored(tmp_path: Path) -> None:
+    sent = results(tmp_path / "sent", cat=CAT, dog=DOG)
+
+    report = evaluate(sent, truth(tmp_path), competition=1, protocol="voc2012", classes=["dog"])
+
+    assert [each.name for each in report.classes] == ["dog"]
+    assert report.headline == 1
+
+
+@pytest.mark.parametrize(("protocol", "headline"), [("voc2012", None), ("voc2009", 0.5), ("voc2006", None)])
+def test_a_class_without_objects_has_no_value_and_the_mean_is_the_kit_s(
+    protocol: str, headline: float | None, tmp_path: Path
+) -> None:
+    version = labelled(tmp_path, cat="-1 -1", dog="1 -1")
+
+    report = scored(tmp_path, version, protocol=protocol, cat="i0 1\n", dog="i0 1\n")
+
+    assert report.classes[0] == ClassResult("cat", None, "there is no such object in the set", 0, 1)
+    assert report.headline == (None if headline is None else pytest.approx(headline, abs=1e-12))
+    assert (report.headline_reason is None) == (headline is not None)
+
+
+def test_in_2006_the_area_under_the_roc_curve_is_measured(tmp_path: Path) -> None:
+    version = labelled(tmp_path, cat="1 1 -1 -1 0")
+
+    report = scored(tmp_path, version, protocol="voc2006", cat="i0 4\ni2 3\ni1 2\n")
+
+    assert report.measure == "Area under the ROC curve"
+    assert report.headline == 0.75
+    assert report.exhibits[1] == RocCurve("cat", bytes([1, 0, 1, 0, 255]), bytes([1, 1, 1, 0, 1]))
+
+
+def test_in_2006_there_must_be_something_to_tell_apart(tmp_path: Path) -> None:
+    report = scored(tmp_path, labelled(tmp_path, cat="1 1"), protocol="voc2006", cat="i0 1\n")
+
+    assert report.classes[0].reason == "there is such an object in every image"
+    assert report.headline_reason == "a class has no value"
+
+
+def test_every_problem_of_every_file_is_said_at_once(tmp_path: Path) -> None:
+    with pytest.raises(SubmissionError) as refused:
+        scored(tmp_path, truth(tmp_path), cat="a_1 nan\n", dog="a_1 1\na_9 1\n")
+
+    assert [(problem.code, problem.file, problem.line) for problem in refused.value.problems] == [
+        ("not-finite", "comp1_cls_test_cat.txt", 1),
+        ("unknown-image", "comp1_cls_test_dog.txt", 2),
+    ]
+
+
+def test_every_image_is_kept_with_its_verdict_best_first(tmp_path: Path) -> None:
+    sent = results(tmp_path / "sent", cat="a_2 0.5\n", dog=DOG)
+
+    evaluate(sent, truth(tmp_path), competition=1, protocol="voc2012", statistics=tmp_path / "kept")
+
+    _, (cat, dog) = open_answers(tmp_path / "kept")
+    assert (cat.class_name, cat.positives) == ("cat", 1)
+    assert cat.image.tolist() == [1, 0]
+    assert cat.confidence.tolist() == [0.5, -np.inf]
+    assert cat.verdicts.tolist() == [-1, 1]
+    assert dog.verdicts.tolist() == [1, 1]
+
+
+def test_the_order_of_files_and_lines_changes_nothing_but_the_receipt(tmp_path: Path) -> None:
+    version = truth(tmp_path)
+
+    one = scored(tmp_path / "1", version, cat=CAT, dog=DOG)
+    other = scored(tmp_path / "2", version, dog=DOG, cat="a_2 0.1\na_1 0.9\n")
+
+    assert (one.classes, one.exhibits, one.headline) == (other.classes, other.exhibits, other.headline)
+    assert one.receipt != other.receipt
+
+
+def test_a_report_survives_its_way_through_json(tmp_path: Path) -> None:
+    for protocol in ("voc2006", "voc2012"):
+        report = scored(
+            tmp_path / protocol, labelled(tmp_path / protocol, cat="1 -1"), protocol=protocol, cat="i0 1\n"
+        )
+
+        assert Report.from_json(report.to_json()) == report
+
+
+def test_a_board_has_a_column_for_each_class(tmp_path: Path) -> None:
+    assert columns(truth(tmp_path).description, 2) == ("cat", "dog")

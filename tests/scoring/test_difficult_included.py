@@ -1,0 +1,47 @@
+import math
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.matching import seek_everything
+from scoring.protocols import PROTOCOLS
+from scoring.ranking import ELEVEN_LEVELS
+from scoring.report import ScoreTable
+from scoring.tasks.detection import DETECTION
+from scoring.tasks.task import Entered
+from tests.scoring import oracles
+from tests.scoring.builders import IMAGES, detections, sought
+from tests.scoring.oracles import Answer, Thing
+
+edge = st.integers(0, 6).map(float)
+box = st.tuples(edge, edge, edge, edge).map(lambda b: (b[0], b[1], b[0] + b[2], b[1] + b[3]))
+image = st.integers(0, IMAGES - 1)
+things = st.lists(st.builds(Thing, image, box, st.booleans()), max_size=12).map(
+    lambda found: sorted(found, key=lambda thing: thing.image)
+)
+answers = st.lists(st.builds(Answer, image, st.sampled_from([0.1, 0.5, 0.9]), box), max_size=30)
+
+
+@given(answers, things, st.sampled_from(["voc2006", "voc2007", "voc2012"]))
+def test_the_number_beside_is_that_of_a_truth_without_difficult_objects(
+    answered: list[Answer], found: list[Thing], protocol: str
+) -> None:
+    entered = Entered("car", detections(answered))
+
+    scores = DETECTION.score(iter([entered]), {"car": sought(found)}, PROTOCOLS[protocol].detection)
+
+    easy = [Thing(thing.image, thing.box) for thing in found]
+    verdicts = oracles.verdicts(answered, easy, 0.5, of_2006=protocol == "voc2006")
+    if protocol == "voc2012":
+        value = oracles.area(verdicts, len(easy))
+    else:
+        value = oracles.eleven(verdicts, len(easy), ELEVEN_LEVELS)
+    beside = scores.exhibits[-1]
+    assert isinstance(beside, ScoreTable)
+    assert beside.rows[0] == ("car", None if math.isnan(value) else value)
+
+
+def test_the_years_of_the_challenge_tell_both_numbers_and_no_other_protocol_does() -> None:
+    told = {name for name, row in PROTOCOLS.items() if row.detection.beside is seek_everything}
+
+    assert told == {name for name in PROTOCOLS if name.startswith("voc")}

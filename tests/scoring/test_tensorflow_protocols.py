@@ -1,0 +1,130 @@
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import given as generated
+from hypothesis import strategies as st
+
+from scoring import PROTOCOLS, ClassResult, Report, evaluate
+from scoring.annotations import AnnotatedObject, Annotation, Box
+from scoring.boxed_truth import truth_of_boxes
+from scoring.tree import read_tree
+from scoring.truth import GroundTruth
+from tests.scoring import tensorflow_oracles as oracles
+from tests.scoring.builders import Kit, annotation, thing
+from tests.scoring.oracles import Answer, Thing
+from tests.scoring.test_groups import things
+from tests.scoring.test_matching import answers
+
+CLASSES = ("cat", "dog", "emu")
+IMAGES = ("a_0", "a_1", "a_2", "a_3")
+
+Classes = dict[str, tuple[list[Answer], list[Thing]]]
+
+
+def truth_of(classes: Classes) -> GroundTruth:
+    objects: dict[str, list[AnnotatedObject]] = {image: [] for image in IMAGES}
+    for name, (_, there) in classes.items():
+        for each in there:
+            objects[IMAGES[each.image]].append(
+                AnnotatedObject(name, Box(*each.box), each.difficult, group_of=each.group_of)
+            )
+    pages = {image: Annotation(50, 40, tuple(found)) for image, found in objects.items()}
+    return truth_of_boxes(pages, dataset="VOC2012", image_set="val", classes=CLASSES)
+
+
+def results(folder: Path, classes: Classes) -> Path:
+    main = folder / "results" / "VOC2012" / "Main"
+    main.mkdir(parents=True, exist_ok=True)
+    for name, (given, _) in classes.items():
+        lines = (f"{IMAGES[a.image]} {a.confidence} {' '.join(map(str, a.box))}\n" for a in given)
+        (main / f"comp3_det_val_{name}.txt").write_text("".join(lines))
+    return folder
+
+
+def scored(folder: Path, classes: Classes, protocol: str) -> Report:
+    return evaluate(results(folder, classes), truth_of(classes), competition=3, protocol=protocol)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@generated(st.fixed_dictionaries({name: st.tuples(answers, things) for name in CLASSES}))
+def test_headlines_are_those_of_a_plain_loop(tmp_path: Path, classes: Classes) -> None:
+    for protocol, expected in (
+        ("pascal_voc_metrics", oracles.mean(classes)),
+        ("weighted_pascal_voc_metrics", oracles.pooled(classes)),
+        ("open_images_metrics", oracles.mean(classes, open_images=True)),
+    ):
+        report = scored(tmp_path, classes, protocol)
+
+        if math.isnan(expected):
+            assert report.headline is None
+            assert report.headline_reason
+        else:
+            assert report.headline == pytest.approx(expected, abs=1e-12)
+
+
+CAT = Thing(0, (0, 0, 10, 10))
+FOUND = Answer(0, 0.9, (0, 0, 10, 10))
+MISSED = Answer(1, 0.8, (0, 0, 10, 10))
+
+
+def test_the_mean_is_over_the_classes_that_have_something_to_find(tmp_path: Path) -> None:
+    classes = {"cat": ([FOUND], [CAT]), "dog": ([FOUND], []), "emu": ([], [])}
+
+    report = scored(tmp_path, classes, "pascal_voc_metrics")
+
+    assert report.headline == 1
+    assert report.classes[1] == ClassResult("dog", None, "there is no such object in the set", 0, 1)
+    assert report.classes[2] == ClassResult("emu", None, "there is no such object in the set", 0, 0)
+
+
+def test_weighted_classes_count_for_as_much_as_they_have_objects(tmp_path: Path) -> None:
+    dogs = [Thing(image, (0, 0, 10, 10)) for image in range(3)]
+    classes = {"cat": ([MISSED], [CAT]), "dog": ([Answer(n, 0.5, (0, 0, 10, 10)) for n in range(3)], dogs)}
+
+    report = scored(tmp_path, {**classes, "emu": ([], [])}, "weighted_pascal_voc_metrics")
+
+    # 0.8 wrong, then three right ones of four
+    assert report.headline == pytest.approx(3 / 4 * 3 / 4, abs=1e-15)
+    assert [each.value for each in report.classes] == [0, 1, None]
+
+
+def test_what_is_answered_for_a_class_without_objects_is_wrong_in_the_pool_of_all(tmp_path: Path) -> None:
+    classes = {"cat": ([FOUND], [CAT]), "dog": ([Answer(0, 0.95, (0, 0, 1, 1))], []), "emu": ([], [])}
+
+    assert scored(tmp_path, classes, "weighted_pascal_voc_metrics").headline == 0.5
+
+
+def test_without_any_object_there_is_no_headline(tmp_path: Path) -> None:
+    classes: Classes = {name: ([FOUND], []) for name in CLASSES}
+
+    report = scored(tmp_path, classes, "weighted_pascal_voc_metrics")
+    assert (report.headline, report.headline_reason) == (None, "there is no such object in the set")
+    report = scored(tmp_path, classes, "pascal_voc_metrics")
+    assert (report.headline, report.headline_reason) == (None, "a class has no value")
+
+
+def test_groups_in_an_edition_s_annotation_count_only_where_open_images_is_the_protocol(
+    tmp_path: Path,
+) -> None:
+    herd = thing("cow", (1, 1, 45, 35), said="groupof")
+    tree = Kit(tmp_path / "VOC2012", "val").main({"a_1": annotation(herd, thing("cow", (2, 2, 10, 10)))})
+    main = tmp_path / "sent" / "results" / "VOC2012" / "Main"
+    main.mkdir(parents=True)
+    (main / "comp3_det_val_cow.txt").write_text("a_1 0.9 20 20 30 30\na_1 0.5 2 2 10 10\n")
+    read_tree(tree.root, "val").save(tmp_path / "truth")
+    truth = GroundTruth.open(tmp_path / "truth")
+
+    reports = {
+        name: evaluate(tmp_path / "sent", truth, competition=3, protocol=name)
+        for name in ("open_images_metrics", "pascal_voc_metrics")
+    }
+
+    assert [(r.headline, r.classes[0].positives) for r in reports.values()] == [(1, 1), (0.25, 2)]
+
+
+def test_rows_of_another_program_have_the_last_year_s_rules_for_other_tasks() -> None:
+    for name in ("pascal_voc_metrics", "weighted_pascal_voc_metrics", "open_images_metrics"):
+        assert PROTOCOLS[name].layout == PROTOCOLS["voc2012"].layout
+        assert "TensorFlow" in PROTOCOLS[name].title

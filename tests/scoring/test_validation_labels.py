@@ -1,0 +1,134 @@
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from scoring import Validation, checks, validate
+from scoring.errors import Problem
+from tests.scoring.archives import CLASSES, FOLDER, IMAGES, description, gz, tar, written
+
+ACTING = ((IMAGES[0], 1), (IMAGES[0], 2), ("2010_000009", 1))
+PHASE = dataclasses.replace(description(), acting=ACTING)
+CAR = f"{FOLDER}/comp1_cls_test_car.txt"
+NOT_THERE = "it is not in the Action set of VOC2012 test"
+RUNNING = "results/VOC2012/Action/comp9_action_test_running.txt"
+
+
+def images(*lines: str) -> bytes:
+    return "".join(f"{line}\n" for line in lines or [f"{image} 0.5" for image in IMAGES]).encode()
+
+
+def classification() -> dict[str, bytes]:
+    return {f"{FOLDER}/comp1_cls_test_{name}.txt": images() for name in CLASSES}
+
+
+def action(number: int = 9) -> dict[str, bytes]:
+    lines = "".join(f"{image} {person} 0.5\n" for image, person in ACTING).encode()
+    names = (f"comp{number}_action_test_{name}.txt" for name in PHASE.actions)
+    return {f"results/VOC2012/Action/{name}": lines for name in names}
+
+
+def sent(folder: Path, files: Mapping[str, bytes]) -> Validation:
+    return validate(written(folder, gz(tar(files)), "results.tar.gz"), PHASE)
+
+
+def lying(folder: Path, files: Mapping[str, bytes]) -> Validation:
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    return validate(folder, PHASE)
+
+
+def codes(problems: tuple[Problem, ...]) -> list[str]:
+    return [problem.code for problem in problems]
+
+
+def test_complete_results_are_valid_without_a_word(tmp_path: Path) -> None:
+    validation = sent(tmp_path, classification() | action())
+
+    cls, act = validation.competitions
+    assert validation.valid
+    assert validation.notes == ()
+    assert (cls.number, cls.task, cls.files, cls.lines) == (1, "classification", 3, 9)
+    assert (act.number, act.task, act.files, act.lines) == (9, "action", 2, 6)
+    assert act.present == PHASE.actions
+
+
+def test_action_without_boxes_is_checked_in_the_same_way(tmp_path: Path) -> None:
+    assert sent(tmp_path, action(11)).valid
+
+
+def test_missing_images_are_one_note_that_says_what_becomes_of_them(tmp_path: Path) -> None:
+    boat = f"{FOLDER}/comp1_cls_test_boat.txt"
+
+    validation = sent(
+        tmp_path,
+        classification() | {CAR: images(f"{IMAGES[0]} 1"), boat: images(f"{IMAGES[0]} 1", f"{IMAGES[2]} 1")},
+    )
+
+    assert validation.valid
+    [note] = validation.notes
+    assert str(note) == (
+        "comp1: images are missing, 3 in 2 of 3 files, of these 2 in comp1_cls_test_car.txt; a missing image ranks"
+        " behind all others"
+    )
+
+
+def test_missing_persons_are_noted_too(tmp_path: Path) -> None:
+    validation = sent(tmp_path, action() | {RUNNING: f"{IMAGES[0]} 2 1\n".encode()})
+
+    assert validation.valid
+    assert "comp9: persons are missing, 2 in 1 of 2 files" in validation.notes[0].message
+
+
+@pytest.mark.parametrize(("name", "kind"), [(CAR, "image"), (RUNNING, "person")])
+def test_an_empty_file_is_noted(tmp_path: Path, name: str, kind: str) -> None:
+    validation = sent(tmp_path, classification() | action() | {name: b"\n"})
+
+    assert validation.valid
+    assert codes(validation.notes) == ["empty-file"]
+    assert f"no {kind} is ranked for" in validation.notes[0].message
+
+
+def test_a_repeated_image_is_a_problem_in_an_archive(tmp_path: Path) -> None:
+    lines = [f"{image} 0.5" for image in IMAGES]
+
+    validation = sent(tmp_path, classification() | {CAR: images(*lines, "", f"{IMAGES[1]} 9")})
+
+    [problem] = validation.problems
+    assert str(problem) == "comp1_cls_test_car.txt:5: a duplicate: the image '000002' is already on line 2"
+    assert validation.competitions[0].lines == 10
+
+
+def test_a_repeated_image_is_noted_where_somebody_works(tmp_path: Path) -> None:
+    lines = [f"{image} 0.5" for image in IMAGES]
+
+    validation = lying(tmp_path, classification() | {CAR: images(*lines, *lines)})
+
+    assert validation.valid
+    [note] = validation.notes
+    assert str(note) == (
+        "comp1: 3 of 12 lines repeat the image of another one; the last one counts, and an archive with such lines is"
+        " refused"
+    )
+
+
+def test_only_so_many_repetitions_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "MOST_WRONG", 30)
+
+    validation = sent(tmp_path, classification() | {CAR: images() * 20})
+
+    assert codes(validation.problems) == ["repeated"] * 20
+    assert validation.unlisted == {"repeated": 10}
+
+
+def test_wrong_lines_of_both_tasks_are_named(tmp_path: Path) -> None:
+    validation = sent(
+        tmp_path, classification() | action() | {CAR: b"000001 0.5 1 2 3 4\n", RUNNING: b"000001 3 0.5\n"}
+    )
+
+    assert sorted(str(problem).partition(";")[0] for problem in validation.problems) == [
+        "comp1_cls_test_car.txt:1: expected 2 fields, found 6",
+        f"comp9_action_test_running.txt:1: unknown object '3' of the image '000001': {NOT_THERE}",
+    ]
