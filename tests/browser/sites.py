@@ -19,7 +19,7 @@ from tests.system.servers import OwnServers
 
 IMAGES = 24
 SETS = {"val": Disclosure.FULL, "test": Disclosure.ROUNDED}
-ROWS = {"val": 1, "test": 3}
+ROWS = {("test", 3): 3, ("val", 3): 1, ("val", 5): 1}  # baselines on a board
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Site:
     good: bytes  # an archive for the test set
     good_val: bytes
     spoilt: bytes  # like the good one, but with problems
-    scored: dict[str, int]  # a submission by image set
+    scored: dict[tuple[str, int], int]  # a submission by image set and competition
     uploads: dict[str, str]  # the participant's, "valid" and "spoilt"
 
     def session(self, who: str) -> str:
@@ -68,31 +68,31 @@ def running_site(servers: OwnServers) -> Iterator[Site]:
 
 def _filled(place: Installation, address: str, tree: Path) -> Site:
     drawn = {
-        image_set: [
-            one
-            for one in sample.draw_baselines(tree, tree.parent / "baselines", image_set=image_set)
-            if one.competition == 3
-        ][: ROWS[image_set]]
+        image_set: sample.draw_baselines(tree, tree.parent / "baselines", image_set=image_set)
         for image_set in SETS
+    }
+    entered = {
+        (image_set, number): [one for one in drawn[image_set] if one.competition == number][:most]
+        for (image_set, number), most in ROWS.items()
     }
     participant, organiser = (_person(place.client(address), name) for name in ("Ada Byron", "Olga Orga"))
     token = accounts.create_organiser_link(place.platform)
     assert organiser.http.post(f"/first-organiser/{token}").status_code == 303
     numbers = {
-        image_set: [
-            participant.submit(f"{sample.NAME}/{image_set}", one.archive.read_bytes(), one.name)
+        board: [
+            participant.submit(f"{sample.NAME}/{board[0]}", one.archive.read_bytes(), one.name)
             for one in baselines
         ]
-        for image_set, baselines in drawn.items()
+        for board, baselines in entered.items()
     }
     for number in (number for several in numbers.values() for number in several):
         participant.final(number)
-    good, good_val = (thinned(drawn[image_set][0].archive) for image_set in ("test", "val"))
+    good, good_val = (thinned(entered[image_set, 3][0].archive) for image_set in ("test", "val"))
     uploads = {
         name: participant.send(f"{sample.NAME}/test", content).json()["id"]
         for name, content in {"valid": good, "spoilt": spoilt(good)}.items()
     }
-    scored = {image_set: several[0] for image_set, several in numbers.items()}
+    scored = {board: several[0] for board, several in numbers.items()}
     return Site(place, address, participant, organiser, good, good_val, spoilt(good), scored, uploads)
 
 

@@ -15,14 +15,14 @@ pytestmark = pytest.mark.browser
 PHONE, DESK = ViewportSize(width=390, height=844), ViewportSize(width=1440, height=900)
 PUBLIC = (
     "/", "/editions/sample", "/leaderboards/sample/test/3", "/leaderboards/sample/val/3?sort=car&order=asc",
-    "/leaderboards/sample/val/4", "/submissions/{scored}", "/login", "/register", "/api/docs", "/nowhere",
+    "/leaderboards/sample/val/4", "/submissions/{test3}", "/submissions/{val5}", "/login", "/register", "/api/docs", "/nowhere",
     "/leaderboards/sample/test/3?sort=nothing",
 )  # fmt: skip
 PARTICIPANTS = (
-    "/submissions", "/submissions/{open}", "/account", "/editions/sample/test/submit", "/uploads/{valid}",
+    "/submissions", "/submissions/{val3}", "/account", "/editions/sample/test/submit", "/uploads/{valid}",
     "/uploads/{spoilt}", "/organise", "/first-organiser/used",
 )  # fmt: skip
-ORGANISERS = ("/organise", "/submissions/{scored}")
+ORGANISERS = ("/organise", "/submissions/{test3}")
 MISTAKES = ("/nowhere", "/organise", "/leaderboards/sample/test/3?sort=nothing", "/first-organiser/used")
 PAGES = [
     *((None, path) for path in PUBLIC),
@@ -32,7 +32,8 @@ PAGES = [
 
 
 def address(site: Site, path: str) -> str:
-    return path.format(scored=site.scored["test"], open=site.scored["val"], **site.uploads)
+    scored = {f"{image_set}{number}": one for (image_set, number), one in site.scored.items()}
+    return path.format(**scored, **site.uploads)
 
 
 @pytest.mark.parametrize(("who", "path"), PAGES)

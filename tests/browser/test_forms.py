@@ -80,7 +80,7 @@ def test_a_confirmation_without_a_competition_asks_for_one(site: Site, visit: Vi
 
 
 def test_a_method_that_has_a_result_is_told_at_its_field(site: Site, visit: Visit) -> None:
-    taken = site.participant.submission(site.scored["test"])["method"]["name"]
+    taken = site.participant.submission(site.scored["test", 3])["method"]["name"]
     page = visit("participant")
     page.goto(f"/uploads/{site.uploads['valid']}")
     page.get_by_label("Method").fill(taken)

@@ -1,4 +1,3 @@
-import tarfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -8,6 +7,7 @@ from hypothesis import settings
 
 from scoring.tree import read_tree
 from scoring.truth import GroundTruth
+from tests.shared import unpack
 
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
@@ -31,13 +31,12 @@ def unpacked(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Unpack:
     """Unpacks an archive of the real data, each once."""
 
     @cache
-    def unpack(name: str) -> Path:
+    def unpack_once(name: str) -> Path:
         folder = tmp_path_factory.mktemp("shared")
-        with tarfile.open(shared / name) as archive:
-            archive.extractall(folder, filter="data")
+        unpack(shared / name, folder)
         return folder
 
-    return unpack
+    return unpack_once
 
 
 @pytest.fixture(scope="session")

@@ -30,11 +30,11 @@ def labelled(folder: Path, **labels: str) -> GroundTruth:
     )
 
 
-def results(folder: Path, competition: int = 1, **classes: str) -> Path:
+def results(folder: Path, **classes: str) -> Path:
     main = folder / "results" / "VOC2012" / "Main"
     main.mkdir(parents=True)
     for name, lines in classes.items():
-        (main / f"comp{competition}_cls_test_{name}.txt").write_text(lines)
+        (main / f"comp1_cls_test_{name}.txt").write_text(lines)
     return folder
 
 

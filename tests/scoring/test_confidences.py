@@ -67,7 +67,8 @@ def test_blanks_and_empty_lines_may_be_anywhere(data: bytes) -> None:
 def test_a_file_without_lines_is_empty(data: bytes) -> None:
     for found, problems in (images(data), persons(data), images(data, NOBODY), persons(data, NOBODY)):
         assert len(found) == 0
-        assert (found.subject.dtype, found.confidence.dtype) == (np.int32, np.float64)
+        assert found.subject.dtype == np.int32
+        assert found.confidence.dtype == np.float64
         assert problems.listed == ()
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given as generated
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from scoring.answers import RankedAnswers
@@ -78,6 +79,7 @@ def said(judge: JudgeLayouts, truth: GroundTruth, layouts: Sequence[Given]) -> d
     return {each.class_name: each.verdicts.tolist() for each in judged(judge, truth, layouts)}
 
 
+@settings(max_examples=60)
 @generated(people_and_layouts())
 def test_parts_are_judged_as_by_a_plain_loop(drawn: tuple[dict[Key, Person], list[Given]]) -> None:
     people, layouts = drawn
@@ -93,6 +95,7 @@ def test_parts_are_judged_as_by_a_plain_loop(drawn: tuple[dict[Key, Person], lis
         assert not np.any(np.diff(each.confidence) > 0)
 
 
+@settings(max_examples=60)
 @generated(people_and_layouts())
 def test_persons_are_judged_as_by_a_plain_loop(drawn: tuple[dict[Key, Person], list[Given]]) -> None:
     people, layouts = drawn
@@ -105,6 +108,7 @@ def test_persons_are_judged_as_by_a_plain_loop(drawn: tuple[dict[Key, Person], l
     assert judged(judge_persons, truth, layouts)[0].positives == len(people)
 
 
+@settings(max_examples=60)
 @generated(images_and_layouts())
 def test_boxed_persons_are_judged_as_by_a_plain_loop(
     drawn: tuple[dict[str, list[Person]], list[Given]],
@@ -121,6 +125,7 @@ def test_boxed_persons_are_judged_as_by_a_plain_loop(
     assert judged(judge_boxed_persons, truth, layouts)[0].positives == oracles.positives_of_2007(people)
 
 
+@settings(max_examples=60)
 @generated(people_and_layouts(), st.randoms(use_true_random=False))
 def test_the_order_of_layouts_and_persons_changes_nothing_without_ties(
     drawn: tuple[dict[Key, Person], list[Given]], random: Any
@@ -136,6 +141,7 @@ def test_the_order_of_layouts_and_persons_changes_nothing_without_ties(
         assert said(judge, moved, mixed) == said(judge, truth_of(people), distinct)
 
 
+@settings(max_examples=60)
 @generated(people_and_layouts())
 def test_one_more_wrong_part_below_all_others_never_helps_and_values_stay_between_0_and_1(
     drawn: tuple[dict[Key, Person], list[Given]],

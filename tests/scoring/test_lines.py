@@ -362,3 +362,10 @@ def test_memory_stays_near_what_is_kept() -> None:
 
     assert blocks == 400_000
     assert peak < 4 * lines.BLOCK
+
+
+@pytest.mark.parametrize("behind", [b"", GOOD * 3])
+def test_a_line_may_be_long_but_not_beyond_all_measure(behind: bytes) -> None:
+    longest = b"000001 0.5" + b"0" * 980 + b" 1 2 3 4\n"
+
+    assert len(read(longest + behind)[0]) == 1 + len(behind) // len(GOOD)

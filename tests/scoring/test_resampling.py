@@ -1,4 +1,4 @@
-"""The bootstrap against scoring again with images repeated; and how often its intervals hold what they should."""
+"""The bootstrap against scoring again with images repeated."""
 
 import hashlib
 from collections.abc import Callable

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from scoring import Validation
 from tests.attacks import ACTIONS, CLASSES, Upload, fault_of, read_manifest
 from tests.scoring.builders import Kit, annotation, part, thing
 from tests.system.installations import Client, Installation, good, installation
@@ -42,7 +44,9 @@ def uploads(attacks: Path) -> list[Upload]:
 
 
 @pytest.fixture(scope="module")
-def attacked(own_servers: OwnServers, attacks: Path, uploads: list[Upload], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
+def attacked(
+    own_servers: OwnServers, attacks: Path, uploads: list[Upload], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Attacked]:
     """Every upload of the corpus, sent once."""
     with installation(own_servers) as running:
         running.load(kit_of(attacks, tmp_path_factory.mktemp("kit")), "attacked")
@@ -74,6 +78,8 @@ def kit_of(attacks: Path, folder: Path) -> Path:
     kit.write("ImageSets/Segmentation/test.txt", "".join(f"{image}\n" for image in images))
     kit.write("ImageSets/Layout/test.txt", "".join(f"{image} 1\n" for image in images))
     kit.write("ImageSets/Action/test.txt", "".join(f"{image}\n" for image in images))
+    for image in images:
+        kit.mask(image, np.zeros((375, 500), np.uint8))
     for action in ACTIONS.split():
         kit.write(f"ImageSets/Action/{action}_test.txt", "".join(f"{image} 1 1\n" for image in images))
     return kit.root
@@ -103,7 +109,11 @@ def mib_of(pid: int) -> float:
 
 
 def test_every_upload_gets_its_verdict_in_the_right_words(attacked: Attacked, uploads: list[Upload]) -> None:
-    wrong = {each.name: fault for each in uploads if (fault := fault_of(each, attacked.answers[each.name]["report"]))}
+    wrong = {
+        each.name: fault
+        for each in uploads
+        if (fault := fault_of(each, Validation.from_json(attacked.answers[each.name]["report"])))
+    }
 
     assert len(uploads) > 200
     assert wrong == {}
@@ -135,7 +145,10 @@ def test_the_same_processes_still_run(attacked: Attacked) -> None:
 def test_what_was_refused_left_no_entry_and_cannot_be_confirmed(attacked: Attacked) -> None:
     refused = [answer for answer in attacked.answers.values() if not answer["valid"]]
 
-    answers = [attacked.attacker.confirm(answer["id"], f"attack {number}") for number, answer in enumerate(refused[:20])]
+    answers = [
+        attacked.attacker.confirm(answer["id"], f"attack {number}")
+        for number, answer in enumerate(refused[:20])
+    ]
 
     assert refused
     assert {answer.status_code for answer in answers} == {422}
@@ -143,7 +156,9 @@ def test_what_was_refused_left_no_entry_and_cannot_be_confirmed(attacked: Attack
 
 
 def test_the_next_innocent_upload_is_scored(attacked: Attacked) -> None:
-    number = good(attacked.attacker.confirm(attacked.answers[INNOCENT]["id"], "innocent", competitions=(3,)))["id"]
+    number = good(attacked.attacker.confirm(attacked.answers[INNOCENT]["id"], "innocent", competitions=(3,)))[
+        "id"
+    ]
 
     submission = attacked.attacker.final(number)
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tests.system.servers import eventually
+
 
 def tree_of(pid: int) -> list[int]:
     """A process and all below it, parents before children."""
@@ -47,10 +49,12 @@ def is_alive(pid: int) -> bool:
 
 
 def kill_all(pids: Iterable[int]) -> None:
-    """Kill -9, in the order given."""
-    for pid in pids:
+    """Kill -9, in the order given, and wait until they are gone."""
+    killed = list(pids)
+    for pid in killed:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+    assert eventually(lambda: not any(map(is_alive, killed)))
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.shared import unpack
 from tests.system.conftest import Peaceful
 from tests.system.installations import Client, good
 from tests.system.kits import packed
@@ -54,8 +55,7 @@ def scored(peaceful: Peaceful, tmp_path_factory: pytest.TempPathFactory) -> Scor
     if not SHARED.is_dir():
         pytest.skip(f"the real data is not at {SHARED}")
     folder = tmp_path_factory.mktemp("real")
-    with tarfile.open(SHARED / "voc2007_annotations_imagesets.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
+    unpack(SHARED / "voc2007_annotations_imagesets.tar.xz", folder)
     running, someone = peaceful.installation, peaceful.participant("Real")
     printed = {}
     for edition, options in {"VOC2007": [], "VOC2007area": ["--protocol", "voc2012"]}.items():
@@ -142,8 +142,7 @@ def test_a_result_of_18_classes_has_two_blanks_and_no_mean_and_ranks_after_the_c
 
 @pytest.mark.parametrize("edition", MEASURES)
 def test_every_point_of_every_curve_is_the_kit_s(scored: Scored, edition: str, tmp_path: Path) -> None:
-    with tarfile.open(SHARED / "golden" / "real_curves.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(SHARED / "golden" / "real_curves.tar.xz", tmp_path)
 
     curves = scored.curves(scored.peaceful.organiser, edition, "yolo2_e150")
 

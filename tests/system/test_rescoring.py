@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.system.conftest import Peaceful
-from tests.system.holds import run_locked, away, in_a_pipe
+from tests.system.holds import away, in_a_pipe, run_locked
 from tests.system.installations import LONGEST, Client, awaited, good
 from tests.system.kits import results, small_kit
-from tests.system.process_trees import working_children, stopped
+from tests.system.process_trees import stopped, working_children
 from tests.system.servers import eventually
 
 pytestmark = pytest.mark.system

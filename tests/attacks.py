@@ -1,0 +1,80 @@
+"""The corpus of hostile uploads, made once for all tests by the generator beside the project."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scoring import Description, Validation, validate
+from tests.shared import SHARED
+
+GENERATOR = SHARED / "attacks" / "make_attacks.py"
+CLASSES = (
+    "aeroplane bicycle bird boat bottle bus car cat chair cow diningtable dog horse motorbike person pottedplant sheep"
+    " sofa train tvmonitor"
+)
+ACTIONS = "jumping phoning playinginstrument reading ridingbike ridinghorse running takingphoto usingcomputer walking"
+
+ASKED_FOR = {"mixed_competitions": (1,)}
+"""An archive may hold results for several competitions; sent to one of them, the others are refused."""
+
+DECIDED = {"missing_half_images_cls": "accept_warn", "txt_empty_class_file_cls": "accept_warn"}
+"""Where the corpus leaves the choice: an image without a line is noted, for the kits rank it behind all others."""
+
+
+@dataclass(frozen=True)
+class Upload:
+    """One case of the corpus."""
+
+    name: str
+    path: Path
+    competition: int | None
+    verdict: str
+    must_name: list[list[str]]
+
+    def validate(self, phase: Description) -> Validation:
+        return validate(self.path, phase, competitions=self.asked_for())
+
+    def asked_for(self) -> tuple[int, ...] | None:
+        """The competitions that it is sent to; none: all that it has files for."""
+        return (self.competition,) if self.competition else ASKED_FOR.get(self.name)
+
+
+@pytest.fixture(scope="session")
+def attacks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the corpus."""
+    if not GENERATOR.is_file():
+        pytest.skip(f"the generator of attacks is not at {GENERATOR}")
+    folder = tmp_path_factory.mktemp("attacks")
+    subprocess.run([sys.executable, str(GENERATOR), str(folder)], check=True, capture_output=True)
+    return folder
+
+
+def read_manifest(folder: Path) -> Iterator[Upload]:
+    for case in json.loads((folder / "manifest.json").read_text())["cases"]:
+        if case["sha256"] is not None and case["field"] == "archive":
+            fields: dict[str, Any] = {
+                name: case[name] for name in ("name", "competition", "verdict", "must_name")
+            }
+            yield Upload(path=folder / case["file"], **fields)
+
+
+def fault_of(upload: Upload, validation: Validation) -> str | None:
+    problems = validation.problems
+    given = "reject" if problems else "accept_warn" if validation.notes else "accept"
+    text = "\n".join(map(str, problems or validation.notes))
+    verdict = DECIDED.get(upload.name, upload.verdict)
+    if verdict == "bounded":
+        return None
+    if given != verdict and (given, verdict) != ("accept_warn", "accept"):
+        return f"{given} instead of {verdict}: {text}"
+    unsaid = [
+        words for words in upload.must_name if not any(re.search(word, text, re.IGNORECASE) for word in words)
+    ]
+    return f"{unsaid} is not in: {text}" if unsaid else None

@@ -1,0 +1,235 @@
+"""What is wrong with wrong detections, against rules written down once more, box by box."""
+
+import math
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scoring.analysis.errors import FAMILIES, KINDS, TOUCHED, break_down, find_mistakes, objects_of_classes
+from scoring.analysis.placing import PlacedAnswers, place_answers
+from scoring.answers import RankedAnswers
+from scoring.findings import ErrorBreakdown, Mistake
+from scoring.protocols import PROTOCOLS, DetectionRules
+from scoring.tree import read_tree
+from scoring.truth import GroundTruth
+from tests.scoring import oracles
+from tests.scoring.builders import annotation, detections, kit, thing
+from tests.scoring.oracles import Answer, Corners
+
+RULES = PROTOCOLS["voc2012"].detection
+OPEN_IMAGES = PROTOCOLS["open_images_metrics"].detection
+CLASSES = ("cat", "dog", "sofa")
+
+
+def truth_of(folder: Path, *images: str) -> GroundTruth:
+    names = [f"i{number}" for number in range(len(images))]
+    labels = dict.fromkeys(CLASSES, " ".join(["1"] * len(images)))
+    for name in CLASSES:
+        labels[name] = " ".join(label_of(image, name) for image in images)
+    return read_tree(kit(folder).main(dict(zip(names, images, strict=True)), labels).root, "test")
+
+
+def label_of(image: str, name: str) -> str:
+    found = [each for each in image.split("<object>") if f"<name>{name}</name>" in each]
+    if not found:
+        return "-1"
+    return "0" if all("<difficult>1" in each for each in found) else "1"
+
+
+def placed(answers: list[Answer], truth: GroundTruth, rules: DetectionRules = RULES) -> PlacedAnswers:
+    objects, lines = objects_of_classes(truth, {"cat"}, rules.seek), detections(answers)
+    judged = rules.judge(lines, objects, rules.overlap, rules.least)
+    ranked = RankedAnswers(
+        "cat", objects.positives, lines.image[judged.order], lines.confidence[judged.order], judged.verdicts
+    )
+    return place_answers(ranked, lines)
+
+
+def kinds(answers: list[Answer], truth: GroundTruth) -> list[Mistake | None]:
+    found = find_mistakes(placed(answers, truth), truth, RULES).kinds.tolist()
+    return [None if kind < 0 else KINDS[kind] for kind in found]
+
+
+def rows(found: ErrorBreakdown) -> dict[Mistake, tuple[int, float | None]]:
+    return {row.mistake: (row.count, row.cost) for row in found.rows}
+
+
+CAT, DOG, SOFA = (1, 1, 20, 20), (31, 1, 50, 20), (61, 1, 80, 20)
+
+
+def scene(folder: Path) -> GroundTruth:
+    image = annotation(
+        thing("cat", CAT), thing("dog", DOG), thing("sofa", SOFA), thing("cat", (1, 41, 20, 60)), width=100
+    )
+    return truth_of(folder, image)
+
+
+def test_every_kind_of_mistake_is_told(tmp_path: Path) -> None:
+    answers = [
+        Answer(0, 0.9, CAT),
+        Answer(0, 0.8, (2, 1, 20, 20)),
+        Answer(0, 0.7, (1, 10, 20, 29)),
+        Answer(0, 0.6, DOG),
+        Answer(0, 0.5, SOFA),
+        Answer(0, 0.4, (81, 81, 90, 90)),
+    ]
+
+    assert kinds(answers, scene(tmp_path)) == [
+        None,
+        Mistake.DUPLICATE,
+        Mistake.LOCALISATION,
+        Mistake.SIMILAR,
+        Mistake.OTHER,
+        Mistake.BACKGROUND,
+    ]
+
+
+def test_the_costs_are_what_would_be_gained(tmp_path: Path) -> None:
+    misplaced = (1, 41, 20, 48)  # on the second cat, which nobody else finds
+    answers = [Answer(0, 0.9, DOG), Answer(0, 0.8, misplaced), Answer(0, 0.7, CAT)]
+    truth = scene(tmp_path)
+
+    found = break_down(placed(answers, truth), truth, RULES)
+
+    value = 1 / 3 / 2
+    assert found.value == pytest.approx(value)
+    assert rows(found) == {
+        Mistake.DUPLICATE: (0, 0.0),
+        Mistake.LOCALISATION: (1, pytest.approx(2 / 3 - value)),
+        Mistake.SIMILAR: (1, pytest.approx(1 / 2 / 2 - value)),
+        Mistake.OTHER: (0, 0.0),
+        Mistake.BACKGROUND: (0, 0.0),
+        Mistake.MISSED: (1, pytest.approx(1 / 3 - value)),
+    }
+
+
+def test_a_misplaced_answer_for_an_object_that_is_found_is_only_taken_out(tmp_path: Path) -> None:
+    answers = [Answer(0, 0.9, (1, 1, 20, 7)), Answer(0, 0.8, CAT)]
+    truth = scene(tmp_path)
+
+    found = rows(break_down(placed(answers, truth), truth, RULES))
+
+    count, cost = found[Mistake.LOCALISATION]
+    assert count == 1
+    assert cost == pytest.approx(0.5 - 0.25)
+
+
+def test_one_of_two_misplaced_answers_for_an_object_is_put_right(tmp_path: Path) -> None:
+    answers = [Answer(0, 0.9, (1, 1, 20, 7)), Answer(0, 0.8, (1, 1, 20, 8))]
+    truth = scene(tmp_path)
+
+    found = rows(break_down(placed(answers, truth), truth, RULES))
+
+    assert found[Mistake.LOCALISATION] == (2, 0.5)
+    assert found[Mistake.MISSED] == (2, None)  # nothing was found: without the missed ones there is no score
+
+
+def test_near_a_difficult_object_nothing_is_put_right(tmp_path: Path) -> None:
+    truth = truth_of(
+        tmp_path,
+        annotation(thing("cat", CAT, said="difficult"), thing("cat", (1, 41, 20, 60)), thing("dog", DOG)),
+    )
+
+    found = rows(break_down(placed([Answer(0, 0.9, (1, 1, 20, 7))], truth), truth, RULES))
+
+    assert found[Mistake.LOCALISATION] == (1, 0.0)
+
+
+def test_without_objects_there_are_counts_but_no_costs(tmp_path: Path) -> None:
+    truth = truth_of(tmp_path, annotation(thing("cat", CAT, said="difficult"), thing("dog", DOG)))
+
+    found = break_down(placed([Answer(0, 0.9, DOG)], truth), truth, RULES)
+
+    assert found.value is None
+    assert rows(found)[Mistake.SIMILAR] == (1, None)
+    assert rows(found)[Mistake.MISSED] == (0, None)
+
+
+def test_a_box_around_several_objects_is_no_mistake_where_it_need_not_be_found(tmp_path: Path) -> None:
+    group = thing("cat", (1, 1, 40, 40)).replace("<bndbox>", "<groupof>1</groupof><bndbox>")
+    truth = truth_of(tmp_path, annotation(group, thing("cat", (50, 1, 59, 10)), width=90, height=90))
+    answers = [Answer(0, 0.9, (1, 1, 60, 90)), Answer(0, 0.8, (50, 1, 59, 10))]
+
+    found = break_down(placed(answers, truth, OPEN_IMAGES), truth, OPEN_IMAGES)
+
+    assert rows(found)[Mistake.LOCALISATION][0] == 0
+    assert found.value == 0.5
+
+
+def test_mistakes_agree_with_the_rules_written_down_once_more(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    for number in range(15):
+        things = [(str(rng.choice(CLASSES)), some_box(rng)) for _ in range(rng.integers(1, 7))]
+        things += [(name, (90 + place, 90, 95 + place, 95)) for place, name in enumerate(CLASSES)]
+        truth = truth_of(
+            tmp_path / str(number), annotation(*(thing(*each) for each in things), width=120, height=120)
+        )
+        answers = [
+            Answer(0, float(rng.integers(0, 9) / 8), jittered(rng, things[rng.integers(len(things))][1]))
+            for _ in range(12)
+        ]
+
+        found = break_down(placed(answers, truth), truth, RULES)
+
+        said = naive_kinds(answers, things)
+        assert Counter(kinds(answers, truth)) == Counter(said)
+        positives = sum(name == "cat" for name, _ in things)
+        verdicts = [1 if kind is None else 0 for kind in said]
+        value = oracles.area(verdicts, positives)
+        assert found.value == pytest.approx(value)
+        for kind in (Mistake.DUPLICATE, Mistake.SIMILAR, Mistake.OTHER, Mistake.BACKGROUND):
+            left = [verdict for verdict, each in zip(verdicts, said, strict=True) if each != kind]
+            cost = oracles.area(left, positives) - value
+            count, found_cost = rows(found)[kind]
+            assert count == said.count(kind)
+            assert found_cost == pytest.approx(cost, abs=1e-12)
+        assert all(row.cost is None or row.cost >= -1e-12 for row in found.rows)
+
+
+def some_box(rng: np.random.Generator) -> Corners:
+    left, top = rng.integers(1, 60, 2).tolist()
+    return (left, top, left + 19, top + 19)
+
+
+def jittered(rng: np.random.Generator, box: Corners) -> Corners:
+    x, y = rng.integers(-14, 15, 2).tolist()
+    return (box[0] + x, box[1] + y, box[2] + x, box[3] + y)
+
+
+def naive_kinds(answers: list[Answer], things: list[tuple[str, Corners]]) -> list[Mistake | None]:
+    cats = [oracles.Thing(0, box) for name, box in things if name == "cat"]
+    said: list[Mistake | None] = []
+    for number, verdict in zip(oracles.ranked(answers), oracles.verdicts(answers, cats, 0.5), strict=True):
+        most = {
+            name: max(
+                (oracles.overlap(answers[number].box, box) for n, box in things if n == name),
+                default=-math.inf,
+            )
+            for name in CLASSES
+        }
+        if verdict == 1:
+            said.append(None)
+        elif most["cat"] >= 0.5:
+            said.append(Mistake.DUPLICATE)
+        elif most["cat"] >= TOUCHED:
+            said.append(Mistake.LOCALISATION)
+        elif most["dog"] >= TOUCHED:
+            said.append(Mistake.SIMILAR)
+        else:
+            said.append(Mistake.OTHER if most["sofa"] >= TOUCHED else Mistake.BACKGROUND)
+    return said
+
+
+def test_the_families_are_the_classes_of_2007() -> None:
+    assert sum(map(len, FAMILIES)) == len(frozenset[str]().union(*FAMILIES)) == 20
+
+
+def test_a_breakdown_survives_json(tmp_path: Path) -> None:
+    truth = scene(tmp_path)
+    found = break_down(placed([Answer(0, 0.9, DOG)], truth), truth, RULES)
+
+    assert ErrorBreakdown.from_plain(found.to_plain()) == found
+    assert replace(found, value=None) != found

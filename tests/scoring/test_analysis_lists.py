@@ -1,0 +1,205 @@
+"""Lists of answers and of images, the likeness of results, and chance."""
+
+from pathlib import Path
+from statistics import fmean, median
+
+import numpy as np
+import pytest
+
+import scoring
+from scoring.analysis.chance import chance
+from scoring.analysis.hardness import RankedImage, find_hardest, median_ranks
+from scoring.analysis.placing import PlacedAnswers, place_answers, read_placed
+from scoring.analysis.ranked import list_surest
+from scoring.analysis.similarity import (
+    agreement_of_masks,
+    compare_classifications,
+    compare_detections,
+    correlation_of_confidences,
+    share_of_boxes_in_common,
+)
+from scoring.answers import RankedAnswers, open_answers
+from scoring.labels import area_below_found, precision_at_eleven_recalls, precision_over_every_recall
+from scoring.protocols import PROTOCOLS
+from scoring.tree import read_tree
+from tests.scoring.builders import detections, kit, sought
+from tests.scoring.oracles import Answer, Thing
+
+RULES = PROTOCOLS["voc2012"].detection
+
+
+def placed(answers: list[Answer], things: list[Thing] | None = None) -> PlacedAnswers:
+    lines, objects = detections(answers), sought(things or [])
+    judged = RULES.judge(lines, objects, RULES.overlap, RULES.least)
+    ranked = RankedAnswers(
+        "cat", objects.positives, lines.image[judged.order], lines.confidence[judged.order], judged.verdicts
+    )
+    return place_answers(ranked, lines)
+
+
+def test_the_surest_answers_are_listed_by_what_they_are() -> None:
+    things = [Thing(0, (1, 1, 10, 10)), Thing(2, (1, 1, 10, 10), difficult=True)]
+    answers = [
+        Answer(1, 0.95, (1, 1, 10, 10)),  # no cat in the image
+        Answer(0, 0.9, (1, 1, 10, 10)),  # right
+        Answer(0, 0.85, (1, 1, 10, 10)),  # a duplicate, in no list
+        Answer(0, 0.8, (1, 1, 10, 4)),  # a near miss
+        Answer(2, 0.7, (1, 1, 10, 10)),  # ignored
+        Answer(2, 0.6, (50, 50, 60, 60)),  # in an image with a cat, far from it
+        Answer(3, 0.5, (1, 1, 10, 10)),
+    ]
+
+    lists = list_surest(placed(answers, things), sought(things), RULES, count=2)
+
+    assert lists.class_name == "cat"
+    assert [(each.rank, each.image, each.overlap) for each in lists.right] == [(2, 0, 1.0)]
+    assert [(each.rank, each.image, each.overlap) for each in lists.elsewhere] == [(1, 1, 0.0), (7, 3, 0.0)]
+    assert [(each.rank, each.box) for each in lists.near] == [(4, (1, 1, 10, 4)), (6, (50, 50, 60, 60))]
+    assert lists.near[0].overlap == pytest.approx(0.4)
+    assert lists.near[0].confidence == 0.8
+
+
+def ranking(*images: int) -> RankedAnswers:
+    n = len(images)
+    return RankedAnswers("cat", 0, np.array(images, np.int32), np.linspace(1, 0, n), np.zeros(n, np.int8))
+
+
+def test_easy_hard_and_confusing_images_are_those_of_the_median_method() -> None:
+    rankings = [ranking(0, 1, 2, 3, 4), ranking(4, 0, 1, 2, 3), ranking(1, 0, 3, 2, 4)]
+
+    found = find_hardest(rankings, np.array([1, -1, 1, 0, -1], np.int8), count=1)
+
+    assert found.easiest == (RankedImage(0, 2.0),)
+    assert found.hardest == (RankedImage(2, 4.0),)
+    assert found.confusing == (RankedImage(1, 2.0),)
+
+
+def test_ranks_are_of_images_and_those_without_an_answer_share_the_rest() -> None:
+    rng = np.random.default_rng(2)
+    rankings = [ranking(*rng.integers(0, 12, 9).tolist()) for _ in range(4)]
+
+    naive = []
+    for image in range(12):
+        ranks: list[float] = []
+        for each in rankings:
+            order = list(dict.fromkeys(each.image.tolist()))
+            rest = range(len(order) + 1, 13)
+            ranks.append(order.index(image) + 1 if image in order else fmean(rest))
+        naive.append(median(ranks))
+
+    assert median_ranks(rankings, 12).tolist() == naive
+
+
+def naive_spearman(one: list[float], other: list[float]) -> float:
+    def ranks(values: list[float]) -> list[float]:
+        rising = sorted(values)
+        return [fmean(place for place, each in enumerate(rising) if each == value) for value in values]
+
+    a, b = ranks(one), ranks(other)
+    mean = fmean(a)
+    spread = [sum((x - mean) ** 2 for x in each) for each in (a, b)]
+    product = sum((x - mean) * (y - mean) for x, y in zip(a, b, strict=True))
+    return float(product / (spread[0] * spread[1]) ** 0.5)
+
+
+def test_the_correlation_is_spearmans_on_each_images_surest_answer() -> None:
+    rng = np.random.default_rng(6)
+    for _ in range(20):
+        results = [
+            [Answer(int(rng.integers(8)), float(rng.integers(0, 5)), (1, 1, 5, 5)) for _ in range(14)]
+            for _ in range(2)
+        ]
+        surest = [
+            [max((a.confidence for a in answers if a.image == image), default=-1.0) for image in range(8)]
+            for answers in results
+        ]
+        one, other = (ranked_only(answers) for answers in results)
+
+        assert correlation_of_confidences(one, other, 8) == pytest.approx(naive_spearman(*surest))
+
+
+def ranked_only(answers: list[Answer]) -> RankedAnswers:
+    ordered = sorted(answers, key=lambda answer: -answer.confidence)
+    return RankedAnswers(
+        "cat",
+        0,
+        np.array([each.image for each in ordered], np.int32),
+        np.array([each.confidence for each in ordered]),
+        np.zeros(len(ordered), np.int8),
+    )
+
+
+def test_equally_sure_images_have_no_correlation() -> None:
+    constant = RankedAnswers("cat", 0, np.arange(3, dtype=np.int32), np.full(3, 0.5), np.zeros(3, np.int8))
+
+    assert compare_classifications(constant, ranking(0, 1, 2), 3).confidences is None
+    assert compare_classifications(ranking(0, 1, 2), ranking(2, 1, 0), 3).confidences == pytest.approx(-1)
+    assert correlation_of_confidences(ranking(), ranking(), 0) is None
+
+
+def test_boxes_in_common_are_counted_to_the_nearest_pixel_and_as_often_as_they_are_there() -> None:
+    one = [Answer(0, 0.9, (1, 1, 5, 5)), Answer(0, 0.8, (1, 1, 5, 5)), Answer(1, 0.7, (2, 2, 9, 9))]
+    other = [
+        Answer(0, 0.1, (1.2, 0.9, 5, 5.4)),
+        Answer(1, 0.1, (1, 1, 5, 5)),
+        Answer(1, 0.2, (2, 2, 9, 9)),
+        Answer(3, 0.2, (2, 2, 9, 9)),
+    ]
+
+    likeness = compare_detections(placed(one), placed(other), 4)
+
+    assert likeness.boxes == pytest.approx(2 / 3)
+    assert share_of_boxes_in_common(placed(other), placed(one)) == likeness.boxes
+    assert share_of_boxes_in_common(placed(one), placed([])) is None
+    assert likeness.class_name == "cat"
+
+
+def test_masks_agree_where_both_say_the_same_and_are_asked() -> None:
+    one, other = np.array([[0, 1], [2, 3]], np.uint8), np.array([[0, 1], [1, 3]], np.uint8)
+    truth = np.array([[0, 7], [7, 255]], np.uint8)
+
+    assert agreement_of_masks([(one, other, truth), (one, one, truth)]) == 5 / 6
+    assert agreement_of_masks([(one, other, np.full((2, 2), 255, np.uint8))]) is None
+    assert agreement_of_masks([]) is None
+
+
+def labelled(positives: int, negatives: int, ignored: int = 0) -> RankedAnswers:
+    verdicts = np.repeat(np.array([1, 0, -1], np.int8), (positives, negatives, ignored))
+    n = len(verdicts)
+    return RankedAnswers("cat", positives, np.arange(n, dtype=np.int32), np.linspace(1, 0, n), verdicts)
+
+
+def test_chance_is_the_mean_of_all_orders() -> None:
+    found = chance(labelled(1, 3, 5), precision_over_every_recall, orders=4000)
+
+    assert found == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4, abs=0.015)
+    assert chance(labelled(40, 60), area_below_found) == pytest.approx(0.5, abs=0.02)
+
+
+def test_chance_is_near_what_the_paper_shows_for_people() -> None:
+    found = chance(
+        labelled(2007, 4952 - 2007), precision_at_eleven_recalls
+    )  # 43.4 in the paper, for one order
+
+    assert found == pytest.approx(0.434, abs=0.03)
+
+
+def test_without_positives_there_is_no_chance() -> None:
+    assert chance(labelled(0, 4), precision_over_every_recall, orders=2) is None
+
+
+def test_the_boxes_of_kept_answers_are_read_from_the_archive(tmp_path: Path) -> None:
+    truth = read_tree(kit(tmp_path).root, "test")
+    results = tmp_path / "results" / "VOC2012" / "Main"
+    results.mkdir(parents=True)
+    (results / "comp3_det_test_cat.txt").write_text("a_2 .1 1 1 8 8\na_1 .9 1 1 10 10\n")
+    (results / "comp3_det_test_dog.txt").write_text("a_1 .9 20 5 40 30\n")
+    scoring.evaluate(
+        tmp_path / "results", truth, competition=3, protocol="voc2012", statistics=tmp_path / "kept"
+    )
+    _, rankings = open_answers(tmp_path / "kept")
+
+    [cat] = read_placed(tmp_path / "results", truth, 3, rankings[:1])
+
+    assert cat.ranked.class_name == "cat"
+    assert cat.boxes.tolist() == [[1, 1, 10, 10], [1, 1, 8, 8]]

@@ -1,0 +1,153 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scoring import Validation, validate
+from scoring.arrays import Bytes
+from scoring.colours import LABEL_COLOURS, label_colours
+from scoring.description import Description, Image
+from scoring.errors import Problem, Problems
+from scoring.images import ImageIndex
+from scoring.label_images import LabelImage, read_label_image
+from scoring.png import labels_to_png
+from tests.scoring.pngs import Parts, picture, saved
+
+FILE = "comp5_test_cls/a.png"
+PHASE = Description(
+    dataset="VOC2012",
+    image_set="test",
+    classes=("bird", "car"),
+    actions=(),
+    images=(Image("a", 4, 3),),
+    segmentation=("a", "b", "c"),
+    further=(Image("b", 2, 2),),
+)
+SIZES = {"a": (3, 4), "b": (2, 2), "c": (5, 5)}
+
+
+def read(data: bytes) -> tuple[LabelImage | None, tuple[Problem, ...]]:
+    problems = Problems()
+    return read_label_image(data, ImageIndex.of(PHASE), file=FILE, problems=problems), problems.listed
+
+
+def labels(*some: int) -> Bytes:
+    image = np.zeros((3, 4), np.uint8)
+    image.flat[: len(some)] = some
+    return image
+
+
+def results(folder: Path, **files: bytes) -> Path:
+    """An archive's folder with a mask for each image, these instead of what they should be; b"" for none."""
+    place = folder / "results" / "VOC2012" / "Segmentation" / "comp5_test_cls"
+    place.mkdir(parents=True)
+    for name, size in SIZES.items():
+        content = files.get(name, labels_to_png(np.zeros(size, np.uint8)))
+        if content:
+            (place / f"{name}.png").write_bytes(content)
+    return folder
+
+
+def validated(folder: Path, **files: bytes) -> Validation:
+    return validate(results(folder, **files), PHASE, competitions=(5,))
+
+
+def test_labels_are_the_indices_of_the_image_after_which_the_file_is_called() -> None:
+    found, problems = read(labels_to_png(labels(2, 1)))
+
+    assert problems == ()
+    assert found
+    assert (found.image, found.grey, found.recoloured) == ("a", False, False)
+    assert np.array_equal(found.labels, labels(2, 1))
+
+
+def test_colours_matter_only_for_labels_that_occur() -> None:
+    permuted = bytes(3) + LABEL_COLOURS[6:9] + LABEL_COLOURS[3:6] + LABEL_COLOURS[9:]
+
+    for some, recoloured in (((0,), False), ((1,), True), ((2,), True)):
+        found, _ = read(saved(picture(labels(*some), permuted)))
+        assert found
+        assert found.recoloured is recoloured
+    short, _ = read(Parts(palette=label_colours(3)).to_bytes())
+    assert short
+    assert not short.recoloured
+
+
+def test_grey_values_are_taken_as_labels_and_have_no_colours() -> None:
+    found, problems = read(Parts(kind=0, palette=b"").to_bytes())
+
+    assert problems == ()
+    assert found
+    assert (found.grey, found.recoloured) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("some", "words"),
+    [
+        ((0, 0, 0, 0, 0, 3), "the label 3 at column 2, row 2 is out of range, the first of 1 such pixels"),
+        ((0, 9, 4), "the label 9 at column 2, row 1 is out of range, the first of 2 such pixels"),
+    ],
+)
+def test_a_label_beyond_the_classes_is_a_problem_with_value_and_place(
+    some: tuple[int, ...], words: str
+) -> None:
+    found, [problem] = read(labels_to_png(labels(*some)))
+
+    assert found is None
+    assert str(problem) == f"{FILE}: {words}; expected values from 0 to 2"
+
+
+def test_void_is_not_for_results() -> None:
+    _, [problem] = read(labels_to_png(labels(255)))
+
+    assert (problem.code, problem.found, problem.expected) == ("label-range", "255", "0 to 2")
+    assert problem.message.endswith("255 (void) is for the ground truth only")
+
+
+def test_every_wrong_file_of_an_archive_is_named_at_once(tmp_path: Path) -> None:
+    validation = validated(
+        tmp_path, a=labels_to_png(labels(7)), b=labels_to_png(labels()), c=labels_to_png(labels())[:-30]
+    )
+
+    assert not validation.valid
+    assert [(problem.file, problem.code) for problem in validation.problems] == [
+        ("comp5_test_cls/a.png", "label-range"),
+        ("comp5_test_cls/b.png", "wrong-size"),
+        ("comp5_test_cls/c.png", "truncated-png"),
+    ]
+
+
+def test_sizes_are_checked_beyond_the_main_set_and_where_they_are_known(tmp_path: Path) -> None:
+    known = validated(tmp_path / "b", b=labels_to_png(np.zeros((2, 3), np.uint8)))
+    unknown = validated(tmp_path / "c", c=labels_to_png(np.zeros((9, 9), np.uint8)))
+
+    assert str(known.problems[0]).endswith("3 x 2 pixels (width x height); expected 2 x 2")
+    assert unknown.valid
+
+
+def test_no_image_may_be_without_its_mask(tmp_path: Path) -> None:
+    validation = validated(tmp_path, a=b"", c=b"")
+
+    [problem] = validation.problems
+    assert str(problem) == "comp5: 2 of 3 images are missing; every image needs its mask: a, c"
+    assert validation.competitions[0].present == ("b",)
+    assert validation.competitions[0].lines == 1
+
+
+def test_what_may_be_meant_otherwise_is_said_once_for_all_files(tmp_path: Path) -> None:
+    validation = validated(
+        tmp_path, a=Parts(kind=0, palette=b"").to_bytes(), b=saved(picture(labels()[:2, :2], b"\1" * 768))
+    )
+
+    assert validation.valid
+    assert [note.code for note in validation.notes] == ["grey-image", "other-palette"]
+    assert all("comp5: 1 of 3 images" in note.message for note in validation.notes)
+
+
+def test_a_description_says_the_sizes_of_further_images_and_older_ones_are_still_read() -> None:
+    text = PHASE.to_json()
+    older = text.replace(',"further":[["b",2,2]]', "")
+
+    assert Description.from_json(text) == PHASE
+    assert older != text
+    assert Description.from_json(older).further == ()

@@ -1,0 +1,239 @@
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from scoring import ConfusionMatrix, GroundTruth, Report, SubmissionError, columns, evaluate, read_tree
+from scoring.arrays import Bytes
+from scoring.counts import open_counts
+from scoring.label_images import LabelImage
+from scoring.masks import Masks
+from scoring.png import labels_to_png
+from scoring.protocols import BY_OVERLAP, BY_SHARE_FOUND, SegmentationRules
+from scoring.report import ClassResult, ScoreTable
+from scoring.tasks.segmentation import NOWHERE, Labelling, score
+from scoring.tasks.task import Entered, Scores
+from tests.scoring.builders import kit
+
+LABELS = ("background", "cat", "dog")
+SIZES = {"a_1": (40, 50), "a_2": (40, 50), "z_9": (2, 3)}
+IMAGES = ("z_9", "a_1", "a_2")
+
+
+def truth_of(folder: Path, **images: Bytes) -> GroundTruth:
+    """A kit with two images in its Main set, and a third one that is in the Segmentation set only."""
+    tree = kit(folder / "kit").write(
+        "ImageSets/Segmentation/test.txt", "".join(f"{name}\n" for name in IMAGES)
+    )
+    for name, size in SIZES.items():
+        tree.mask(name, images.get(name, np.zeros(size, np.uint8)))
+    return read_tree(tree.root, "test")
+
+
+def results(folder: Path, **images: Bytes) -> Path:
+    place = folder / "results" / "VOC2012" / "Segmentation" / "comp5_test_cls"
+    place.mkdir(parents=True)
+    for name, size in SIZES.items():
+        (place / f"{name}.png").write_bytes(labels_to_png(images.get(name, np.zeros(size, np.uint8))))
+    return folder
+
+
+def small(*rows: str) -> Bytes:
+    """An image of 3 x 2 pixels, v for void."""
+    return np.array([[255 if label == "v" else int(label) for label in row] for row in rows], np.uint8)
+
+
+def scored(
+    folder: Path,
+    truth: Bytes,
+    answer: Bytes,
+    *,
+    protocol: str = "voc2012",
+    classes: tuple[str, ...] | None = None,
+) -> Report:
+    known = truth_of(folder, z_9=truth)
+    return evaluate(
+        results(folder, z_9=answer),
+        known,
+        competition=5,
+        protocol=protocol,
+        classes=classes,
+        statistics=folder / "kept",
+    )
+
+
+TRUTH = small("01v", "112")
+ANSWER = small("012", "100")
+"""Beside 4000 background pixels: one cat taken for background, the only dog missed."""
+
+
+def test_a_report_has_a_value_for_each_label_their_mean_and_the_matrix(tmp_path: Path) -> None:
+    report = scored(tmp_path, TRUTH, ANSWER)
+
+    assert report.measure == "Intersection over union"
+    assert report.classes == (
+        ClassResult("background", 4001 / 4003, None, 4001, 4003),
+        ClassResult("cat", 2 / 3, None, 3, 2),
+        ClassResult("dog", 0.0, None, 1, 0),
+    )
+    assert report.headline == pytest.approx((4001 / 4003 + 2 / 3) / 3, abs=1e-15)
+    assert report.exhibits == (
+        ScoreTable("Intersection over union", tuple((each.name, each.value) for each in report.classes)),
+        ConfusionMatrix(LABELS, ((4001, 0, 0), (1, 2, 0), (1, 0, 0))),
+    )
+    assert Report.from_json(report.to_json()) == report
+
+
+def test_in_2007_what_counts_is_the_share_found_and_all_pixels_stand_beside(tmp_path: Path) -> None:
+    report = scored(tmp_path, TRUTH, ANSWER, protocol="voc2007")
+
+    assert [each.value for each in report.classes] == [1.0, 2 / 3, 0.0]
+    assert report.exhibits[1] == ScoreTable("Share of all pixels", (("all pixels", 4003 / 4005),))
+
+
+@pytest.mark.parametrize(
+    ("protocol", "headline", "reason"), [("voc2008", None, "a class has no value"), ("voc2007", 1 / 3, None)]
+)
+def test_a_class_that_is_nowhere_has_no_value_and_the_mean_is_the_kit_s(
+    protocol: str, headline: float | None, reason: str | None, tmp_path: Path
+) -> None:
+    report = scored(tmp_path, small("000", "000"), small("000", "000"), protocol=protocol)
+
+    assert report.classes[1:] == (
+        ClassResult("cat", None, NOWHERE, 0, 0),
+        ClassResult("dog", None, NOWHERE, 0, 0),
+    )
+    assert (report.headline, report.headline_reason) == (headline, reason)
+
+
+def test_a_class_that_is_only_answered_is_worth_0(tmp_path: Path) -> None:
+    report = scored(tmp_path, small("000", "001"), small("000", "021"))
+
+    assert report.classes[2] == ClassResult("dog", 0.0, None, 0, 1)
+
+
+def test_where_everything_is_void_nothing_has_a_value() -> None:
+    void = small("vvv", "vvv")
+
+    scores = score_of([void], [small("000", "012")], BY_SHARE_FOUND)
+
+    assert {each.value for each in scores.classes} == {None}
+    assert scores.exhibits[1] == ScoreTable("Share of all pixels", (("all pixels", None),))
+
+
+def test_of_a_subset_the_background_and_its_classes_are_scored_and_the_others_left_out(
+    tmp_path: Path,
+) -> None:
+    everything = scored(tmp_path / "1", TRUTH, ANSWER)
+    subset = scored(tmp_path / "2", TRUTH, ANSWER, classes=("cat",))
+
+    assert subset.classes == everything.classes[:2]
+    assert subset.headline == pytest.approx((4001 / 4003 + 2 / 3) / 2, abs=1e-15)
+    assert subset.exhibits[0] == ScoreTable(subset.measure, (("background", 4001 / 4003), ("cat", 2 / 3)))
+    assert subset.receipt != everything.receipt
+
+
+def test_a_class_that_is_not_there_cannot_be_chosen(tmp_path: Path) -> None:
+    with pytest.raises(LookupError, match="comp5 has no unicorn; it has background, cat, dog"):
+        scored(tmp_path, TRUTH, ANSWER, classes=("unicorn",))
+
+
+def test_the_columns_of_a_board_are_the_background_and_the_classes(tmp_path: Path) -> None:
+    assert columns(truth_of(tmp_path).description, 5) == LABELS
+
+
+def test_what_was_counted_is_kept_image_by_image_in_the_order_of_the_set(tmp_path: Path) -> None:
+    report = scored(tmp_path, TRUTH, ANSWER)
+
+    origin, counts = open_counts(tmp_path / "kept")
+    assert (origin.competition, origin.protocol, counts.labels) == (5, "voc2012", LABELS)
+    assert counts.by_image()[0].tolist() == [[1, 0, 0], [1, 2, 0], [1, 0, 0]]
+    assert counts.by_image()[1:, 0, 0].tolist() == [2000, 2000]
+    assert report.exhibits[-1] == ConfusionMatrix(LABELS, tuple(map(tuple, counts.total().tolist())))
+
+
+def test_wrong_and_missing_masks_are_all_said_at_once(tmp_path: Path) -> None:
+    sent = results(tmp_path, a_1=np.zeros((4, 4), np.uint8), z_9=small("000", "003"))
+    next(sent.rglob("a_2.png")).unlink()
+
+    with pytest.raises(SubmissionError) as refused:
+        evaluate(sent, truth_of(tmp_path), competition=5, protocol="voc2012")
+
+    assert {problem.code for problem in refused.value.problems} == {
+        "wrong-size",
+        "label-range",
+        "missing-files",
+    }
+    assert str(refused.value.problems[-1]).endswith(
+        "1 of 3 images are missing; every image needs its mask: a_2"
+    )
+
+
+every_rules = st.sampled_from([BY_OVERLAP, BY_SHARE_FOUND])
+pictures = st.integers(1, 3).flatmap(
+    lambda count: st.lists(
+        arrays(np.uint8, (3, 4), elements=st.sampled_from([0, 1, 2])), min_size=count, max_size=count
+    )
+)
+
+
+def score_of(truth: list[Bytes], answers: list[Bytes], rules: SegmentationRules = BY_OVERLAP) -> Scores:
+    names = [str(number) for number in range(len(truth))]
+    labelling = Labelling(LABELS, {name: place for place, name in enumerate(names)}, Masks.of(truth), LABELS)
+    entered: Iterator[Entered[LabelImage | None]] = (
+        Entered(name, LabelImage(name, answer, grey=False, recoloured=False))
+        for name, answer in zip(names, answers, strict=False)
+    )
+    return score(entered, labelling, rules)
+
+
+@given(pictures, pictures, every_rules, st.randoms())
+def test_the_order_of_images_changes_nothing(
+    truth: list[Bytes], answers: list[Bytes], rules: SegmentationRules, random: Random
+) -> None:
+    pairs = list(zip(truth, answers, strict=False))
+    shuffled = pairs.copy()
+    random.shuffle(shuffled)
+
+    one, other = (
+        score_of([true for true, _ in some], [answer for _, answer in some], rules)
+        for some in (pairs, shuffled)
+    )
+
+    assert one.classes == other.classes
+    assert one.headline == other.headline
+
+
+@given(pictures, every_rules)
+def test_perfect_answers_score_1_and_none_is_worth_more(truth: list[Bytes], rules: SegmentationRules) -> None:
+    perfect = score_of(truth, truth, rules)
+    worse = score_of(truth, [np.zeros_like(each) for each in truth], rules)
+
+    assert {each.value for each in perfect.classes} <= {1.0, None}
+    for each in worse.classes:
+        assert each.value is None or 0 <= each.value <= 1
+
+
+@given(pictures, pictures)
+def test_values_are_those_of_a_plain_loop(truth: list[Bytes], answers: list[Bytes]) -> None:
+    count = min(len(truth), len(answers))
+    true, given_labels = (
+        [label for image in images[:count] for label in image.ravel().tolist()] for images in (truth, answers)
+    )
+
+    scores = score_of(truth[:count], answers[:count])
+
+    for label, each in enumerate(scores.classes):
+        both = sum(t == label == g for t, g in zip(true, given_labels, strict=True))
+        either = sum(label in {t, g} for t, g in zip(true, given_labels, strict=True))
+        assert each.value == (both / either if either else None)
+    assert (scores.headline is None) == any(each.value is None for each in scores.classes)
+    assert scores.headline is None or math.isclose(
+        scores.headline, sum(c.value or 0 for c in scores.classes) / 3
+    )
