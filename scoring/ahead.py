@@ -1,7 +1,7 @@
 """Work done ahead of whoever uses its results: in two threads, a little at a time, in order."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, TypeVar
 
@@ -11,7 +11,7 @@ Given = TypeVar("Given")
 Done = TypeVar("Done")
 
 
-def ahead(work: Callable[[Given], Done], items: Iterable[Given]) -> Iterator[Done]:
+def ahead(work: Callable[[Given], Done], items: Iterable[Given]) -> Generator[Done, None, None]:
     """What `work` makes of each item, in the order of the items.
 
     While one result is used the next are being made; only a few items and results are in memory at a time. Items are

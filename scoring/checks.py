@@ -164,7 +164,9 @@ def check_layouts(file: ResultFile, checked: Checked, inspection: Inspection) ->
     missing = total - len(np.unique(found.person[found.person != UNLISTED]))
     if missing and len(found):
         whom = "images" if images.persons.boxed else "persons"
-        message = f"{missing} of the {total} {whom} of {images.persons.where} have no layout and are not found"
+        message = (
+            f"{missing} of the {total} {whom} of {images.persons.where} have no layout and are not found"
+        )
         problems.note(Problem("missing-answers", message, file.name, found=str(missing)))
 
 

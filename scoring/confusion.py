@@ -112,4 +112,6 @@ def share_of_all_pixels(counts: Counts) -> float:
 
 
 def _divided(part: Counts, whole: Counts) -> Floats:
-    return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+    shares = np.full(len(whole), np.nan)
+    np.divide(part, whole, out=shares, where=whole > 0)
+    return shares

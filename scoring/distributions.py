@@ -20,8 +20,8 @@ def normal_beyond(deviations: float) -> float:
 def chi_square_beyond(statistic: float, degrees: int) -> float:
     """The chance of a chi square of so many degrees of freedom, at least 1, being as large as this or larger.
 
-    The incomplete gamma function is a finite sum for whole and half numbers. Source: Abramowitz and Stegun, "Handbook of
-    Mathematical Functions", 26.4.4 and 26.4.5.
+    The incomplete gamma function is a finite sum for whole and half numbers. Source: Abramowitz and Stegun,
+    "Handbook of Mathematical Functions", 26.4.4 and 26.4.5.
 
     >>> round(chi_square_beyond(26.296, 16), 4), round(chi_square_beyond(3.8415, 1), 4)
     (0.05, 0.05)
@@ -38,11 +38,13 @@ def chi_square_beyond(statistic: float, degrees: int) -> float:
 
 
 def range_beyond(size: float, numbers: int) -> float:
-    """The chance that the largest and the smallest of so many normal numbers, at least 2, are further apart than `size`.
+    """The chance that the largest and the smallest of so many normal numbers, at least 2, are further apart
+    than `size`.
 
-    This is the studentized range with infinitely many degrees of freedom: the integral of
-    n · φ(x) · (Φ(x)**(n - 1) - (Φ(x) - Φ(x - size))**(n - 1)) over x, the largest number. The integrand is smooth and vanishes
-    at both ends, so the sum over equal steps converges faster than any power of the step: 1/16 gives the last digits.
+    This is the studentized range with infinitely many degrees of freedom: the integral of n · φ(x) ·
+    (Φ(x)**(n - 1) - (Φ(x) - Φ(x - size))**(n - 1)) over x, the largest number. The integrand is smooth and
+    vanishes at both ends, so the sum over equal steps converges faster than any power of the step: 1/16 gives
+    the last digits.
 
     >>> round(range_beyond(3.314493, 3), 6)
     0.05
@@ -54,7 +56,7 @@ def range_beyond(size: float, numbers: int) -> float:
 
 
 def _beyond_at(largest: float, size: float, numbers: int) -> float:
-    """The part of the integral that belongs to a largest number, with no difference of nearly equal numbers."""
+    """The part of the integral that belongs to a largest number; no nearly equal numbers are subtracted."""
     density = math.exp(-largest * largest / 2) / math.sqrt(2 * math.pi)
     below = _up_to(largest)
     share = min(

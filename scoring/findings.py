@@ -8,7 +8,9 @@ from typing import Any, ClassVar, Self
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A score in [0, 1], or a difference in [-1, 1], with the bounds of its interval; or the reason why there are none."""
+    """A score in [0, 1], or a difference in [-1, 1], with the bounds of its interval; or the reason why there
+    are none.
+    """
 
     name: str
     value: float | None
@@ -19,7 +21,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class IntervalTable:
-    """Intervals at a level in (0, 1), from so many replicates; the last row is that of all classes together."""
+    """Intervals at a level in (0, 1), from so many replicates; the last row is of all classes together."""
 
     kind: ClassVar[str] = "interval_table"
     level: float
@@ -50,10 +52,10 @@ class RankedMethod:
 class RankDiagram:
     """Methods by mean rank, best first, and which of them cannot be told apart.
 
-    statistic: Friedman's, distributed as chi square with so many degrees if all methods are alike; p: the chance of such a
-    statistic or a larger one then. critical_difference: mean ranks that differ by more are told apart, at this level;
-    None for a single method. groups: methods by their place in this order, none of them told apart from another.
-    left_out: methods that do not have a value in every class.
+    statistic: Friedman's, distributed as chi square with so many degrees if all methods are alike; p: the
+    chance of such a statistic or a larger one then. critical_difference: mean ranks that differ by more are
+    told apart, at this level; None for a single method. groups: methods by their place in this order, none of
+    them told apart from another. left_out: methods that do not have a value in every class.
     """
 
     kind: ClassVar[str] = "rank_diagram"
@@ -90,7 +92,9 @@ class Swept(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SweepPoint:
-    """The score in [0, 1] at a level, None where nothing is left to be found; and how many there are to be found."""
+    """The score in [0, 1] at a level, None where nothing is left to be found; and how many there are to be
+    found.
+    """
 
     level: float
     value: float | None
@@ -133,7 +137,9 @@ class Mistake(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MistakeCount:
-    """How often a mistake was made, and the score that it costs, in [0, 1]: what would be gained had it not been made."""
+    """How often a mistake was made, and the score that it costs, in [0, 1]: what would be gained had it not
+    been made.
+    """
 
     mistake: Mistake
     count: int
@@ -142,7 +148,9 @@ class MistakeCount:
 
 @dataclass(frozen=True, slots=True)
 class ErrorBreakdown:
-    """The mistakes of a class's detections by kind, beside its score in [0, 1]; None, and no costs, if it has none."""
+    """The mistakes of a class's detections by kind, beside its score in [0, 1]; None, and no costs, if it has
+    none.
+    """
 
     kind: ClassVar[str] = "error_breakdown"
     class_name: str

@@ -13,9 +13,10 @@ Group = tuple[int, ...]
 def indistinct_groups(different: Flags) -> tuple[Group, ...]:
     """The largest groups in which no two methods differ, in the order of their members.
 
-    different: bool (k, k), symmetric, the methods best first. Every method is in at least one group, and two methods share a
-    group exactly if they do not differ. Source: Piepho, "An algorithm for a letter-based representation of all-pairwise
-    comparisons", Journal of Computational and Graphical Statistics 13, 2004 ("insert and absorb").
+    different: bool (k, k), symmetric, the methods best first. Every method is in at least one group, and two
+    methods share a group exactly if they do not differ. Source: Piepho, "An algorithm for a letter-based
+    representation of all-pairwise comparisons", Journal of Computational and Graphical Statistics 13, 2004
+    ("insert and absorb").
 
     >>> import numpy as np
     >>> indistinct_groups(np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]], bool))

@@ -33,7 +33,7 @@ def judge_open_images(answers: Detections, sought: Sought, overlap: Overlap, lea
     inside = _in_a_group(answers.boxes[lines], answers.image[lines], _those(sought, sought.group_of))
     verdicts = judged.verdicts.copy()
     verdicts[wrong[inside]] = IGNORED
-    return Judged(judged.order, verdicts)
+    return Judged(judged.order, verdicts, on_all=verdicts)
 
 
 def _those(sought: Sought, chosen: Flags) -> Sought:

@@ -36,10 +36,14 @@ class Sought:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """The verdicts on a file's answers, best first: int8 (n,); order: (n,), which line of the file each is on."""
+    """The verdicts on a file's answers, best first: int8 (n,); order: (n,), which line of the file each is on.
+
+    on_all: int8 (n,), the verdicts if every object had to be found, difficult ones as well.
+    """
 
     order: Places
     verdicts: Labels
+    on_all: Labels
 
 
 Judge = Callable[[Detections, Sought, Overlap, float], Judged]
@@ -92,8 +96,10 @@ class _Claims:
     def judged(self, verdicts: Labels) -> Judged:
         """The verdicts on all answers: those that mean nothing are wrong."""
         everyone = np.full(len(self.order), WRONG, np.int8)
+        on_all = everyone.copy()
         everyone[self.places] = verdicts
-        return Judged(self.order, everyone)
+        on_all[self.places[self.first]] = RIGHT
+        return Judged(self.order, everyone, on_all)
 
 
 def _claims(answers: Detections, sought: Sought, overlap: Overlap, least: float) -> _Claims:

@@ -33,7 +33,7 @@ def labels_of(png: Png) -> Bytes:
         raise PngError("damaged-png", "the PNG is damaged: its pixels name a filter that does not exist")
     if last > _ABOVE:
         return _read_by_pillow(png)
-    packed = np.ascontiguousarray(rows[:, 1:])
+    packed = rows[:, 1:].copy()
     if last > _NONE:
         _undo_filters(packed, filters)
     return packed if header.depth == 8 else _unpacked(packed, header)

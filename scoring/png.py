@@ -183,11 +183,11 @@ def _walk(chunks: Iterator[tuple[bytes, memoryview]]) -> tuple[bytes, bytes]:
     return palette, b"".join(pixels)
 
 
-def write_png(labels: Bytes, palette: bytes = LABEL_COLOURS) -> bytes:
+def labels_to_png(labels: Bytes, palette: bytes = LABEL_COLOURS) -> bytes:
     """A label image, uint8 (height, width), as an indexed PNG; what is shown in which colour says the palette.
 
     >>> import numpy as np
-    >>> open_png(write_png(np.zeros((2, 3), np.uint8)), (3, 2)).header
+    >>> open_png(labels_to_png(np.zeros((2, 3), np.uint8)), (3, 2)).header
     Header(width=3, height=2, depth=8, kind=3, interlaced=False)
     """
     height, width = labels.shape

@@ -1,8 +1,9 @@
 """The paired bootstrap over test images: how much a score would move had other images been collected.
 
-A replicate draws as many images as there are, with replacement. Answers were matched once; a replicate changes only how
-often each image counts. Replicate k of so many images is the same for every method and class, which makes comparisons paired:
-the numbers drawn depend on nothing but the seed, the number of images and k.
+A replicate draws as many images as there are, with replacement. Answers were matched once; a replicate
+changes only how often each image counts. Replicate k of so many images is the same for every method and
+class, which makes comparisons paired: the numbers drawn depend on nothing but the seed, the number of images
+and k.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -29,10 +30,12 @@ _TOGETHER: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Which images each replicate draws: fixed by these three numbers, on any machine, with any version of NumPy.
+    """Which images each replicate draws: fixed by these three numbers, on any machine, with any version of
+    NumPy.
 
-    The numbers are those that the generator PCG64 puts out, mapped to images here: what NumPy's `Generator` makes of them
-    may change from version to version, the generator's own output may not (NumPy enhancement proposal 19).
+    The numbers are those that the generator PCG64 puts out, mapped to images here: what NumPy's `Generator`
+    makes of them may change from version to version, the generator's own output may not (NumPy enhancement
+    proposal 19).
     """
 
     images: int
@@ -58,10 +61,12 @@ class Draws:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replicates:
-    """The values in each replicate: by class float64 (classes, replicates), of all together float64 (replicates,).
+    """The values in each replicate: by class float64 (classes, replicates), of all together float64
+    (replicates,).
 
-    They are in [0, 1], and NaN where a replicate has no object of the class; a class that has none anywhere has what the measure
-    gives it, always. This is for further computation within `scoring`: an interval or a comparison says None, with the reason.
+    They are in [0, 1], and NaN where a replicate has no object of the class; a class that has none anywhere
+    has what the measure gives it, always. This is for further computation within `scoring`: an interval or a
+    comparison says None, with the reason.
     """
 
     draws: Draws
@@ -81,10 +86,11 @@ def resample_rankings(
 ) -> Floats:
     """What each class is worth in each replicate, as if the images drawn were scored, copies and all.
 
-    rankings: one for each class; wanted: int32 (classes, images), how many there are to be found in each image; worth: see
-    `scoring.weighting`. Returns float64 (classes, replicates).
+    rankings: one for each class; wanted: int32 (classes, images), how many there are to be found in each
+    image; worth: see `scoring.weighting`. Returns float64 (classes, replicates).
 
-    >>> ranking = RankedAnswers("cat", 1, np.array([0, 1], np.int32), np.array([0.9, 0.5]), np.array([0, 1], np.int8))
+    >>> ranking = RankedAnswers("cat", 1, np.array([0, 1], np.int32), np.array([0.9, 0.5]),
+    ...     np.array([0, 1], np.int8))
     >>> from scoring.ranking import average_precision
     >>> from scoring.weighting import worth_by
     >>> worth = worth_by(average_precision)
@@ -102,8 +108,13 @@ def resample_rankings(
 def resample_confusions(counts: Counts, measure: PixelMeasure, draws: Draws) -> Floats:
     """The scores of a segmentation in each replicate, from each image's own confusion matrix.
 
-    counts: int64 (images, n, n), void pixels already left out; measure: from a matrix (n, n) to a score for each label, which may be
-    NaN. Returns float64 (n, replicates).
+    counts: int64 (images, n, n), void pixels already left out; measure: from a matrix (n, n) to a score for
+    each label, which may be NaN. Returns float64 (n, replicates).
+
+    >>> from scoring.confusion import share_found
+    >>> counts = np.array([[[2, 2], [0, 4]], [[4, 0], [2, 2]]])
+    >>> resample_confusions(counts, share_found, Draws(2, 3)).tolist()
+    [[0.75, 0.5, 0.5], [0.75, 1.0, 1.0]]
     """
     cells = counts.reshape(len(counts), -1).T.astype(
         np.float64
@@ -117,15 +128,26 @@ def resample_confusions(counts: Counts, measure: PixelMeasure, draws: Draws) -> 
 
 
 def count_sought_by_image(sought: Sought) -> Integers:
-    """What a detector has to find in each image: the objects that are not difficult, int32 (images,)."""
+    """What a detector has to find in each image: the objects that are not difficult, int32 (images,).
+
+    >>> count, difficult = np.array([0, 2], np.int32), np.array([True, False])
+    >>> count_sought_by_image(Sought(count, count, np.ones((2, 4)), difficult, ~difficult)).tolist()
+    [0, 1]
+    """
     image = np.repeat(np.arange(len(sought.count)), sought.count)
     return np.bincount(image[~sought.difficult], minlength=len(sought.count)).astype(np.int32)
 
 
 def count_right_by_image(rankings: Iterable[RankedAnswers], images: int) -> Integers:
-    """What is to be found where everything is ranked, as in classification and action: the right answers themselves.
+    """What is to be found where everything is ranked, as in classification and action: the right answers
+    themselves.
 
     Returns int32 (classes, images).
+
+    >>> ranking = RankedAnswers("cat", 1, np.array([2, 0], np.int32), np.array([0.9, 0.5]),
+    ...     np.array([1, 0], np.int8))
+    >>> count_right_by_image([ranking], 3).tolist()
+    [[0, 0, 1]]
     """
     counts = [np.bincount(each.image[each.verdicts == RIGHT], minlength=images) for each in rankings]
     return np.array(counts, np.int32).reshape(-1, images)

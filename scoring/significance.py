@@ -1,9 +1,9 @@
 """Whether methods differ over many classes: Friedman's test on ranks, and which pairs differ after it.
 
-Each class is a separate trial in which methods are ranked. Nothing is assumed about how scores are distributed, and how far
-apart they are does not matter. Source: Demšar, "Statistical Comparisons of Classifiers over Multiple Data Sets", Journal of
-Machine Learning Research 7, 2006; used so by Everingham et al., "The PASCAL Visual Object Classes (VOC) Challenge", 2010,
-section 6.1.2.
+Each class is a separate trial in which methods are ranked. Nothing is assumed about how scores are
+distributed, and how far apart they are does not matter. Source: Demšar, "Statistical Comparisons of
+Classifiers over Multiple Data Sets", Journal of Machine Learning Research 7, 2006; used so by Everingham et
+al., "The PASCAL Visual Object Classes (VOC) Challenge", 2010, section 6.1.2.
 """
 
 import math
@@ -26,7 +26,9 @@ LEVEL: Final = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Friedman:
-    """The statistic, corrected for ties; its degrees of freedom; the chance of as large a one if all methods are alike."""
+    """The statistic, corrected for ties; its degrees of freedom; the chance of as large a one if all methods
+    are alike.
+    """
 
     statistic: float
     degrees: int
@@ -37,8 +39,8 @@ class Friedman:
 class Pair:
     """Two methods, how far apart their mean ranks are, and the chance of that if they are alike.
 
-    nemenyi: among all pairs of methods, as the critical difference has it; holm: by Holm's correction of each pair's own
-    test, which finds more of them.
+    nemenyi: among all pairs of methods, as the critical difference has it; holm: by Holm's correction of each
+    pair's own test, which finds more of them.
     """
 
     one: str
@@ -51,8 +53,8 @@ class Pair:
 def rank_methods(table: Scoreboard, *, level: float = LEVEL) -> RankDiagram:
     """The methods by their mean rank, with Friedman's test and the groups that Nemenyi's cannot tell apart.
 
-    A method that has no value in some class cannot be ranked there; it is left out of all, and named. Raises ValueError if
-    none is left or there is no class.
+    A method that has no value in some class cannot be ranked there; it is left out of all, and named. Raises
+    ValueError if none is left or there is no class.
 
     >>> diagram = rank_methods(Scoreboard(("one", "two"), ("car", "cat"), ((0.9, 0.8), (0.1, 0.2))))
     >>> [(method.name, method.mean_rank) for method in diagram.methods], diagram.statistic
@@ -102,8 +104,11 @@ def ranks_of(table: Scoreboard) -> Floats:
 def friedman(ranks: Floats) -> Friedman:
     """Friedman's test on ranks, float64 (methods, classes), of at least two methods.
 
-    The statistic is corrected for ties; where all methods tie in every class it is 0. Source: Conover, "Practical
-    Nonparametric Statistics", 3rd edition, 5.8.
+    The statistic is corrected for ties; where all methods tie in every class it is 0. Source: Conover,
+    "Practical Nonparametric Statistics", 3rd edition, 5.8.
+
+    >>> friedman(np.array([[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]])).statistic
+    3.0
     """
     methods, classes = ranks.shape
     expected = (methods + 1) / 2
@@ -117,8 +122,8 @@ def friedman(ranks: Floats) -> Friedman:
 def critical_difference(methods: int, classes: int, *, level: float = LEVEL) -> float | None:
     """How far apart two mean ranks must be for Nemenyi's test to tell them apart; None for a single method.
 
-    The paper on VOC2007 prints 4.9 for 17 methods in 20 classes. That does not follow from the formula, 5.52 does; and only
-    with 5.52 the first six methods are one group, as the paper says.
+    The paper on VOC2007 prints 4.9 for 17 methods in 20 classes. That does not follow from the formula, 5.52
+    does; and only with 5.52 the first six methods are one group, as the paper says.
 
     >>> round(critical_difference(17, 20), 3)
     5.523
@@ -129,7 +134,12 @@ def critical_difference(methods: int, classes: int, *, level: float = LEVEL) -> 
 
 
 def compare_pairs(table: Scoreboard) -> tuple[Pair, ...]:
-    """Every pair of the methods that have a value in every class, the surest differences first."""
+    """Every pair of the methods that have a value in every class, the surest differences first.
+
+    >>> [pair] = compare_pairs(Scoreboard(("one", "two"), ("car", "cat"), ((0.9, 0.8), (0.1, 0.2))))
+    >>> pair.one, pair.difference, round(pair.holm, 3)
+    ('one', 1.0, 0.157)
+    """
     complete = table.complete()
     methods, classes = len(complete.methods), len(complete.classes)
     means = _mean_ranks(ranks_of(complete))
@@ -152,7 +162,8 @@ def compare_pairs(table: Scoreboard) -> tuple[Pair, ...]:
 def holm(chances: Sequence[float]) -> list[float]:
     """Holm's correction of the chances of several tests: below a level, all of them together are.
 
-    Source: Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6, 1979.
+    Source: Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of
+    Statistics 6, 1979.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]

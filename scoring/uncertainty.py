@@ -46,9 +46,9 @@ def bootstrap(
 ) -> Replicates:
     """Replicates of a run from the file that `evaluate` wrote with `statistics`; no answer is judged again.
 
-    classes: those that the headline is of, where a subset was declared; in segmentation with the background. Two runs of one
-    competition, drawn with the same numbers, are paired. Raises ForeignFileError for another file, and ValueError if the
-    file is of another ground truth.
+    classes: those that the headline is of, where a subset was declared; in segmentation with the background.
+    Two runs of one competition, drawn with the same numbers, are paired. Raises ForeignFileError for another
+    file, and ValueError if the file is of another ground truth.
     """
     try:
         origin, rankings = open_answers(statistics)
@@ -78,7 +78,9 @@ def intervals_of(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Contest:
-    """What is resampled: rankings, what is to be found by class and image, int32 (classes, images), and how it is valued."""
+    """What is resampled: rankings, what is to be found by class and image, int32 (classes, images), and how
+    it is valued.
+    """
 
     rankings: Sequence[RankedAnswers]
     wanted: Integers

@@ -12,12 +12,15 @@ from scoring.weighting import RunningSums, Weights
 
 
 def worth_under_roc(ranking: RankedAnswers, _wanted: Integers) -> Callable[[Weights], Floats]:
-    """What `scoring.roc.area_under_roc` says, for many weightings at once: float64 (replicates,); see `scoring.weighting.Worth`.
+    """What `scoring.roc.area_under_roc` says, for many weightings at once: float64 (replicates,); see
+    `scoring.weighting.Worth`.
 
-    A wrong answer counts for what was found before its tie began. What is found grows only with ties that hold a right answer, so
-    it is enough to look at where these end. NaN where there is no positive or no negative.
+    A wrong answer counts for what was found before its tie began. What is found grows only with ties that
+    hold a right answer, so it is enough to look at where these end. NaN where there is no positive or no
+    negative.
 
-    >>> ranking = RankedAnswers("car", 1, np.arange(3), np.array([0.9, 0.5, 0.1]), np.array([0, 1, 0], np.int8))
+    >>> ranking = RankedAnswers("car", 1, np.arange(3), np.array([0.9, 0.5, 0.1]),
+    ...     np.array([0, 1, 0], np.int8))
     >>> worth_under_roc(ranking, np.array([0, 1, 0]))(np.array([[1], [1], [3]], np.uint8)).tolist()
     [0.75]
     """

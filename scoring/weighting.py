@@ -1,10 +1,10 @@
 """What a ranking is worth when every image counts a whole number of times: the inner loop of the bootstrap.
 
-An image that counts m times is m images, each with its own objects and its own answers; no verdict changes by that, for
-an answer is held against its own image only. The copies of an answer stand one after another in the ranking. While right
-answers follow each other precision rises, so a run of them, copies and all, is one step of the envelope, whose height is
-the precision at the run's end. All that is needed is how much weight of right and of wrong answers has gone by at the end
-of each run, for many replicates at once.
+An image that counts m times is m images, each with its own objects and its own answers; no verdict changes by
+that, for an answer is held against its own image only. The copies of an answer stand one after another in the
+ranking. While right answers follow each other precision rises, so a run of them, copies and all, is one step
+of the envelope, whose height is the precision at the run's end. All that is needed is how much weight of
+right and of wrong answers has gone by at the end of each run, for many replicates at once.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,20 +31,20 @@ Weights = NDArray[np.uint8] | NDArray[np.uint16]
 """How often each image counts: (images, replicates), a column for each replicate."""
 
 _TOGETHER: Final = 16
-"""Rows added before a sum is widened: in uint8 for weights up to 15, in uint16 for any that a draw can give."""
+"""Rows added before a sum is widened: in uint8 for weights up to 15, in uint16 for any that can be drawn."""
 
 
 def as_weights(counts: NDArray[Any]) -> Weights:
     """Counts as narrow as the sums of so many of them allow; (images, replicates)."""
     heaviest = int(counts.max(initial=0))
     fits = heaviest * _TOGETHER <= np.iinfo(np.uint8).max
-    return np.ascontiguousarray(counts, np.uint8 if fits else np.uint16)
+    return np.ascontiguousarray(counts, np.uint8) if fits else np.ascontiguousarray(counts, np.uint16)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """The envelope of many replicates: right and wrong answers up to the end of each run, int32 (replicates, runs);
-    positives: int32 (replicates,).
+    """The envelope of many replicates: right and wrong answers up to the end of each run, int32 (replicates,
+    runs); positives: int32 (replicates,).
     """
 
     right: Integers
@@ -52,10 +52,12 @@ class Steps:
     positives: Integers
 
     def envelope(self) -> Floats:
-        """The best precision at the end of each run or later, float64 (replicates, runs); 0 before the first right one."""
+        """The best precision at the end of each run or later, float64 (replicates, runs); 0 before the first
+        right one.
+        """
         counted = np.maximum(self.right + self.wrong, 1)
         precision: Floats = self.right / counted
-        # numbers that are not negative compare as their bits do, and whole numbers are compared three times as fast
+        # numbers that are not negative compare as their bits do, at a third of the time
         bits = precision[:, ::-1].view(np.int64)
         np.maximum.accumulate(bits, axis=1, out=bits)
         return precision
@@ -94,12 +96,20 @@ _TWINS: Final[Mapping[Measure, Callable[[Steps], Floats]]] = MappingProxyType(
 )
 
 Worth = Callable[[RankedAnswers, Integers], Callable[[Weights], Floats]]
-"""Makes a class ready, given what there is to be found in each image, int32 (images,); what comes out gives the value under
-each weighting, float64 (replicates,): NaN where there is nothing to be found."""
+"""Makes a class ready, given what there is to be found in each image, int32 (images,); what comes out gives
+the value under each weighting, float64 (replicates,): NaN where there is nothing to be found.
+"""
 
 
 def worth_by(measure: Measure) -> Worth:
-    """What `measure` says, for many weightings at once. Raises KeyError for a measure without a twin above."""
+    """What `measure` says, for many weightings at once. Raises KeyError for a measure without a twin above.
+
+    >>> ranking = RankedAnswers("car", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]),
+    ...     np.array([0, 1], np.int8))
+    >>> worth = worth_by(average_precision)(ranking, np.array([1, 0], np.int32))
+    >>> worth(np.array([[1, 1, 2], [1, 0, 0]], np.uint8)).tolist()
+    [0.5, 1.0, 1.0]
+    """
     twin = _TWINS[measure]
 
     def prepare(ranking: RankedAnswers, wanted: Integers) -> Callable[[Weights], Floats]:
@@ -114,7 +124,9 @@ def worth_by(measure: Measure) -> Worth:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """A class made ready for any number of weightings: the images of its positives, and of its answers by run."""
+    """A class made ready for any number of weightings: the images of its positives, and of its answers by
+    run.
+    """
 
     positives: "RunningSums"
     right: "RunningSums"
@@ -122,7 +134,8 @@ class Ranked:
 
     @classmethod
     def of(cls, image: Integers, verdicts: Labels, wanted: Integers) -> Self:
-        """From a ranking, best first: image int32 (n,), verdicts int8 (n,); wanted: int32 (images,), what is to be found.
+        """From a ranking, best first: image int32 (n,), verdicts int8 (n,); wanted: int32 (images,), what is
+        to be found.
 
         Ignored answers and those behind the last right one change nothing and are left out.
         """
@@ -151,9 +164,10 @@ class Ranked:
 class RunningSums:
     """How much weight has gone by at certain ends in a sequence of images.
 
-    The sequence is cut into pieces of at most `_TOGETHER` images, none of which reaches over an end. rows: for each place
-    in a piece, the images there, for the pieces that are so long, longest first; order: where each piece, as the sequence
-    has them, stands among these; last: for each end, how many pieces lie before it.
+    The sequence is cut into pieces of at most `_TOGETHER` images, none of which reaches over an end. rows:
+    for each place in a piece, the images there, for the pieces that are so long, longest first; order: where
+    each piece, as the sequence has them, stands among these; last: for each end, how many pieces lie before
+    it.
     """
 
     rows: tuple[Integers, ...]
@@ -187,7 +201,8 @@ class RunningSums:
             )  # with an `out`, any other mode makes a copy
             np.add(part, added, out=part)
         gone_by = np.zeros((replicates, len(self.order) + 1), np.int32)
-        by_replicate = np.ascontiguousarray(sums.take(self.order, axis=0).T)  # sums along rows are twice as fast
+        # turned over in memory, for sums along rows are twice as fast
+        by_replicate = np.ascontiguousarray(sums.take(self.order, axis=0).T)
         np.cumsum(by_replicate, axis=1, dtype=np.int32, out=gone_by[:, 1:])
         at_ends: Integers = gone_by.take(self.last, axis=1)
         return at_ends

@@ -32,7 +32,9 @@ class Words:
         True
         """
         column = pl.Series(tuple(words), dtype=pl.String).cast(pl.Categorical(pl.Categories.random()))
-        assert np.array_equal(column.to_physical().to_numpy(), np.arange(len(column))), "polars numbers otherwise"
+        assert np.array_equal(column.to_physical().to_numpy(), np.arange(len(column))), (
+            "polars numbers otherwise"
+        )
         return cls(column)
 
     def __len__(self) -> int:
@@ -47,4 +49,4 @@ class Words:
     def places(self, column: pl.Series) -> Integers | None:
         """Where the words of a column stand in the list, int32 (n,); None if one of them does not."""
         places = column.to_physical().to_numpy()
-        return None if places.max(initial=0) >= max(len(self), 1) else places.astype(np.int32)
+        return None if np.any(places >= len(self)) else places.astype(np.int32)

@@ -1,8 +1,8 @@
 """What is wrong with the wrong detections, and what each kind of mistake costs.
 
-Source of the kinds: Hoiem, Chodpathumwan and Dai, "Diagnosing Error in Object Detectors", 2012; of duplicates as a kind of
-their own, of missed objects as one, and of the cost of a misplaced box: Bolya et al., "TIDE: A General Toolbox for
-Identifying Object Detection Errors", 2020.
+Source of the kinds: Hoiem, Chodpathumwan and Dai, "Diagnosing Error in Object Detectors", 2012; of duplicates
+as a kind of their own, of missed objects as one, and of the cost of a misplaced box: Bolya et al., "TIDE: A
+General Toolbox for Identifying Object Detection Errors", 2020.
 """
 
 import math
@@ -29,7 +29,9 @@ FAMILIES: Final[tuple[frozenset[str], ...]] = tuple(
         "person",
     )
 )
-"""Classes that are similar. Source: Everingham et al., "The PASCAL Visual Object Classes (VOC) Challenge", 2010, Figure 2."""
+"""Classes that are similar. Source: Everingham et al., "The PASCAL Visual Object Classes (VOC) Challenge",
+2010, Figure 2.
+"""
 
 TOUCHED: Final = 0.1
 """The least overlap at which an answer has to do with an object."""
@@ -57,8 +59,21 @@ def break_down(
 ) -> ErrorBreakdown:
     """Count a class's mistakes by kind, and what each kind costs: the score without it, less the score.
 
-    Without it means: the wrong answers of the kind are taken out. A misplaced one is put right instead, if it is the first for
-    an object that nobody else found; missed objects are not asked for.
+    Without it means: the wrong answers of the kind are taken out. A misplaced one is put right instead, if it
+    is the first for an object that nobody else found; missed objects are not asked for.
+
+    >>> from scoring import Box, truth_of_boxes
+    >>> from scoring.annotations import AnnotatedObject, Annotation
+    >>> from scoring.answers import RankedAnswers
+    >>> from scoring.protocols import PROTOCOLS
+    >>> pets = (AnnotatedObject("cat", Box(1, 1, 10, 10)), AnnotatedObject("dog", Box(21, 1, 30, 10)))
+    >>> truth = truth_of_boxes({"a": Annotation(50, 20, pets)}, dataset="VOC2012", image_set="val",
+    ...     classes=("cat", "dog"))
+    >>> boxes, verdicts = np.array([[21.0, 1, 30, 10], [1, 1, 10, 10]]), np.array([0, 1], np.int8)
+    >>> ranked = RankedAnswers("cat", 1, np.zeros(2, np.int32), np.array([0.9, 0.8]), verdicts)
+    >>> found = break_down(PlacedAnswers(ranked, boxes), truth, PROTOCOLS["voc2012"].detection)
+    >>> [(row.mistake.value, row.cost) for row in found.rows if row.count]
+    [('similar', 0.5)]
     """
     ranked, measure = placed.ranked, rules.measure.of
     value = measure(ranked.verdicts, ranked.positives) if ranked.positives else math.nan
@@ -84,8 +99,9 @@ def find_mistakes(
 ) -> Mistakes:
     """Say of each wrong answer what is wrong with it; the first that applies:
 
-    a duplicate overlaps an object of its class enough, but another answer had it; a misplaced one overlaps one a little; a
-    confusion overlaps an object of a similar, or of any other class; what is left is background.
+    a duplicate overlaps an object of its class enough, but another answer had it; a misplaced one overlaps
+    one a little; a confusion overlaps an object of a similar, or of any other class; what is left is
+    background.
     """
     name, ranked = placed.ranked.class_name, placed.ranked
     family = frozenset[str]().union(*(each for each in families if name in each)) - {name}
@@ -134,7 +150,7 @@ def _mended(verdicts: Labels, mistakes: Mistakes, sought: Sought) -> Iterator[La
 
 
 def _first_for_unfound(made: Flags, verdicts: Labels, nearest: Nearest, sought: Sought) -> Flags:
-    """Which misplaced answers are the first for an object that must be found and that no right answer found."""
+    """Which misplaced answers are the first for an object that must be found and was not."""
     unfound = ~sought.difficult
     unfound[nearest.place[verdicts == RIGHT]] = False
     asking = np.flatnonzero(made & nearest.within(unfound))

@@ -11,7 +11,9 @@ from scoring.arrays import Flags, Floats, Labels
 
 @dataclass(frozen=True, slots=True)
 class RankedImage:
-    """An image, from 0 in the Main set's order, and the median over methods of its rank, 1 the surest to show the class."""
+    """An image, from 0 in the Main set's order, and the median over methods of its rank, 1 the surest to show
+    the class.
+    """
 
     image: int
     rank: float
@@ -19,7 +21,9 @@ class RankedImage:
 
 @dataclass(frozen=True, slots=True)
 class Hardness:
-    """Images that show a class and are ranked first, or last; and the first ones of those that do not show it."""
+    """Images that show a class and are ranked first, or last; and the first ones of those that do not show
+    it.
+    """
 
     class_name: str
     easiest: tuple[RankedImage, ...]
@@ -30,9 +34,15 @@ class Hardness:
 def find_hardest(rankings: Sequence[RankedAnswers], labels: Labels, *, count: int = 5) -> Hardness:
     """The easiest, hardest and most confusing images of a class, so many each.
 
-    rankings: the answers of each method for the class, at least one method; labels: int8 (images,), 1 for an image that shows the
-    class, -1 for one that does not, 0 for hard to tell, which is in no list. Equal median ranks keep the order of the set.
-    Source: Everingham et al., "The PASCAL Visual Object Classes (VOC) Challenge", 2010, section 6.1.4 and Figures 10 to 14.
+    rankings: the answers of each method for the class, at least one method; labels: int8 (images,), 1 for an
+    image that shows the class, -1 for one that does not, 0 for hard to tell, which is in no list. Equal
+    median ranks keep the order of the set. Source: Everingham et al., "The PASCAL Visual Object Classes (VOC)
+    Challenge", 2010, section 6.1.4 and Figures 10 to 14.
+
+    >>> ranking = RankedAnswers("cat", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]),
+    ...     np.array([0, 1], np.int8))
+    >>> find_hardest([ranking], np.array([1, -1])).confusing
+    (RankedImage(image=1, rank=1.0),)
     """
     ranks = median_ranks(rankings, len(labels))
     return Hardness(
@@ -46,10 +56,11 @@ def find_hardest(rankings: Sequence[RankedAnswers], labels: Labels, *, count: in
 def median_ranks(rankings: Sequence[RankedAnswers], images: int) -> Floats:
     """The median over methods of each image's rank, float64 (images,).
 
-    An image has the rank of its surest answer, counting images and not answers; all images without an answer share the mean of
-    the ranks that are left.
+    An image has the rank of its surest answer, counting images and not answers; all images without an answer
+    share the mean of the ranks that are left.
 
-    >>> one = RankedAnswers("cat", 1, np.array([2, 0, 2], np.int32), np.array([0.9, 0.5, 0.1]), np.array([1, 0, 0], np.int8))
+    >>> one = RankedAnswers("cat", 1, np.array([2, 0, 2], np.int32), np.array([0.9, 0.5, 0.1]),
+    ...     np.array([1, 0, 0], np.int8))
     >>> median_ranks([one], 4).tolist()
     [2.0, 3.5, 1.0, 3.5]
     """

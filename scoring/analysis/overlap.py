@@ -19,8 +19,18 @@ def sweep_overlap(
 ) -> Sweep:
     """The score of a class if so much overlap were asked for, everything else by the rules.
 
-    sought: as `rules.seek` leaves it. Source: Everingham et al., "The PASCAL Visual Object Classes (VOC) Challenge", 2010,
-    section 6.2.3 and Figure 19.
+    sought: as `rules.seek` leaves it. Source: Everingham et al., "The PASCAL Visual Object Classes (VOC)
+    Challenge", 2010, section 6.2.3 and Figure 19.
+
+    >>> import numpy as np
+    >>> from scoring.answers import RankedAnswers
+    >>> one, boxes = np.zeros(1, np.int32), np.array([[1.0, 1, 10, 10]])
+    >>> placed = PlacedAnswers(RankedAnswers("cat", 1, one, np.array([0.9]), np.ones(1, np.int8)), boxes)
+    >>> objects = Sought(one, one + 1, boxes + (0, 0, 0, 5), one > 0, one > 0)
+    >>> from scoring.protocols import PROTOCOLS
+    >>> sweep = sweep_overlap(placed, objects, PROTOCOLS["voc2012"].detection, [0.5, 0.6, 0.7])
+    >>> [point.value for point in sweep.points]
+    [1.0, 1.0, 0.0]
     """
     answers = placed.as_detections()
     judged = (rules.judge(answers, sought, rules.overlap, level).verdicts for level in levels)

@@ -20,7 +20,9 @@ from scoring.truth import GroundTruth
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacedAnswers:
-    """The answers of one class, best first, with their boxes: float64 (n, 4), left, top, right, bottom in pixels."""
+    """The answers of one class, best first, with their boxes: float64 (n, 4), left, top, right, bottom in
+    pixels.
+    """
 
     ranked: RankedAnswers
     boxes: Floats
@@ -35,8 +37,10 @@ def place_answers(ranked: RankedAnswers, detections: Detections) -> PlacedAnswer
 
     Raises ValueError for another file.
 
-    >>> file = Detections(np.array([4, 4], np.int32), np.array([0.1, 0.9]), np.array([[1.0, 1, 5, 5], [2, 2, 6, 6]]))
-    >>> kept = RankedAnswers("cat", 1, np.array([4, 4], np.int32), np.array([0.9, 0.1]), np.array([1, 0], np.int8))
+    >>> file = Detections(np.array([4, 4], np.int32), np.array([0.1, 0.9]),
+    ...     np.array([[1.0, 1, 5, 5], [2, 2, 6, 6]]))
+    >>> kept = RankedAnswers("cat", 1, np.array([4, 4], np.int32), np.array([0.9, 0.1]),
+    ...     np.array([1, 0], np.int8))
     >>> place_answers(kept, file).boxes[0].tolist()
     [2.0, 2.0, 6.0, 6.0]
     """
@@ -49,7 +53,9 @@ def place_answers(ranked: RankedAnswers, detections: Detections) -> PlacedAnswer
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nearest:
-    """For each box the object that it overlaps most: its place, int32 (n,), -1 for none; the overlap, float64 (n,)."""
+    """For each box the object that it overlaps most: its place, int32 (n,), -1 for none; the overlap, float64
+    (n,).
+    """
 
     place: Integers
     overlap: Floats
@@ -62,7 +68,8 @@ class Nearest:
 def find_nearest(boxes: Floats, image: Integers, sought: Sought, overlap: Overlap) -> Nearest:
     """Hold boxes, float64 (n, 4), against the objects in their images, int32 (n,), whatever the overlap.
 
-    The first of several that overlap a box equally is its nearest, as in scoring; a box that meets nothing has none.
+    The first of several that overlap a box equally is its nearest, as in scoring; a box that meets nothing
+    has none.
     """
     count, first = sought.count[image], sought.first[image]
     place, most = np.full(len(boxes), -1, np.int32), np.zeros(len(boxes))

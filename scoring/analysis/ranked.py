@@ -15,7 +15,8 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class ListedAnswer:
-    """An answer: its rank among all of its class, from 1; its image, from 0 in the Main set's order; its box in pixels.
+    """An answer: its rank among all of its class, from 1; its image, from 0 in the Main set's order; its box
+    in pixels.
 
     overlap: with the object of its class that it overlaps most, intersection over union; 0 if it meets none.
     """
@@ -29,7 +30,8 @@ class ListedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class RankedLists:
-    """The surest answers of a class, best first: right ones; wrong ones in images without any such object; near misses.
+    """The surest answers of a class, best first: right ones; wrong ones in images without any such object;
+    near misses.
 
     A near miss is wrong in an image with such an object, for it overlaps none of them enough.
     """
@@ -45,7 +47,16 @@ def list_surest(
 ) -> RankedLists:
     """The lists of so many each. sought: the objects of the class.
 
-    Source: Everingham et al., "The PASCAL Visual Object Classes (VOC) Challenge", 2010, section 6.2.4 and Figures 20 to 25.
+    Source: Everingham et al., "The PASCAL Visual Object Classes (VOC) Challenge", 2010, section 6.2.4 and
+    Figures 20 to 25.
+
+    >>> from scoring.answers import RankedAnswers
+    >>> from scoring.protocols import PROTOCOLS
+    >>> one, boxes = np.zeros(1, np.int32), np.array([[1.0, 1, 10, 4]])
+    >>> placed = PlacedAnswers(RankedAnswers("cat", 1, one, np.array([0.9]), np.zeros(1, np.int8)), boxes)
+    >>> objects = Sought(one, one + 1, np.array([[1.0, 1, 10, 10]]), one > 0, one > 0)
+    >>> list_surest(placed, objects, PROTOCOLS["voc2012"].detection).near
+    (ListedAnswer(rank=1, image=0, confidence=0.9, box=(1.0, 1.0, 10.0, 4.0), overlap=0.4),)
     """
     ranked = placed.ranked
     nearest = find_nearest(placed.boxes, ranked.image, sought, rules.overlap)

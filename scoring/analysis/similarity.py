@@ -16,7 +16,8 @@ VOID: Final = 255
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """Two results of a class: the rank correlation of their confidences, in [-1, 1], and the share of boxes in common, in [0, 1].
+    """Two results of a class: the rank correlation of their confidences, in [-1, 1], and the share of boxes
+    in common, in [0, 1].
 
     None where it cannot be said: for a constant confidence, or for no boxes.
     """
@@ -42,7 +43,8 @@ def correlation_of_confidences(one: RankedAnswers, other: RankedAnswers, images:
 
     None where all images are equally sure. Equal confidences share the mean of their ranks.
 
-    >>> ranking = RankedAnswers("cat", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]), np.array([1, 0], np.int8))
+    >>> ranking = RankedAnswers("cat", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]),
+    ...     np.array([1, 0], np.int8))
     >>> correlation_of_confidences(ranking, ranking, 2)
     1.0
     """
@@ -52,9 +54,17 @@ def correlation_of_confidences(one: RankedAnswers, other: RankedAnswers, images:
 
 
 def share_of_boxes_in_common(one: PlacedAnswers, other: PlacedAnswers) -> float | None:
-    """How many boxes of the smaller result are also in the other, in the same image, to the nearest pixel: in [0, 1].
+    """How many boxes of the smaller result are also in the other, in the same image, to the nearest pixel: in
+    [0, 1].
 
-    A box that is there several times counts as often as it is in both. None where one of the results is empty.
+    A box that is there several times counts as often as it is in both. None where one of the results is
+    empty.
+
+    >>> ranking = RankedAnswers("cat", 1, np.zeros(2, np.int32), np.array([0.9, 0.5]),
+    ...     np.array([1, 0], np.int8))
+    >>> one = PlacedAnswers(ranking, np.array([[1.0, 1, 10, 10], [5, 5, 9, 9]]))
+    >>> share_of_boxes_in_common(one, PlacedAnswers(ranking, one.boxes + [[0, 0, 0.2, 0], [0, 0, 0, 3]]))
+    0.5
     """
     fewer = min(len(one.boxes), len(other.boxes))
     if fewer == 0:
@@ -70,8 +80,8 @@ def share_of_boxes_in_common(one: PlacedAnswers, other: PlacedAnswers) -> float 
 def agreement_of_masks(masks: Iterable[tuple[Bytes, Bytes, Bytes]]) -> float | None:
     """The share of pixels that two segmentations give the same label, in [0, 1].
 
-    masks: for each image one result's labels, the other's, and the true ones, uint8 (height, width) each; what is void there is
-    left out, for nobody is asked about it. None where nothing is left.
+    masks: for each image one result's labels, the other's, and the true ones, uint8 (height, width) each;
+    what is void there is left out, for nobody is asked about it. None where nothing is left.
 
     >>> one, other, truth = np.array([[1, 1, 2]]), np.array([[1, 2, 0]]), np.array([[1, 1, 255]])
     >>> agreement_of_masks([(one, other, truth)])
@@ -86,7 +96,9 @@ def agreement_of_masks(masks: Iterable[tuple[Bytes, Bytes, Bytes]]) -> float | N
 
 
 def _centred_ranks(ranking: RankedAnswers, images: int) -> Floats:
-    """Ranks of the images by their surest answer, the mean taken off; twice as large, so that they are whole numbers."""
+    """Ranks of the images by their surest answer, the mean taken off; twice as large, so that they are whole
+    numbers.
+    """
     confidence = np.full(images, -np.inf)
     np.maximum.at(confidence, ranking.image, ranking.confidence)
     _, value, count = np.unique(confidence, return_inverse=True, return_counts=True)

@@ -30,9 +30,17 @@ def sweep_size_of_objects(
 ) -> Sweep:
     """The score of a class of detections if objects below a share of their image's area were difficult.
 
-    Such an object need not be found, and answers that mean it are ignored. sought: as `rules.seek` leaves it; sizes: int32
-    (images, 2), width and height. Source: Everingham et al., "The PASCAL Visual Object Classes (VOC) Challenge", 2010,
-    section 6.2.5 and Figure 26.
+    Such an object need not be found, and answers that mean it are ignored. sought: as `rules.seek` leaves it;
+    sizes: int32 (images, 2), width and height. Source: Everingham et al., "The PASCAL Visual Object Classes
+    (VOC) Challenge", 2010, section 6.2.5 and Figure 26.
+
+    >>> one, boxes = np.zeros(1, np.int32), np.array([[1.0, 1, 10, 10]])
+    >>> placed = PlacedAnswers(RankedAnswers("cat", 1, one, np.array([0.9]), np.ones(1, np.int8)), boxes)
+    >>> objects, sizes = Sought(one, one + 1, boxes, one > 0, one > 0), np.array([[50, 20]])
+    >>> from scoring.protocols import PROTOCOLS
+    >>> sweep = sweep_size_of_objects(placed, objects, sizes, PROTOCOLS["voc2012"].detection, [0.1, 0.2])
+    >>> [(point.value, point.positives) for point in sweep.points]
+    [(1.0, 1), (None, 0)]
     """
     answers, shares = placed.as_detections(), shares_of_objects(sought, sizes)
     points = []
@@ -48,8 +56,17 @@ def sweep_size_of_positives(
 ) -> Sweep:
     """The score of a class of a classification without the positive images that show too little of it.
 
-    shares: float64 (images,), see `shares_of_images`; value: what the rules draw from a ranking. The images left out
-    are neither right nor wrong; all negative ones stay. Source: as above, section 6.1.5 and Figure 15.
+    shares: float64 (images,), see `shares_of_images`; value: what the rules draw from a ranking. The images
+    left out are neither right nor wrong; all negative ones stay. Source: as above, section 6.1.5 and Figure
+    15.
+
+    >>> from scoring.labels import precision_over_every_recall
+    >>> images, verdicts = np.arange(3, dtype=np.int32), np.array([1, 0, 1], np.int8)
+    >>> ranked, shares = RankedAnswers("cat", 2, images, np.array([0.9, 0.5, 0.1]),
+    ...     verdicts), np.array([0.02, 0, 0.3])
+    >>> sweep = sweep_size_of_positives(ranked, shares, precision_over_every_recall, [0.01, 0.1])
+    >>> [(round(point.value, 3), point.positives) for point in sweep.points]
+    [(0.833, 2), (0.5, 1)]
     """
     points = []
     for level in levels:
@@ -62,7 +79,13 @@ def sweep_size_of_positives(
 
 
 def shares_of_objects(sought: Sought, sizes: Integers) -> Floats:
-    """The share of its image's area that each object's box has, float64 (objects,); sizes: int32 (images, 2)."""
+    """The share of its image's area that each object's box has, float64 (objects,); sizes: int32 (images, 2).
+
+    >>> one = np.zeros(1, np.int32)
+    >>> objects = Sought(one, one + 1, np.array([[1.0, 1, 10, 10]]), one > 0, one > 0)
+    >>> shares_of_objects(objects, np.array([[50, 20]])).item()
+    0.1
+    """
     image = np.repeat(np.arange(len(sought.count)), sought.count)
     left, top, right, bottom = sought.boxes.T
     width, height = sizes[image].T.astype(np.float64)
@@ -73,7 +96,16 @@ def shares_of_objects(sought: Sought, sizes: Integers) -> Floats:
 def shares_of_images(truth: GroundTruth, class_name: str) -> Floats:
     """The share of each image of the Main set that lies in the boxes of a class, together: float64 (images,).
 
-    Difficult objects are pixels of the class as well. This stands for the share of pixels that show the class.
+    Difficult objects are pixels of the class as well. This stands for the share of pixels that show the
+    class.
+
+    >>> from scoring import Box, truth_of_boxes
+    >>> from scoring.annotations import AnnotatedObject, Annotation
+    >>> cats = (AnnotatedObject("cat", Box(1, 1, 10, 10)), AnnotatedObject("cat", Box(6, 1, 15, 10)))
+    >>> truth = truth_of_boxes({"a": Annotation(50, 20, cats)}, dataset="VOC2012", image_set="val",
+    ...     classes=("cat",))
+    >>> shares_of_images(truth, "cat").tolist()
+    [0.15]
     """
     objects, main = truth.tables.objects, truth.lists.main
     here = np.flatnonzero((objects.name == truth.lists.classes.index(class_name)) & (objects.image < main))
@@ -86,7 +118,9 @@ def shares_of_images(truth: GroundTruth, class_name: str) -> Floats:
 
 
 def _area_of_union(boxes: Floats, width: int, height: int) -> float:
-    """Pixels in at least one of the boxes, float64 (n, 4), as far as they lie in the image; fractions count as such."""
+    """Pixels in at least one of the boxes, float64 (n, 4), as far as they lie in the image; fractions count
+    as such.
+    """
     edges = boxes - (1, 1, 0, 0)  # from pixels, which are inside, to the lines around them
     across = np.clip(edges[:, 0::2], 0, width)
     down = np.clip(edges[:, 1::2], 0, height)

@@ -7,7 +7,6 @@ from typing import Final
 
 import numpy as np
 
-from scoring.ahead import ahead
 from scoring.answers import RankedAnswers
 from scoring.lines import Detections, read_detections
 from scoring.matching import Judged, Sought
@@ -55,11 +54,7 @@ def score(
     included, where the rules have one.
     """
     wanted = {name: rules.seek(objects) for name, objects in sought.items()}
-
-    def scored(each: Entered[Detections]) -> _Scored:
-        return _score_class(each, wanted[each.about], rules)
-
-    found = {each.answers.class_name: each for each in ahead(scored, entered)}
+    found = {each.about: _score_class(each, wanted[each.about], rules) for each in entered}
     classes = tuple(
         _class_result(name, objects.positives, found.get(name)) for name, objects in wanted.items()
     )
@@ -84,20 +79,10 @@ def _score_class(entered: Entered[Detections], sought: Sought, rules: DetectionR
     ranked = RankedAnswers(
         entered.about, sought.positives, given.image[order], given.confidence[order], judged.verdicts
     )
-    return _Scored(value, _value_beside(given, judged, sought, rules), ranked)
-
-
-def _value_beside(given: Detections, judged: Judged, sought: Sought, rules: DetectionRules) -> float:
-    """The value if other objects must be found, too: only the answers that were ignored need be judged anew."""
-    if rules.beside is None:
-        return math.nan
-    everything = rules.beside(sought)
-    places = np.flatnonzero(judged.verdicts == IGNORED)
-    lines = judged.order[places]
-    ignored = Detections(given.image[lines], given.confidence[lines], given.boxes[lines])
-    verdicts = judged.verdicts.copy()
-    verdicts[places] = rules.judge(ignored, everything, rules.overlap, rules.least).verdicts
-    return rules.measure.of(verdicts, everything.positives)
+    beside = (
+        math.nan if rules.beside is None else rules.measure.of(judged.on_all, rules.beside(sought).positives)
+    )
+    return _Scored(value, beside, ranked)
 
 
 def _class_result(name: str, positives: int, scored: _Scored | None) -> ClassResult:

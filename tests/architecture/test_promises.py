@@ -65,9 +65,7 @@ def test_every_route_names_its_permission() -> None:
 
 
 def test_nothing_is_changed_by_a_get() -> None:
-    both = [
-        route.path for route in ROUTES if {"GET"} < (route.methods or set())
-    ]
+    both = [route.path for route in ROUTES if {"GET"} < (route.methods or set())]
 
     assert both == []
 

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from scoring.description import Image
+from scoring.kit_files import TreeError
 from scoring.statistics import Count, count_objects
-from scoring.tree import TreeError, read_tree
+from scoring.tree import read_tree
 from scoring.truth import GroundTruth
 from tests.scoring.builders import Kit, annotation, kit, part, thing
 from tests.scoring.conftest import ReadTruth

@@ -21,7 +21,7 @@ ADDRESSES = sorted(
         route.path
         for router in (*API, *PAGES)
         for route in router.routes
-        if isinstance(route, APIRoute) and "GET" in route.methods
+        if isinstance(route, APIRoute) and "GET" in (route.methods or ())
     }
 )
 

@@ -1,0 +1,86 @@
+"""What the words of a command line ask for."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NoReturn
+
+from scoring.command_line.counting import count
+from scoring.command_line.evaluating import score
+from scoring.command_line.testing import compare
+from scoring.command_line.validating import check
+from scoring.command_line.wrong_use import WrongUseError
+
+_ABOUT: Final = """Scores and checks results. Every command prints one JSON object and exits 0, or prints
+{"problems": [...]} and exits 2."""
+_MOST_REPLICATES: Final = 100_000
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises WrongUseError where argparse would print its usage and leave."""
+
+    def error(self, message: str) -> NoReturn:
+        raise WrongUseError("usage", f"{message}; see python -m scoring --help")
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The command, as a function in `command`, and what it is to be called with. Raises WrongUseError.
+
+    >>> parse(["statistics", "VOC2007", "--image-set", "test", "--json"]).tree
+    PosixPath('VOC2007')
+    """
+    parser = _Parser("python -m scoring", description=_ABOUT, allow_abbrev=False)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    _add_evaluate(commands.add_parser("evaluate", allow_abbrev=False, help="score results"))
+    _add_validate(commands.add_parser("validate", allow_abbrev=False, help="say what is wrong with results"))
+    counting = commands.add_parser("statistics", allow_abbrev=False, help="count images and objects")
+    counting.add_argument("tree", type=Path, metavar="TREE", help="folder of an edition, VOCdevkit/VOC2007")
+    counting.add_argument("--image-set", required=True, metavar="SET")
+    counting.set_defaults(command=count)
+    testing = commands.add_parser(
+        "significance", allow_abbrev=False, help="compare methods over many classes"
+    )
+    testing.add_argument(
+        "table", type=Path, metavar="TABLE.csv", help="a row for each method, a column for each class"
+    )
+    testing.set_defaults(command=compare)
+    for command in commands.choices.values():
+        command.add_argument("--json", action="store_true", help="print JSON; there is nothing else so far")
+    return parser.parse_args(arguments)
+
+
+def _add_evaluate(parser: argparse.ArgumentParser) -> None:
+    _add_results(parser)
+    parser.add_argument(
+        "--protocol", help="whose rules: voc2006 to voc2012 …; those of the edition's year if left out"
+    )
+    parser.add_argument("--classes", type=_names, metavar="A,B", help="score and average these only")
+    parser.add_argument(
+        "--bootstrap", type=_replicates, metavar="N", help="add intervals from so many replicates, best 1000"
+    )
+    parser.set_defaults(command=score)
+
+
+def _add_validate(parser: argparse.ArgumentParser) -> None:
+    _add_results(parser)
+    parser.set_defaults(command=check)
+
+
+def _add_results(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--competition", type=int, required=True, metavar="N", help="its number in that year")
+    parser.add_argument("--truth", type=Path, required=True, metavar="TREE", help="folder of an edition")
+    parser.add_argument("--image-set", required=True, metavar="SET", help="such as val")
+    parser.add_argument("--results", type=Path, required=True, metavar="PATH", help="folder or archive")
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        raise argparse.ArgumentTypeError(f"expected names with commas between them, found '{text}'")
+    return names
+
+
+def _replicates(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _MOST_REPLICATES):
+        raise argparse.ArgumentTypeError(f"expected 1 to {_MOST_REPLICATES}, found '{text}'")
+    return int(text)

@@ -1,0 +1,23 @@
+"""What a command line names must exist: the tree, the competition."""
+
+from pathlib import Path
+
+from scoring.command_line.wrong_use import WrongUseError
+from scoring.registry import CompetitionInfo, competitions
+
+
+def existing_tree(tree: Path) -> Path:
+    """The folder of an edition. Raises WrongUseError if there is none."""
+    if not tree.is_dir():
+        raise WrongUseError("no-tree", f"there is no folder '{tree}'")
+    return tree
+
+
+def competition_in(tree: Path, number: int) -> CompetitionInfo:
+    """The competition of this number in the tree's edition. Raises WrongUseError if that year had none."""
+    dataset = tree.resolve().name
+    known = {info.number: info for info in competitions(dataset)}
+    if number not in known:
+        message = f"{dataset} has no competition {number}; it has {', '.join(map(str, known))}"
+        raise WrongUseError("unknown-competition", message)
+    return known[number]

@@ -1,0 +1,91 @@
+"""`evaluate`: what results are worth."""
+
+from argparse import Namespace
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from scoring.command_line.asked import competition_in, existing_tree
+from scoring.command_line.finding import find_results
+from scoring.command_line.wrong_use import WrongUseError
+from scoring.competition import columns, evaluate
+from scoring.confusion import ConfusionMatrix
+from scoring.findings import Interval
+from scoring.protocols import PROTOCOLS, default_protocol
+from scoring.report import Report
+from scoring.tree import read_tree
+from scoring.truth import GroundTruth
+from scoring.uncertainty import intervals_of
+
+
+def score(asked: Namespace) -> Mapping[str, Any]:
+    """Score results against a tree; with `bootstrap` each value has an interval of 95 %."""
+    protocol = asked.protocol or default_protocol(asked.truth.resolve().name)
+    if protocol not in PROTOCOLS:
+        raise WrongUseError(
+            "unknown-protocol", f"unknown protocol '{protocol}'; expected {', '.join(PROTOCOLS)}"
+        )
+    info = competition_in(existing_tree(asked.truth), asked.competition)
+    truth = read_tree(asked.truth, asked.image_set)
+    _check_classes(asked.classes, truth, info.number)
+    results = find_results(asked.results, info, truth.description)
+    with TemporaryDirectory(prefix="heldout-") as folder:
+        kept = Path(folder, "statistics") if asked.bootstrap else None
+        report = evaluate(
+            results,
+            truth,
+            competition=info.number,
+            protocol=protocol,
+            classes=asked.classes,
+            statistics=kept,
+        )
+        bounds = {} if kept is None else _bounds(report, kept, truth, asked.bootstrap)
+    return _plain(report, bounds)
+
+
+def _check_classes(classes: tuple[str, ...] | None, truth: GroundTruth, number: int) -> None:
+    known = columns(truth.description, number)
+    unknown = [name for name in classes or () if name not in known]
+    if unknown:
+        message = f"unknown: {', '.join(unknown)}; competition {number} has {', '.join(known)}"
+        raise WrongUseError("unknown-class", message)
+
+
+def _bounds(report: Report, kept: Path, truth: GroundTruth, replicates: int) -> Mapping[str | None, Interval]:
+    """The interval of each class, and of the headline under None."""
+    *rows, headline = intervals_of(report, kept, truth, replicates=replicates).rows
+    return {row.name: row for row in rows} | {None: headline}
+
+
+def _plain(report: Report, bounds: Mapping[str | None, Interval]) -> dict[str, Any]:
+    confusion: dict[str, Any] = {}
+    for each in report.exhibits:
+        if isinstance(each, ConfusionMatrix):
+            confusion = {"labels": each.labels, "confusion": each.counts}
+    return {
+        "protocol": report.protocol,
+        "competition": report.competition,
+        "measure": report.measure,
+        "headline": report.headline,
+        "reason": report.headline_reason,
+        **_ends(bounds.get(None)),
+        "classes": {
+            each.name: {
+                "value": each.value,
+                "reason": each.reason,
+                "positives": each.positives,
+                "answers": each.answers,
+                **_ends(bounds.get(each.name)),
+            }
+            for each in report.classes
+        },
+        **confusion,
+        "scorer": report.scorer,
+        "receipt": report.receipt,
+    }
+
+
+def _ends(interval: Interval | None) -> dict[str, float | None]:
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
+    return {"low": low, "high": high}

@@ -1,0 +1,44 @@
+"""Carries out one command and prints what came of it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from scoring.command_line.arguments import parse
+from scoring.command_line.wrong_use import WrongUseError
+from scoring.errors import Problem, SubmissionError
+from scoring.kit_files import TreeError
+
+_DONE: Final = 0
+_REFUSED: Final = 2
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Carry out a command and return its exit code; whatever goes wrong becomes JSON, too.
+
+    >>> main(["statistics", "nowhere", "--image-set", "val"])  # doctest: +ELLIPSIS
+    {"problems": [{"code": "no-tree", "message": "there is no folder 'nowhere'", ...}]}
+    2
+    """
+    try:
+        asked = parse(arguments)
+        answer: Mapping[str, Any] = asked.command(asked)
+    except Exception as error:  # noqa: BLE001 - a program that calls us reads JSON, never a traceback
+        answer = {"problems": [asdict(problem) for problem in _problems_of(error)]}
+    print(json.dumps(answer, allow_nan=False))  # noqa: T201 - this is what the program is for
+    return _REFUSED if answer.get("problems") else _DONE
+
+
+def _problems_of(error: Exception) -> Sequence[Problem]:
+    match error:
+        case SubmissionError() | TreeError():
+            return error.problems
+        case WrongUseError():
+            return (error.problem,)
+        case OSError():
+            name = None if error.filename is None else str(error.filename)
+            return (Problem("no-file", f"this cannot be read ({error.strerror})", name),)
+        case _:
+            message = f"this should not have happened; please report it: {type(error).__name__}: {error}"
+            return (Problem("unexpected", message),)

@@ -1,0 +1,35 @@
+"""`significance`: which methods differ over many classes."""
+
+from argparse import Namespace
+from collections.abc import Mapping
+from typing import Any
+
+from scoring.command_line.wrong_use import WrongUseError
+from scoring.scoreboard import read_scoreboard
+from scoring.significance import rank_methods
+
+
+def compare(asked: Namespace) -> Mapping[str, Any]:
+    """Rank the methods of a table in each class, and test whether their mean ranks differ.
+
+    Best first; `groups` names methods that cannot be told apart. Methods without a value in every class are left out.
+    """
+    try:
+        text = asked.table.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise WrongUseError("encoding", f"'{asked.table}' is no text in UTF-8") from error
+    table = read_scoreboard(text, asked.table.name)
+    if not table.complete().methods:
+        raise WrongUseError("no-method", "no method of the table has a value in every class")
+    found = rank_methods(table)
+    names = [method.name for method in found.methods]
+    return {
+        "mean_ranks": {method.name: method.mean_rank for method in found.methods},
+        "medians": {method.name: method.median for method in found.methods},
+        "friedman": {"statistic": found.statistic, "degrees": found.degrees, "p": found.p},
+        "level": found.level,
+        "critical_difference": found.critical_difference,
+        "groups": [[names[place] for place in group] for group in found.groups],
+        "left_out": found.left_out,
+        "classes": found.classes,
+    }
