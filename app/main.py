@@ -132,6 +132,8 @@ def _answer_refused(request: Request, error: Exception) -> Response:
 
 def _answer_malformed(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
+    if not _wants_json(request) and all(problem["loc"][0] == "path" for problem in error.errors()):
+        return _say(request, 404, "there is nothing at this address")
     problems = [
         {"code": problem["type"], "message": f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"}
         for problem in error.errors()

@@ -30,6 +30,13 @@ class Platform:
         with Session(self.engine, expire_on_commit=False) as session, session.begin():
             yield session
 
+    @contextmanager
+    def snapshot(self) -> Iterator[Session]:
+        """A session for pages of several queries: all of them see the database as it was at the first."""
+        with self.transaction() as session:
+            session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
+            yield session
+
     @property
     def truths(self) -> Storage:
         """The private storage, for workers and commands.

@@ -11,11 +11,18 @@ Given = TypeVar("Given")
 Done = TypeVar("Done")
 
 
-def ahead(work: Callable[[Given], Done], items: Iterable[Given]) -> Generator[Done, None, None]:
+def _never(_: object) -> bool:
+    return False
+
+
+def ahead(
+    work: Callable[[Given], Done], items: Iterable[Given], *, alone: Callable[[Given], bool] = _never
+) -> Generator[Done, None, None]:
     """What `work` makes of each item, in the order of the items.
 
-    While one result is used the next are being made; only a few items and results are in memory at a time. Items are
-    taken in the caller's thread. What `work` raises is raised where its result would have been.
+    While one result is used the next are being made; only a few items and results are in memory at a time, and behind an
+    item that wants to be alone no other is taken before it is done. Items are taken in the caller's thread. What `work`
+    raises is raised where its result would have been.
 
     >>> list(ahead(str.upper, ["car", "cat"]))
     ['CAR', 'CAT']
@@ -24,7 +31,7 @@ def ahead(work: Callable[[Given], Done], items: Iterable[Given]) -> Generator[Do
     with ThreadPoolExecutor(THREADS) as pool:
         for item in items:
             waiting.append(pool.submit(work, item))
-            if len(waiting) > THREADS:
+            while len(waiting) > (0 if alone(item) else THREADS):
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

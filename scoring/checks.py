@@ -1,7 +1,7 @@
 """How the result files of each task are checked."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from scoring.confidences import read_confidences, repetitions
+from scoring.contents import Content
 from scoring.errors import Problem, Problems, Severity
 from scoring.images import ImageIndex
 from scoring.label_images import read_label_image
@@ -51,6 +52,17 @@ class Checked:
     grey: int = 0
     recoloured: int = 0
 
+    def join(self, other: "Checked") -> None:
+        """Add what was met in other files of the same competition."""
+        self.files |= other.files
+        self.missing |= other.missing
+        self.lines += other.lines
+        self.outside += other.outside
+        self.upside_down += other.upside_down
+        self.repeated += other.repeated
+        self.grey += other.grey
+        self.recoloured += other.recoloured
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -58,6 +70,19 @@ class Check:
 
     one: Callable[[ResultFile, Checked, Inspection], None]
     all: Callable[[Checked, Inspection], None]
+
+
+def check(portion: Sequence[Content], inspection: Inspection) -> list[tuple[Checked, Problems]]:
+    """Check files, whose content has been read, each on its own; other threads may check others meanwhile."""
+    return [_check_one(file, data, inspection) for file, data in portion]
+
+
+def _check_one(file: ResultFile, data: bytes, inspection: Inspection) -> tuple[Checked, Problems]:
+    checked, problems = Checked(file.competition, {file.about}), Problems()
+    CHECKS[file.competition.task].one(
+        replace(file, read=lambda: data), checked, replace(inspection, problems=problems)
+    )
+    return checked, problems
 
 
 def check_detections(file: ResultFile, checked: Checked, inspection: Inspection) -> None:

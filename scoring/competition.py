@@ -11,6 +11,7 @@ from typing import Any, Final, Generic
 
 from scoring.ahead import ahead
 from scoring.answers import Origin
+from scoring.contents import Content, is_large, portions
 from scoring.description import Description
 from scoring.errors import Problem, Problems, SubmissionError
 from scoring.images import ImageIndex
@@ -143,11 +144,6 @@ def evaluate(
     )
 
 
-_Content = tuple[ResultFile, bytes]
-_BATCH_BYTES: Final = 1 << 16
-_BATCH_FILES: Final = 16
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Taken:
     """A result file as read, the hash of its bytes, and what was wrong with it."""
@@ -169,14 +165,15 @@ class _Intake:
     met: set[str] = field(default_factory=set)
 
     def read(self, files: Iterator[ResultFile]) -> Iterator[Entered[Any]]:
-        for taken in chain.from_iterable(ahead(self._take, _batches(files))):
+        contents = ((file, file.read()) for file in files)
+        for taken in chain.from_iterable(ahead(self._take, portions(contents), alone=is_large)):
             self.problems.join(taken.problems)
             self.met.add(taken.entered.about)
             self.hashes[taken.name] = taken.sha256
             yield taken.entered
 
-    def _take(self, batch: Sequence[_Content]) -> list[_Taken]:
-        return [self._take_one(file, data) for file, data in batch]
+    def _take(self, portion: Sequence[Content]) -> list[_Taken]:
+        return [self._take_one(file, data) for file, data in portion]
 
     def _take_one(self, file: ResultFile, data: bytes) -> _Taken:
         problems = Problems()
@@ -192,19 +189,6 @@ class _Intake:
             self.problems.add(*about_missing(info, missing, len(expected)))
         if self.problems.listed:
             raise SubmissionError(*self.problems.listed)
-
-
-def _batches(files: Iterator[ResultFile]) -> Iterator[list[_Content]]:
-    """Small files together, for to hand a file over to a thread costs as much as to read it."""
-    batch, size = list[_Content](), 0
-    for file in files:
-        data = file.read()
-        batch.append((file, data))
-        size += len(data)
-        if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
-            yield batch
-            batch, size = [], 0
-    yield batch
 
 
 def _receipt(

@@ -75,7 +75,10 @@ def _count_runs(answer: Bytes, rows: Rows, lengths: Integers, ends: Flags) -> Fl
     last = np.flatnonzero(ends)
     marked = marks[last]
     run: Places = np.cumsum(marked) - marked  # how many runs of the truth have ended before
-    return np.bincount(rows[run] + answer[last], np.diff(last, prepend=-1)).astype(np.float64)
+    pixels = last.copy()
+    pixels[1:] -= last[:-1]
+    pixels[0] += 1
+    return np.bincount(rows[run] + answer[last], pixels).astype(np.float64)
 
 
 def overlap_of_labels(counts: Counts) -> Floats:

@@ -78,10 +78,11 @@ class Problems:
 
     def join(self, other: "Problems") -> None:
         """Add everything another collection has listed or counted."""
-        for severity, listed in other._listed.items():
+        for severity, listed in other._listed.items():  # noqa: SLF001 - of the same class
             for problem in listed:
                 self.add(problem, severity)
-            self._counts[severity] += other._counts[severity] - Counter(each.code for each in listed)
+            more = other._counts[severity] - Counter(each.code for each in listed)  # noqa: SLF001
+            self._counts[severity] += more
 
     @property
     def listed(self) -> tuple[Problem, ...]:

@@ -1,7 +1,6 @@
 """Label images as results: a class for each pixel of an image."""
 
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 import numpy as np
 
@@ -34,7 +33,7 @@ def read_label_image(data: bytes, images: ImageIndex, *, file: str, problems: Pr
     size than the image's, other types than indexed or grey of 8 bits, and labels beyond the classes. Indices count, not
     colours.
     """
-    name = PurePosixPath(file).stem
+    name = file.rpartition("/")[2].removesuffix(".png")
     image = images.anywhere.get(name)
     try:
         png = open_png(data, (image.width, image.height) if image else None)

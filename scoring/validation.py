@@ -1,21 +1,24 @@
 """Whether an archive can be scored, and everything that stands in the way; the ground truth is never asked."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from itertools import combinations
+from functools import partial
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, Final, Self
 
+from scoring.ahead import ahead
 from scoring.archive import Limits, Meter
-from scoring.checks import CHECKS, Checked, Inspection
+from scoring.checks import CHECKS, Checked, Inspection, check
+from scoring.contents import Content, is_large, portions
 from scoring.description import Description
 from scoring.errors import Problem, Problems, SubmissionError
 from scoring.images import ImageIndex
 from scoring.missing import about_missing
 from scoring.registry import CompetitionInfo, expected_files
 from scoring.registry import competitions as competitions_of
-from scoring.results import result_files, severity_of_strays
+from scoring.results import ResultFile, result_files, severity_of_strays
 
 _DEFAULT_LIMITS: Final = Limits()
 
@@ -93,15 +96,10 @@ def validate(
     """
     problems, meter = Problems(), Meter.of(archive, limits)
     inspection = Inspection(ImageIndex.of(description), problems, severity_of_strays(archive))
+    files = result_files(archive, description, problems=problems, meter=meter, name=name)
     found: dict[int, Checked] = {}
-    try:
-        for file in result_files(archive, description, problems=problems, meter=meter, name=name):
-            checked = found.setdefault(file.competition.number, Checked(file.competition))
-            CHECKS[file.competition.task].one(file, checked, inspection)
-            checked.files.add(file.about)
+    if _check_files(files, found, inspection):
         _compare_with_what_was_asked(found, competitions, description, inspection)
-    except SubmissionError as error:
-        problems.extend(error.problems)
     wanted = [found[number] for number in sorted(found) if competitions is None or number in competitions]
     summaries = tuple(_summary(checked, description) for checked in wanted)
     for checked, summary in zip(wanted, summaries, strict=True):
@@ -112,6 +110,26 @@ def validate(
     return Validation(
         summaries, problems.listed, problems.notes, problems.unlisted, meter.members, meter.unpacked
     )
+
+
+def _check_files(files: Iterator[ResultFile], found: dict[int, Checked], inspection: Inspection) -> bool:
+    """Check each file and count by competition what is found; say whether the archive could be read to its end."""
+    broken: list[Problem] = []
+
+    def contents() -> Iterator[Content]:
+        try:
+            for file in files:
+                found.setdefault(file.competition.number, Checked(file.competition))
+                yield file, file.read()
+        except SubmissionError as error:
+            broken.extend(error.problems)
+
+    portions_checked = ahead(partial(check, inspection=inspection), portions(contents()), alone=is_large)
+    for checked, problems in chain.from_iterable(portions_checked):
+        found[checked.info.number].join(checked)
+        inspection.problems.join(problems)
+    inspection.problems.extend(broken)
+    return not broken
 
 
 def _compare_with_what_was_asked(

@@ -162,7 +162,7 @@ def edition_page(platform: Platform, actor: Actor, code: str) -> EditionView:
 
     Raises NotFoundError.
     """
-    with platform.transaction() as session:
+    with platform.snapshot() as session:
         edition = queries.edition_of(session, code)
         if edition is None:
             raise NotFoundError(f"there is no edition {code!r}")

@@ -19,7 +19,7 @@ def board_page(
 
     Raises NotFoundError, and MalformedError for an order that it does not have.
     """
-    with platform.transaction() as session:
+    with platform.snapshot() as session:  # a board that is switched meanwhile is the old one or the new one
         phase = editions.find_phase(session, edition, image_set)
         stored = queries.board(session, phase.id, competition)
         if stored is None:

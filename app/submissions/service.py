@@ -193,7 +193,7 @@ def submission_page(platform: Platform, actor: Actor, number: int) -> Submission
 
     Raises NotFoundError, also for what is there but not for this reader.
     """
-    with platform.transaction() as session:
+    with platform.snapshot() as session:
         found = queries.submission_of(session, actor, number)
         if found is None:
             raise NotFoundError(f"there is no submission {number}, or it is not public")

@@ -9,9 +9,8 @@ import numpy as np
 
 from scoring.answers import RankedAnswers
 from scoring.lines import Detections, read_detections
-from scoring.matching import Judged, Sought
+from scoring.matching import Sought
 from scoring.protocols import DetectionRules
-from scoring.ranking import IGNORED
 from scoring.registry import expected_files
 from scoring.report import ClassResult, Curve, Exhibit, ScoreTable
 from scoring.tasks.outcome import NOT_ENTERED, headline, table_with_difficult

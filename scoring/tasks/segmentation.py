@@ -3,10 +3,13 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from typing import Final
 
 import numpy as np
 
+from scoring.ahead import ahead
 from scoring.confusion import ConfusionMatrix, Counts, count_labels
 from scoring.counts import ImageCounts
 from scoring.description import Description
@@ -22,6 +25,9 @@ from scoring.truth import GroundTruth
 BACKGROUND: Final = "background"
 """The label of pixels that belong to no object; it is scored like a class."""
 NOWHERE: Final = "there is no pixel of it in the set"
+
+_PORTION: Final = 1 << 20  # pixels
+_Counted = tuple[str, Counts]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,14 +78,30 @@ def score(
     return Scores(rules.measure.name, mean, reason, classes, exhibits, (), counts)
 
 
-def _count(
-    entered: Iterator[Entered[LabelImage | None]], labelling: Labelling
-) -> Iterator[tuple[str, Counts]]:
-    """Count image by image."""
-    for each in entered:
-        if each.answers is not None:
-            truth, lengths = labelling.masks.runs(labelling.images[each.about])
-            yield each.about, count_labels(each.answers.labels.ravel(), truth, lengths, len(labelling.labels))
+def _count(entered: Iterator[Entered[LabelImage | None]], labelling: Labelling) -> Iterator[_Counted]:
+    """Count image by image while the next are being read; what could not be read has been complained of."""
+    read = (each.answers for each in entered if each.answers is not None)
+    return chain.from_iterable(ahead(partial(_count_each, labelling), _portions(read)))
+
+
+def _portions(images: Iterator[LabelImage]) -> Iterator[list[LabelImage]]:
+    """As many images as are worth a thread's while."""
+    portion, pixels = list[LabelImage](), 0
+    for image in images:
+        portion.append(image)
+        pixels += image.labels.size
+        if pixels >= _PORTION:
+            yield portion
+            portion, pixels = [], 0
+    yield portion
+
+
+def _count_each(labelling: Labelling, portion: list[LabelImage]) -> list[_Counted]:
+    labels, places = len(labelling.labels), labelling.images
+    return [
+        (each.image, count_labels(each.labels.ravel(), *labelling.masks.runs(places[each.image]), labels))
+        for each in portion
+    ]
 
 
 def _class_results(

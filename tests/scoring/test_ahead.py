@@ -42,3 +42,18 @@ def test_an_error_is_raised_where_its_result_would_have_been() -> None:
     assert [next(results), next(results)] == [0, 1]
     with pytest.raises(ZeroDivisionError):
         next(results)
+
+
+def test_behind_an_item_that_is_alone_no_other_is_taken() -> None:
+    taken: list[int] = []
+
+    def items() -> Iterator[int]:
+        for number in range(9):
+            taken.append(number)
+            yield number
+
+    results = ahead(abs, items(), alone=lambda number: number == 3)
+
+    assert [next(results) for _ in range(4)] == [0, 1, 2, 3]
+    assert taken == [0, 1, 2, 3]
+    assert list(results) == [4, 5, 6, 7, 8]

@@ -68,7 +68,7 @@ def test_every_task_of_every_year_gives_the_kit_s_numbers(
     if "accuracies" in case:
         expected = [accuracy / 100 for accuracy in map(float, case["accuracies"])]
         assert said["confusion"] == case["rawcounts"]
-        assert list(values)[0] == "background"
+        assert next(iter(values)) == "background"
         for value, wanted in zip(values.values(), expected, strict=True):
             assert value == pytest.approx(wanted, abs=EXACT) if not math.isnan(wanted) else value is None
     elif "ap" in case:

@@ -169,9 +169,10 @@ def test_the_public_description_holds_no_boxes_and_no_labels(peaceful: Peaceful,
     told = good(peaceful.anybody.http.get(f"/api/editions/{PHASE}/description"))
 
     assert set(told) == {
-        "dataset", "image_set", "classes", "actions", "images", "segmentation", "persons", "acting",
+        "dataset", "image_set", "classes", "actions", "images", "segmentation", "persons", "acting", "further",
     }  # fmt: skip
     assert len(told["images"]) == 10
+    assert told["images"][0] == ["000001", 50, 40]
 
 
 def fractions(told: Any) -> Iterator[float]:

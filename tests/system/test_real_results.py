@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.shared import unpack
+from tests.shared import SHARED, unpack
 from tests.system.conftest import Peaceful
 from tests.system.installations import Client, good
 from tests.system.kits import packed
 
 pytestmark = [pytest.mark.system, pytest.mark.shared]
 
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+DATA = SHARED / "data"
 EXACT = 1e-12
 COMPETITION = 4
 METHODS = ("yolo2_e150", "darknet_hli", "yolov1_choasup")
@@ -52,10 +52,10 @@ class Scored:
 
 @pytest.fixture(scope="module")
 def scored(peaceful: Peaceful, tmp_path_factory: pytest.TempPathFactory) -> Scored:
-    if not SHARED.is_dir():
-        pytest.skip(f"the real data is not at {SHARED}")
+    if not DATA.is_dir():
+        pytest.skip(f"the real data is not at {DATA}")
     folder = tmp_path_factory.mktemp("real")
-    unpack(SHARED / "voc2007_annotations_imagesets.tar.xz", folder)
+    unpack(DATA / "voc2007_annotations_imagesets.tar.xz", folder)
     running, someone = peaceful.installation, peaceful.participant("Real")
     printed = {}
     for edition, options in {"VOC2007": [], "VOC2007area": ["--protocol", "voc2012"]}.items():
@@ -66,7 +66,7 @@ def scored(peaceful: Peaceful, tmp_path_factory: pytest.TempPathFactory) -> Scor
         printed[edition] = told.stdout
 
     def send(method: str) -> list[int]:
-        archive = repacked(SHARED / "results" / f"{method}.tar.xz")
+        archive = repacked(DATA / "results" / f"{method}.tar.xz")
         return [someone.submit(f"{edition}/test", archive, method) for edition in MEASURES]
 
     with ThreadPoolExecutor(2) as senders:
@@ -89,7 +89,7 @@ def content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 def golden(edition: str, method: str) -> dict[str, Any] | None:
-    recorded = json.loads((SHARED / "golden" / "det_voc2007_real.json").read_text())
+    recorded = json.loads((DATA / "golden" / "det_voc2007_real.json").read_text())
     found = recorded[method][MEASURES[edition]]
     return dict(found) if found else None
 
@@ -142,7 +142,7 @@ def test_a_result_of_18_classes_has_two_blanks_and_no_mean_and_ranks_after_the_c
 
 @pytest.mark.parametrize("edition", MEASURES)
 def test_every_point_of_every_curve_is_the_kit_s(scored: Scored, edition: str, tmp_path: Path) -> None:
-    unpack(SHARED / "golden" / "real_curves.tar.xz", tmp_path)
+    unpack(DATA / "golden" / "real_curves.tar.xz", tmp_path)
 
     curves = scored.curves(scored.peaceful.organiser, edition, "yolo2_e150")
 
