@@ -43,6 +43,13 @@ def command_of(pid: int) -> str:
     return ""
 
 
+def has_open(pid: int, file: Path) -> bool:
+    """Whether a process holds a file open."""
+    with suppress(OSError):
+        return file in {one.readlink() for one in Path(f"/proc/{pid}/fd").iterdir()}
+    return False
+
+
 def is_alive(pid: int) -> bool:
     """Whether a process runs; one that has ended and is only remembered does not."""
     return command_of(pid) != ""

@@ -26,7 +26,7 @@ from tests.system.installations import (
     is_healthy,
 )
 from tests.system.kits import results, small_kit
-from tests.system.process_trees import is_alive, kill_all, stopped, tree_of, working_children
+from tests.system.process_trees import has_open, is_alive, kill_all, stopped, tree_of, working_children
 from tests.system.servers import OwnServers, eventually, kill
 
 pytestmark = pytest.mark.system
@@ -111,9 +111,12 @@ def test_a_run_whose_pool_process_is_killed_while_it_scores_is_scored_by_another
 
 
 def test_a_run_whose_scoring_process_is_killed_is_scored_again(scene: Scene) -> None:
-    with in_a_pipe(scene.truth) as pipe:
+    with in_a_pipe(truth := scene.truth) as pipe:
         number = scene.confirm()
         child = scene.scoring_child()
+        assert eventually(
+            lambda: has_open(child, truth)
+        )  # it waits in the pipe, and cannot end before it is killed
         pipe.put_back()
 
         kill_all([child])
