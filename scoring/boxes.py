@@ -24,13 +24,13 @@ def overlap_of_pixels(boxes: Floats, others: Floats) -> Floats:
     other_left, other_top, other_right, other_bottom = (others[..., side] for side in range(4))
     width = np.minimum(right, other_right) - np.maximum(left, other_left) + 1
     height = np.minimum(bottom, other_bottom) - np.maximum(top, other_top) + 1
-    shared: Floats = np.where((width > 0) & (height > 0), width * height, 0)
+    shared = np.maximum(width, 0) * np.maximum(height, 0)
     union = (
         (right - left + 1) * (bottom - top + 1)
         + (other_right - other_left + 1) * (other_bottom - other_top + 1)
         - shared
     )
-    found: Floats = np.divide(shared, union, out=np.zeros_like(shared), where=shared > 0)
+    found: Floats = shared / np.where(shared > 0, union, 1)  # boxes that end before they begin may unite to 0
     return found
 
 
