@@ -8,17 +8,17 @@ from typing import Final
 
 import numpy as np
 
-from scoring.confidences import read_confidences, repetitions
-from scoring.contents import Content
 from scoring.errors import Problem, Problems, Severity
-from scoring.images import ImageIndex
-from scoring.label_images import read_label_image
-from scoring.layout_xml import read_layouts
-from scoring.layouts import UNLISTED
-from scoring.lines import MOST_WRONG, Reading, inverted, outside, read_in_blocks
+from scoring.formats.confidences import read_confidences, repetitions
+from scoring.formats.images import ImageIndex
+from scoring.formats.label_images import read_label_image
+from scoring.formats.layout_xml import read_layouts
+from scoring.formats.layouts import UNLISTED
+from scoring.formats.lines import MOST_WRONG, Reading, inverted, outside, read_in_blocks
+from scoring.formats.subjects import Subjects
 from scoring.registry import CompetitionInfo
-from scoring.results import ResultFile
-from scoring.subjects import Subjects
+from scoring.results.finding import ResultFile
+from scoring.results.portions import Content
 
 
 @dataclass(frozen=True, slots=True)

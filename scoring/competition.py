@@ -11,11 +11,9 @@ from typing import Any, Final, Generic
 
 from scoring.ahead import ahead
 from scoring.answers import Origin
-from scoring.contents import Content, is_large, portions
 from scoring.description import Description
 from scoring.errors import Problem, Problems, SubmissionError
-from scoring.images import ImageIndex
-from scoring.missing import about_missing
+from scoring.formats.images import ImageIndex
 from scoring.protocols import (
     PROTOCOLS,
     DetectionRules,
@@ -27,14 +25,16 @@ from scoring.protocols import (
 )
 from scoring.registry import CompetitionInfo, competition_of
 from scoring.report import Report
-from scoring.results import ResultFile, competition_files
+from scoring.results.finding import ResultFile, competition_files
+from scoring.results.missing import about_missing
+from scoring.results.portions import Content, is_large, portions
 from scoring.tasks.action import ACTION
 from scoring.tasks.classification import CLASSIFICATION
 from scoring.tasks.detection import DETECTION
 from scoring.tasks.layout import LAYOUT
 from scoring.tasks.segmentation import SEGMENTATION
 from scoring.tasks.task import Entered, Parse, Rules, Task
-from scoring.truth import GroundTruth
+from scoring.truth.ground_truth import GroundTruth
 
 SCORER: Final = "1"
 """The version of the scorer: another one may give other numbers for the same archive."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from scoring.answers import Origin
 from scoring.arrays import Bytes, Integers, Packed, unpack, write
-from scoring.confusion import Counts
+from scoring.measures.confusion import Counts
 
 KIND: Final = "counts"
 

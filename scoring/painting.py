@@ -10,11 +10,11 @@ import numpy as np
 from scoring.arrays import Bytes, Floats, Integers
 from scoring.description import Description, Image
 from scoring.errors import Problem, Problems, SubmissionError
-from scoring.images import ImageIndex
-from scoring.lines import read_detections
-from scoring.png import labels_to_png
+from scoring.formats.images import ImageIndex
+from scoring.formats.lines import read_detections
+from scoring.formats.png import labels_to_png
 from scoring.registry import CompetitionInfo, competition_of, competitions, expected_files
-from scoring.results import competition_files
+from scoring.results.finding import competition_files
 
 
 @dataclass(frozen=True, slots=True, eq=False)

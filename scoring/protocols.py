@@ -8,26 +8,29 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from scoring.averaging import (
+from scoring.measures.averaging import (
     Average,
     Pool,
     mean_of_classes,
     mean_of_classes_with_a_value,
     pool_all_classes,
 )
-from scoring.boxes import Overlap, overlap_of_areas, overlap_of_pixels
-from scoring.confusion import PixelMeasure, PixelTotal, overlap_of_labels, share_found, share_of_all_pixels
-from scoring.groups import judge_open_images, seek_single_objects
-from scoring.labels import (
-    Draw,
+from scoring.measures.boxes import Overlap, overlap_of_areas, overlap_of_pixels
+from scoring.measures.confusion import (
+    PixelMeasure,
+    PixelTotal,
+    overlap_of_labels,
+    share_found,
+    share_of_all_pixels,
+)
+from scoring.measures.groups import judge_open_images, seek_single_objects
+from scoring.measures.labels import (
     Value,
     area_below_found,
-    draw_precision,
-    draw_roc,
     precision_at_eleven_recalls,
     precision_over_every_recall,
 )
-from scoring.layout_matching import (
+from scoring.measures.layout_matching import (
     WHOLE,
     JudgeLayouts,
     judge_boxed_persons,
@@ -36,7 +39,7 @@ from scoring.layout_matching import (
     judge_persons,
     judge_persons_of_2008,
 )
-from scoring.matching import (
+from scoring.measures.matching import (
     Judge,
     Seek,
     judge_pascal,
@@ -44,13 +47,14 @@ from scoring.matching import (
     seek_all_but_difficult,
     seek_everything,
 )
-from scoring.ranking import (
+from scoring.measures.ranking import (
     Measure,
     average_precision,
     average_precision_at_levels,
     average_precision_of_objects,
 )
-from scoring.truth import PARTS
+from scoring.report import Draw, draw_precision, draw_roc
+from scoring.truth.ground_truth import PARTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,16 @@
 """What comes out of a scoring: numbers for every class, and exhibits that a page can show."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 
-from scoring.confusion import ConfusionMatrix
-from scoring.ranking import IGNORED, RIGHT, WRONG, PrecisionRecall, precision_recall
-from scoring.roc import RocCurve
+from scoring.answers import RankedAnswers
+from scoring.measures.confusion import ConfusionMatrix
+from scoring.measures.ranking import IGNORED, RIGHT, WRONG, PrecisionRecall, precision_recall
+from scoring.measures.roc import RocCurve, ends_of_ties
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,20 @@ EXHIBITS: Final[Mapping[str, type[Exhibit]]] = {
     each.kind: each for each in (ScoreTable, Curve, RocCurve, ConfusionMatrix)
 }
 """Every kind of exhibit by its name; a page has a template for each."""
+
+
+def draw_precision(ranked: RankedAnswers) -> Curve:
+    """Precision over recall, a point for each row."""
+    return Curve(ranked.class_name, ranked.positives, ranked.verdicts.tobytes())
+
+
+def draw_roc(ranked: RankedAnswers) -> RocCurve:
+    """Found over false alarms, a point for each confidence."""
+    return RocCurve(ranked.class_name, ranked.verdicts.tobytes(), ends_of_ties(ranked.confidence).tobytes())
+
+
+Draw = Callable[[RankedAnswers], Curve | RocCurve]
+"""What a page shows of a ranking."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,14 @@ from typing import Any, Final, Self
 from scoring.ahead import ahead
 from scoring.archive import Limits, Meter
 from scoring.checks import CHECKS, Checked, Inspection, check
-from scoring.contents import Content, is_large, portions
 from scoring.description import Description
 from scoring.errors import Problem, Problems, SubmissionError
-from scoring.images import ImageIndex
-from scoring.missing import about_missing
+from scoring.formats.images import ImageIndex
 from scoring.registry import CompetitionInfo, expected_files
 from scoring.registry import competitions as competitions_of
-from scoring.results import ResultFile, result_files, severity_of_strays
+from scoring.results.finding import ResultFile, result_files, severity_of_strays
+from scoring.results.missing import about_missing
+from scoring.results.portions import Content, is_large, portions
 
 _DEFAULT_LIMITS: Final = Limits()
 

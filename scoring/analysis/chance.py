@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 
 from scoring.answers import RankedAnswers
-from scoring.labels import Value
-from scoring.ranking import IGNORED
+from scoring.measures.labels import Value
+from scoring.measures.ranking import IGNORED
 
 ORDERS: Final = 100
 SEED: Final = 2012
@@ -20,10 +20,10 @@ def chance(ranked: RankedAnswers, value: Value, *, orders: int = ORDERS, seed: i
 
     Precision depends on the share of positives, so this differs from class to class. Only how many verdicts
     of each kind there are counts here, not their order, nor the confidences. The random numbers are those of
-    `scoring.resampling.Draws`. Source: Everingham et al., "The PASCAL Visual Object Classes (VOC) Challenge",
+    `scoring.comparison.resampling.Draws`. Source: Everingham et al., "The PASCAL Visual Object Classes (VOC) Challenge",
     2010, section 6.1.3 and Figure 9, where it is the score of a single random order.
 
-    >>> from scoring.labels import precision_over_every_recall
+    >>> from scoring.measures.labels import precision_over_every_recall
     >>> ranked = RankedAnswers("cat", 1, np.arange(2), np.array([0.9, 0.5]), np.array([1, 0], np.int8))
     >>> chance(ranked, precision_over_every_recall)
     0.745

@@ -15,10 +15,10 @@ import numpy as np
 from scoring.analysis.placing import Nearest, PlacedAnswers, find_nearest
 from scoring.arrays import Flags, Labels, Places
 from scoring.findings import ErrorBreakdown, Mistake, MistakeCount
-from scoring.matching import Seek, Sought
+from scoring.measures.matching import Seek, Sought
+from scoring.measures.ranking import IGNORED, RIGHT, WRONG
 from scoring.protocols import DetectionRules
-from scoring.ranking import IGNORED, RIGHT, WRONG
-from scoring.truth import GroundTruth, Objects
+from scoring.truth.ground_truth import GroundTruth, Objects
 
 FAMILIES: Final[tuple[frozenset[str], ...]] = tuple(
     frozenset(names.split())
@@ -63,7 +63,7 @@ def break_down(
     is the first for an object that nobody else found; missed objects are not asked for.
 
     >>> from scoring import Box, truth_of_boxes
-    >>> from scoring.annotations import AnnotatedObject, Annotation
+    >>> from scoring.truth.annotations import AnnotatedObject, Annotation
     >>> from scoring.answers import RankedAnswers
     >>> from scoring.protocols import PROTOCOLS
     >>> pets = (AnnotatedObject("cat", Box(1, 1, 10, 10)), AnnotatedObject("dog", Box(21, 1, 30, 10)))

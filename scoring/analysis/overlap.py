@@ -7,9 +7,9 @@ from typing import Final
 from scoring.analysis.placing import PlacedAnswers
 from scoring.arrays import Labels
 from scoring.findings import Sweep, SweepPoint, Swept
-from scoring.matching import Sought
+from scoring.measures.matching import Sought
+from scoring.measures.ranking import Measure
 from scoring.protocols import DetectionRules
-from scoring.ranking import Measure
 
 OVERLAPS: Final = tuple(level / 10 for level in range(1, 10))
 

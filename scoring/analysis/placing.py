@@ -8,14 +8,14 @@ import numpy as np
 
 from scoring.answers import RankedAnswers
 from scoring.arrays import Flags, Floats, Integers
-from scoring.boxes import Overlap
 from scoring.errors import Problems
-from scoring.images import ImageIndex
-from scoring.lines import Detections, read_detections
-from scoring.matching import Sought
-from scoring.ranking import rank
-from scoring.results import competition_files
-from scoring.truth import GroundTruth
+from scoring.formats.images import ImageIndex
+from scoring.formats.lines import Detections, read_detections
+from scoring.measures.boxes import Overlap
+from scoring.measures.matching import Sought
+from scoring.measures.ranking import rank
+from scoring.results.finding import competition_files
+from scoring.truth.ground_truth import GroundTruth
 
 
 @dataclass(frozen=True, slots=True, eq=False)

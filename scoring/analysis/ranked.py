@@ -6,9 +6,9 @@ import numpy as np
 
 from scoring.analysis.placing import Nearest, PlacedAnswers, find_nearest
 from scoring.arrays import Flags
-from scoring.matching import Sought
+from scoring.measures.matching import Sought
+from scoring.measures.ranking import RIGHT, WRONG
 from scoring.protocols import DetectionRules
-from scoring.ranking import RIGHT, WRONG
 
 Box = tuple[float, float, float, float]
 

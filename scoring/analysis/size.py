@@ -11,11 +11,11 @@ from scoring.analysis.placing import PlacedAnswers
 from scoring.answers import RankedAnswers
 from scoring.arrays import Floats, Integers
 from scoring.findings import Sweep, SweepPoint, Swept
-from scoring.labels import Value
-from scoring.matching import Sought
+from scoring.measures.labels import Value
+from scoring.measures.matching import Sought
+from scoring.measures.ranking import IGNORED, RIGHT
 from scoring.protocols import DetectionRules
-from scoring.ranking import IGNORED, RIGHT
-from scoring.truth import GroundTruth
+from scoring.truth.ground_truth import GroundTruth
 
 SIZES: Final = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 """Shares of an image's area."""
@@ -60,7 +60,7 @@ def sweep_size_of_positives(
     left out are neither right nor wrong; all negative ones stay. Source: as above, section 6.1.5 and Figure
     15.
 
-    >>> from scoring.labels import precision_over_every_recall
+    >>> from scoring.measures.labels import precision_over_every_recall
     >>> images, verdicts = np.arange(3, dtype=np.int32), np.array([1, 0, 1], np.int8)
     >>> ranked, shares = RankedAnswers("cat", 2, images, np.array([0.9, 0.5, 0.1]),
     ...     verdicts), np.array([0.02, 0, 0.3])
@@ -100,7 +100,7 @@ def shares_of_images(truth: GroundTruth, class_name: str) -> Floats:
     class.
 
     >>> from scoring import Box, truth_of_boxes
-    >>> from scoring.annotations import AnnotatedObject, Annotation
+    >>> from scoring.truth.annotations import AnnotatedObject, Annotation
     >>> cats = (AnnotatedObject("cat", Box(1, 1, 10, 10)), AnnotatedObject("cat", Box(6, 1, 15, 10)))
     >>> truth = truth_of_boxes({"a": Annotation(50, 20, cats)}, dataset="VOC2012", image_set="val",
     ...     classes=("cat",))

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from scoring.command_line.asked import existing_tree
-from scoring.statistics import Count, count_objects
-from scoring.tree import read_tree
+from scoring.truth.object_counts import Count, count_objects
+from scoring.truth.tree import read_tree
 
 
 def count(asked: Namespace) -> Mapping[str, Any]:

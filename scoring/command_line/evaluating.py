@@ -9,14 +9,14 @@ from typing import Any
 from scoring.command_line.asked import competition_in, existing_tree
 from scoring.command_line.finding import find_results
 from scoring.command_line.wrong_use import WrongUseError
+from scoring.comparison.bootstrap import intervals_of
 from scoring.competition import columns, evaluate
-from scoring.confusion import ConfusionMatrix
 from scoring.findings import Interval
+from scoring.measures.confusion import ConfusionMatrix
 from scoring.protocols import PROTOCOLS, default_protocol
 from scoring.report import Report
-from scoring.tree import read_tree
-from scoring.truth import GroundTruth
-from scoring.uncertainty import intervals_of
+from scoring.truth.ground_truth import GroundTruth
+from scoring.truth.tree import read_tree
 
 
 def score(asked: Namespace) -> Mapping[str, Any]:

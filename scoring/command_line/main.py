@@ -8,7 +8,7 @@ from typing import Any, Final
 from scoring.command_line.arguments import parse
 from scoring.command_line.wrong_use import WrongUseError
 from scoring.errors import Problem, SubmissionError
-from scoring.kit_files import TreeError
+from scoring.truth.kit_files import TreeError
 
 _DONE: Final = 0
 _REFUSED: Final = 2

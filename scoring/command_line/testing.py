@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from scoring.command_line.wrong_use import WrongUseError
-from scoring.scoreboard import read_scoreboard
-from scoring.significance import rank_methods
+from scoring.comparison.scoreboard import read_scoreboard
+from scoring.comparison.significance import rank_methods
 
 
 def compare(asked: Namespace) -> Mapping[str, Any]:

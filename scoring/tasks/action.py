@@ -6,13 +6,13 @@ from typing import Final
 import numpy as np
 
 from scoring.arrays import Integers
-from scoring.confidences import Confidences, read_persons
-from scoring.labels import Labelled
+from scoring.formats.confidences import Confidences, read_persons
+from scoring.measures.labels import Labelled
 from scoring.protocols import LabelRules
 from scoring.registry import expected_files
 from scoring.tasks.labelled import Reasons, rank_all, scores_of
 from scoring.tasks.task import Entered, Scores, Task
-from scoring.truth import GroundTruth
+from scoring.truth.ground_truth import GroundTruth
 
 _REASONS: Final = Reasons("nobody in the set does it", "everybody in the set does it")
 

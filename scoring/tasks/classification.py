@@ -6,14 +6,14 @@ from typing import Final
 
 import numpy as np
 
-from scoring.confidences import Confidences, read_images
-from scoring.labels import Labelled, with_difficult
+from scoring.formats.confidences import Confidences, read_images
+from scoring.measures.labels import Labelled, with_difficult
 from scoring.protocols import LabelRules
 from scoring.registry import expected_files
 from scoring.tasks.labelled import Reasons, rank_all, scores_of
 from scoring.tasks.outcome import table_with_difficult
 from scoring.tasks.task import Entered, Scores, Task
-from scoring.truth import GroundTruth
+from scoring.truth.ground_truth import GroundTruth
 
 _REASONS: Final = Reasons("there is no such object in the set", "there is such an object in every image")
 

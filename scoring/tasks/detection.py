@@ -8,14 +8,14 @@ from typing import Final
 import numpy as np
 
 from scoring.answers import RankedAnswers
-from scoring.lines import Detections, read_detections
-from scoring.matching import Sought
+from scoring.formats.lines import Detections, read_detections
+from scoring.measures.matching import Sought
 from scoring.protocols import DetectionRules
 from scoring.registry import expected_files
 from scoring.report import ClassResult, Curve, Exhibit, ScoreTable
 from scoring.tasks.outcome import NOT_ENTERED, headline, table_with_difficult
 from scoring.tasks.task import Entered, Scores, Task
-from scoring.truth import GroundTruth
+from scoring.truth.ground_truth import GroundTruth
 
 NOTHING_TO_FIND: Final = "there is no such object in the set"
 ALL_IGNORED: Final = "every answer met a difficult object, and nothing is left to be counted"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from scoring.answers import RankedAnswers
-from scoring.confidences import Confidences
-from scoring.labels import Labelled, rank_labelled
+from scoring.formats.confidences import Confidences
+from scoring.measures.labels import Labelled, rank_labelled
 from scoring.protocols import LabelRules
 from scoring.report import ClassResult, ScoreTable
 from scoring.tasks.outcome import NOT_ENTERED, headline

@@ -8,14 +8,14 @@ from typing import Final
 from scoring.answers import RankedAnswers
 from scoring.description import Description
 from scoring.errors import Problem, SubmissionError
-from scoring.layout_xml import read_layouts
-from scoring.layouts import Layouts
-from scoring.people import People, people_of
+from scoring.formats.layout_xml import read_layouts
+from scoring.formats.layouts import Layouts
+from scoring.measures.people import People, people_of
 from scoring.protocols import PROTOCOLS, LayoutRules, default_protocol
 from scoring.registry import CompetitionInfo, expected_files
 from scoring.report import ClassResult, Curve, ScoreTable
 from scoring.tasks.task import Entered, Scores, Task
-from scoring.truth import GroundTruth
+from scoring.truth.ground_truth import GroundTruth
 
 NOT_ENTERED: Final = "not entered"
 NOTHING_TO_FIND: Final = "nobody in the set has one"

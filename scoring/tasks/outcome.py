@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from scoring.averaging import Average
+from scoring.measures.averaging import Average
 from scoring.report import ScoreTable
 
 NOT_ENTERED: Final = "not entered"

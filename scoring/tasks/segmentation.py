@@ -10,17 +10,17 @@ from typing import Final
 import numpy as np
 
 from scoring.ahead import ahead
-from scoring.confusion import ConfusionMatrix, Counts, count_labels
 from scoring.counts import ImageCounts
 from scoring.description import Description
-from scoring.label_images import LabelImage, read_label_image
-from scoring.masks import Masks
+from scoring.formats.label_images import LabelImage, read_label_image
+from scoring.measures.confusion import ConfusionMatrix, Counts, count_labels
 from scoring.protocols import SegmentationRules
 from scoring.registry import CompetitionInfo, expected_files
 from scoring.report import ClassResult, Exhibit, ScoreTable
 from scoring.tasks.outcome import headline
 from scoring.tasks.task import Entered, Scores, Task
-from scoring.truth import GroundTruth
+from scoring.truth.ground_truth import GroundTruth
+from scoring.truth.masks import Masks
 
 BACKGROUND: Final = "background"
 """The label of pixels that belong to no object; it is scored like a class."""

@@ -9,10 +9,10 @@ from scoring.answers import Origin, RankedAnswers, save_answers
 from scoring.counts import ImageCounts, save_counts
 from scoring.description import Description
 from scoring.errors import Problems
-from scoring.images import ImageIndex
+from scoring.formats.images import ImageIndex
 from scoring.registry import CompetitionInfo, expected_files
 from scoring.report import ClassResult, Exhibit
-from scoring.truth import GroundTruth
+from scoring.truth.ground_truth import GroundTruth
 
 Parsed = TypeVar("Parsed")
 Parsed_co = TypeVar("Parsed_co", covariant=True)

@@ -8,8 +8,8 @@ import numpy as np
 from PIL import Image
 
 from scoring.arrays import Bytes
-from scoring.lines import Detections
-from scoring.matching import Sought
+from scoring.formats.lines import Detections
+from scoring.measures.matching import Sought
 from tests.scoring.oracles import Answer, Corners, Thing
 
 IMAGES = 4

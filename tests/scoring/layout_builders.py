@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 
 from scoring import Description, Image
-from scoring.annotations import AnnotatedObject, Annotation, Box, Part
-from scoring.boxed_truth import truth_of_boxes
 from scoring.errors import Problems, Severity
-from scoring.images import ImageIndex
-from scoring.layout_set import WHOLE_IMAGE
-from scoring.layout_xml import read_layouts
-from scoring.layouts import UNLISTED, Layout, Layouts, layouts_to_xml
-from scoring.truth import GroundTruth
+from scoring.formats.images import ImageIndex
+from scoring.formats.layout_xml import read_layouts
+from scoring.formats.layouts import UNLISTED, Layout, Layouts, layouts_to_xml
+from scoring.truth.annotations import AnnotatedObject, Annotation, Box, Part
+from scoring.truth.boxed_truth import truth_of_boxes
+from scoring.truth.ground_truth import GroundTruth
+from scoring.truth.layout_set import WHOLE_IMAGE
 from tests.scoring.layout_oracles import PARTS, Given, Key, Limb, Person
 from tests.scoring.oracles import Corners
 

@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from scoring.arrays import Bytes
-from scoring.colours import LABEL_COLOURS
+from scoring.formats.colours import LABEL_COLOURS
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 

@@ -7,8 +7,8 @@ from scoring.answers import open_answers
 from scoring.competition import evaluate
 from scoring.errors import SubmissionError
 from scoring.report import ClassResult, Curve, Report, ScoreTable
-from scoring.tree import read_tree
-from scoring.truth import GroundTruth
+from scoring.truth.ground_truth import GroundTruth
+from scoring.truth.tree import read_tree
 from tests.scoring.builders import Kit, annotation, thing
 
 PEOPLE = annotation(thing("person"), thing("dog"), thing("person"))

@@ -13,8 +13,8 @@ from scoring.analysis.placing import PlacedAnswers, place_answers
 from scoring.answers import RankedAnswers
 from scoring.findings import ErrorBreakdown, Mistake
 from scoring.protocols import PROTOCOLS, DetectionRules
-from scoring.tree import read_tree
-from scoring.truth import GroundTruth
+from scoring.truth.ground_truth import GroundTruth
+from scoring.truth.tree import read_tree
 from tests.scoring import oracles
 from tests.scoring.builders import annotation, detections, kit, thing
 from tests.scoring.oracles import Answer, Corners

@@ -19,9 +19,9 @@ from scoring.analysis.similarity import (
     share_of_boxes_in_common,
 )
 from scoring.answers import RankedAnswers, open_answers
-from scoring.labels import area_below_found, precision_at_eleven_recalls, precision_over_every_recall
+from scoring.measures.labels import area_below_found, precision_at_eleven_recalls, precision_over_every_recall
 from scoring.protocols import PROTOCOLS
-from scoring.tree import read_tree
+from scoring.truth.tree import read_tree
 from tests.scoring.builders import detections, kit, sought
 from tests.scoring.oracles import Answer, Thing
 

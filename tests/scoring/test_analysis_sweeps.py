@@ -19,12 +19,12 @@ from scoring.analysis.size import (
 from scoring.answers import RankedAnswers, open_answers
 from scoring.competition import evaluate
 from scoring.findings import Sweep
-from scoring.labels import precision_over_every_recall
-from scoring.lines import Detections
-from scoring.matching import Sought
+from scoring.formats.lines import Detections
+from scoring.measures.labels import precision_over_every_recall
+from scoring.measures.matching import Sought
 from scoring.protocols import PROTOCOLS
 from scoring.tasks.detection import load
-from scoring.tree import read_tree
+from scoring.truth.tree import read_tree
 from tests.scoring import oracles
 from tests.scoring.builders import IMAGES, annotation, detections, kit, sought, thing
 from tests.scoring.conftest import ReadTruth, Unpack

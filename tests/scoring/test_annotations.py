@@ -1,6 +1,6 @@
 import pytest
 
-from scoring.annotations import (
+from scoring.truth.annotations import (
     AnnotationError,
     Box,
     ListedImage,

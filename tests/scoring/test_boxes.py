@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.boxes import overlap_of_pixels
+from scoring.measures.boxes import overlap_of_pixels
 from tests.scoring import oracles
 from tests.scoring.oracles import Corners
 

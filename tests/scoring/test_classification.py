@@ -7,10 +7,10 @@ from scoring import columns
 from scoring.answers import open_answers
 from scoring.competition import evaluate
 from scoring.errors import SubmissionError
+from scoring.measures.roc import RocCurve
 from scoring.report import ClassResult, Curve, Report, ScoreTable
-from scoring.roc import RocCurve
-from scoring.tree import read_tree
-from scoring.truth import GroundTruth
+from scoring.truth.ground_truth import GroundTruth
+from scoring.truth.tree import read_tree
 from tests.scoring.builders import Kit, annotation, kit
 
 CAT = "a_1 0.9\na_2 0.1\n"

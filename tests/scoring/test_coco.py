@@ -4,9 +4,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring.annotations import AnnotatedObject, AnnotationError, Box
-from scoring.boxed_truth import truth_of_boxes
-from scoring.coco import read_coco
+from scoring.truth.annotations import AnnotatedObject, AnnotationError, Box
+from scoring.truth.boxed_truth import truth_of_boxes
+from scoring.truth.coco import read_coco
 from tests.scoring.conftest import ReadTruth
 
 IMAGE = {"id": 12, "file_name": "000012.jpg", "width": 500, "height": 333}

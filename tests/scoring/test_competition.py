@@ -7,8 +7,8 @@ from scoring.competition import SCORER, columns, evaluate, is_scorable
 from scoring.errors import SubmissionError
 from scoring.registry import competitions
 from scoring.report import ClassResult, Curve, Report, ScoreTable
-from scoring.tree import read_tree
-from scoring.truth import GroundTruth
+from scoring.truth.ground_truth import GroundTruth
+from scoring.truth.tree import read_tree
 from tests.scoring.builders import Kit, annotation, kit, thing
 
 CAT = "a_1 0.9 1 1 10 10\n"

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scoring import confidences, lines
-from scoring.confidences import Confidences, read_images, read_persons, repetitions
 from scoring.errors import Problems
-from scoring.grammar import LONGEST_LINE
-from scoring.images import ImageIndex
-from scoring.subjects import Subjects
+from scoring.formats import confidences, lines
+from scoring.formats.confidences import Confidences, read_images, read_persons, repetitions
+from scoring.formats.grammar import LONGEST_LINE
+from scoring.formats.images import ImageIndex
+from scoring.formats.subjects import Subjects
 from tests.scoring.archives import IMAGES, description
 
 ACTING = ((IMAGES[0], 1), (IMAGES[0], 12), ("2010_000009", 2), (IMAGES[1], 1))

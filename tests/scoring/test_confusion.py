@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from scoring.arrays import Bytes
-from scoring.confusion import (
+from scoring.measures.confusion import (
     ConfusionMatrix,
     Counts,
     count_labels,
@@ -16,7 +16,7 @@ from scoring.confusion import (
     share_found,
     share_of_all_pixels,
 )
-from scoring.masks import Masks
+from scoring.truth.masks import Masks
 
 LABELS = 4
 MATRIX = np.array([[5, 1, 0, 2], [0, 0, 0, 3], [0, 0, 0, 0], [1, 0, 0, 6]])

@@ -8,8 +8,8 @@ from hypothesis.extra.numpy import arrays
 
 from scoring.answers import Origin, open_answers
 from scoring.arrays import ForeignFileError
-from scoring.confusion import Counts
 from scoring.counts import ImageCounts, open_counts, save_counts
+from scoring.measures.confusion import Counts
 
 LABELS = ("background", "car", "cat")
 ORIGIN = Origin(5, "voc2012", "1", "abc")

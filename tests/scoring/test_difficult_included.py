@@ -3,9 +3,9 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.matching import seek_everything
+from scoring.measures.matching import seek_everything
+from scoring.measures.ranking import ELEVEN_LEVELS
 from scoring.protocols import PROTOCOLS
-from scoring.ranking import ELEVEN_LEVELS
 from scoring.report import ScoreTable
 from scoring.tasks.detection import DETECTION
 from scoring.tasks.task import Entered

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from scoring.distributions import chi_square_beyond, normal_beyond, range_beyond, range_quantile
+from scoring.comparison.distributions import chi_square_beyond, normal_beyond, range_beyond, range_quantile
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ import pytest
 
 from scoring.competition import evaluate
 from scoring.errors import SubmissionError
+from scoring.measures.roc import RocCurve, area_under_roc
 from scoring.protocols import PROTOCOLS
 from scoring.report import Curve, Report
-from scoring.roc import RocCurve, area_under_roc
-from scoring.tables import labels_of
+from scoring.truth.tables import labels_of
 from tests.scoring.conftest import ReadTruth, Unpack
 
 pytestmark = pytest.mark.shared

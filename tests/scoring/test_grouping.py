@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.arrays import Flags
-from scoring.grouping import indistinct_groups, letters
+from scoring.comparison.grouping import indistinct_groups, letters
 
 
 @st.composite

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given as generated
 from hypothesis import strategies as st
 
-from scoring.boxes import overlap_of_areas, share_covered
-from scoring.groups import judge_open_images, seek_single_objects
-from scoring.matching import judge_pascal, seek_all_but_difficult
+from scoring.measures.boxes import overlap_of_areas, share_covered
+from scoring.measures.groups import judge_open_images, seek_single_objects
+from scoring.measures.matching import judge_pascal, seek_all_but_difficult
 from tests.scoring import tensorflow_oracles as oracles
 from tests.scoring.builders import IMAGES, detections, sought
 from tests.scoring.oracles import Answer, Corners, Thing

@@ -8,9 +8,7 @@ import pytest
 
 from scoring.answers import RankedAnswers
 from scoring.arrays import Floats, Integers
-from scoring.averaging import mean_of_classes
-from scoring.findings import Interval, IntervalTable
-from scoring.intervals import (
+from scoring.comparison.intervals import (
     NO_VALUE,
     NOTHING_DRAWN,
     compare,
@@ -18,9 +16,11 @@ from scoring.intervals import (
     interval_table,
     standings,
 )
-from scoring.ranking import average_precision, average_precision_at_levels
-from scoring.resampling import Draws, Replicates, resample_rankings
-from scoring.weighting import worth_by
+from scoring.comparison.resampling import Draws, Replicates, resample_rankings
+from scoring.comparison.weighting import worth_by
+from scoring.findings import Interval, IntervalTable
+from scoring.measures.averaging import mean_of_classes
+from scoring.measures.ranking import average_precision, average_precision_at_levels
 
 
 def simulated_class(rng: np.random.Generator, images: int) -> tuple[RankedAnswers, Integers]:

@@ -5,12 +5,12 @@ import pytest
 
 from scoring import Validation, validate
 from scoring.arrays import Bytes
-from scoring.colours import LABEL_COLOURS, label_colours
 from scoring.description import Description, Image
 from scoring.errors import Problem, Problems
-from scoring.images import ImageIndex
-from scoring.label_images import LabelImage, read_label_image
-from scoring.png import labels_to_png
+from scoring.formats.colours import LABEL_COLOURS, label_colours
+from scoring.formats.images import ImageIndex
+from scoring.formats.label_images import LabelImage, read_label_image
+from scoring.formats.png import labels_to_png
 from tests.scoring.pngs import Parts, picture, saved
 
 FILE = "comp5_test_cls/a.png"

@@ -5,19 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.confidences import Confidences
-from scoring.labels import (
+from scoring.formats.confidences import Confidences
+from scoring.measures.labels import (
     Labelled,
     Value,
     area_below_found,
-    draw_precision,
     precision_at_eleven_recalls,
     precision_over_every_recall,
     rank_labelled,
     with_difficult,
 )
+from scoring.measures.ranking import ELEVEN_LEVELS
 from scoring.protocols import PROTOCOLS
-from scoring.ranking import ELEVEN_LEVELS
+from scoring.report import draw_precision
 from tests.scoring import label_oracles, oracles
 
 SUBJECTS = 12

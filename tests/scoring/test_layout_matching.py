@@ -9,8 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from scoring.answers import RankedAnswers
-from scoring.boxes import overlap_of_pixels
-from scoring.layout_matching import (
+from scoring.measures.boxes import overlap_of_pixels
+from scoring.measures.layout_matching import (
     JudgeLayouts,
     judge_boxed_persons,
     judge_boxed_persons_of_2007,
@@ -18,9 +18,9 @@ from scoring.layout_matching import (
     judge_persons,
     judge_persons_of_2008,
 )
-from scoring.people import people_of
-from scoring.ranking import average_precision
-from scoring.truth import GroundTruth
+from scoring.measures.people import people_of
+from scoring.measures.ranking import average_precision
+from scoring.truth.ground_truth import GroundTruth
 from tests.scoring import layout_oracles as oracles
 from tests.scoring.layout_builders import layouts_of, limb, truth_of, truth_of_images
 from tests.scoring.layout_oracles import PARTS, Given, Key, Limb, Person

@@ -4,9 +4,9 @@ import pytest
 
 from scoring import Report, SubmissionError, columns, evaluate, validate
 from scoring.answers import open_answers
-from scoring.people import people_of
+from scoring.measures.people import people_of
 from scoring.report import ClassResult, Curve, ScoreTable
-from scoring.tree import read_tree
+from scoring.truth.tree import read_tree
 from tests.scoring.builders import Kit, annotation, part, thing
 from tests.scoring.layout_builders import layout, phase, truth_of, truth_of_images, xml_of
 from tests.scoring.layout_oracles import Given, Limb, Person

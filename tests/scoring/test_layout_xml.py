@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given as generated
 from hypothesis import strategies as st
 
-from scoring.annotations import Box, Part
 from scoring.errors import Problem, Severity
-from scoring.layouts import UNLISTED, Layout, layouts_to_xml
+from scoring.formats.layouts import UNLISTED, Layout, layouts_to_xml
+from scoring.truth.annotations import Box, Part
 from tests.scoring.layout_builders import HEAD, layout, phase, read, results
 
 BOXED = phase(("a_1", 0))
@@ -238,14 +238,14 @@ def test_wrong_bytes_are_not_well_formed() -> None:
 
 
 def test_long_files_are_read_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scoring.xml_records.MOST_ELEMENTS", 30)
+    monkeypatch.setattr("scoring.formats.xml_records.MOST_ELEMENTS", 30)
     assert "too many elements; at most 30 are read" in problems(results(*[layout()] * 9))[-1]
-    monkeypatch.setattr("scoring.xml_records.MOST_WRONG", 3)
+    monkeypatch.setattr("scoring.formats.xml_records.MOST_WRONG", 3)
     assert (
         "3 things are wrong up to line 4; the file was not read further"
         in problems(results(*["<a/>"] * 9))[-1]
     )
-    monkeypatch.setattr("scoring.xml_records.MOST_BYTES", 100)
+    monkeypatch.setattr("scoring.formats.xml_records.MOST_BYTES", 100)
     assert "the file has 4 bytes" not in problems("<a/>")[0]
     assert problems(" " * 101) == [
         "comp7_layout_val.xml: the file has 101 bytes, too large; at most 100 are read as XML"

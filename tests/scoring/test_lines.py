@@ -7,11 +7,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scoring import lines
 from scoring.errors import Problem, Problems, Severity
-from scoring.grammar import LONGEST_LINE
-from scoring.images import ImageIndex
-from scoring.lines import Detections, Reading, inverted, outside, read_detections, read_in_blocks
+from scoring.formats import lines
+from scoring.formats.grammar import LONGEST_LINE
+from scoring.formats.images import ImageIndex
+from scoring.formats.lines import Detections, Reading, inverted, outside, read_detections, read_in_blocks
 from tests.scoring.archives import description
 
 INDEX = ImageIndex.of(description())

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from PIL import Image
 
 from scoring.arrays import Bytes
-from scoring.masks import MaskError, Masks, read_label_image
+from scoring.truth.masks import MaskError, Masks, read_label_image
 
 labels = arrays(
     np.uint8, array_shapes(min_dims=2, max_dims=2, max_side=9), elements=st.sampled_from([0, 1, 20, 255])

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.boxes import overlap_of_pixels
-from scoring.matching import Judge, judge_pascal, judge_pascal_2006
+from scoring.measures.boxes import overlap_of_pixels
+from scoring.measures.matching import Judge, judge_pascal, judge_pascal_2006
 from tests.scoring import oracles
 from tests.scoring.builders import IMAGES, detections, sought
 from tests.scoring.oracles import Answer, Thing

@@ -1,8 +1,8 @@
 import pytest
 
-from scoring.annotations import AnnotatedObject, AnnotationError, Box
 from scoring.description import Image
-from scoring.openimages import read_open_images
+from scoring.truth.annotations import AnnotatedObject, AnnotationError, Box
+from scoring.truth.open_images import read_open_images
 
 HEADER = "ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax,IsOccluded,IsTruncated,IsGroupOf,IsDepiction,IsInside"
 CAT = "a,xclick,/m/01yrx,1,0.5,1,0,0.25,0,0,0,0,0"

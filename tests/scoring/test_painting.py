@@ -6,8 +6,8 @@ import pytest
 from scoring import SubmissionError, create_segmentations_from_detections, validate
 from scoring.arrays import Bytes
 from scoring.description import Description, Image
-from scoring.masks import read_label_image
 from scoring.painting import paint
+from scoring.truth.masks import read_label_image
 from tests.scoring.archives import description
 
 PHASE = Description(

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from scoring.colours import LABEL_COLOURS
-from scoring.png import INDEXED, MOST_CHUNKS, Header, PngError, labels_to_png, open_png
+from scoring.formats.colours import LABEL_COLOURS
+from scoring.formats.png import INDEXED, MOST_CHUNKS, Header, PngError, labels_to_png, open_png
 from tests.scoring.pngs import SIGNATURE, Parts, chunk, picture, saved
 
 SIZE = (4, 3)

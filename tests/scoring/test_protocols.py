@@ -2,17 +2,17 @@ from dataclasses import replace
 
 import pytest
 
-from scoring.layout_matching import (
+from scoring.measures.layout_matching import (
     judge_boxed_persons,
     judge_boxed_persons_of_2007,
     judge_parts,
     judge_persons,
     judge_persons_of_2008,
 )
-from scoring.matching import judge_pascal, judge_pascal_2006
+from scoring.measures.matching import judge_pascal, judge_pascal_2006
+from scoring.measures.ranking import average_precision, average_precision_at_levels
 from scoring.protocols import PROTOCOLS, default_protocol, spell
-from scoring.ranking import average_precision, average_precision_at_levels
-from scoring.truth import PARTS
+from scoring.truth.ground_truth import PARTS
 
 YEARS = [f"voc{year}" for year in range(2006, 2013)]
 CORRECTED = [f"voc{year}-corrected" for year in (2007, 2008, 2009)]

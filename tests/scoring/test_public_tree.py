@@ -6,7 +6,7 @@ from PIL import Image as Picture
 
 from scoring import Image, TreeError, read_public, read_tree
 from scoring.description import UNKNOWN_SIDE
-from scoring.images import ImageIndex
+from scoring.formats.images import ImageIndex
 from tests.scoring.builders import Kit, annotation, kit, thing
 from tests.scoring.conftest import Unpack
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.averaging import mean_of_classes
-from scoring.ranking import (
+from scoring.measures.averaging import mean_of_classes
+from scoring.measures.ranking import (
     ELEVEN_LEVELS,
     Measure,
     average_precision,

@@ -9,20 +9,7 @@ import pytest
 
 from scoring.answers import RankedAnswers
 from scoring.arrays import Floats, Integers
-from scoring.averaging import mean_of_classes
-from scoring.boxes import overlap_of_pixels
-from scoring.confusion import overlap_of_labels
-from scoring.labels import area_below_found
-from scoring.matching import judge_pascal
-from scoring.ranking import (
-    ELEVEN_LEVELS,
-    IGNORED,
-    RIGHT,
-    average_precision,
-    average_precision_at_levels,
-    average_precision_of_objects,
-)
-from scoring.resampling import (
+from scoring.comparison.resampling import (
     Draws,
     Replicates,
     count_right_by_image,
@@ -30,8 +17,21 @@ from scoring.resampling import (
     resample_confusions,
     resample_rankings,
 )
-from scoring.weighted_roc import worth_under_roc
-from scoring.weighting import Ranked, as_weights, worth_by
+from scoring.comparison.weighted_roc import worth_under_roc
+from scoring.comparison.weighting import Ranked, as_weights, worth_by
+from scoring.measures.averaging import mean_of_classes
+from scoring.measures.boxes import overlap_of_pixels
+from scoring.measures.confusion import overlap_of_labels
+from scoring.measures.labels import area_below_found
+from scoring.measures.matching import judge_pascal
+from scoring.measures.ranking import (
+    ELEVEN_LEVELS,
+    IGNORED,
+    RIGHT,
+    average_precision,
+    average_precision_at_levels,
+    average_precision_of_objects,
+)
 from tests.scoring import oracles
 from tests.scoring.builders import IMAGES, detections, sought
 from tests.scoring.oracles import Answer, Thing

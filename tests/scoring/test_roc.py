@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.answers import RankedAnswers
-from scoring.confidences import Confidences
-from scoring.labels import Labelled, area_below_found, draw_roc, rank_labelled
-from scoring.report import EXHIBITS
-from scoring.roc import RocCurve, area_under_roc, ends_of_ties, roc
+from scoring.formats.confidences import Confidences
+from scoring.measures.labels import Labelled, area_below_found, rank_labelled
+from scoring.measures.roc import RocCurve, area_under_roc, ends_of_ties, roc
+from scoring.report import EXHIBITS, draw_roc
 from tests.scoring import label_oracles as oracles
 
 label = st.sampled_from([1, -1, 0])

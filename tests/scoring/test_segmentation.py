@@ -12,13 +12,13 @@ from hypothesis.extra.numpy import arrays
 from scoring import ConfusionMatrix, GroundTruth, Report, SubmissionError, columns, evaluate, read_tree
 from scoring.arrays import Bytes
 from scoring.counts import open_counts
-from scoring.label_images import LabelImage
-from scoring.masks import Masks
-from scoring.png import labels_to_png
+from scoring.formats.label_images import LabelImage
+from scoring.formats.png import labels_to_png
 from scoring.protocols import BY_OVERLAP, BY_SHARE_FOUND, SegmentationRules
 from scoring.report import ClassResult, ScoreTable
 from scoring.tasks.segmentation import NOWHERE, Labelling, score
 from scoring.tasks.task import Entered, Scores
+from scoring.truth.masks import Masks
 from tests.scoring.builders import kit
 
 LABELS = ("background", "cat", "dog")

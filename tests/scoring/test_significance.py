@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.distributions import range_beyond
-from scoring.findings import RankDiagram
-from scoring.published import classification_of_2007, detection_of_2007
-from scoring.scoreboard import Scoreboard
-from scoring.significance import (
+from scoring.comparison.distributions import range_beyond
+from scoring.comparison.scoreboard import Scoreboard
+from scoring.comparison.significance import (
     compare_pairs,
     critical_difference,
     friedman,
@@ -19,6 +17,8 @@ from scoring.significance import (
     rank_methods,
     ranks_of,
 )
+from scoring.findings import RankDiagram
+from scoring.published import classification_of_2007, detection_of_2007
 
 FIGURE_8 = {
     "INRIA_Genetic": 1.05,

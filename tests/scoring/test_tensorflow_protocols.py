@@ -7,10 +7,10 @@ from hypothesis import given as generated
 from hypothesis import strategies as st
 
 from scoring import PROTOCOLS, ClassResult, Report, evaluate
-from scoring.annotations import AnnotatedObject, Annotation, Box
-from scoring.boxed_truth import truth_of_boxes
-from scoring.tree import read_tree
-from scoring.truth import GroundTruth
+from scoring.truth.annotations import AnnotatedObject, Annotation, Box
+from scoring.truth.boxed_truth import truth_of_boxes
+from scoring.truth.ground_truth import GroundTruth
+from scoring.truth.tree import read_tree
 from tests.scoring import tensorflow_oracles as oracles
 from tests.scoring.builders import Kit, annotation, thing
 from tests.scoring.oracles import Answer, Thing

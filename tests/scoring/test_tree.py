@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from scoring.description import Image
-from scoring.kit_files import TreeError
-from scoring.statistics import Count, count_objects
-from scoring.tree import read_tree
-from scoring.truth import GroundTruth
+from scoring.truth.ground_truth import GroundTruth
+from scoring.truth.kit_files import TreeError
+from scoring.truth.object_counts import Count, count_objects
+from scoring.truth.tree import read_tree
 from tests.scoring.builders import Kit, annotation, kit, part, thing
 from tests.scoring.conftest import ReadTruth
 from tests.scoring.test_annotations import OF_2006

@@ -7,13 +7,13 @@ import pytest
 from PIL import Image
 
 from scoring.arrays import ForeignFileError
+from scoring.comparison.bootstrap import bootstrap, intervals_of
 from scoring.competition import evaluate
 from scoring.findings import Interval, IntervalTable
 from scoring.protocols import PROTOCOLS
 from scoring.report import Report
-from scoring.tree import read_tree
-from scoring.truth import GroundTruth
-from scoring.uncertainty import bootstrap, intervals_of
+from scoring.truth.ground_truth import GroundTruth
+from scoring.truth.tree import read_tree
 from tests.scoring.builders import Kit, annotation, thing
 from tests.scoring.layout_builders import truth_of, truth_of_images, xml_of
 from tests.scoring.layout_oracles import Given, Limb, Person

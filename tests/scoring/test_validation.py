@@ -10,7 +10,7 @@ from scoring.checks import CHECKS
 from scoring.competition import COMPETITIONS
 from scoring.description import Description
 from scoring.errors import Problems
-from scoring.results import competition_files
+from scoring.results.finding import competition_files
 from tests.scoring.archives import (
     FOLDER,
     Zipped,

@@ -1,0 +1,191 @@
+"""The bootstrap of a run, whatever its task: from what was kept beside a score and the ground truth."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+
+from scoring.answers import Origin, RankedAnswers, open_answers
+from scoring.arrays import ForeignFileError, Integers
+from scoring.comparison.intervals import LEVEL, interval_table
+from scoring.comparison.resampling import (
+    REPLICATES,
+    SEED,
+    Draws,
+    Replicates,
+    count_right_by_image,
+    count_sought_by_image,
+    resample_confusions,
+    resample_rankings,
+)
+from scoring.comparison.weighted_roc import worth_under_roc
+from scoring.comparison.weighting import Worth, worth_by
+from scoring.counts import ImageCounts, open_counts
+from scoring.findings import IntervalTable
+from scoring.measures.averaging import Average, Pool
+from scoring.measures.labels import (
+    Value,
+    area_below_found,
+    precision_at_eleven_recalls,
+    precision_over_every_recall,
+)
+from scoring.measures.people import people_of
+from scoring.measures.ranking import average_precision, average_precision_at_levels
+from scoring.protocols import PROTOCOLS, LabelRules, Protocol
+from scoring.registry import competition_of
+from scoring.report import Report
+from scoring.tasks.detection import load
+from scoring.truth.ground_truth import PARTS, GroundTruth
+
+
+def bootstrap(
+    statistics: Path,
+    truth: GroundTruth,
+    *,
+    classes: Sequence[str] | None = None,
+    replicates: int = REPLICATES,
+    seed: int = SEED,
+) -> Replicates:
+    """Replicates of a run from the file that `evaluate` wrote with `statistics`; no answer is judged again.
+
+    classes: those that the headline is of, where a subset was declared; in segmentation with the background.
+    Two runs of one competition, drawn with the same numbers, are paired. Raises ForeignFileError for another
+    file, and ValueError if the file is of another ground truth.
+    """
+    try:
+        origin, rankings = open_answers(statistics)
+    except ForeignFileError:
+        return _bootstrap_pixels(*open_counts(statistics), truth, classes, Draws(0, replicates, seed))
+    _assert_same(origin, truth)
+    task = competition_of(truth.lists.dataset, origin.competition).task
+    chosen = [each for each in rankings if classes is None or each.class_name in classes]
+    contest = _CONTESTS[task](chosen, truth, PROTOCOLS[origin.protocol])
+    return _bootstrap_rankings(contest, Draws(contest.wanted.shape[1], replicates, seed))
+
+
+def intervals_of(
+    report: Report,
+    statistics: Path,
+    truth: GroundTruth,
+    *,
+    replicates: int = REPLICATES,
+    seed: int = SEED,
+    level: float = LEVEL,
+) -> IntervalTable:
+    """The intervals of a report's classes, as far as they were entered, and of its headline."""
+    values = {each.name: each.value for each in report.classes}
+    drawn = bootstrap(statistics, truth, classes=list(values), replicates=replicates, seed=seed)
+    return interval_table([*(values[name] for name in drawn.names), report.headline], drawn, level=level)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Contest:
+    """What is resampled: rankings, what is to be found by class and image, int32 (classes, images), and how
+    it is valued.
+    """
+
+    rankings: Sequence[RankedAnswers]
+    wanted: Integers
+    worth: Worth
+    average: Average
+    pool: Pool | None = None
+
+
+def _bootstrap_rankings(contest: _Contest, draws: Draws) -> Replicates:
+    names = tuple(each.class_name for each in contest.rankings)
+    values = resample_rankings(contest.rankings, contest.wanted, contest.worth, draws)
+    if contest.pool is None:
+        return Replicates.averaged(draws, names, values, contest.average)
+    pooled, wanted = contest.pool(contest.rankings), contest.wanted.sum(axis=0, keepdims=True)
+    return Replicates(draws, names, values, resample_rankings([pooled], wanted, contest.worth, draws)[0])
+
+
+def _bootstrap_pixels(
+    origin: Origin, counts: ImageCounts, truth: GroundTruth, classes: Sequence[str] | None, draws: Draws
+) -> Replicates:
+    _assert_same(origin, truth)
+    rules, draws = PROTOCOLS[origin.protocol].segmentation, replace(draws, images=len(counts))
+    names = [name for name in counts.labels if classes is None or name in classes]
+    values = resample_confusions(counts.by_image(), rules.measure.of, draws)
+    chosen = values[[counts.labels.index(name) for name in names]]
+    return Replicates.averaged(draws, names, chosen, rules.average)
+
+
+def _of_detection(rankings: Sequence[RankedAnswers], truth: GroundTruth, protocol: Protocol) -> _Contest:
+    rules, sought = protocol.detection, load(truth)
+    wanted = [count_sought_by_image(rules.seek(sought[each.class_name])) for each in rankings]
+    return _Contest(
+        rankings, _table(wanted, truth.lists.main), worth_by(rules.measure.of), rules.average, rules.pool
+    )
+
+
+def _of_classification(rankings: Sequence[RankedAnswers], truth: GroundTruth, protocol: Protocol) -> _Contest:
+    return _of_labels(rankings, truth.lists.main, protocol.classification)
+
+
+def _of_action(rankings: Sequence[RankedAnswers], truth: GroundTruth, protocol: Protocol) -> _Contest:
+    contest = _of_labels(rankings, len(truth.lists.images), protocol.action)
+    return _among(contest, truth, [image for image, _ in truth.lists.acting])
+
+
+def _of_layout(rankings: Sequence[RankedAnswers], truth: GroundTruth, protocol: Protocol) -> _Contest:
+    rules, people = protocol.layout, people_of(truth)
+    parts = {name: people.parts_of(kind) for kind, name in enumerate(PARTS)}
+    lines = np.repeat(np.arange(len(people.image)), people.persons.count)
+    wanted = []
+    for ranking in rankings:
+        if ranking.class_name in parts:
+            image = np.repeat(people.image[lines], parts[ranking.class_name].count)
+        else:
+            image = people.image[lines[~people.persons.difficult]]
+        wanted.append(np.bincount(image, minlength=len(truth.lists.images)).astype(np.int32))
+    table = _table(wanted, len(truth.lists.images))
+    contest = _Contest(rankings, table, worth_by(rules.measure.of), rules.average)
+    return _among(contest, truth, [image for image, _ in truth.lists.persons])
+
+
+_CONTESTS: Final[Mapping[str, Callable[[Sequence[RankedAnswers], GroundTruth, Protocol], _Contest]]] = (
+    MappingProxyType(
+        {
+            "detection": _of_detection,
+            "classification": _of_classification,
+            "action": _of_action,
+            "layout": _of_layout,
+        }
+    )
+)
+
+_WORTHS: Final[Mapping[Value, Worth]] = MappingProxyType(
+    {
+        precision_over_every_recall: worth_by(average_precision),
+        precision_at_eleven_recalls: worth_by(average_precision_at_levels),
+        area_below_found: worth_under_roc,
+    }
+)
+
+
+def _of_labels(rankings: Sequence[RankedAnswers], images: int, rules: LabelRules) -> _Contest:
+    wanted = count_right_by_image(rankings, images)
+    return _Contest(rankings, wanted, _WORTHS[rules.measure.of], rules.average)
+
+
+def _among(contest: _Contest, truth: GroundTruth, names: Sequence[str]) -> _Contest:
+    """The same, drawn from the images of these names alone: others have nobody who is asked about."""
+    places = {name: place for place, name in enumerate(truth.lists.images)}
+    listed = np.unique([places[name] for name in names]).astype(np.intp)
+    place = np.zeros(len(places), np.int32)  # answers of nobody are ignored wherever they are
+    place[listed] = np.arange(len(listed))
+    rankings = [replace(each, image=place[each.image]) for each in contest.rankings]
+    return replace(contest, rankings=rankings, wanted=contest.wanted[:, listed])
+
+
+def _table(rows: Sequence[Integers], images: int) -> Integers:
+    return np.array(rows, np.int32).reshape(len(rows), images)
+
+
+def _assert_same(origin: Origin, truth: GroundTruth) -> None:
+    if origin.truth != truth.fingerprint:
+        raise ValueError(f"these answers were held against another ground truth, {origin.truth}")

@@ -1,0 +1,63 @@
+"""Label images as results: a class for each pixel of an image."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from scoring.arrays import Bytes
+from scoring.errors import Problem, Problems
+from scoring.formats.colours import LABEL_COLOURS
+from scoring.formats.images import ImageIndex
+from scoring.formats.pixels import labels_of
+from scoring.formats.png import GREY, PngError, open_png
+from scoring.truth.masks import VOID
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelImage:
+    """The labels of an image, uint8 (height, width), 0 for the background.
+
+    grey: are they grey values instead of indices? recoloured: do the indices have other colours than the kits give them?
+    """
+
+    image: str
+    labels: Bytes
+    grey: bool
+    recoloured: bool
+
+
+def read_label_image(data: bytes, images: ImageIndex, *, file: str, problems: Problems) -> LabelImage | None:
+    """Read the label image of an image after which the file is called; None if something is wrong, which is said.
+
+    Every byte is accounted for: a file that is damaged, cut short or followed by more is a problem, and so are another
+    size than the image's, other types than indexed or grey of 8 bits, and labels beyond the classes. Indices count, not
+    colours.
+    """
+    name = file.rpartition("/")[2].removesuffix(".png")
+    image = images.anywhere.get(name)
+    try:
+        png = open_png(data, (image.width, image.height) if image else None)
+        labels = labels_of(png)
+    except PngError as error:
+        problems.add(Problem(error.code, str(error), file, found=error.found, expected=error.expected))
+        return None
+    most = int(labels.max())
+    if most > images.classes:
+        problems.add(_out_of_range(labels, images.classes, file))
+        return None
+    used = 3 * (most + 1)
+    grey = png.header.kind == GREY
+    return LabelImage(name, labels, grey, not grey and png.palette[:used] != LABEL_COLOURS[:used])
+
+
+def _out_of_range(labels: Bytes, classes: int, file: str) -> Problem:
+    wrong = labels > classes
+    row, column = np.unravel_index(int(wrong.argmax()), labels.shape)
+    found, expected = str(labels[row, column]), f"0 to {classes}"
+    message = (
+        f"the label {found} at column {column + 1}, row {row + 1} is out of range, the first of"
+        f" {np.count_nonzero(wrong)} such pixels; expected values from {expected}"
+    )
+    if found == str(VOID):
+        message += f"; {VOID} (void) is for the ground truth only"
+    return Problem("label-range", message, file, found=found, expected=expected)

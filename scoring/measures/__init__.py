@@ -1,0 +1,1 @@
+"""Which answers are right, and what that is worth: pure functions of arrays."""

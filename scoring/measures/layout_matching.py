@@ -1,0 +1,167 @@
+"""Which layouts are right, or which of their parts: each is held against the persons of the Layout set."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from scoring.answers import RankedAnswers
+from scoring.arrays import Integers, Labels, Places
+from scoring.formats.layouts import UNLISTED, Layouts
+from scoring.formats.lines import Detections
+from scoring.measures.boxes import Overlap
+from scoring.measures.matching import judge_pascal
+from scoring.measures.people import People
+from scoring.measures.ranking import IGNORED, RIGHT, WRONG, rank
+from scoring.truth.ground_truth import PARTS
+
+WHOLE: Final = ("person",)
+"""What a layout is an answer about where all of its parts must be right."""
+
+JudgeLayouts = Callable[[Layouts, People, Overlap, float], tuple[RankedAnswers, ...]]
+"""Verdicts on layouts, or kind by kind on their parts; the number is the smallest overlap of a right box."""
+
+
+def judge_parts(
+    layouts: Layouts, people: People, overlap: Overlap, least: float
+) -> tuple[RankedAnswers, ...]:
+    """Verdicts part by part, by the rules of 2010 to 2012.
+
+    The most confident layout of each person counts, others do not, nor do those of persons who are not in the set. Its
+    parts are judged as detections of their kind in this person alone, in the order of the file, all as sure as
+    the layout. Source: VOC2012 development kit, VOCevallayout_pr.m.
+    """
+    order = rank(layouts.confidence)
+    order = order[layouts.person[order] != UNLISTED]
+    _, firsts = np.unique(layouts.person[order], return_index=True)
+    owner, rows = _parts_in(layouts, order[np.sort(firsts)])
+    ranked = []
+    for kind, name in enumerate(PARTS):
+        mine = layouts.kind[rows] == kind
+        person, confidence = layouts.person[owner[mine]], layouts.confidence[owner[mine]]
+        sought = people.parts_of(kind)
+        judged = judge_pascal(
+            Detections(person, confidence, layouts.parts[rows[mine]]), sought, overlap, least
+        )
+        # already in the order of confidence, which the judge therefore leaves as it is
+        ranked.append(
+            RankedAnswers(name, sought.positives, people.image[person], confidence, judged.verdicts)
+        )
+    return tuple(ranked)
+
+
+def judge_persons_of_2008(
+    layouts: Layouts, people: People, overlap: Overlap, least: float
+) -> tuple[RankedAnswers, ...]:
+    """Verdicts on whole layouts by the program of 2008 with its two mistakes.
+
+    It takes layouts in the order of the file, whatever their confidence, and nobody who has a single part can be found.
+    Otherwise as `judge_persons`. Source: VOC2008 development kit, VOCevallayout.m.
+    """
+    contest = _Contest(layouts, people, overlap, least, fewest=2)
+    return _judge_by_number(contest, np.arange(len(layouts)))
+
+
+def judge_persons(
+    layouts: Layouts, people: People, overlap: Overlap, least: float
+) -> tuple[RankedAnswers, ...]:
+    """Verdicts on whole layouts as the program of 2008 was meant.
+
+    A layout is right if it has as many parts of each kind as the person, and every part on both sides overlaps one of its
+    kind enough. Once a person is found, later layouts are wrong; those of persons who are not in the set are ignored.
+    """
+    return _judge_by_number(_Contest(layouts, people, overlap, least), rank(layouts.confidence))
+
+
+def judge_boxed_persons_of_2007(
+    layouts: Layouts, people: People, overlap: Overlap, least: float
+) -> tuple[RankedAnswers, ...]:
+    """Verdicts on whole layouts by the program of 2007 with its mistake: nobody who has a single part can be found.
+
+    Otherwise as `judge_boxed_persons`. Source: VOC2007 development kit, VOCevallayout.m.
+    """
+    return _judge_by_box(_Contest(layouts, people, overlap, least, fewest=2))
+
+
+def judge_boxed_persons(
+    layouts: Layouts, people: People, overlap: Overlap, least: float
+) -> tuple[RankedAnswers, ...]:
+    """Verdicts on whole layouts as the program of 2007 was meant.
+
+    A layout means the person of the image, difficult or not, whose box its own overlaps most, if enough. The first that
+    means a person is right if its parts are, as in `judge_persons`; all others are wrong.
+    """
+    return _judge_by_box(_Contest(layouts, people, overlap, least))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Contest:
+    """Layouts, persons, and when the parts of one are those of the other; fewest: parts of a person who can be found."""
+
+    layouts: Layouts
+    people: People
+    overlap: Overlap
+    least: float
+    fewest: int = 1
+
+    def fits(self, layout: int, person: int) -> bool:
+        """Are the layout's parts the person's?"""
+        given, there = self.layouts, self.people
+        mine = slice(given.first[layout], given.first[layout + 1])
+        theirs = slice(*np.searchsorted(there.owner, (person, person + 1)))
+        kinds, true_kinds = given.kind[mine], there.kind[theirs]
+        if len(true_kinds) < self.fewest or not np.array_equal(np.sort(kinds), np.sort(true_kinds)):
+            return False
+        meet = self.overlap(given.parts[mine][:, None], there.parts[theirs][None]) >= self.least
+        same = meet & (kinds[:, None] == true_kinds)
+        return bool(same.any(axis=0).all() and same.any(axis=1).all())
+
+    def meant(self, layout: int) -> int | None:
+        """The person whose box the layout's own overlaps most, if enough."""
+        persons, line = self.people.persons, self.layouts.person[layout]
+        first, count = persons.first[line], persons.count[line]
+        found = self.overlap(self.layouts.boxes[layout], persons.boxes[first : first + count])
+        best = int(np.argmax(found)) if count else 0  # the first of them in an exact tie
+        return int(first) + best if count and found[best] >= self.least else None
+
+    def ranked(self, order: Places, verdicts: Labels) -> tuple[RankedAnswers, ...]:
+        """The verdicts as those on one class."""
+        person = self.layouts.person[order]
+        image: Integers = np.zeros(len(order), np.int32)  # where a layout is of nobody it weighs nothing
+        image[person != UNLISTED] = self.people.image[person[person != UNLISTED]]
+        confidence = self.layouts.confidence[order]
+        return (RankedAnswers(WHOLE[0], self.people.persons.positives, image, confidence, verdicts),)
+
+
+def _judge_by_number(contest: _Contest, order: Places) -> tuple[RankedAnswers, ...]:
+    """Verdicts where a layout says by number whom it means."""
+    verdicts, found = np.full(len(order), WRONG, np.int8), set[int]()
+    for place, layout in enumerate(order.tolist()):
+        person = int(contest.layouts.person[layout])
+        if person == UNLISTED:
+            verdicts[place] = IGNORED
+        elif person not in found and contest.fits(layout, person):
+            verdicts[place] = RIGHT
+            found.add(person)
+    return contest.ranked(order, verdicts)
+
+
+def _judge_by_box(contest: _Contest) -> tuple[RankedAnswers, ...]:
+    """Verdicts where a layout says by a box whom it means."""
+    order = rank(contest.layouts.confidence)
+    verdicts, taken = np.full(len(order), WRONG, np.int8), set[int]()
+    for place, layout in enumerate(order.tolist()):
+        person = contest.meant(layout)
+        if person is not None and person not in taken:
+            verdicts[place] = RIGHT if contest.fits(layout, person) else WRONG
+            taken.add(person)
+    return contest.ranked(order, verdicts)
+
+
+def _parts_in(layouts: Layouts, order: Places) -> tuple[Places, Places]:
+    """The parts of these layouts in this order: whose they are, and where they stand."""
+    count = np.diff(layouts.first)[order]
+    before = np.cumsum(count) - count
+    owner = np.repeat(order, count)
+    return owner, np.arange(len(owner)) - np.repeat(before, count) + layouts.first[owner]

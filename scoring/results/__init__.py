@@ -1,0 +1,1 @@
+"""Which files of an archive are results, and what to say of the others."""
