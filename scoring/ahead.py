@@ -1,11 +1,12 @@
-"""Work done ahead of whoever uses its results: in two threads, a little at a time, in order."""
+"""Work done ahead of whoever uses its results: in a few threads, a little at a time, in order."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, TypeVar
 
-THREADS: Final = 2
+THREADS: Final = 3
+"""One more than the cores we plan for, as the caller is busy unpacking, and whoever waits for the interpreter works not."""
 
 Given = TypeVar("Given")
 Done = TypeVar("Done")

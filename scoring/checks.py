@@ -72,17 +72,16 @@ class Check:
     all: Callable[[Checked, Inspection], None]
 
 
-def check(portion: Sequence[Content], inspection: Inspection) -> list[tuple[Checked, Problems]]:
+def check(portion: Sequence[Content], inspection: Inspection) -> tuple[list[Checked], Problems]:
     """Check files, whose content has been read, each on its own; other threads may check others meanwhile."""
-    return [_check_one(file, data, inspection) for file, data in portion]
+    mine = replace(inspection, problems=Problems())
+    return [_check_one(file, data, mine) for file, data in portion], mine.problems
 
 
-def _check_one(file: ResultFile, data: bytes, inspection: Inspection) -> tuple[Checked, Problems]:
-    checked, problems = Checked(file.competition, {file.about}), Problems()
-    CHECKS[file.competition.task].one(
-        replace(file, read=lambda: data), checked, replace(inspection, problems=problems)
-    )
-    return checked, problems
+def _check_one(file: ResultFile, data: bytes, inspection: Inspection) -> Checked:
+    checked = Checked(file.competition, {file.about})
+    CHECKS[file.competition.task].one(replace(file, read=lambda: data), checked, inspection)
+    return checked
 
 
 def check_detections(file: ResultFile, checked: Checked, inspection: Inspection) -> None:

@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Generic
@@ -44,7 +43,7 @@ SCORER: Final = "1"
 class Competition(Generic[Rules]):
     """A task, and where in a protocol its rules stand; rules of another task do not fit, and mypy says so."""
 
-    task: Task[Any, Any, Rules]
+    task: Task[Any, Any, Any, Rules]
     rules: Callable[[Protocol], Rules]
 
     def load(self, truth: GroundTruth, chosen: Sequence[str] | None) -> Any:
@@ -123,11 +122,16 @@ def evaluate(
     known = contest.task.columns(info, truth.description)
     if unknown := set(classes or ()).difference(known):
         raise LookupError(f"{info.name} has no {', '.join(sorted(unknown))}; it has {', '.join(known)}")
-    intake = _Intake(contest.task.parse, ImageIndex.of(truth.description))
+    loaded, rules = contest.load(truth, classes), contest.rules(row)
+    intake = _Intake(
+        contest.task.parse,
+        lambda entered: contest.task.judge(entered, loaded, rules),
+        ImageIndex.of(truth.description),
+    )
     files = competition_files(archive, truth.description, competition, problems=intake.problems)
     left_out = set() if classes is None or info.needs_every_file else set(known).difference(classes)
     asked = (file for file in files if file.about not in left_out)
-    scores = contest.task.score(intake.read(asked), contest.load(truth, classes), contest.rules(row))
+    scores = contest.task.score(intake.read(asked), loaded, rules)
     intake.complain(info, [about for _, about in contest.task.expected_files(info, truth.description)])
     if statistics is not None:
         scores.keep(statistics, Origin(competition, protocol, SCORER, truth.fingerprint))
@@ -140,25 +144,26 @@ def evaluate(
         classes=scores.classes,
         exhibits=scores.exhibits,
         scorer=SCORER,
-        receipt=_receipt(intake.hashes, truth, f"{row.name}: {spell(contest.rules(row))}", classes),
+        receipt=_receipt(intake.hashes, truth, f"{row.name}: {spell(rules)}", classes),
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Taken:
-    """A result file as read, the hash of its bytes, and what was wrong with it."""
+    """What was made of some result files: their subjects, name and hash of each, what was wrong, and the judged answers."""
 
-    name: str
-    sha256: str
-    entered: Entered[Any]
-    problems: Problems
+    problems: Problems = field(default_factory=Problems)
+    met: set[str] = field(default_factory=set)
+    hashes: dict[str, str] = field(default_factory=dict)
+    judged: list[Entered[Any]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class _Intake:
-    """Reads result files in their order, and remembers the hash of each and what was wrong."""
+    """Reads and judges result files in their order, and remembers the hash of each and what was wrong."""
 
     parse: Parse[Any]
+    judge: Callable[[Iterator[Entered[Any]]], Iterator[Entered[Any]]]
     images: ImageIndex
     problems: Problems = field(default_factory=Problems)
     hashes: dict[str, str] = field(default_factory=dict)
@@ -166,19 +171,22 @@ class _Intake:
 
     def read(self, files: Iterator[ResultFile]) -> Iterator[Entered[Any]]:
         contents = ((file, file.read()) for file in files)
-        for taken in chain.from_iterable(ahead(self._take, portions(contents), alone=is_large)):
+        for taken in ahead(self._take, portions(contents), alone=is_large):
             self.problems.join(taken.problems)
-            self.met.add(taken.entered.about)
-            self.hashes[taken.name] = taken.sha256
-            yield taken.entered
+            self.met |= taken.met
+            self.hashes |= taken.hashes
+            yield from taken.judged
 
-    def _take(self, portion: Sequence[Content]) -> list[_Taken]:
-        return [self._take_one(file, data) for file, data in portion]
+    def _take(self, portion: Sequence[Content]) -> _Taken:
+        taken = _Taken()
+        taken.judged.extend(self.judge(self._parse(portion, taken)))
+        return taken
 
-    def _take_one(self, file: ResultFile, data: bytes) -> _Taken:
-        problems = Problems()
-        answers = self.parse(data, self.images, file=file.name, problems=problems)
-        return _Taken(file.name, hashlib.sha256(data).hexdigest(), Entered(file.about, answers), problems)
+    def _parse(self, portion: Sequence[Content], taken: _Taken) -> Iterator[Entered[Any]]:
+        for file, data in portion:
+            taken.met.add(file.about)
+            taken.hashes[file.name] = hashlib.sha256(data).hexdigest()
+            yield Entered(file.about, self.parse(data, self.images, file=file.name, problems=taken.problems))
 
     def complain(self, info: CompetitionInfo, expected: Sequence[str]) -> None:
         missing = [about for about in expected if about not in self.met]

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import chain, combinations
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -125,8 +125,9 @@ def _check_files(files: Iterator[ResultFile], found: dict[int, Checked], inspect
             broken.extend(error.problems)
 
     portions_checked = ahead(partial(check, inspection=inspection), portions(contents()), alone=is_large)
-    for checked, problems in chain.from_iterable(portions_checked):
-        found[checked.info.number].join(checked)
+    for all_checked, problems in portions_checked:
+        for checked in all_checked:
+            found[checked.info.number].join(checked)
         inspection.problems.join(problems)
     inspection.problems.extend(broken)
     return not broken

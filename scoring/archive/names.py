@@ -8,6 +8,7 @@ from scoring.archive.limits import Limits
 from scoring.errors import Problem, Problems, shown
 
 _DRIVE = re.compile(r"[A-Za-z]:")
+_SURROGATE = re.compile("[\ud800-\udfff]")  # a byte that is not UTF-8
 
 
 @dataclass(slots=True)
@@ -73,7 +74,7 @@ def _fault(name: str, limits: Limits) -> Problem | None:
 
 
 def _fault_of_characters(name: str) -> Problem | None:
-    if any("\ud800" <= character <= "\udfff" for character in name):
+    if _SURROGATE.search(name):
         return Problem("name-encoding", "the name is not encoded as UTF-8", shown(name))
     if not name.isprintable():
         message = "the name holds a control character or another one that cannot be seen"

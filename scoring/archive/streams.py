@@ -11,7 +11,8 @@ from scoring.archive.limits import Meter
 from scoring.errors import Problem, SubmissionError
 
 _PACKED: Final = 256 << 10  # bytes read at once
-_UNPACKED: Final = 1 << 20  # bytes made of them at once
+_UNPACKED: Final = 1 << 20  # bytes made of them at most at once
+_AT_ONCE: Final = 256 << 10  # bytes made of them at least, if there are so many
 _MEMORY: Final = 128 << 20  # what xz may ask for; `xz -9` asks for 65 MiB
 DAMAGED: Final[type[Exception]] = igzip_lib.IsalError  # type: ignore[assignment]  # its stub says it is an instance
 
@@ -134,12 +135,17 @@ class Unpacked:
 
 @dataclass(slots=True)
 class Stream:
-    """What a source gives, counted, with a place in it."""
+    """What a source gives, counted, with a place in it.
+
+    Taken in large pieces: whoever asks a library for every header apart gives up the interpreter's lock each time, and
+    waits for the threads that score.
+    """
 
     source: Source
     meter: Meter
     position: int = 0
     _ready: bytes = b""
+    _used: int = 0
 
     def read(self, size: int) -> bytes:
         """Read so many bytes, fewer only at the end."""
@@ -160,15 +166,15 @@ class Stream:
     def peek(self, size: int) -> bytes:
         """Look at the next bytes without going forward."""
         ready = self.read(size)
-        self._ready = ready + self._ready
+        self._ready, self._used = ready + self._ready[self._used :], 0
         self.position -= len(ready)
         return ready
 
     def _take(self, most: int) -> bytes:
-        if self._ready:
-            part, self._ready = self._ready[:most], self._ready[most:]
-        else:
-            part = self.source.take(min(most, _UNPACKED))
-            self.meter.count_bytes(len(part))
+        if self._used == len(self._ready):
+            self._ready, self._used = self.source.take(max(_AT_ONCE, min(most, _UNPACKED))), 0
+            self.meter.count_bytes(len(self._ready))
+        part = self._ready[self._used : self._used + most]
+        self._used += len(part)
         self.position += len(part)
         return part

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
+from isal import isal_zlib
+
 from scoring.arrays import Bytes
 from scoring.formats.colours import LABEL_COLOURS
 
@@ -131,7 +133,7 @@ def _chunks(data: bytes) -> Iterator[tuple[bytes, memoryview]]:
         start, end = place + _FRAME.size, place + _FRAME.size + length
         if end + _CRC.size > len(data):
             raise PngError("truncated-png", "the PNG is truncated: the file ends within a chunk")
-        if zlib.crc32(view[place + 4 : end]) != _CRC.unpack_from(data, end)[0]:
+        if isal_zlib.crc32(view[place + 4 : end]) != _CRC.unpack_from(data, end)[0]:
             raise _damaged("the checksum (CRC) of a chunk is wrong")
         yield kind, view[start:end]
         place = end + _CRC.size

@@ -7,7 +7,7 @@ from scoring.results.finding import ResultFile
 
 Content = tuple[ResultFile, bytes]
 
-_ENOUGH: Final = 1 << 16  # bytes of a portion
+_ENOUGH: Final = 1 << 18  # bytes of a portion
 _MOST: Final = 16  # files of a portion
 _LARGE: Final = 32 << 20
 

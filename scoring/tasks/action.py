@@ -5,12 +5,13 @@ from typing import Final
 
 import numpy as np
 
+from scoring.answers import RankedAnswers
 from scoring.arrays import Integers
-from scoring.formats.confidences import Confidences, read_persons
+from scoring.formats.confidences import read_persons
 from scoring.measures.labels import Labelled
 from scoring.protocols import LabelRules
 from scoring.registry import expected_files
-from scoring.tasks.labelled import Reasons, rank_all, scores_of
+from scoring.tasks.labelled import Reasons, in_order, judge, scores_of
 from scoring.tasks.task import Entered, Scores, Task
 from scoring.truth.ground_truth import GroundTruth
 
@@ -45,10 +46,10 @@ def _owners(truth: GroundTruth) -> Integers:
 
 
 def score(
-    entered: Iterator[Entered[Confidences]], known: Mapping[str, Labelled], rules: LabelRules
+    judged: Iterator[Entered[RankedAnswers]], known: Mapping[str, Labelled], rules: LabelRules
 ) -> Scores:
     """The scores of each action."""
-    return scores_of(rank_all(entered, known), known, rules, _REASONS)
+    return scores_of(in_order(judged, known), known, rules, _REASONS)
 
 
-ACTION: Final = Task(expected_files, read_persons, load, score)
+ACTION: Final = Task(expected_files, read_persons, load, judge, score)

@@ -6,11 +6,12 @@ from typing import Final
 
 import numpy as np
 
-from scoring.formats.confidences import Confidences, read_images
+from scoring.answers import RankedAnswers
+from scoring.formats.confidences import read_images
 from scoring.measures.labels import Labelled, with_difficult
 from scoring.protocols import LabelRules
 from scoring.registry import expected_files
-from scoring.tasks.labelled import Reasons, rank_all, scores_of
+from scoring.tasks.labelled import Reasons, in_order, judge, scores_of
 from scoring.tasks.outcome import table_with_difficult
 from scoring.tasks.task import Entered, Scores, Task
 from scoring.truth.ground_truth import GroundTruth
@@ -27,14 +28,14 @@ def load(truth: GroundTruth) -> Mapping[str, Labelled]:
 
 
 def score(
-    entered: Iterator[Entered[Confidences]], known: Mapping[str, Labelled], rules: LabelRules
+    judged: Iterator[Entered[RankedAnswers]], known: Mapping[str, Labelled], rules: LabelRules
 ) -> Scores:
     """The scores of each class; beside them those that there would be if difficult objects counted, too."""
-    ranked = rank_all(entered, known)
+    ranked = in_order(judged, known)
     scores = scores_of(ranked, known, rules, _REASONS)
     values = {name: rules.measure.of(with_difficult(each)) for name, each in ranked.items()}
     beside = table_with_difficult(rules.measure.name, tuple(known), values, rules.average)
     return replace(scores, exhibits=(*scores.exhibits, beside))
 
 
-CLASSIFICATION: Final = Task(expected_files, read_images, load, score)
+CLASSIFICATION: Final = Task(expected_files, read_images, load, judge, score)

@@ -35,7 +35,7 @@ def load(truth: GroundTruth) -> Mapping[str, Sought]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Scored:
+class ScoredClass:
     """A class as the kit scores it: its value may be NaN. beside: the same with difficult objects included."""
 
     value: float
@@ -43,8 +43,16 @@ class _Scored:
     answers: RankedAnswers
 
 
-def score(
+def judge(
     entered: Iterator[Entered[Detections]], sought: Mapping[str, Sought], rules: DetectionRules
+) -> Iterator[Entered[ScoredClass]]:
+    """Each class on its own: which answers are right, and what that is worth."""
+    for each in entered:
+        yield Entered(each.about, _score_class(each, rules.seek(sought[each.about]), rules))
+
+
+def score(
+    judged: Iterator[Entered[ScoredClass]], sought: Mapping[str, Sought], rules: DetectionRules
 ) -> Scores:
     """The average precision of each class and their mean, with a curve for each class entered.
 
@@ -53,7 +61,7 @@ def score(
     included, where the rules have one.
     """
     wanted = {name: rules.seek(objects) for name, objects in sought.items()}
-    found = {each.about: _score_class(each, wanted[each.about], rules) for each in entered}
+    found = {each.about: each.answers for each in judged}
     classes = tuple(
         _class_result(name, objects.positives, found.get(name)) for name, objects in wanted.items()
     )
@@ -70,7 +78,7 @@ def score(
     return Scores(rules.measure.name, mean, reason, classes, exhibits, answers)
 
 
-def _score_class(entered: Entered[Detections], sought: Sought, rules: DetectionRules) -> _Scored:
+def _score_class(entered: Entered[Detections], sought: Sought, rules: DetectionRules) -> ScoredClass:
     given = entered.answers
     judged = rules.judge(given, sought, rules.overlap, rules.least)
     value = rules.measure.of(judged.verdicts, sought.positives)
@@ -81,10 +89,10 @@ def _score_class(entered: Entered[Detections], sought: Sought, rules: DetectionR
     beside = (
         math.nan if rules.beside is None else rules.measure.of(judged.on_all, rules.beside(sought).positives)
     )
-    return _Scored(value, beside, ranked)
+    return ScoredClass(value, beside, ranked)
 
 
-def _class_result(name: str, positives: int, scored: _Scored | None) -> ClassResult:
+def _class_result(name: str, positives: int, scored: ScoredClass | None) -> ClassResult:
     if scored is None:
         return ClassResult(name, None, NOT_ENTERED, positives, 0)
     answers = len(scored.answers.image)
@@ -96,7 +104,7 @@ def _class_result(name: str, positives: int, scored: _Scored | None) -> ClassRes
 
 
 def _headline(
-    names: Sequence[str], found: Mapping[str, _Scored], rules: DetectionRules
+    names: Sequence[str], found: Mapping[str, ScoredClass], rules: DetectionRules
 ) -> tuple[float | None, str | None]:
     if rules.pool is None or len(found) < len(names):
         return headline(names, {name: each.value for name, each in found.items()}, rules.average)
@@ -105,4 +113,4 @@ def _headline(
     return (None, NOTHING_TO_FIND) if math.isnan(value) else (value, None)
 
 
-DETECTION: Final = Task(expected_files, read_detections, load, score)
+DETECTION: Final = Task(expected_files, read_detections, load, judge, score)

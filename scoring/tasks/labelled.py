@@ -23,11 +23,19 @@ class Reasons:
     no_negative: str
 
 
-def rank_all(
-    entered: Iterator[Entered[Confidences]], known: Mapping[str, Labelled]
+def judge(
+    entered: Iterator[Entered[Confidences]], known: Mapping[str, Labelled], _rules: LabelRules
+) -> Iterator[Entered[RankedAnswers]]:
+    """The ranking of each class."""
+    for each in entered:
+        yield Entered(each.about, rank_labelled(each.about, each.answers, known[each.about]))
+
+
+def in_order(
+    judged: Iterator[Entered[RankedAnswers]], known: Mapping[str, Labelled]
 ) -> dict[str, RankedAnswers]:
-    """The ranking of each class that was entered, in the order of the edition."""
-    ranked = {each.about: rank_labelled(each.about, each.answers, known[each.about]) for each in entered}
+    """The rankings in the order of the edition."""
+    ranked = {each.about: each.answers for each in judged}
     return {name: ranked[name] for name in known if name in ranked}
 
 

@@ -14,7 +14,7 @@ from scoring.measures.people import People, people_of
 from scoring.protocols import PROTOCOLS, LayoutRules, default_protocol
 from scoring.registry import CompetitionInfo, expected_files
 from scoring.report import ClassResult, Curve, ScoreTable
-from scoring.tasks.task import Entered, Scores, Task
+from scoring.tasks.task import Entered, Scores, Task, as_read
 from scoring.truth.ground_truth import GroundTruth
 
 NOT_ENTERED: Final = "not entered"
@@ -88,4 +88,4 @@ def _absent(name: str) -> ClassResult:
     return ClassResult(name, None, NOT_ENTERED, 0, 0)
 
 
-LAYOUT: Final = Task(expected_files, read_layouts, load, score, columns, choose)
+LAYOUT: Final = Task(expected_files, read_layouts, load, as_read, score, columns, choose)

@@ -3,13 +3,10 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import chain
 from typing import Final
 
 import numpy as np
 
-from scoring.ahead import ahead
 from scoring.counts import ImageCounts
 from scoring.description import Description
 from scoring.formats.label_images import LabelImage, read_label_image
@@ -26,8 +23,7 @@ BACKGROUND: Final = "background"
 """The label of pixels that belong to no object; it is scored like a class."""
 NOWHERE: Final = "there is no pixel of it in the set"
 
-_PORTION: Final = 1 << 20  # pixels
-_Counted = tuple[str, Counts]
+_TOGETHER: Final = 1 << 21  # pixels that are counted at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,14 +54,34 @@ def choose(labelling: Labelling, names: Sequence[str]) -> Labelling:
     return replace(labelling, chosen=chosen)
 
 
-def score(
-    entered: Iterator[Entered[LabelImage | None]], labelling: Labelling, rules: SegmentationRules
-) -> Scores:
+def judge(
+    entered: Iterator[Entered[LabelImage | None]], labelling: Labelling, _rules: SegmentationRules
+) -> Iterator[Entered[Counts]]:
+    """Count the pixels of each image; what could not be read has been complained of."""
+    images, pixels = list[LabelImage](), 0
+    for each in entered:
+        if each.answers is not None:
+            images.append(each.answers)
+            pixels += each.answers.labels.size
+        if pixels >= _TOGETHER:
+            yield from _count(images, labelling)
+            images, pixels = [], 0
+    if images:
+        yield from _count(images, labelling)
+
+
+def _count(images: Sequence[LabelImage], labelling: Labelling) -> Iterator[Entered[Counts]]:
+    truths = [labelling.masks.runs(labelling.images[each.image]) for each in images]
+    counts = count_labels([each.labels for each in images], truths, len(labelling.labels))
+    return (Entered(each.image, counted) for each, counted in zip(images, counts, strict=True))
+
+
+def score(judged: Iterator[Entered[Counts]], labelling: Labelling, rules: SegmentationRules) -> Scores:
     """The value of each label from the pixels of all images together, their mean, and the confusion matrix.
 
     A class without a pixel in the truth has no value where the kit has none (NaN), and then there is no mean either.
     """
-    counted = dict(_count(entered, labelling))
+    counted = {each.about: each.answers for each in judged}
     nothing = np.zeros((len(labelling.labels),) * 2, np.int64)
     counts = ImageCounts.of(labelling.labels, [counted.get(image, nothing) for image in labelling.images])
     matrix = counts.total()
@@ -76,32 +92,6 @@ def score(
     confusion = ConfusionMatrix(labelling.labels, tuple(map(tuple, matrix.tolist())))
     exhibits: tuple[Exhibit, ...] = (table, *_totals(matrix, rules), confusion)
     return Scores(rules.measure.name, mean, reason, classes, exhibits, (), counts)
-
-
-def _count(entered: Iterator[Entered[LabelImage | None]], labelling: Labelling) -> Iterator[_Counted]:
-    """Count image by image while the next are being read; what could not be read has been complained of."""
-    read = (each.answers for each in entered if each.answers is not None)
-    return chain.from_iterable(ahead(partial(_count_each, labelling), _portions(read)))
-
-
-def _portions(images: Iterator[LabelImage]) -> Iterator[list[LabelImage]]:
-    """As many images as are worth a thread's while."""
-    portion, pixels = list[LabelImage](), 0
-    for image in images:
-        portion.append(image)
-        pixels += image.labels.size
-        if pixels >= _PORTION:
-            yield portion
-            portion, pixels = [], 0
-    yield portion
-
-
-def _count_each(labelling: Labelling, portion: list[LabelImage]) -> list[_Counted]:
-    labels, places = len(labelling.labels), labelling.images
-    return [
-        (each.image, count_labels(each.labels.ravel(), *labelling.masks.runs(places[each.image]), labels))
-        for each in portion
-    ]
 
 
 def _class_results(
@@ -120,4 +110,4 @@ def _totals(matrix: Counts, rules: SegmentationRules) -> Iterator[ScoreTable]:
         yield ScoreTable(rules.total.name, (("all pixels", None if math.isnan(value) else value),))
 
 
-SEGMENTATION: Final = Task(expected_files, read_label_image, load, score, columns, choose)
+SEGMENTATION: Final = Task(expected_files, read_label_image, load, judge, score, columns, choose)

@@ -17,12 +17,13 @@ from scoring.truth.ground_truth import GroundTruth
 Parsed = TypeVar("Parsed")
 Parsed_co = TypeVar("Parsed_co", covariant=True)
 Loaded = TypeVar("Loaded")
+Judged = TypeVar("Judged")
 Rules = TypeVar("Rules")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entered(Generic[Parsed]):
-    """A result file as read; about: the class, action or image that it is of."""
+    """A result file as read, or as judged; about: the class, action or image that it is of."""
 
     about: str
     answers: Parsed
@@ -65,18 +66,25 @@ def only_these(loaded: Any, names: Sequence[str]) -> Any:
     return {name: loaded[name] for name in loaded if name in names}
 
 
+def as_read(entered: Iterator[Entered[Parsed]], _loaded: object, _rules: object) -> Iterator[Entered[Parsed]]:
+    """Judge nothing yet: where all is in one file, it is judged when it is scored."""
+    return entered
+
+
 @dataclass(frozen=True, slots=True)
-class Task(Generic[Parsed, Loaded, Rules]):
-    """A task as six functions.
+class Task(Generic[Parsed, Loaded, Judged, Rules]):
+    """A task as seven functions.
 
     expected_files: name and subject of every file of a complete result. load: what of a ground truth answers are held
-    against. score: takes the files one after the other, so that they need not be in memory all at once. columns: what a
-    report has a value for. choose: what was loaded, without the columns that nobody asks for.
+    against. judge: holds some files against it, one after the other, in one of several threads; what it keeps of each is
+    small. score: what all of them together are worth. columns: what a report has a value for. choose: what was loaded,
+    without the columns that nobody asks for.
     """
 
     expected_files: Callable[[CompetitionInfo, Description], Iterator[tuple[str, str]]]
     parse: Parse[Parsed]
     load: Callable[[GroundTruth], Loaded]
-    score: Callable[[Iterator[Entered[Parsed]], Loaded, Rules], Scores]
+    judge: Callable[[Iterator[Entered[Parsed]], Loaded, Rules], Iterator[Entered[Judged]]]
+    score: Callable[[Iterator[Entered[Judged]], Loaded, Rules], Scores]
     columns: Callable[[CompetitionInfo, Description], tuple[str, ...]] = subjects_of_files
     choose: Callable[[Loaded, Sequence[str]], Loaded] = only_these

@@ -33,7 +33,8 @@ def pairs(draw: st.DrawFn) -> tuple[Bytes, Bytes]:
 
 
 def counted(truth: Bytes, answer: Bytes) -> Counts:
-    return count_labels(answer.ravel(), *Masks.of([truth]).runs(0), LABELS)
+    counts: Counts = count_labels([answer], [Masks.of([truth]).runs(0)], LABELS)[0]
+    return counts
 
 
 def counted_plainly(truth: Bytes, answer: Bytes) -> list[list[int]]:

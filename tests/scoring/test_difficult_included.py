@@ -28,7 +28,8 @@ def test_the_number_beside_is_that_of_a_truth_without_difficult_objects(
 ) -> None:
     entered = Entered("car", detections(answered))
 
-    scores = DETECTION.score(iter([entered]), {"car": sought(found)}, PROTOCOLS[protocol].detection)
+    there, rules = {"car": sought(found)}, PROTOCOLS[protocol].detection
+    scores = DETECTION.score(DETECTION.judge(iter([entered]), there, rules), there, rules)
 
     easy = [Thing(thing.image, thing.box) for thing in found]
     verdicts = oracles.verdicts(answered, easy, 0.5, of_2006=protocol == "voc2006")

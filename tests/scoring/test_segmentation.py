@@ -16,7 +16,7 @@ from scoring.formats.label_images import LabelImage
 from scoring.formats.png import labels_to_png
 from scoring.protocols import BY_OVERLAP, BY_SHARE_FOUND, SegmentationRules
 from scoring.report import ClassResult, ScoreTable
-from scoring.tasks.segmentation import NOWHERE, Labelling, score
+from scoring.tasks.segmentation import NOWHERE, Labelling, judge, score
 from scoring.tasks.task import Entered, Scores
 from scoring.truth.masks import Masks
 from tests.scoring.builders import kit
@@ -190,7 +190,7 @@ def score_of(truth: list[Bytes], answers: list[Bytes], rules: SegmentationRules 
         Entered(name, LabelImage(name, answer, grey=False, recoloured=False))
         for name, answer in zip(names, answers, strict=False)
     )
-    return score(entered, labelling, rules)
+    return score(judge(entered, labelling, rules), labelling, rules)
 
 
 @given(pictures, pictures, every_rules, st.randoms())
