@@ -8,6 +8,7 @@ from scoring.truth.annotations import (
     read_image_set,
     read_text_of_2006,
     read_xml,
+    size_in,
 )
 from tests.scoring.builders import annotation, part, thing
 
@@ -158,3 +159,19 @@ def test_an_image_listed_twice_is_named() -> None:
         read_image_set(b"000001\n000002\n000001\n")
 
     assert wrong.value.line == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        (OF_2006, (640, 480)),
+        ("<annotation><size><height>4</height><width> 5 </width></size>", (5, 4)),
+        ("<annotation><size><width>5</width></size></annotation>", None),
+        ("", None),
+    ],
+    ids=["text of 2006", "the beginning of an XML file", "one side only", "nothing"],
+)
+def test_the_size_of_an_image_is_found_without_reading_the_rest(
+    text: str, size: tuple[int, int] | None
+) -> None:
+    assert size_in(text.encode()) == size
