@@ -97,6 +97,11 @@ def open_png(data: bytes, size: tuple[int, int] | None) -> Png:
     """Take a file apart that must be a label image of this size, width and height; None if nobody knows it.
 
     Nothing is inflated. Raises PngError for the first thing that is wrong.
+
+    >>> import numpy as np
+    >>> open_png(labels_to_png(np.zeros((2, 3), np.uint8)), (3, 3))
+    Traceback (most recent call last):
+    scoring.formats.png.PngError: the size is wrong: 3 x 2 pixels (width x height); expected 3 x 3
     """
     if not data.startswith(SIGNATURE):
         found = next((kind for magic, kind in _OTHERS.items() if data.startswith(magic)), "something else")

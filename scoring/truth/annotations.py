@@ -168,6 +168,14 @@ def read_text_of_2006(data: bytes) -> Annotation:
     A label is `PAS`, the class, and where it applies the view, `Trunc` and `Difficult`. The two corners of a box are put
     in order. Raises AnnotationError for a missing line or a label of another shape.
     Source: VOC2006 development kit, PASreadrecord.m.
+
+    >>> text = b'''Image size (X x Y x C) : 640 x 480 x 3
+    ... Objects with ground truth : 1 { "PAScarRearTrunc" }
+    ... Original label for object 1 "PAScarRearTrunc" : "PAScarRearTrunc"
+    ... Bounding box for object 1 "PAScarRearTrunc" (Xmin, Ymin) - (Xmax, Ymax) : (153, 394) - (528, 170)'''
+    >>> [car] = read_text_of_2006(text).objects
+    >>> car.name, car.truncated, car.box
+    ('car', True, Box(left=153.0, top=170.0, right=528.0, bottom=394.0))
     """
     text = data.decode("latin-1").replace("\r\n", "\n")
     size, count = _IMAGE_SIZE.search(text), _OBJECTS.search(text)

@@ -1,15 +1,18 @@
 """What the scoring library promises to those who use it without the server."""
 
 import ast
+import importlib
 import importlib.metadata
+import inspect
 import json
 import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import scoring
 from tests.scoring.builders import kit
 
 ROOT = Path(__file__).parents[2]
@@ -32,6 +35,7 @@ for module in pkgutil.walk_packages(scoring.__path__, "scoring."):
     importlib.import_module(module.name)
 print(*sorted(name for name in sys.modules if name.startswith("scoring")))
 """
+OPEN = re.compile(r"scoring\.(measures|comparison|analysis)\.")
 RUN = """
 import runpy
 sys.argv[:2] = ["scoring"]
@@ -118,3 +122,28 @@ def test_the_commands_work_without_the_server_s_packages(tmp_path: Path) -> None
     assert "significance" in helped.stdout
     assert (scored.returncode, scored.stderr) == (0, "")
     assert json.loads(scored.stdout)["headline"] == 1
+
+
+def public_functions() -> dict[str, Callable[..., object]]:
+    """What `scoring` exports, the constructors of its classes, and what measures, compares, analyses and reads."""
+    exported = {name: getattr(scoring, name) for name in scoring.__all__}
+    found: dict[str, Callable[..., object]] = {}
+    found |= {name: each for name, each in exported.items() if inspect.isfunction(each)}
+    for owner in filter(inspect.isclass, exported.values()):
+        constructors = inspect.getmembers(owner, inspect.ismethod)  # of a class, bound means to the class
+        found |= {f"{owner.__name__}.{name}": method for name, method in constructors}
+    for module in map(importlib.import_module, modules()):
+        for name, function in inspect.getmembers(module, inspect.isfunction):
+            in_the_open = function.__module__ == module.__name__ and not name.startswith("_")
+            if in_the_open and (OPEN.match(module.__name__) or name.startswith("read_")):
+                found[f"{module.__name__}.{name}"] = function
+    return found
+
+
+def test_every_public_function_and_constructor_shows_an_example() -> None:
+    functions = public_functions()
+
+    silent = [name for name, function in functions.items() if ">>> " not in (inspect.getdoc(function) or "")]
+
+    assert {"evaluate", "Report.from_json", "scoring.analysis.errors.break_down"} < set(functions)
+    assert silent == []
