@@ -2,6 +2,8 @@
 
 from scoring.archive import Limits
 from scoring.comparison.bootstrap import bootstrap, intervals_of
+from scoring.comparison.intervals import Comparison, Standings, compare, standings
+from scoring.comparison.resampling import Replicates
 from scoring.comparison.scoreboard import Scoreboard, read_scoreboard
 from scoring.comparison.significance import rank_methods
 from scoring.competition import SCORER, columns, evaluate, is_scorable
@@ -17,7 +19,7 @@ from scoring.painting import create_segmentations_from_detections
 from scoring.protocols import PROTOCOLS, default_protocol
 from scoring.registry import CompetitionInfo, competition_of, competitions
 from scoring.report import EXHIBITS, ClassResult, Curve, Exhibit, Report, ScoreTable
-from scoring.truth.annotations import Box, Part
+from scoring.truth.annotations import AnnotatedObject, Annotation, Box, Part
 from scoring.truth.boxed_truth import truth_of_boxes
 from scoring.truth.coco import read_coco
 from scoring.truth.ground_truth import GroundTruth
@@ -32,8 +34,11 @@ __all__ = [
     "EXHIBITS",
     "PROTOCOLS",
     "SCORER",
+    "AnnotatedObject",
+    "Annotation",
     "Box",
     "ClassResult",
+    "Comparison",
     "CompetitionInfo",
     "ConfusionMatrix",
     "Curve",
@@ -49,17 +54,20 @@ __all__ = [
     "Part",
     "Problem",
     "RankDiagram",
+    "Replicates",
     "Report",
     "RocCurve",
     "ScoreTable",
     "Scoreboard",
     "Severity",
+    "Standings",
     "Statistics",
     "SubmissionError",
     "TreeError",
     "Validation",
     "bootstrap",
     "columns",
+    "compare",
     "competition_of",
     "competitions",
     "count_objects",
@@ -77,6 +85,7 @@ __all__ = [
     "read_public",
     "read_scoreboard",
     "read_tree",
+    "standings",
     "truth_of_boxes",
     "validate",
 ]

@@ -57,7 +57,16 @@ def save_answers(path: Path, origin: Origin, answers: Sequence[RankedAnswers]) -
 
 
 def open_answers(path: Path) -> tuple[Origin, tuple[RankedAnswers, ...]]:
-    """Read what `save_answers` wrote. Raises ForeignFileError for another file."""
+    """Read what `save_answers` wrote. Raises ForeignFileError for another file.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> ranked = RankedAnswers("car", 1, np.zeros(1, np.int32), np.array([0.9]), np.ones(1, np.int8))
+    >>> with TemporaryDirectory() as folder:
+    ...     save_answers(Path(folder, "kept"), Origin(3, "voc2012", "1", "0f"), [ranked])
+    ...     origin, [again] = open_answers(Path(folder, "kept"))
+    >>> origin.protocol, again.class_name, again.verdicts.tolist()
+    ('voc2012', 'car', [1])
+    """
     packed = unpack(KIND, path.read_bytes())
     facts, arrays = packed.facts, packed.arrays
     first = arrays["first"].tolist()

@@ -94,7 +94,11 @@ def is_scorable(competition: CompetitionInfo) -> bool:
 
 
 def columns(description: Description, number: int) -> tuple[str, ...]:
-    """What a report of the competition has a value for, in the edition's order: the columns of its board."""
+    """What a report of the competition has a value for, in the edition's order: the columns of its board.
+
+    >>> columns(Description("VOC2012", "val", ("car", "cat"), (), ()), 3)
+    ('car', 'cat')
+    """
     info = competition_of(description.dataset, number)
     return COMPETITIONS[info.task].task.columns(info, description)
 
@@ -108,7 +112,7 @@ def evaluate(
     classes: Sequence[str] | None = None,
     statistics: Path | None = None,
 ) -> Report:
-    """Score a competition's files in an archive (or a plain folder) by a protocol.
+    r"""Score a competition's files in an archive (or a plain folder) by a protocol.
 
     classes declares a subset: the report is then of these columns only (in segmentation also of the background), and
     its headline their mean. With `statistics` what later questions can be answered from is written to that path, in the
@@ -116,6 +120,18 @@ def evaluate(
 
     Raises SubmissionError with every problem of these files, among them that there are none, and LookupError for a
     competition, protocol or class that does not exist.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from scoring import AnnotatedObject, Annotation, Box, truth_of_boxes
+    >>> page = Annotation(50, 40, (AnnotatedObject("cat", Box(1, 1, 10, 10)),))
+    >>> truth = truth_of_boxes({"a": page}, dataset="VOC2012", image_set="val")
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "comp3_det_val_cat.txt").write_text("a 0.9 30 1 40 10\na 0.5 1 1 10 10\n")
+    ...     report = evaluate(Path(folder), truth, competition=3, protocol="voc2012")
+    >>> report.measure, report.headline
+    ('Average precision over every recall', 0.5)
+    >>> report.classes
+    (ClassResult(name='cat', value=0.5, reason=None, positives=1, answers=2),)
     """
     info = competition_of(truth.description.dataset, competition)
     contest, row = COMPETITIONS[info.task], PROTOCOLS[protocol]

@@ -77,7 +77,16 @@ def save_counts(path: Path, origin: Origin, counts: ImageCounts) -> None:
 
 
 def open_counts(path: Path) -> tuple[Origin, ImageCounts]:
-    """Read what `save_counts` wrote. Raises ForeignFileError for another file."""
+    """Read what `save_counts` wrote. Raises ForeignFileError for another file.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> counts = ImageCounts.of(["background", "car"], [np.array([[5, 0], [1, 2]])])
+    >>> with TemporaryDirectory() as folder:
+    ...     save_counts(Path(folder, "kept"), Origin(5, "voc2012", "1", "0f"), counts)
+    ...     origin, again = open_counts(Path(folder, "kept"))
+    >>> origin.competition, again.total().tolist()
+    (5, [[5, 0], [1, 2]])
+    """
     packed = unpack(KIND, path.read_bytes())
     facts = packed.facts
     origin = Origin(facts["competition"], facts["protocol"], facts["scorer"], facts["truth"])

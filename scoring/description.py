@@ -49,7 +49,12 @@ class Description:
 
     @classmethod
     def from_json(cls, text: str) -> "Description":
-        """Read what to_json wrote; raises KeyError, TypeError or ValueError for anything else."""
+        """Read what to_json wrote; raises KeyError, TypeError or ValueError for anything else.
+
+        >>> phase = Description("VOC2007", "test", ("car",), (), (Image("000001", 353, 500),))
+        >>> Description.from_json(phase.to_json()) == phase
+        True
+        """
         plain = json.loads(text)
         return cls(
             dataset=plain["dataset"],

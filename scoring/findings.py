@@ -34,7 +34,12 @@ class IntervalTable:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """What `to_plain` said."""
+        """What `to_plain` said.
+
+        >>> table = IntervalTable(0.95, 1000, (Interval("car", 0.5, 0.41, 0.6, None),))
+        >>> IntervalTable.from_plain(table.to_plain()) == table
+        True
+        """
         return cls(plain["level"], plain["replicates"], tuple(Interval(**each) for each in plain["rows"]))
 
 
@@ -75,7 +80,13 @@ class RankDiagram:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """What `to_plain` said."""
+        """What `to_plain` said.
+
+        >>> from scoring import Scoreboard, rank_methods
+        >>> diagram = rank_methods(Scoreboard(("one", "two"), ("car",), ((0.9,), (0.1,))))
+        >>> RankDiagram.from_plain(diagram.to_plain()) == diagram
+        True
+        """
         facts = {name: value for name, value in plain.items() if name != "kind"}
         facts["methods"] = tuple(RankedMethod(**each) for each in plain["methods"])
         facts["groups"] = tuple(tuple(group) for group in plain["groups"])
@@ -119,7 +130,12 @@ class Sweep:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """What `to_plain` said."""
+        """What `to_plain` said.
+
+        >>> sweep = Sweep("car", Swept.OVERLAP, (SweepPoint(0.5, 0.8, 12), SweepPoint(0.7, 0.3, 12)))
+        >>> Sweep.from_plain(sweep.to_plain()) == sweep
+        True
+        """
         points = tuple(SweepPoint(**each) for each in plain["points"])
         return cls(plain["class_name"], Swept(plain["swept"]), points)
 
@@ -163,6 +179,11 @@ class ErrorBreakdown:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """What `to_plain` said."""
+        """What `to_plain` said.
+
+        >>> breakdown = ErrorBreakdown("car", 0.5, (MistakeCount(Mistake.DUPLICATE, 3, 0.02),))
+        >>> ErrorBreakdown.from_plain(breakdown.to_plain()) == breakdown
+        True
+        """
         rows = (MistakeCount(Mistake(row["mistake"]), row["count"], row["cost"]) for row in plain["rows"])
         return cls(plain["class_name"], plain["value"], tuple(rows))

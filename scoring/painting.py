@@ -35,7 +35,7 @@ def create_segmentations_from_detections(
     competition: int = 3,
     least_confidence: float = -math.inf,
 ) -> Path:
-    """Write a label image for each image of the Segmentation set, made of an archive's (or folder's) detections.
+    r"""Write a label image for each image of the Segmentation set, made of an archive's (or folder's) detections.
 
     In each image the boxes are painted one over the other, the surest last; of equally sure ones that of the later class is
     above. Boxes are rounded and clipped to the image, and those less sure than least_confidence left out. The files lie
@@ -45,6 +45,14 @@ def create_segmentations_from_detections(
     Raises SubmissionError with every problem of the detections, and LookupError where the competition is not one of
     detection, there is none of segmentation, or the size of an image is not known. Source: VOC2012 development kit,
     create_segmentations_from_detections.m.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> phase = Description("VOC2012", "val", ("cat",), (), (Image("a", 50, 40),), segmentation=("a",))
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "comp3_det_val_cat.txt").write_text("a 0.9 1 1 10 10\n")
+    ...     place = create_segmentations_from_detections(Path(folder), phase, Path(folder))
+    ...     [file.relative_to(folder).as_posix() for file in place.rglob("*.png")]
+    ['results/VOC2012/Segmentation/comp5_val_cls/a.png']
     """
     detection = competition_of(description.dataset, competition)
     target = _counterpart(detection, competitions(description.dataset))

@@ -176,6 +176,10 @@ def expected_files(info: CompetitionInfo, description: Description) -> Iterator[
     """Every file that a complete result of the competition has, and what it is about: (name, class).
 
     For segmentation this is the image, for layout the person.
+
+    >>> phase = Description("VOC2012", "val", ("car", "cat"), (), ())
+    >>> list(expected_files(competition_of("VOC2012", 3), phase))
+    [('comp3_det_val_car.txt', 'car'), ('comp3_det_val_cat.txt', 'cat')]
     """
     name = info.file_name.replace("{set}", description.image_set)
     about = {

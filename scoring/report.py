@@ -38,7 +38,12 @@ class ScoreTable:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """What `to_plain` said."""
+        """What `to_plain` said.
+
+        >>> table = ScoreTable("Average precision", (("car", 0.5), ("cat", None)))
+        >>> ScoreTable.from_plain(table.to_plain()) == table
+        True
+        """
         return cls(plain["title"], tuple((name, value) for name, value in plain["rows"]))
 
 
@@ -52,7 +57,11 @@ class Curve:
     verdicts: bytes
 
     def points(self) -> PrecisionRecall:
-        """Every point as the kit's program draws it: one for each answer, NaN where nothing is counted yet."""
+        """Every point as the kit's program draws it: one for each answer, NaN where nothing is counted yet.
+
+        >>> Curve("car", 2, bytes([1, 0, 1])).points().precision.round(2).tolist()
+        [1.0, 0.5, 0.67]
+        """
         return precision_recall(np.frombuffer(self.verdicts, np.int8), self.positives)
 
     def envelope(self, levels: int = 41) -> list[float]:
@@ -69,7 +78,11 @@ class Curve:
         return values
 
     def to_plain(self) -> dict[str, Any]:
-        """The curve as JSON has it: where the few answers are that are not wrong."""
+        """The curve as JSON has it: where the few answers are that are not wrong.
+
+        >>> Curve("car", 2, bytes([1, 0, 1])).to_plain()["right"]
+        [0, 2]
+        """
         verdicts = np.frombuffer(self.verdicts, np.int8)
         return {
             "kind": self.kind,
@@ -82,7 +95,12 @@ class Curve:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """What `to_plain` said."""
+        """What `to_plain` said.
+
+        >>> curve = Curve("car", 2, bytes([1, 0, 1]))
+        >>> Curve.from_plain(curve.to_plain()) == curve
+        True
+        """
         verdicts = np.full(plain["answers"], WRONG, np.int8)
         verdicts[np.array(plain["right"], np.intp)] = RIGHT
         verdicts[np.array(plain["ignored"], np.intp)] = IGNORED
@@ -137,7 +155,13 @@ class Report:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what `to_json` wrote; raises KeyError, TypeError or ValueError for anything else."""
+        """Read what `to_json` wrote; raises KeyError, TypeError or ValueError for anything else.
+
+        >>> row = ClassResult("car", 0.5, None, positives=2, answers=3)
+        >>> report = Report(3, "voc2012", "Average precision", 0.5, None, (row,), (), scorer="1", receipt="")
+        >>> Report.from_json(report.to_json()) == report
+        True
+        """
         plain = json.loads(text)
         classes = tuple(ClassResult(**each) for each in plain.pop("classes"))
         exhibits = tuple(EXHIBITS[each["kind"]].from_plain(each) for each in plain.pop("exhibits"))

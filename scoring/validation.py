@@ -59,13 +59,22 @@ class Validation:
         return not self.problems
 
     def as_json(self) -> dict[str, Any]:
-        """The same in what JSON has; equal archives give equal bytes."""
+        """The same in what JSON has; equal archives give equal bytes.
+
+        >>> Validation((), (), (), {}, members=0, unpacked=0).as_json()["valid"]
+        True
+        """
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return {"valid": self.valid, **plain}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Self:
-        """Read what as_json gave, before or after a way through JSON."""
+        """Read what as_json gave, before or after a way through JSON.
+
+        >>> found = Validation((), (Problem("no-results", "no result file was found"),), (), {}, members=0, unpacked=0)
+        >>> Validation.from_json(json.loads(json.dumps(found.as_json()))) == found
+        True
+        """
         return cls(
             competitions=tuple(
                 FoundCompetition(
@@ -89,10 +98,19 @@ def validate(
     limits: Limits = _DEFAULT_LIMITS,
     name: str | None = None,
 ) -> Validation:
-    """Check an archive, or a plain folder of results, against what participants may know of a phase.
+    r"""Check an archive, or a plain folder of results, against what participants may know of a phase.
 
     competitions restricts what may be found; None stands for all of the edition. name is what the sender called the
     archive, if the path does not. Never raises for what is in the archive; OSError if it cannot be read.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from scoring import Image
+    >>> phase = Description("VOC2012", "val", ("cat",), (), (Image("2008_000008", 500, 442),))
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "comp3_det_val_cat.txt").write_text("2008_000008 0.9 1 1 10\n")
+    ...     found = validate(Path(folder), phase)
+    >>> found.valid, str(found.problems[0])
+    (False, 'comp3_det_val_cat.txt:1: expected 6 fields, found 5')
     """
     problems, meter = Problems(), Meter.of(archive, limits)
     inspection = Inspection(ImageIndex.of(description), problems, severity_of_strays(archive))

@@ -102,6 +102,16 @@ def find_mistakes(
     a duplicate overlaps an object of its class enough, but another answer had it; a misplaced one overlaps
     one a little; a confusion overlaps an object of a similar, or of any other class; what is left is
     background.
+
+    >>> from scoring import AnnotatedObject, Annotation, Box, truth_of_boxes
+    >>> from scoring.answers import RankedAnswers
+    >>> from scoring.protocols import PROTOCOLS
+    >>> page = Annotation(50, 20, (AnnotatedObject("cat", Box(1, 1, 10, 10)),))
+    >>> truth = truth_of_boxes({"a": page}, dataset="VOC2012", image_set="val")
+    >>> ranked = RankedAnswers("cat", 1, np.zeros(2, np.int32), np.array([0.9, 0.8]), np.zeros(2, np.int8))
+    >>> placed = PlacedAnswers(ranked, np.array([[1.0, 1, 10, 3], [40, 1, 50, 20]]))
+    >>> [KINDS[kind].value for kind in find_mistakes(placed, truth, PROTOCOLS["voc2012"].detection).kinds]
+    ['localisation', 'background']
     """
     name, ranked = placed.ranked.class_name, placed.ranked
     family = frozenset[str]().union(*(each for each in families if name in each)) - {name}
@@ -124,6 +134,13 @@ def objects_of_classes(truth: GroundTruth, names: Collection[str], seek: Seek) -
     """The objects of these classes in the images of the Main set, in the order of their annotation.
 
     Without boxes around several objects where these need not be found: to overlap one is no mistake.
+
+    >>> from scoring import AnnotatedObject, Annotation, Box, truth_of_boxes
+    >>> from scoring.measures.matching import seek_everything
+    >>> cat, dog = (AnnotatedObject(name, Box(1, 1, 10, 10)) for name in ("cat", "dog"))
+    >>> truth = truth_of_boxes({"a": Annotation(50, 20, (cat, dog))}, dataset="VOC2012", image_set="val")
+    >>> objects_of_classes(truth, {"dog"}, seek_everything).boxes.tolist()
+    [[1.0, 1.0, 10.0, 10.0]]
     """
     objects, main = truth.tables.objects, truth.lists.main
     numbers = [number for number, name in enumerate(truth.lists.classes) if name in names]

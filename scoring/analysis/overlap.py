@@ -42,6 +42,12 @@ def sweep_overlap(
 
 
 def point_of(level: float, verdicts: Labels, positives: int, measure: Measure) -> SweepPoint:
-    """What a ranking is worth at a level of a sweep."""
+    """What a ranking is worth at a level of a sweep.
+
+    >>> import numpy as np
+    >>> from scoring.measures.ranking import average_precision
+    >>> point_of(0.5, np.array([1, 0], np.int8), 2, average_precision)
+    SweepPoint(level=0.5, value=0.5, positives=2)
+    """
     value = measure(verdicts, positives) if positives else math.nan
     return SweepPoint(level, None if math.isnan(value) else value, positives)

@@ -70,6 +70,13 @@ def find_nearest(boxes: Floats, image: Integers, sought: Sought, overlap: Overla
 
     The first of several that overlap a box equally is its nearest, as in scoring; a box that meets nothing
     has none.
+
+    >>> from scoring.measures.boxes import overlap_of_pixels
+    >>> one, boxes = np.zeros(1, np.int32), np.array([[1.0, 1, 10, 10]])
+    >>> objects = Sought(one, one + 1, boxes, one > 0, one > 0)
+    >>> found = find_nearest(np.array([[1.0, 1, 10, 5], [20, 1, 30, 5]]), np.zeros(2, np.int32), objects, overlap_of_pixels)
+    >>> found.place.tolist(), found.overlap.tolist()
+    ([0, -1], [0.5, 0.0])
     """
     count, first = sought.count[image], sought.first[image]
     place, most = np.full(len(boxes), -1, np.int32), np.zeros(len(boxes))
@@ -85,9 +92,20 @@ def find_nearest(boxes: Floats, image: Integers, sought: Sought, overlap: Overla
 def read_placed(
     archive: Path, truth: GroundTruth, competition: int, rankings: Iterable[RankedAnswers]
 ) -> Iterator[PlacedAnswers]:
-    """The kept rankings of a detection competition with the boxes of the archive, in the order of its files.
+    r"""The kept rankings of a detection competition with the boxes of the archive, in the order of its files.
 
     Raises ValueError if these are not the answers that the archive holds.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from scoring import AnnotatedObject, Annotation, Box, truth_of_boxes
+    >>> page = Annotation(50, 20, (AnnotatedObject("cat", Box(1, 1, 10, 10)),))
+    >>> truth = truth_of_boxes({"a": page}, dataset="VOC2012", image_set="val")
+    >>> kept = RankedAnswers("cat", 1, np.zeros(1, np.int32), np.array([0.9]), np.ones(1, np.int8))
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "comp3_det_val_cat.txt").write_text("a 0.9 1 1 10 9\n")
+    ...     [placed] = read_placed(Path(folder), truth, 3, [kept])
+    >>> placed.boxes.tolist()
+    [[1.0, 1.0, 10.0, 9.0]]
     """
     kept, images, problems = (
         {each.class_name: each for each in rankings},

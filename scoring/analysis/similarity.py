@@ -28,12 +28,24 @@ class Likeness:
 
 
 def compare_classifications(one: RankedAnswers, other: RankedAnswers, images: int) -> Likeness:
-    """The likeness of two rankings of images."""
+    """The likeness of two rankings of images.
+
+    >>> one = RankedAnswers("cat", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]), np.array([1, 0], np.int8))
+    >>> other = RankedAnswers("cat", 1, np.array([0, 1], np.int32), np.array([0.7, 0.2]), np.array([0, 1], np.int8))
+    >>> compare_classifications(one, other, 2)
+    Likeness(class_name='cat', confidences=-1.0, boxes=None)
+    """
     return Likeness(one.class_name, correlation_of_confidences(one, other, images), None)
 
 
 def compare_detections(one: PlacedAnswers, other: PlacedAnswers, images: int) -> Likeness:
-    """The likeness of two results of boxes; an image is as sure as its surest box."""
+    """The likeness of two results of boxes; an image is as sure as its surest box.
+
+    >>> ranking = RankedAnswers("cat", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]), np.array([1, 0], np.int8))
+    >>> one = PlacedAnswers(ranking, np.array([[1.0, 1, 10, 10], [5, 5, 9, 9]]))
+    >>> compare_detections(one, one, 2)
+    Likeness(class_name='cat', confidences=1.0, boxes=1.0)
+    """
     correlation = correlation_of_confidences(one.ranked, other.ranked, images)
     return Likeness(one.ranked.class_name, correlation, share_of_boxes_in_common(one, other))
 

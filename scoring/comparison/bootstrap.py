@@ -49,11 +49,22 @@ def bootstrap(
     replicates: int = REPLICATES,
     seed: int = SEED,
 ) -> Replicates:
-    """Replicates of a run from the file that `evaluate` wrote with `statistics`; no answer is judged again.
+    r"""Replicates of a run from the file that `evaluate` wrote with `statistics`; no answer is judged again.
 
     classes: those that the headline is of, where a subset was declared; in segmentation with the background.
     Two runs of one competition, drawn with the same numbers, are paired. Raises ForeignFileError for another
     file, and ValueError if the file is of another ground truth.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from scoring import AnnotatedObject, Annotation, Box, evaluate, truth_of_boxes
+    >>> page = Annotation(50, 40, (AnnotatedObject("cat", Box(1, 1, 10, 10)),))
+    >>> truth = truth_of_boxes({"a": page, "b": page}, dataset="VOC2012", image_set="val")
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "comp3_det_val_cat.txt").write_text("a 0.9 1 1 10 10\nb 0.5 1 1 9 2\n")
+    ...     kept = Path(folder, "kept")
+    ...     report = evaluate(Path(folder), truth, competition=3, protocol="voc2012", statistics=kept)
+    ...     bootstrap(kept, truth, replicates=6).headline.tolist()
+    [0.5, 1.0, 1.0, 1.0, 0.5, 0.0]
     """
     try:
         origin, rankings = open_answers(statistics)
@@ -75,7 +86,21 @@ def intervals_of(
     seed: int = SEED,
     level: float = LEVEL,
 ) -> IntervalTable:
-    """The intervals of a report's classes, as far as they were entered, and of its headline."""
+    r"""The intervals of a report's classes, as far as they were entered, and of its headline.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from scoring import AnnotatedObject, Annotation, Box, evaluate, truth_of_boxes
+    >>> page = Annotation(50, 40, (AnnotatedObject("cat", Box(1, 1, 10, 10)),))
+    >>> truth = truth_of_boxes(dict.fromkeys("abcdefghij", page), dataset="VOC2012", image_set="val")
+    >>> with TemporaryDirectory() as folder:
+    ...     found = "".join(f"{image} 0.9 1 1 10 10\n" for image in "abcdef")
+    ...     _ = Path(folder, "comp3_det_val_cat.txt").write_text(found)
+    ...     kept = Path(folder, "kept")
+    ...     report = evaluate(Path(folder), truth, competition=3, protocol="voc2012", statistics=kept)
+    ...     *_, headline = intervals_of(report, kept, truth, replicates=100).rows
+    >>> headline.name, round(headline.low, 3), round(headline.value, 3), round(headline.high, 3)
+    ('mean', 0.3, 0.6, 0.9)
+    """
     values = {each.name: each.value for each in report.classes}
     drawn = bootstrap(statistics, truth, classes=list(values), replicates=replicates, seed=seed)
     return interval_table([*(values[name] for name in drawn.names), report.headline], drawn, level=level)

@@ -76,7 +76,13 @@ class Replicates:
 
     @classmethod
     def averaged(cls, draws: Draws, names: Iterable[str], values: Floats, average: Average) -> Self:
-        """The values of the classes, and what `average` makes of them in each replicate."""
+        """The values of the classes, and what `average` makes of them in each replicate.
+
+        >>> from scoring.measures.averaging import mean_of_classes
+        >>> values = np.array([[0.5, 0.7], [1.0, 0.3]])
+        >>> Replicates.averaged(Draws(9, 2), ("car", "cat"), values, mean_of_classes).headline.tolist()
+        [0.75, 0.5]
+        """
         headline = np.array([average(column) for column in values.T.tolist()], np.float64)
         return cls(draws, tuple(names), values, headline)
 

@@ -35,7 +35,11 @@ _TOGETHER: Final = 16
 
 
 def as_weights(counts: NDArray[Any]) -> Weights:
-    """Counts as narrow as the sums of so many of them allow; (images, replicates)."""
+    """Counts as narrow as the sums of so many of them allow; (images, replicates).
+
+    >>> as_weights(np.array([[2, 0], [0, 2]])).dtype, as_weights(np.array([[300]])).dtype
+    (dtype('uint8'), dtype('uint16'))
+    """
     heaviest = int(counts.max(initial=0))
     fits = heaviest * _TOGETHER <= np.iinfo(np.uint8).max
     return np.ascontiguousarray(counts, np.uint8) if fits else np.ascontiguousarray(counts, np.uint16)
@@ -64,13 +68,23 @@ class Steps:
 
 
 def weighted_average_precision(steps: Steps) -> Floats:
-    """`average_precision` of each replicate, to within rounding."""
+    """`average_precision` of each replicate, to within rounding.
+
+    >>> steps = Steps(np.array([[1, 2]]), np.array([[0, 1]]), np.array([2]))
+    >>> weighted_average_precision(steps).round(6).tolist()
+    [0.833333]
+    """
     found = np.diff(steps.right, axis=1, prepend=0)
     return _shares(_sums_in_order(found * steps.envelope()), steps.positives)
 
 
 def weighted_average_precision_at_levels(steps: Steps) -> Floats:
-    """`average_precision_at_levels` of each replicate; a level is reached where the same division says so."""
+    """`average_precision_at_levels` of each replicate; a level is reached where the same division says so.
+
+    >>> steps = Steps(np.array([[1, 2]]), np.array([[0, 1]]), np.array([2]))
+    >>> weighted_average_precision_at_levels(steps).round(6).tolist()
+    [0.848485]
+    """
     replicates, runs = steps.right.shape
     levels = np.array(ELEVEN_LEVELS)
     positives = np.maximum(steps.positives, 1).astype(np.int64)[:, None]

@@ -53,7 +53,14 @@ def read_images(data: bytes, images: ImageIndex, *, file: str, problems: Problem
 
 
 def read_persons(data: bytes, images: ImageIndex, *, file: str, problems: Problems) -> Confidences:
-    """Read a file of `<image> <object> <confidence>`, objects counted from 1, as `read_images` does."""
+    r"""Read a file of `<image> <object> <confidence>`, objects counted from 1, as `read_images` does.
+
+    >>> from scoring.description import Description
+    >>> index = ImageIndex.of(Description("VOC2012", "val", (), (), (), acting=(("2008_000008", 2),)))
+    >>> data = b"2008_000008 2 0.5\n"
+    >>> read_persons(data, index, file="comp9_action_val_reading.txt", problems=Problems()).subject.tolist()
+    [0]
+    """
     return _read(data, images.acting, file, problems)
 
 
@@ -75,7 +82,14 @@ def _read(data: bytes, subjects: Subjects, file: str, problems: Problems) -> Con
 def read_confidences(
     data: bytes, subjects: Subjects, *, file: str, problems: Problems
 ) -> Iterator[Confidences]:
-    """Read some lines at a time; each wrong one becomes a problem with its number."""
+    r"""Read some lines at a time; each wrong one becomes a problem with its number.
+
+    >>> from scoring.description import Description, Image
+    >>> index = ImageIndex.of(Description("VOC2007", "test", (), (), (Image("000001", 353, 500),)))
+    >>> [part] = read_confidences(b"000001 0.5\n", index.main, file="comp1_cls_test_dog.txt", problems=Problems())
+    >>> part.confidence.tolist()
+    [0.5]
+    """
     reader = Reader(
         partial(_read_fast, subjects=subjects),
         partial(_read_exactly, subjects=subjects, file=file, problems=problems),

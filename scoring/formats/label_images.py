@@ -32,6 +32,12 @@ def read_label_image(data: bytes, images: ImageIndex, *, file: str, problems: Pr
     Every byte is accounted for: a file that is damaged, cut short or followed by more is a problem, and so are another
     size than the image's, other types than indexed or grey of 8 bits, and labels beyond the classes. Indices count, not
     colours.
+
+    >>> from scoring import Description, Image, labels_to_png
+    >>> index = ImageIndex.of(Description("VOC2012", "val", ("cat",), (), (Image("a", 3, 1),)))
+    >>> data = labels_to_png(np.array([[0, 1, 1]], np.uint8))
+    >>> read_label_image(data, index, file="comp5_val_cls/a.png", problems=Problems()).labels.tolist()
+    [[0, 1, 1]]
     """
     name = file.rpartition("/")[2].removesuffix(".png")
     image = images.anywhere.get(name)

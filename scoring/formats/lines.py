@@ -131,7 +131,14 @@ def read_detections(data: bytes, images: ImageIndex, *, file: str, problems: Pro
 
 
 def read_in_blocks(data: bytes, reading: Reading) -> Iterator[Detections]:
-    """Read as read_detections does, some lines at a time, for those who need not keep them."""
+    r"""Read as read_detections does, some lines at a time, for those who need not keep them.
+
+    >>> from scoring.description import Description, Image
+    >>> index = ImageIndex.of(Description("VOC2007", "test", (), (), (Image("000001", 353, 500),)))
+    >>> reading = Reading(index, "comp3_det_test_dog.txt", Problems())
+    >>> [len(found) for found in read_in_blocks(b"000001 0.5 10 20 110 220\n", reading)]
+    [1]
+    """
     reader = Reader(partial(_read_fast, reading=reading), partial(_read_exactly, reading=reading))
     return reader.read(data, reading.file, reading.problems)
 

@@ -21,6 +21,10 @@ def labels_of(png: Png) -> Bytes:
     """The indices of an image as they are, whatever the palette says: uint8 (height, width).
 
     Never more is inflated than the image's size asks for, and never less is taken for the whole: raises PngError.
+
+    >>> from scoring.formats.png import labels_to_png, open_png
+    >>> labels_of(open_png(labels_to_png(np.array([[0, 1, 2]], np.uint8)), (3, 1))).tolist()
+    [[0, 1, 2]]
     """
     header = png.header
     stream = _inflated(png.pixels, header.stream_bytes)

@@ -99,6 +99,11 @@ def open_png(data: bytes, size: tuple[int, int] | None) -> Png:
     """Take a file apart that must be a label image of this size, width and height; None if nobody knows it.
 
     Nothing is inflated. Raises PngError for the first thing that is wrong.
+
+    >>> import numpy as np
+    >>> open_png(labels_to_png(np.zeros((2, 3), np.uint8)), (3, 3))
+    Traceback (most recent call last):
+    scoring.formats.png.PngError: the size is wrong: 3 x 2 pixels (width x height); expected 3 x 3
     """
     if not data.startswith(SIGNATURE):
         found = next((kind for magic, kind in _OTHERS.items() if data.startswith(magic)), "something else")
@@ -188,10 +193,14 @@ def _walk(chunks: Iterator[tuple[bytes, memoryview]]) -> tuple[bytes, bytes]:
 def labels_to_png(labels: Bytes, palette: bytes = LABEL_COLOURS) -> bytes:
     """A label image, uint8 (height, width), as an indexed PNG; what is shown in which colour says the palette.
 
+    Raises TypeError for numbers of another type: written as they are, they would be no image.
+
     >>> import numpy as np
     >>> open_png(labels_to_png(np.zeros((2, 3), np.uint8)), (3, 2)).header
     Header(width=3, height=2, depth=8, kind=3, interlaced=False)
     """
+    if labels.dtype != "uint8":
+        raise TypeError(f"expected labels of the type uint8, found {labels.dtype}")
     height, width = labels.shape
     rows = b"".join(b"\0" + row.tobytes() for row in labels)
     header = Header(width, height, 8, INDEXED, interlaced=False)

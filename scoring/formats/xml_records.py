@@ -52,6 +52,12 @@ def read_records(
 
     Accepts a declaration, comments, UTF-8, ASCII, Latin-1 and, with a byte order mark, UTF-16. Refuses a document type,
     entities but the five of XML itself, processing instructions, and more than the limits above.
+
+    >>> grammar, found = Grammar("box", {"": ("boxes",), "boxes": ("box",), "box": ("xmin",)}), []
+    >>> text = b"<boxes><box><xmin>5</xmin></box></boxes>"
+    >>> read_records(text, grammar, found.append, file="boxes.xml", problems=Problems())
+    >>> [(each.name, each.inside[0].text) for each in found]
+    [('box', '5')]
     """
     if len(data) > MOST_BYTES:
         message = f"the file has {len(data)} bytes, too large; at most {MOST_BYTES} are read as XML"

@@ -44,6 +44,12 @@ def pool_all_classes(classes: Sequence[RankedAnswers]) -> RankedAnswers:
     Equal confidences are taken in the order of the classes. What was answered for a class without objects is wrong
     like any other mistake; the original program leaves it out. Source: TensorFlow Object Detection API,
     evaluation_protocols.md.
+
+    >>> one, right, wrong = np.zeros(1, np.int32), np.ones(1, np.int8), np.zeros(1, np.int8)
+    >>> car = RankedAnswers("car", 4, one, np.array([0.5]), right)
+    >>> pooled = pool_all_classes([car, RankedAnswers("cat", 1, one, np.array([0.9]), wrong)])
+    >>> pooled.positives, pooled.verdicts.tolist()
+    (5, [0, 1])
     """
     confidence = np.concatenate([np.empty(0), *(each.confidence for each in classes)])
     order = rank(confidence)

@@ -37,7 +37,12 @@ class ConfusionMatrix:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """What `to_plain` said."""
+        """What `to_plain` said.
+
+        >>> matrix = ConfusionMatrix(("background", "car"), ((5, 0), (1, 2)))
+        >>> ConfusionMatrix.from_plain(matrix.to_plain()) == matrix
+        True
+        """
         return cls(tuple(plain["labels"]), tuple(tuple(row) for row in plain["counts"]))
 
 

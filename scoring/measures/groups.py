@@ -16,7 +16,12 @@ INSIDE: Final = 0.5
 
 
 def seek_single_objects(sought: Sought) -> Sought:
-    """What must be found are the boxes around one object, difficult or not: Open Images knows no difficult ones."""
+    """What must be found are the boxes around one object, difficult or not: Open Images knows no difficult ones.
+
+    >>> group, one = np.array([True, False]), np.zeros(1, np.int32)
+    >>> seek_single_objects(Sought(one, one + 2, np.ones((2, 4)), ~group, group)).difficult.tolist()
+    [True, False]
+    """
     return replace(sought, difficult=sought.group_of)
 
 
@@ -26,6 +31,13 @@ def judge_open_images(answers: Detections, sought: Sought, overlap: Overlap, lea
     An answer means the single object that it overlaps most, as in `judge_pascal`. One that is not right is ignored
     where more than half of its area lies in a box around a group, and else is wrong.
     Source: TensorFlow Object Detection API, evaluation_protocols.md; its program takes exactly one half for enough.
+
+    >>> from scoring.measures.boxes import overlap_of_areas
+    >>> one, group, boxes = np.zeros(1, np.int32), np.array([True]), np.array([[0.0, 0, 50, 50]])
+    >>> crowd = Sought(one, one + 1, boxes, group, group)
+    >>> answer = Detections(one, np.array([0.9]), np.array([[10.0, 10, 20, 20]]))
+    >>> judge_open_images(answer, crowd, overlap_of_areas, 0.5).verdicts.tolist()
+    [-1]
     """
     judged = judge_pascal(answers, _those(sought, ~sought.group_of), overlap, least)
     wrong = np.flatnonzero(judged.verdicts == WRONG)

@@ -63,21 +63,41 @@ def rank_labelled(name: str, answers: Confidences, known: Labelled) -> RankedAns
 
 
 def with_difficult(ranked: RankedAnswers) -> RankedAnswers:
-    """The ranking if what is ignored were right: images with difficult objects only count like those with others."""
+    """The ranking if what is ignored were right: images with difficult objects only count like those with others.
+
+    >>> ranked = RankedAnswers("car", 1, np.arange(3), np.array([0.9, 0.5, 0.1]), np.array([-1, 1, 0], np.int8))
+    >>> with_difficult(ranked).positives, with_difficult(ranked).verdicts.tolist()
+    (2, [1, 1, 0])
+    """
     verdicts = np.where(ranked.verdicts == IGNORED, np.int8(RIGHT), ranked.verdicts)
     return replace(ranked, positives=int(np.count_nonzero(verdicts == RIGHT)), verdicts=verdicts)
 
 
 def precision_over_every_recall(ranked: RankedAnswers) -> float:
-    """The measure of 2010 to 2012, `average_precision`."""
+    """The measure of 2010 to 2012, `average_precision`.
+
+    >>> ranked = RankedAnswers("car", 2, np.arange(3), np.array([0.9, 0.5, 0.1]), np.array([1, 0, 1], np.int8))
+    >>> round(precision_over_every_recall(ranked), 6)
+    0.833333
+    """
     return average_precision(ranked.verdicts, ranked.positives)
 
 
 def precision_at_eleven_recalls(ranked: RankedAnswers) -> float:
-    """The measure of 2007 to 2009, `average_precision_at_levels`."""
+    """The measure of 2007 to 2009, `average_precision_at_levels`.
+
+    >>> ranked = RankedAnswers("car", 2, np.arange(3), np.array([0.9, 0.5, 0.1]), np.array([1, 0, 1], np.int8))
+    >>> round(precision_at_eleven_recalls(ranked), 6)
+    0.848485
+    """
     return average_precision_at_levels(ranked.verdicts, ranked.positives)
 
 
 def area_below_found(ranked: RankedAnswers) -> float:
-    """The measure of 2006, `area_under_roc`."""
+    """The measure of 2006, `area_under_roc`.
+
+    >>> ranked = RankedAnswers("car", 2, np.arange(3), np.array([0.9, 0.5, 0.1]), np.array([1, 0, 1], np.int8))
+    >>> area_below_found(ranked)
+    0.5
+    """
     return area_under_roc(roc(ranked.verdicts, ends_of_ties(ranked.confidence)))

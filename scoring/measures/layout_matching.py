@@ -31,6 +31,15 @@ def judge_parts(
     The most confident layout of each person counts, others do not, nor do those of persons who are not in the set. Its
     parts are judged as detections of their kind in this person alone, in the order of the file, all as sure as
     the layout. Source: VOC2012 development kit, VOCevallayout_pr.m.
+
+    >>> from scoring.measures.boxes import overlap_of_pixels
+    >>> from scoring.measures.matching import Sought
+    >>> head, first, easy = np.array([[1.0, 1, 9, 9]]), np.zeros(1, np.int32), np.zeros(1, np.bool_)
+    >>> person = Sought(first, first + 1, head, easy, easy)
+    >>> layouts = Layouts(first, np.array([0.9]), head, np.array([0, 1]), first, head)
+    >>> found = judge_parts(layouts, People(False, first, person, first, first, head), overlap_of_pixels, 0.5)
+    >>> [(each.class_name, each.positives, each.verdicts.tolist()) for each in found]
+    [('head', 1, [1]), ('hand', 0, []), ('foot', 0, [])]
     """
     order = rank(layouts.confidence)
     order = order[layouts.person[order] != UNLISTED]
@@ -58,6 +67,15 @@ def judge_persons_of_2008(
 
     It takes layouts in the order of the file, whatever their confidence, and nobody who has a single part can be found.
     Otherwise as `judge_persons`. Source: VOC2008 development kit, VOCevallayout.m.
+
+    >>> from scoring.measures.boxes import overlap_of_pixels
+    >>> from scoring.measures.matching import Sought
+    >>> head, first, easy = np.array([[1.0, 1, 9, 9]]), np.zeros(1, np.int32), np.zeros(1, np.bool_)
+    >>> person = Sought(first, first + 1, head, easy, easy)
+    >>> layouts = Layouts(first, np.array([0.9]), head, np.array([0, 1]), first, head)
+    >>> people = People(False, first, person, first, first, head)
+    >>> judge_persons_of_2008(layouts, people, overlap_of_pixels, 0.5)[0].verdicts.tolist()
+    [0]
     """
     contest = _Contest(layouts, people, overlap, least, fewest=2)
     return _judge_by_number(contest, np.arange(len(layouts)))
@@ -70,6 +88,15 @@ def judge_persons(
 
     A layout is right if it has as many parts of each kind as the person, and every part on both sides overlaps one of its
     kind enough. Once a person is found, later layouts are wrong; those of persons who are not in the set are ignored.
+
+    >>> from scoring.measures.boxes import overlap_of_pixels
+    >>> from scoring.measures.matching import Sought
+    >>> head, first, easy = np.array([[1.0, 1, 9, 9]]), np.zeros(1, np.int32), np.zeros(1, np.bool_)
+    >>> person = Sought(first, first + 1, head, easy, easy)
+    >>> layouts = Layouts(first, np.array([0.9]), head, np.array([0, 1]), first, head)
+    >>> people = People(False, first, person, first, first, head)
+    >>> judge_persons(layouts, people, overlap_of_pixels, 0.5)[0].verdicts.tolist()
+    [1]
     """
     return _judge_by_number(_Contest(layouts, people, overlap, least), rank(layouts.confidence))
 
@@ -80,6 +107,15 @@ def judge_boxed_persons_of_2007(
     """Verdicts on whole layouts by the program of 2007 with its mistake: nobody who has a single part can be found.
 
     Otherwise as `judge_boxed_persons`. Source: VOC2007 development kit, VOCevallayout.m.
+
+    >>> from scoring.measures.boxes import overlap_of_pixels
+    >>> from scoring.measures.matching import Sought
+    >>> head, first, easy = np.array([[1.0, 1, 9, 9]]), np.zeros(1, np.int32), np.zeros(1, np.bool_)
+    >>> person = Sought(first, first + 1, head, easy, easy)
+    >>> layouts = Layouts(first, np.array([0.9]), head, np.array([0, 1]), first, head)
+    >>> people = People(True, first, person, first, first, head)
+    >>> judge_boxed_persons_of_2007(layouts, people, overlap_of_pixels, 0.5)[0].verdicts.tolist()
+    [0]
     """
     return _judge_by_box(_Contest(layouts, people, overlap, least, fewest=2))
 
@@ -91,6 +127,15 @@ def judge_boxed_persons(
 
     A layout means the person of the image, difficult or not, whose box its own overlaps most, if enough. The first that
     means a person is right if its parts are, as in `judge_persons`; all others are wrong.
+
+    >>> from scoring.measures.boxes import overlap_of_pixels
+    >>> from scoring.measures.matching import Sought
+    >>> head, first, easy = np.array([[1.0, 1, 9, 9]]), np.zeros(1, np.int32), np.zeros(1, np.bool_)
+    >>> person = Sought(first, first + 1, head, easy, easy)
+    >>> layouts = Layouts(first, np.array([0.9]), head, np.array([0, 1]), first, head)
+    >>> people = People(True, first, person, first, first, head)
+    >>> judge_boxed_persons(layouts, people, overlap_of_pixels, 0.5)[0].verdicts.tolist()
+    [1]
     """
     return _judge_by_box(_Contest(layouts, people, overlap, least))
 

@@ -52,12 +52,22 @@ Seek = Callable[[Sought], Sought]
 
 
 def seek_all_but_difficult(sought: Sought) -> Sought:
-    """What the annotators saw clearly enough; a box around several objects is an object like any other."""
+    """What the annotators saw clearly enough; a box around several objects is an object like any other.
+
+    >>> hard, first = np.array([True, False]), np.zeros(1, np.int32)
+    >>> seek_all_but_difficult(Sought(first, first + 2, np.ones((2, 4)), hard, ~hard)).positives
+    1
+    """
     return sought
 
 
 def seek_everything(sought: Sought) -> Sought:
-    """Every object that is annotated, difficult or not."""
+    """Every object that is annotated, difficult or not.
+
+    >>> hard, first = np.array([True, False]), np.zeros(1, np.int32)
+    >>> seek_everything(Sought(first, first + 2, np.ones((2, 4)), hard, ~hard)).positives
+    2
+    """
     return replace(sought, difficult=np.zeros_like(sought.difficult))
 
 
@@ -68,6 +78,14 @@ def judge_pascal(answers: Detections, sought: Sought, overlap: Overlap, least: f
     `least`. The first answer that means an object is right, later ones are wrong even if another object would
     have been left; whoever means a difficult object is ignored, every time.
     Source: VOC2012 development kit, VOCevaldet.m; it says `>=` where its documentation says "exceeds".
+
+    >>> from scoring.measures.boxes import overlap_of_pixels
+    >>> first, easy = np.zeros(1, np.int32), np.zeros(1, np.bool_)
+    >>> car = Sought(first, first + 1, np.array([[1.0, 1, 10, 10]]), easy, easy)
+    >>> twice = Detections(np.zeros(2, np.int32), np.array([0.8, 0.9]), np.array([[1.0, 1, 10, 10], [1, 1, 10, 8]]))
+    >>> judged = judge_pascal(twice, car, overlap_of_pixels, 0.5)
+    >>> judged.order.tolist(), judged.verdicts.tolist()
+    ([1, 0], [1, 0])
     """
     claims = _claims(answers, sought, overlap, least)
     hard = sought.difficult[claims.meant]
@@ -78,6 +96,13 @@ def judge_pascal_2006(answers: Detections, sought: Sought, overlap: Overlap, lea
     """Verdicts by the rules of 2006: as `judge_pascal`, but only the first who means a difficult object is ignored.
 
     Source: VOC2006 development kit, VOCpr.m.
+
+    >>> from scoring.measures.boxes import overlap_of_pixels
+    >>> first, hard = np.zeros(1, np.int32), np.ones(1, np.bool_)
+    >>> car = Sought(first, first + 1, np.array([[1.0, 1, 10, 10]]), hard, ~hard)
+    >>> twice = Detections(np.zeros(2, np.int32), np.array([0.8, 0.9]), np.array([[1.0, 1, 10, 10], [1, 1, 10, 8]]))
+    >>> judge_pascal_2006(twice, car, overlap_of_pixels, 0.5).verdicts.tolist()
+    [-1, 0]
     """
     claims = _claims(answers, sought, overlap, least)
     hard = sought.difficult[claims.meant]

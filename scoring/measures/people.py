@@ -39,6 +39,13 @@ def people_of(truth: GroundTruth) -> People:
     """The persons of a truth's Layout set.
 
     Where it lists images, those need not be laid out who are difficult or have no parts: so says the kit of 2007.
+
+    >>> from dataclasses import replace
+    >>> from scoring import AnnotatedObject, Annotation, Box, Part, truth_of_boxes
+    >>> person = AnnotatedObject("person", Box(1, 1, 30, 30), parts=(Part("head", Box(5, 1, 9, 6)),))
+    >>> truth = truth_of_boxes({"a": Annotation(50, 40, (person,))}, dataset="VOC2012", image_set="val")
+    >>> people_of(replace(truth, lists=replace(truth.lists, persons=(("a", 1),)))).parts.tolist()
+    [[5.0, 1.0, 9.0, 6.0]]
     """
     lists, objects = truth.lists, truth.tables.objects
     places = {image: place for place, image in enumerate(lists.images)}

@@ -76,7 +76,11 @@ class RocCurve:
     ends: bytes
 
     def points(self) -> RocPoints:
-        """Every point as the kit's program draws it."""
+        """Every point as the kit's program draws it.
+
+        >>> RocCurve("car", bytes([1, 0, 1]), bytes([1, 1, 1])).points().found.tolist()
+        [0.0, 0.5, 0.5, 1.0, 1.0]
+        """
         return roc(np.frombuffer(self.verdicts, np.int8), np.frombuffer(self.ends, np.bool_))
 
     def envelope(self, levels: int = 41) -> list[float]:
@@ -107,7 +111,12 @@ class RocCurve:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """What `to_plain` said."""
+        """What `to_plain` said.
+
+        >>> curve = RocCurve("car", bytes([1, 0, 1]), bytes([1, 0, 1]))
+        >>> RocCurve.from_plain(curve.to_plain()) == curve
+        True
+        """
         verdicts = np.full(plain["answers"], WRONG, np.int8)
         verdicts[np.array(plain["right"], np.intp)] = RIGHT
         verdicts[np.array(plain["ignored"], np.intp)] = IGNORED

@@ -70,16 +70,22 @@ class ListedImage:
     numbers: tuple[int, ...]
 
 
+LONGEST_SIDE: Final = 999_999_999
+"""Of an image, in pixels; more is no size, and would not fit where sizes are kept."""
+
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _LISTED: Final = re.compile(r"([\w.-]+)((?:\s+[+-]?\d+){0,2})", re.ASCII)
-_IMAGE_SIZE: Final = re.compile(r"^Image size \(X x Y x C\) : (\d+) x (\d+) x \d+\s*$", re.MULTILINE)
+_IMAGE_SIZE: Final = re.compile(
+    r"^Image size \(X x Y x C\) : ([1-9]\d{0,8}) x ([1-9]\d{0,8}) x \d+\s*$", re.MULTILINE
+)
 _SIZE: Final = re.compile(rb"<size>(.*?)</size>", re.DOTALL)
-_SIDE: Final = re.compile(rb"<(width|height)>\s*(\d+)\s*</")
-_OBJECTS: Final = re.compile(r"^Objects with ground truth : (\d+)\b", re.MULTILINE)
-_ORIGINAL: Final = re.compile(r'^Original label for object (\d+) "[^"]*" : "([^"]*)"', re.MULTILINE)
+_SIDE: Final = re.compile(rb"<(width|height)>\s*([1-9]\d{0,8})\s*</")
+_PIXELS: Final = re.compile(r"0*[1-9][0-9]{0,8}")
+_OBJECTS: Final = re.compile(r"^Objects with ground truth : (\d{1,4})\b", re.MULTILINE)
+_ORIGINAL: Final = re.compile(r'^Original label for object (\d{1,4}) "[^"]*" : "([^"]*)"', re.MULTILINE)
 _BOUNDING: Final = re.compile(
-    r'^Bounding box for object (\d+) "[^"]*" \(Xmin, Ymin\) - \(Xmax, Ymax\)'
-    r" : \((-?\d+), (-?\d+)\) - \((-?\d+), (-?\d+)\)\s*$",
+    r'^Bounding box for object (\d{1,4}) "[^"]*" \(Xmin, Ymin\) - \(Xmax, Ymax\)'
+    r" : \((-?\d{1,9}), (-?\d{1,9})\) - \((-?\d{1,9}), (-?\d{1,9})\)\s*$",
     re.MULTILINE,
 )
 _LABEL: Final = re.compile(
@@ -140,7 +146,7 @@ def _text_of(element: Element, path: str, where: str) -> str:
 
 def _size_of(root: Element, side: str) -> int:
     text = _text_of(root, f"size/{side}", "the image's size")
-    if not text.isascii() or not text.isdecimal() or int(text) == 0:
+    if not _PIXELS.fullmatch(text):
         raise AnnotationError(f"expected the image's {side} in pixels, found '{text}'")
     return int(text)
 
@@ -168,6 +174,14 @@ def read_text_of_2006(data: bytes) -> Annotation:
     A label is `PAS`, the class, and where it applies the view, `Trunc` and `Difficult`. The two corners of a box are put
     in order. Raises AnnotationError for a missing line or a label of another shape.
     Source: VOC2006 development kit, PASreadrecord.m.
+
+    >>> text = b'''Image size (X x Y x C) : 640 x 480 x 3
+    ... Objects with ground truth : 1 { "PAScarRearTrunc" }
+    ... Original label for object 1 "PAScarRearTrunc" : "PAScarRearTrunc"
+    ... Bounding box for object 1 "PAScarRearTrunc" (Xmin, Ymin) - (Xmax, Ymax) : (153, 394) - (528, 170)'''
+    >>> [car] = read_text_of_2006(text).objects
+    >>> car.name, car.truncated, car.box
+    ('car', True, Box(left=153.0, top=170.0, right=528.0, bottom=394.0))
     """
     text = data.decode("latin-1").replace("\r\n", "\n")
     size, count = _IMAGE_SIZE.search(text), _OBJECTS.search(text)

@@ -1,13 +1,12 @@
 """Annotation in the form of COCO: one JSON file with images, categories and boxes."""
 
 import json
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from scoring.truth.annotations import AnnotatedObject, Annotation, AnnotationError, Box
+from scoring.truth.annotations import LONGEST_SIDE, AnnotatedObject, Annotation, AnnotationError, Box
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ def read_coco(data: bytes) -> Collection:
     A box [x, y, width, height] counts from the image's left and top edge, so that pixels x + 1 to x + width belong to the
     object. `ignore` or `difficult` make an object difficult, `iscrowd` a group. An image is called what its file is, without
     the ending. Raises AnnotationError naming the entry for what is not JSON, a missing field, a number that is none, an
-    entry said twice, a reference to nothing.
+    entry or a name said twice, a reference to nothing.
 
     >>> text = b'''{"images": [{"id": 1, "file_name": "000012.jpg", "width": 500, "height": 333}],
     ...   "categories": [{"id": 7, "name": "car"}],
@@ -71,13 +70,13 @@ def read_coco(data: bytes) -> Collection:
     except ValueError as error:
         raise AnnotationError(f"this is not JSON: {error}") from error
     classes = {entry.number("id"): entry.text("name") for entry in _entries(root, "categories", "id", "name")}
-    sizes = {entry.number("id"): entry for entry in _entries(root, "images", "id", "file_name")}
+    sizes = {entry.number("id"): entry for entry in _entries(root, "images", "id")}
     objects: dict[int, list[AnnotatedObject]] = {number: [] for number in sizes}
     for entry in _entries(root, "annotations"):
         objects[_known(entry, "image_id", sizes)].append(_object(entry, classes))
     return Collection(
         tuple(name for _, name in sorted(classes.items())),
-        {_name(entry): _annotation(entry, objects[number]) for number, entry in sizes.items()},
+        {name: _annotation(entry, objects[entry.number("id")]) for name, entry in _named(sizes.values())},
     )
 
 
@@ -125,17 +124,27 @@ def _box(entry: _Entry) -> Box:
     if len(numbers) != 4 or any(isinstance(n, bool) or not isinstance(n, int | float) for n in numbers):
         raise entry.wrong("bbox", "four numbers")
     left, top, width, height = numbers
-    if not (all(map(math.isfinite, numbers)) and width > 0 and height > 0):
+    if not (all(abs(n) <= LONGEST_SIDE for n in numbers) and width > 0 and height > 0):
         raise entry.wrong("bbox", "a box that does not end before it begins")
     return Box(left + 1, top + 1, left + width, top + height)
 
 
-def _name(entry: _Entry) -> str:
-    return PurePosixPath(entry.text("file_name")).stem
+def _named(images: Iterable[_Entry]) -> Iterator[tuple[str, _Entry]]:
+    """Each image by its name, which no other one may have."""
+    met: set[str] = set()
+    for entry in images:
+        name = PurePosixPath(entry.text("file_name")).stem
+        if name in met:
+            raise AnnotationError(
+                f"{entry.place} is called '{name}' like one before it: folders and endings do not count"
+            )
+        met.add(name)
+        yield name, entry
 
 
 def _annotation(entry: _Entry, objects: list[AnnotatedObject]) -> Annotation:
     width, height = entry.number("width"), entry.number("height")
-    if width < 1 or height < 1:
-        raise entry.wrong("width" if width < 1 else "height", "a number of pixels")
+    for side, pixels in (("width", width), ("height", height)):
+        if not 1 <= pixels <= LONGEST_SIDE:
+            raise entry.wrong(side, "a number of pixels")
     return Annotation(width, height, tuple(objects))

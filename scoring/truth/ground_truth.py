@@ -116,7 +116,14 @@ class GroundTruth:
 
     @classmethod
     def of(cls, lists: Lists, tables: Tables) -> Self:
-        """The ground truth made of these, the same as if read from its file."""
+        """The ground truth made of these, the same as if read from its file.
+
+        >>> from dataclasses import replace
+        >>> from scoring import Annotation, truth_of_boxes
+        >>> truth = truth_of_boxes({"a": Annotation(50, 40, ())}, dataset="own", image_set="val", classes=["cat"])
+        >>> GroundTruth.of(replace(truth.lists, image_set="test"), truth.tables).description.image_set
+        'test'
+        """
         facts = {name: getattr(lists, name) for name in _FACTS}
         index = {image: place for place, image in enumerate(lists.images)}
         arrays: dict[str, NDArray[Any]] = {
@@ -135,7 +142,16 @@ class GroundTruth:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """The ground truth that `save` wrote. Raises ForeignFileError for another file."""
+        """The ground truth that `save` wrote. Raises ForeignFileError for another file.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> from scoring import Annotation, truth_of_boxes
+        >>> truth = truth_of_boxes({"a": Annotation(50, 40, ())}, dataset="own", image_set="val", classes=["cat"])
+        >>> with TemporaryDirectory() as folder:
+        ...     truth.save(Path(folder, "truth"))
+        ...     GroundTruth.open(Path(folder, "truth")).fingerprint == truth.fingerprint
+        True
+        """
         return cls.of_bytes(path.read_bytes())
 
     def save(self, path: Path) -> None:
@@ -144,7 +160,13 @@ class GroundTruth:
 
     @classmethod
     def of_bytes(cls, content: bytes) -> Self:
-        """The ground truth in the content of a file. Raises ForeignFileError for anything else."""
+        """The ground truth in the content of a file. Raises ForeignFileError for anything else.
+
+        >>> from scoring import Annotation, truth_of_boxes
+        >>> truth = truth_of_boxes({"a": Annotation(50, 40, ())}, dataset="own", image_set="val", classes=["cat"])
+        >>> GroundTruth.of_bytes(truth.content).description == truth.description
+        True
+        """
         packed = unpack(KIND, content)
         lists, sizes = _lists_of(packed), packed.arrays["sizes"]
         tables = Tables(

@@ -22,6 +22,10 @@ def read_label_image(data: bytes) -> Bytes:
     """The labels of an indexed or grey PNG, uint8 (height, width): the indices, whatever the palette says.
 
     Raises MaskError for anything else.
+
+    >>> from scoring import labels_to_png
+    >>> read_label_image(labels_to_png(np.array([[0, 7, 255]], np.uint8))).tolist()
+    [[0, 7, 255]]
     """
     try:
         with Image.open(io.BytesIO(data), formats=["PNG"]) as image:

@@ -26,7 +26,14 @@ class Statistics:
 
 
 def count_objects(truth: GroundTruth) -> Statistics:
-    """Count what is annotated in the images of the Main set."""
+    """Count what is annotated in the images of the Main set.
+
+    >>> from scoring import AnnotatedObject, Annotation, Box, truth_of_boxes
+    >>> near, far = AnnotatedObject("cat", Box(1, 1, 9, 9)), AnnotatedObject("cat", Box(9, 1, 9, 2), difficult=True)
+    >>> truth = truth_of_boxes({"a": Annotation(50, 40, (near, far))}, dataset="own", image_set="val")
+    >>> count_objects(truth).rows
+    (Count(name='cat', images=1, objects=1, difficult=1),)
+    """
     objects, main = truth.tables.objects, truth.lists.main
     rows = []
     for number, name in enumerate(truth.lists.classes):

@@ -15,11 +15,20 @@ _PICTURES: Final = ("JPEGImages/{}.jpg", "PNGImages/{}.png")
 
 
 def read_public(tree: Path, image_set: str) -> Description:
-    """What may be known of an image set, from a development kit's tree; whether its annotation is there does not matter.
+    r"""What may be known of an image set, from a development kit's tree; whether its annotation is there does not matter.
 
     Of label files only the names and the images listed are read. The classes are those that have a label file of this set,
     or else of another one, or else those of the edition. Sizes come from the pictures, or else from the annotation; an
     image that has neither is `UNKNOWN_SIDE` wide and high. Raises TreeError with every image set that is wrong.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "ImageSets", "Main", "cat_val.txt")
+    ...     file.parent.mkdir(parents=True)
+    ...     _ = file.write_text("2008_000008 1\n2008_000015 -1\n")
+    ...     found = read_public(Path(folder), "val")
+    >>> found.classes, [image.id for image in found.images]
+    (('cat',), ['2008_000008', '2008_000015'])
     """
     there = KitFiles(tree, image_set)
     labels = there.label_files(there.main_folder)

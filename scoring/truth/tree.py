@@ -21,6 +21,18 @@ def read_tree(tree: Path, image_set: str) -> GroundTruth:
     Needs ImageSets and Annotations. The Segmentation set with SegmentationClass, the Layout set and the Action set are
     taken in where they are there. The classes are those that have a label file, or else an object, or else those of the
     edition. Raises TreeError with every file that is wrong, and then returns nothing.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> box = "<bndbox><xmin>1</xmin><ymin>1</ymin><xmax>10</xmax><ymax>10</ymax></bndbox>"
+    >>> size = "<size><width>50</width><height>40</height></size>"
+    >>> page = f"<annotation>{size}<object><name>cat</name>{box}</object></annotation>"
+    >>> with TemporaryDirectory() as folder:
+    ...     for name, text in (("ImageSets/Main/val.txt", "2008_000008"), ("Annotations/2008_000008.xml", page)):
+    ...         Path(folder, name).parent.mkdir(parents=True)
+    ...         _ = Path(folder, name).write_text(text)
+    ...     truth = read_tree(Path(folder), "val")
+    >>> truth.description.classes, truth.tables.objects.boxes.tolist()
+    (('cat',), [[1.0, 1.0, 10.0, 10.0]])
     """
     there = KitFiles(tree, image_set)
     main, labelled = _main_set(there)

@@ -8,6 +8,7 @@ from scoring.truth.annotations import (
     read_image_set,
     read_text_of_2006,
     read_xml,
+    size_in,
 )
 from tests.scoring.builders import annotation, part, thing
 
@@ -64,6 +65,11 @@ def test_parts_belong_to_their_person() -> None:
     [
         ("<width>50</width>", "", "the image's size has no <width>"),
         ("<width>50</width>", "<width>0</width>", "expected the image's width in pixels, found '0'"),
+        (
+            "<width>50</width>",
+            "<width>1000000000</width>",
+            "expected the image's width in pixels, found '1000000000'",
+        ),
         ("<height>40</height>", "<height>-4</height>", "expected the image's height in pixels, found '-4'"),
         ("<name>dog</name>", "<name> </name>", "object 1 has no <name>"),
         ("<xmin>1</xmin>", "", "object 1 has no <xmin>"),
@@ -124,7 +130,10 @@ def test_what_2006_marks_as_an_image_of_nothing_holds_no_object() -> None:
     ("old", "new", "sentence"),
     [
         ("Image size", "Size", "expected the lines 'Image size' and 'Objects with ground truth'"),
+        ("640 x 480", "640 x 0", "expected the lines 'Image size' and 'Objects with ground truth'"),
+        ("640 x", "6400000000 x", "expected the lines 'Image size' and 'Objects with ground truth'"),
         ("Objects with", "Things with", "expected the lines 'Image size' and 'Objects with ground truth'"),
+        ("truth : 2", "truth : 99999999999", "expected the lines 'Image size'"),
         ("truth : 2", "truth : 3", "expected labels and boxes of 3 objects, found 2 and 2"),
         ("(153, 394)", "(153, )", "expected labels and boxes of 2 objects, found 2 and 1"),
         ('"PAScow"', '"cow"', "expected a label such as 'PAScarRearTruncDifficult', found 'cow'"),
@@ -158,3 +167,20 @@ def test_an_image_listed_twice_is_named() -> None:
         read_image_set(b"000001\n000002\n000001\n")
 
     assert wrong.value.line == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        (OF_2006, (640, 480)),
+        ("<annotation><size><height>4</height><width> 5 </width></size>", (5, 4)),
+        ("<annotation><size><width>5</width></size></annotation>", None),
+        ("<annotation><size><width>0</width><height>4</height></size></annotation>", None),
+        ("", None),
+    ],
+    ids=["text of 2006", "the beginning of an XML file", "one side only", "no width", "nothing"],
+)
+def test_the_size_of_an_image_is_found_without_reading_the_rest(
+    text: str, size: tuple[int, int] | None
+) -> None:
+    assert size_in(text.encode()) == size

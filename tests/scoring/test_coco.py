@@ -66,8 +66,14 @@ WRONG: dict[str, bytes] = {
     "expected a text as 'name' of categories[0], found ' '": coco(categories=[{"id": 7, "name": " "}]),
     "expected a text as 'file_name' of images[0], found 3": coco(images=[IMAGE | {"file_name": 3}]),
     "'id' of images[1] is not the first with 12": coco(images=[IMAGE, IMAGE]),
+    "images[1] is called '000012' like one before it": coco(
+        images=[IMAGE, IMAGE | {"id": 13, "file_name": "val/000012.png"}]
+    ),
     "'name' of categories[1] is not the first with 'car'": coco(categories=[CAR, CAR | {"id": 8}]),
     "expected a number of pixels as 'width' of images[0], found 0": coco(images=[IMAGE | {"width": 0}]),
+    "expected a number of pixels as 'width' of images[0], found 1000000000": coco(
+        images=[IMAGE | {"width": 10**9}]
+    ),
     "expected a number of pixels as 'height' of images[0], found -1": coco(images=[IMAGE | {"height": -1}]),
     "expected four numbers as 'bbox' of annotations[0], found [1, 2, 3]": coco(
         annotations=[BOX | {"bbox": [1, 2, 3]}]
@@ -78,6 +84,9 @@ WRONG: dict[str, bytes] = {
     ),
     "expected a box that does not end before it begins as 'bbox'": coco(
         annotations=[BOX | {"bbox": [1, 2, 0, 4]}]
+    ),
+    "before it begins as 'bbox' of annotations[0], found [1, 2, 1000": coco(
+        annotations=[BOX | {"bbox": [1, 2, 10**400, 4]}]
     ),
     "before it begins as 'bbox' of annotations[0], found [1, 2, inf, 4]": coco(
         annotations=[BOX | {"bbox": [1, 2, "infinite", 4]}]

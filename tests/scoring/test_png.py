@@ -1,5 +1,6 @@
 import struct
 import zlib
+from typing import Any
 
 import numpy as np
 import pytest
@@ -156,3 +157,10 @@ def test_what_is_written_is_what_pillow_reads() -> None:
         assert np.array_equal(np.asarray(image), labels)
         assert bytes(image.getpalette() or []) == LABEL_COLOURS
     assert open_png(saved(picture(labels)), (5, 7)).header == open_png(written, (5, 7)).header
+
+
+def test_labels_of_another_type_are_not_written() -> None:
+    labels: Any = np.zeros((2, 3), np.int64)
+
+    with pytest.raises(TypeError, match="expected labels of the type uint8, found int64"):
+        labels_to_png(labels)

@@ -9,6 +9,7 @@ from scoring.description import UNKNOWN_SIDE
 from scoring.formats.images import ImageIndex
 from tests.scoring.builders import Kit, annotation, kit, thing
 from tests.scoring.conftest import Unpack
+from tests.scoring.test_annotations import OF_2006
 
 UNKNOWN = (UNKNOWN_SIDE, UNKNOWN_SIDE)
 
@@ -81,6 +82,15 @@ def test_sizes_come_from_the_pictures_if_they_are_there(tmp_path: Path) -> None:
     paint(tree, "PNGImages/a_2.png", 11, 12)
 
     assert read_public(tree.root, "test").images == (Image("a_1", 30, 20), Image("a_2", 11, 12))
+
+
+def test_in_a_tree_of_2006_sizes_come_from_the_text_where_there_is_no_picture(tmp_path: Path) -> None:
+    tree = Kit(tmp_path / "VOC2006").write("ImageSets/cow_test.txt", "000003 1\n")
+    tree.write("Annotations/000003.txt", OF_2006)
+
+    description = read_public(tree.root, "test")
+
+    assert (description.images, description.classes) == ((Image("000003", 640, 480),), ("cow",))
 
 
 def test_persons_of_the_action_set_may_be_listed_without_any_label_file(tmp_path: Path) -> None:

@@ -220,6 +220,18 @@ def test_perfect_answers_score_1_and_none_is_worth_more(truth: list[Bytes], rule
         assert each.value is None or 0 <= each.value <= 1
 
 
+def test_images_of_more_than_a_million_pixels_are_counted_like_small_ones() -> None:
+    large, little = np.zeros((1 << 10, (1 << 10) + 1), np.uint8), np.ones((2, 3), np.uint8)
+
+    scores = score_of([large, little, large], [large, little, np.full_like(large, 2)], BY_SHARE_FOUND)
+
+    assert [(each.value, each.positives) for each in scores.classes] == [
+        (0.5, 2 * large.size),
+        (1, 6),
+        (0, 0),
+    ]
+
+
 @given(pictures, pictures)
 def test_values_are_those_of_a_plain_loop(truth: list[Bytes], answers: list[Bytes]) -> None:
     count = min(len(truth), len(answers))

@@ -1,0 +1,149 @@
+"""What the scoring library promises to those who use it without the server."""
+
+import ast
+import importlib
+import importlib.metadata
+import inspect
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import scoring
+from tests.scoring.builders import kit
+
+ROOT = Path(__file__).parents[2]
+
+ALONE = """
+import sys
+missing = set(sys.argv[1].split(","))
+
+class NothingElseIsInstalled:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in missing:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, NothingElseIsInstalled())
+"""
+"""What is named looks as if it were not there."""
+IMPORT_ALL = """
+import importlib, pkgutil, scoring
+for module in pkgutil.walk_packages(scoring.__path__, "scoring."):
+    importlib.import_module(module.name)
+print(*sorted(name for name in sys.modules if name.startswith("scoring")))
+"""
+OPEN = re.compile(r"scoring\.(measures|comparison|analysis)\.")
+RUN = """
+import runpy
+sys.argv[:2] = ["scoring"]
+runpy.run_module("scoring", run_name="__main__", alter_sys=True)
+"""
+
+
+def plain(distribution: str) -> str:
+    return re.split(r"[^\w.-]", distribution)[0].replace("_", "-").lower()
+
+
+def core_dependencies() -> set[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return {plain(each) for each in project["dependencies"]}
+
+
+def with_what_they_need(distributions: Iterable[str]) -> set[str]:
+    found, asked = set[str](), list(distributions)
+    while asked:
+        name = asked.pop()
+        if name not in found:
+            found.add(name)
+            needed = importlib.metadata.requires(name) or []
+            asked += [plain(each) for each in needed if ";" not in each]  # no extras
+    return found
+
+
+def packages_of(distributions: set[str]) -> set[str]:
+    """The names under which they are imported."""
+    known = importlib.metadata.packages_distributions()
+    return {package for package, names in known.items() if distributions & {plain(name) for name in names}}
+
+
+def alone(program: str, *words: object) -> "subprocess.CompletedProcess[str]":
+    """Run it as if only the core dependencies were installed."""
+    there = packages_of(with_what_they_need(core_dependencies())) | {"scoring"}
+    missing = {*importlib.metadata.packages_distributions(), "app", "sample", "worker"} - there
+    command = [sys.executable, "-c", ALONE + program, ",".join(missing), *map(str, words)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def modules() -> list[str]:
+    files = [path.relative_to(ROOT).with_suffix("") for path in (ROOT / "scoring").rglob("*.py")]
+    return sorted(".".join(file.parts).removesuffix(".__init__") for file in files)
+
+
+def test_the_library_imports_its_core_dependencies_and_has_no_others() -> None:
+    imported = set[str]()
+    for path in (ROOT / "scoring").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                imported.update(alias.name.partition(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                imported.add(str(node.module).partition(".")[0])
+    strangers = imported - sys.stdlib_module_names - {"scoring"}
+
+    known = importlib.metadata.packages_distributions()
+
+    assert {plain(name) for package in strangers for name in known[package]} == core_dependencies()
+
+
+def test_every_module_of_the_library_can_be_imported_without_the_server_s_packages() -> None:
+    imported = alone(IMPORT_ALL)
+
+    assert imported.stderr == ""
+    assert imported.stdout.split() == modules()
+
+
+def test_without_the_server_s_packages_these_are_really_missing() -> None:
+    assert alone("import fastapi").stderr.endswith("ModuleNotFoundError: No module named 'fastapi'\n")
+
+
+def test_the_commands_work_without_the_server_s_packages(tmp_path: Path) -> None:
+    tree, sent = kit(tmp_path).root, tmp_path / "sent"
+    sent.mkdir()
+    (sent / "comp3_det_test_cat.txt").write_text("a_1 0.9 1 1 10 10\n")
+    (sent / "comp3_det_test_dog.txt").write_text("a_1 0.9 20 5 40 30\na_2 0.8 5 5 30 30\n")
+    asked = ("--competition", 3, "--truth", tree, "--image-set", "test", "--results", sent)
+
+    helped = alone(RUN, "--help")
+    scored = alone(RUN, "evaluate", *asked, "--bootstrap", 40)
+
+    assert (helped.returncode, helped.stderr) == (0, "")
+    assert "significance" in helped.stdout
+    assert (scored.returncode, scored.stderr) == (0, "")
+    assert json.loads(scored.stdout)["headline"] == 1
+
+
+def public_functions() -> dict[str, Callable[..., object]]:
+    """What `scoring` exports, the constructors of its classes, and what measures, compares, analyses and reads."""
+    exported = {name: getattr(scoring, name) for name in scoring.__all__}
+    found: dict[str, Callable[..., object]] = {}
+    found |= {name: each for name, each in exported.items() if inspect.isfunction(each)}
+    for owner in filter(inspect.isclass, exported.values()):
+        constructors = inspect.getmembers(owner, inspect.ismethod)  # of a class, bound means to the class
+        found |= {f"{owner.__name__}.{name}": method for name, method in constructors}
+    for module in map(importlib.import_module, modules()):
+        for name, function in inspect.getmembers(module, inspect.isfunction):
+            in_the_open = function.__module__ == module.__name__ and not name.startswith("_")
+            if in_the_open and (OPEN.match(module.__name__) or name.startswith("read_")):
+                found[f"{module.__name__}.{name}"] = function
+    return found
+
+
+def test_every_public_function_and_constructor_shows_an_example() -> None:
+    functions = public_functions()
+
+    silent = [name for name, function in functions.items() if ">>> " not in (inspect.getdoc(function) or "")]
+
+    assert {"evaluate", "Report.from_json", "scoring.analysis.errors.break_down"} < set(functions)
+    assert silent == []

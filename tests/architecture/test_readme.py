@@ -1,0 +1,89 @@
+"""What the README says of the library is run here."""
+
+import inspect
+import json
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import scoring
+from scoring.command_line.main import main
+from tests.scoring.archives import gz, tar, zip_of
+from tests.scoring.builders import Kit, annotation, thing
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
+LIBRARY = README.partition("## As a library\n")[2].partition("\n## ")[0]
+EXAMPLE = LIBRARY.partition("```python\n")[2].partition("```")[0]
+COMMANDS = re.findall(r"^python -m scoring (.+)$", LIBRARY, re.MULTILINE)
+PLACE = "results/VOC2012/Main/comp3_det_val"
+OURS = {f"{PLACE}_cat.txt": b"a_1 0.9 1 1 10 10\n", f"{PLACE}_dog.txt": b"a_2 0.8 5 5 30 30\n"}
+THEIRS = OURS | {f"{PLACE}_cat.txt": b"a_2 0.9 1 1 10 10\na_1 0.2 1 1 10 10\n"}
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_with_everything_it_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cat in one image and a dog in the other, and two methods, one of which sees a cat in both."""
+    images = {"a_1": annotation(thing("cat")), "a_2": annotation(thing("dog", (5, 5, 30, 30)))}
+    tree = Kit(tmp_path / "VOCdevkit" / "VOC2012", "val").main(images, {"cat": "1 -1", "dog": "-1 1"})
+    tree.write("ImageSets/Segmentation/val.txt", "a_1\na_2\n")
+    for number, image in enumerate(images):
+        labels = np.zeros((40, 50), np.uint8)
+        labels[: 10 + 20 * number, : 10 + 20 * number] = number + 1
+        tree.mask(image, labels)
+    (tmp_path / "ours.tar.gz").write_bytes(gz(tar(OURS)))
+    (tmp_path / "theirs.zip").write_bytes(zip_of(THEIRS))
+    (tmp_path / "table.csv").write_text("method,car,cat\nours,0.9,0.8\ntheirs,0.1,0.2\n")
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_readme_s_example_runs_and_says_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, object] = {}
+
+    exec(compile(EXAMPLE, "README.md", "exec"), names)
+
+    said = capsys.readouterr().out.splitlines()
+    assert said[:3] == ["cat 1.0 1 1", "dog 1.0 1 1", "1.000, on other images 1.000 to 1.000"]
+    assert [line.split()[0] for line in said[3:6]] == ["cat", "dog", "mean"]
+    assert 0 < float(said[6]) < 1
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.split()[0])
+def test_the_readme_s_commands_run_and_print_the_keys_that_it_names(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = shlex.split(command, comments=True)
+    named = re.search(rf"^- {words[0]}: (.+?)(?=^- |\Z)", LIBRARY, re.MULTILINE | re.DOTALL)
+
+    code = main(words)
+
+    answer = json.loads(capsys.readouterr().out)
+    assert code == 0
+    assert named is not None
+    assert re.findall(r"`(\w+)`", named[1].partition(";")[0]) == list(answer)
+
+
+def test_the_readme_names_all_four_commands() -> None:
+    assert [command.split()[0] for command in COMMANDS] == [
+        "validate",
+        "evaluate",
+        "statistics",
+        "significance",
+    ]
+
+
+def test_every_function_that_the_library_exports_stands_in_the_readme() -> None:
+    functions = [name for name in scoring.__all__ if inspect.isfunction(getattr(scoring, name))]
+
+    assert [name for name in functions if f"`{name}`" not in LIBRARY] == []
+
+
+def test_what_cannot_be_done_has_the_keys_that_the_readme_names(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["statistics", "nowhere", "--image-set", "val"])
+
+    [problem] = json.loads(capsys.readouterr().out)["problems"]
+    shape = re.sub(r"\s+", " ", LIBRARY)
+    assert code == 2
+    assert '{"problems": [{' + ", ".join(f'"{key}"' for key in problem) + "}]}" in shape
