@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, TypeVar
 
 THREADS: Final = 3
-"""One more than the cores we plan for, as the caller is busy unpacking, and whoever waits for the interpreter works not."""
+"""One more than the cores we plan for, as the caller is busy unpacking, and a thread that waits for the interpreter does no work."""
 
 Given = TypeVar("Given")
 Done = TypeVar("Done")
