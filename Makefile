@@ -38,6 +38,7 @@ check: $(installed) ## format, lint, types, contracts, templates, spelling
 	$(python) -m ruff format --check .
 	$(python) -m ruff check .
 	$(python) -m mypy
+	$(python) -m mypy benchmarks/programs/*.py
 	$(python) -c 'from importlinter.cli import lint_imports_command as lint; lint()'
 	$(python) -m djlint --quiet --lint templates
 	$(python) -m codespell_lib

@@ -1,0 +1,1 @@
+"""The work loads, made from seeds: the same everywhere, nothing is downloaded."""

@@ -1,0 +1,75 @@
+"""Classification as a plain loop over lines and images: the kit's VOCevalcls.m (2010 to 2012) in our own words.
+
+`label_loop.py KNOWN FOLDER`. With `--sklearn` the ranking is valued by scikit-learn's average precision instead.
+"""
+
+import math
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from known import Known, class_files, read_known
+from serving import serve
+
+
+def _labels(known: Known, number: int) -> list[int]:
+    labels = [-1] * len(known.ids)
+    for image, name, difficult in zip(known.image, known.name, known.difficult, strict=True):
+        if name == number:
+            labels[image] = max(labels[image], 0 if difficult else 1)
+    return labels
+
+
+def _confidences(path: Path, places: dict[str, int]) -> list[float]:
+    confidences = [-math.inf] * len(places)
+    for line in path.read_text().splitlines():
+        image, confidence = line.split()
+        confidences[places[image]] = float(confidence)
+    return confidences
+
+
+def _area(labels: list[int], confidences: list[float]) -> float:
+    order = sorted(range(len(labels)), key=lambda place: -confidences[place])
+    positives = labels.count(1)
+    right = wrong = 0
+    points = [(0.0, 0.0)]
+    for place in order:
+        right += labels[place] == 1
+        wrong += labels[place] == -1
+        if right + wrong:
+            points.append((right / positives, right / (right + wrong)))
+    best, area, beyond = 0.0, 0.0, 1.0
+    for recall, precision in reversed(points):
+        area += (beyond - recall) * best
+        best, beyond = max(best, precision), recall
+    return area
+
+
+def _main(known_file: str, folder: str, *options: str) -> None:
+    known = read_known(known_file)
+    places = {image: place for place, image in enumerate(known.ids)}
+    labels = {name: _labels(known, number) for number, name in enumerate(known.classes)}
+
+    def loop() -> Mapping[str, float]:
+        files = class_files(folder)
+        return {name: _area(labels[name], _confidences(path, places)) for name, path in files.items()}
+
+    def sklearn() -> Mapping[str, float]:
+        from sklearn.metrics import average_precision_score  # noqa: PLC0415 - only there with the peers
+
+        values = {}
+        for name, path in class_files(folder).items():
+            told = [
+                (label, said)
+                for label, said in zip(labels[name], _confidences(path, places), strict=True)
+                if label
+            ]
+            values[name] = float(
+                average_precision_score([label > 0 for label, _ in told], [said for _, said in told])
+            )
+        return values
+
+    serve(sklearn if "--sklearn" in options else loop)
+
+
+_main(*sys.argv[1:])

@@ -1,0 +1,48 @@
+"""The bootstrap of a scored archive: `replicates.py ours|naive TRUTH ARCHIVE REPLICATES`.
+
+Naive is what everybody would write: draw images, repeat their answers, value each class anew. Nothing is matched again.
+"""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from serving import serve
+
+from scoring import GroundTruth, evaluate
+from scoring.answers import open_answers
+from scoring.comparison.bootstrap import bootstrap
+from scoring.measures.ranking import average_precision
+from scoring.tasks.detection import load
+
+
+def _main(how: str, truth_file: str, archive: str, replicates: str) -> None:
+    truth, count = GroundTruth.open(Path(truth_file)), int(replicates)
+    images = len(truth.description.images)
+    with TemporaryDirectory(prefix="heldout-") as folder:
+        kept = Path(folder, "statistics")
+        evaluate(Path(archive), truth, competition=4, protocol="voc2012", statistics=kept)
+        _, rankings = open_answers(kept)
+        sought = load(truth)
+
+        def ours() -> Mapping[str, float]:
+            drawn = bootstrap(kept, truth, replicates=count)
+            return dict(zip(drawn.names, drawn.values.mean(axis=1).tolist(), strict=True))
+
+        def naive() -> Mapping[str, float]:
+            random, means = np.random.default_rng(1), dict.fromkeys(sought, 0.0)
+            for _ in range(count):
+                weights = np.bincount(random.integers(0, images, images), minlength=images)
+                for each in rankings:
+                    objects = sought[each.class_name]
+                    image = np.repeat(np.arange(images), objects.count)[~objects.difficult]
+                    verdicts = np.repeat(each.verdicts, weights[each.image])
+                    means[each.class_name] += average_precision(verdicts, int(weights[image].sum())) / count
+            return means
+
+        serve(ours if how == "ours" else naive)
+
+
+_main(*sys.argv[1:])

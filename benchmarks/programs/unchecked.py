@@ -1,0 +1,42 @@
+"""The scorer without a single check: unpacked, parsed and scored as if nothing could be wrong. `unchecked.py TRUTH ARCHIVE`."""
+
+import io
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from serving import serve
+from unpacking import members
+
+from scoring import PROTOCOLS, GroundTruth
+from scoring.ahead import ahead
+from scoring.formats.lines import Detections
+from scoring.formats.words import Words
+from scoring.tasks.detection import load
+
+_COLUMNS = ("image", "confidence", "left", "top", "right", "bottom")
+
+
+def _main(truth_file: str, archive: str) -> None:
+    truth = GroundTruth.open(Path(truth_file))
+    rules, sought = PROTOCOLS["voc2012"].detection, load(truth)
+    words = Words.of(image.id for image in truth.description.images)
+    schema = dict.fromkeys(_COLUMNS, pl.Float64) | {"image": words.type}
+
+    def value(content: tuple[str, bytes]) -> tuple[str, float]:
+        name, data = content
+        table = pl.read_csv(io.BytesIO(data), separator=" ", has_header=False, quote_char=None, schema=schema)
+        image = table["image"].to_physical().to_numpy().astype(np.int32)
+        answers = Detections(image, table["confidence"].to_numpy(), table.select(_COLUMNS[2:]).to_numpy())
+        judged = rules.judge(answers, sought[name], rules.overlap, rules.least)
+        return name, rules.measure.of(judged.verdicts, sought[name].positives)
+
+    def run() -> Mapping[str, float]:
+        return dict(ahead(value, members(archive)))
+
+    serve(run)
+
+
+_main(*sys.argv[1:])
