@@ -6,7 +6,7 @@ from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # idle BLAS threads spin and take the second core
 
-from scoring import Description, GroundTruth, SubmissionError, evaluate, validate
+from scoring import Description, GroundTruth, SubmissionError, evaluate, intervals_of, validate
 
 
 def check(archive: Path, filename: str, description: Path, competitions: tuple[int, ...] | None) -> bytes:
@@ -16,15 +16,14 @@ def check(archive: Path, filename: str, description: Path, competitions: tuple[i
 
 
 def score(archive: Path, truth: Path, competition: int, protocol: str, statistics: Path) -> bytes:
-    """The report of an archive as JSON, or the first sentence of a refusal after a `!`; fills `statistics`."""
+    """The report of an archive and its intervals as JSON, or the first sentence of a refusal after a `!`.
+
+    What they were computed from is written to `statistics`.
+    """
+    known = GroundTruth.open(truth)
     try:
-        report = evaluate(
-            archive,
-            GroundTruth.open(truth),
-            competition=competition,
-            protocol=protocol,
-            statistics=statistics,
-        )
+        report = evaluate(archive, known, competition=competition, protocol=protocol, statistics=statistics)
     except SubmissionError as error:
         return b"!" + str(error.problems[0]).encode()
-    return report.to_json().encode()
+    intervals = intervals_of(report, statistics, known)
+    return json.dumps({"report": report.to_json(), "intervals": intervals.to_plain()}).encode()

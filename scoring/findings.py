@@ -28,6 +28,16 @@ class IntervalTable:
     replicates: int
     rows: tuple[Interval, ...]
 
+    def by_class(self) -> Mapping[str | None, Interval]:
+        """The interval of each class, and under None that of all together.
+
+        >>> car, mean = Interval("car", 0.5, 0.41, 0.6, None), Interval("mean", 0.4, 0.3, 0.5, None)
+        >>> IntervalTable(0.95, 1000, (car, mean)).by_class()[None].high
+        0.5
+        """
+        *classes, together = self.rows
+        return {each.name: each for each in classes} | {None: together}
+
     def to_plain(self) -> dict[str, Any]:
         """The table as JSON has it."""
         return {"kind": self.kind} | asdict(self)

@@ -1,5 +1,6 @@
 """Scoring runs: claim, score apart, record in one transaction; sweep up what was lost."""
 
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -29,9 +30,10 @@ MOST_RINGS = 100  # of one sweep
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A report, and where its per-image statistics lie."""
+    """A report, how sure its numbers are, and where the per-image statistics of both lie."""
 
     report: scoring.Report
+    intervals: scoring.IntervalTable
     statistics_key: str
 
 
@@ -111,7 +113,12 @@ def _score(platform: Platform, claim: Claim) -> Outcome:
         )
         if answer.startswith(b"!"):
             return Refused(answer[1:].decode())
-        return Scored(scoring.Report.from_json(answer.decode()), platform.truths.adopt(statistics))
+        told = json.loads(answer)
+        return Scored(
+            scoring.Report.from_json(told["report"]),
+            scoring.IntervalTable.from_plain(told["intervals"]),
+            platform.truths.adopt(statistics),
+        )
     except TooMuchError as error:
         return Refused(f"scoring this archive was stopped: {error}")
     finally:
@@ -136,10 +143,10 @@ def _record(platform: Platform, claim: Claim, outcome: Outcome) -> None:
         match outcome:
             case Refused(sentence):
                 run.state, run.sentence = RunState.REFUSED, sentence
-            case Scored(report, key):
+            case Scored(report, intervals, key):
                 run.state, run.statistics_key = RunState.SCORED, key
                 run.measure, run.receipt = report.measure, report.receipt
-                session.add_all((*_score_rows(run.id, report), *_exhibits(run.id, report)))
+                session.add_all((*_score_rows(run.id, report, intervals), *_exhibits(run.id, report)))
                 session.flush()
         if run.rescore_id is None:
             _settle(session, board, entry, run)
@@ -168,8 +175,18 @@ def _settle(session: Session, board: Board, entry: Entry, run: Run) -> None:
         )
 
 
-def _score_rows(run_id: int, report: scoring.Report) -> Iterator[ClassScore]:
-    yield ClassScore(run_id=run_id, position=0, value=report.headline, reason=report.headline_reason)
+def _score_rows(
+    run_id: int, report: scoring.Report, intervals: scoring.IntervalTable
+) -> Iterator[ClassScore]:
+    bounds = intervals.by_class()
+    yield ClassScore(
+        run_id=run_id,
+        position=0,
+        value=report.headline,
+        reason=report.headline_reason,
+        low=bounds[None].low,
+        high=bounds[None].high,
+    )
     for position, result in enumerate(report.classes, start=1):
         yield ClassScore(
             run_id=run_id,
@@ -179,6 +196,8 @@ def _score_rows(run_id: int, report: scoring.Report) -> Iterator[ClassScore]:
             reason=result.reason,
             positives=result.positives,
             answers=result.answers,
+            low=bounds[result.name].low if result.name in bounds else None,
+            high=bounds[result.name].high if result.name in bounds else None,
         )
 
 

@@ -8,16 +8,23 @@ from typing import Any
 import scoring
 from app.editions.rules import disclosed
 
+NO_VALUE = "no value"
+
 
 @dataclass(frozen=True, slots=True)
 class ClassValue:
-    """What a run scored for one class, in [0, 1]; `reason` says why there is no value. Counts only where all is public."""
+    """What a run scored for one class, in [0, 1]; `reason` says why there is no value. Counts only where all is public.
+
+    low, high: the interval of 95 % that other test images would leave the value in.
+    """
 
     name: str
     value: float | None
-    reason: str | None
-    positives: int | None
-    answers: int | None
+    low: float | None = None
+    high: float | None = None
+    reason: str | None = None
+    positives: int | None = None
+    answers: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +58,23 @@ class MatrixView:
 
 @dataclass(frozen=True, slots=True)
 class ExhibitView:
-    """A piece of a run's report, as the template `exhibits/<kind>.html` shows it."""
+    """A piece of a run's report, as the template `exhibits/<kind>.html` shows it.
+
+    total: what the rows come to, in [0, 1], with its interval.
+    """
 
     kind: str
     title: str
     rows: tuple[ClassValue | CurveView | RocView | MatrixView, ...]
-    total: float | None = None  # what the rows come to, in [0, 1]
+    total: float | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 def exhibits_of(kept: Sequence[Mapping[str, Any]], *, everything: bool) -> tuple[ExhibitView, ...]:
-    """What a page draws of a run, from what was kept of each kind."""
-    shown = []
+    """What a page shows of a run beside its scores: further tables, and what is drawn of each kind."""
+    _, *beside = (one for one in kept if one["kind"] == scoring.ScoreTable.kind) if kept else (None,)
+    shown = [table_view(scoring.ScoreTable.from_plain(one), everything) for one in beside]
     for kind, (title, view) in DRAWN.items():
         rows = tuple(
             view(scoring.EXHIBITS[kind].from_plain(one), everything) for one in kept if one["kind"] == kind
@@ -71,11 +84,21 @@ def exhibits_of(kept: Sequence[Mapping[str, Any]], *, everything: bool) -> tuple
     return tuple(shown)
 
 
+def table_view(table: scoring.ScoreTable, everything: bool) -> ExhibitView:  # noqa: FBT001 - every view has this form
+    """Scores by other rules than the competition's, such as with difficult objects included; their mean may stand last."""
+    values = {name: disclosed(value, everything=everything) for name, value in table.rows}
+    total = values.pop("mean", None)
+    rows = tuple(
+        ClassValue(name, value, reason=NO_VALUE if value is None else None) for name, value in values.items()
+    )
+    return ExhibitView(table.kind, table.title, rows, total)
+
+
 LEVELS = tuple(step / 40 for step in range(41))  # of a coarse curve
 COARSE_DECIMALS = 2
 
 
-def curve_view(curve: scoring.Curve, everything: bool) -> CurveView:  # noqa: FBT001 - every view has this form
+def curve_view(curve: scoring.Curve, everything: bool) -> CurveView:  # noqa: FBT001 - as above
     """A curve as a reader may see it: every point, or an envelope that gives no single answer away."""
     if everything:
         points = curve.points()

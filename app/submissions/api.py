@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Response
 
 from app.access import Action
-from app.exhibits.schemas import CurveView
+from app.exhibits.schemas import CurveView, ExhibitView
 from app.submissions import service
 from app.submissions.schemas import NewSubmission, SubmissionRow, SubmissionView
 from app.web import CurrentActor, ThePlatform, requires
@@ -45,6 +45,12 @@ def mine(platform: ThePlatform, actor: CurrentActor) -> tuple[SubmissionRow, ...
 def submission(platform: ThePlatform, actor: CurrentActor, number: int) -> SubmissionView:
     """A submission with its entries, states and scores; a held-out phase shows three decimals."""
     return service.submission_page(platform, actor, number)
+
+
+@router.get("/runs/{run_id}/tables", dependencies=[requires(Action.READ_SUBMISSION)])
+def tables(platform: ThePlatform, actor: CurrentActor, run_id: int) -> tuple[ExhibitView, ...]:
+    """Scores by other rules, reported beside the official ones: difficult objects included, all pixels together."""
+    return service.tables(platform, actor, run_id)
 
 
 @router.get("/runs/{run_id}/curves", dependencies=[requires(Action.READ_SUBMISSION)])

@@ -90,6 +90,8 @@ class RunView:
     receipt: str | None
     headline: float | None
     headline_reason: str | None
+    low: float | None  # of the headline's interval of 95 %
+    high: float | None
     classes: tuple[ClassValue, ...]
     is_rescore: bool
 
@@ -182,6 +184,8 @@ def run_view(
         receipt=run.receipt,
         headline=disclosed(headline.value, everything=everything) if headline else None,
         headline_reason=headline.reason if headline else None,
+        low=disclosed(headline.low, everything=everything) if headline else None,
+        high=disclosed(headline.high, everything=everything) if headline else None,
         classes=tuple(
             class_value(score, everything=everything) for score in scores if score.class_name is not None
         ),
@@ -194,6 +198,8 @@ def class_value(score: ClassScore, *, everything: bool) -> ClassValue:
     return ClassValue(
         name=score.class_name or "",
         value=disclosed(score.value, everything=everything),
+        low=disclosed(score.low, everything=everything),
+        high=disclosed(score.high, everything=everything),
         reason=score.reason,
         positives=score.positives if everything else None,
         answers=score.answers if everything else None,

@@ -259,13 +259,21 @@ def curves(
     return tuple(curve_view(curve, everything) for curve in drawn if class_name in (None, curve.class_name))
 
 
+def tables(platform: Platform, actor: Actor, run_id: int) -> tuple[ExhibitView, ...]:
+    """The tables of a run that stand beside its scores, such as with difficult objects included. Raises NotFoundError."""
+    kept, everything = _kept(platform, actor, run_id)
+    return tuple(
+        each for each in exhibits_of(kept, everything=everything) if each.kind == scoring.ScoreTable.kind
+    )
+
+
 def exhibits(platform: Platform, actor: Actor, run: RunView) -> tuple[ExhibitView, ...]:
     """What a page shows of a scored run: its table, and what it draws.
 
     Raises NotFoundError.
     """
     kept, everything = _kept(platform, actor, run.id)
-    table = ExhibitView("score_table", run.measure or "Score", run.classes, run.headline)
+    table = ExhibitView("score_table", run.measure or "Score", run.classes, run.headline, run.low, run.high)
     return (table, *exhibits_of(kept, everything=everything))
 
 

@@ -40,8 +40,9 @@ def score(asked: Namespace) -> Mapping[str, Any]:
             classes=asked.classes,
             statistics=kept,
         )
-        bounds = {} if kept is None else _bounds(report, kept, truth, asked.bootstrap)
-    return _plain(report, bounds)
+        if kept is None:
+            return _plain(report, {})
+        return _plain(report, intervals_of(report, kept, truth, replicates=asked.bootstrap).by_class())
 
 
 def _check_classes(classes: tuple[str, ...] | None, truth: GroundTruth, number: int) -> None:
@@ -50,12 +51,6 @@ def _check_classes(classes: tuple[str, ...] | None, truth: GroundTruth, number: 
     if unknown:
         message = f"unknown: {', '.join(unknown)}; competition {number} has {', '.join(known)}"
         raise WrongUseError("unknown-class", message)
-
-
-def _bounds(report: Report, kept: Path, truth: GroundTruth, replicates: int) -> Mapping[str | None, Interval]:
-    """The interval of each class, and of the headline under None."""
-    *rows, headline = intervals_of(report, kept, truth, replicates=replicates).rows
-    return {row.name: row for row in rows} | {None: headline}
 
 
 def _plain(report: Report, bounds: Mapping[str | None, Interval]) -> dict[str, Any]:

@@ -74,11 +74,15 @@ def competition(number: int, leaders: int) -> CompetitionCard:
     )
 
 
+def _value(name: str, value: float, index: int) -> ClassValue:
+    return ClassValue(name, value, value * 0.97, value * 1.02, positives=100 + index, answers=12032)
+
+
 def values(best: float = 0.9, blank: str = "sofa") -> tuple[ClassValue, ...]:
     return tuple(
-        ClassValue(name, None, "not entered", None, None)
+        ClassValue(name, None, reason="not entered")
         if name == blank
-        else ClassValue(name, best * (1 - index / 25), None, 100 + index, 12032)
+        else _value(name, best * (1 - index / 25), index)
         for index, name in enumerate(CLASSES)
     )
 
@@ -103,6 +107,8 @@ def run(state: RunState, **changes: Any) -> RunView:
         receipt="ab" * 32 if scored else None,
         headline=0.648 if scored else None,
         headline_reason=None,
+        low=0.631 if scored else None,
+        high=0.662 if scored else None,
         classes=values(blank="") if scored else (),
         is_rescore=False,
     )
@@ -156,7 +162,8 @@ def shown(run: RunView, *, coarse: bool) -> tuple[ExhibitView, ...]:
         ("background", EVIL), ((0.9, 0.1), (None, None)), None if coarse else ((9, 1), (0, 0))
     )
     return (
-        ExhibitView("score_table", run.measure or "Score", run.classes, run.headline),
+        ExhibitView("score_table", run.measure or "Score", run.classes, run.headline, run.low, run.high),
+        ExhibitView("score_table", f"{EVIL}, difficult objects included", (ClassValue("car", 0.4),), 0.4),
         ExhibitView("curve", "Precision over recall", drawn),
         ExhibitView(
             "roc_curve", "Found over false alarms", (RocView("car", (0.0, 1.0), (0.5, 1.0), coarse),)

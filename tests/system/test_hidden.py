@@ -126,6 +126,7 @@ def test_a_held_out_phase_shows_three_decimals_to_all_but_organisers(
             f"/api/leaderboards/{PHASE}/3",
             f"/api/submissions/{submission}",
             "/api/editions/hidden",
+            f"/api/runs/{shown_run(reader, submission)}/tables",
         ):
             told = good(reader.http.get(address))
             assert all(value == round(value, 3) for value in fractions(told)), address
@@ -163,6 +164,37 @@ def test_a_held_out_run_shows_no_counts_and_curves_of_41_points_with_two_decimal
     assert {(one["positives"], one["answers"]) for one in entry["shown"]["classes"]} == {(10, 5)}
     curves = good(peaceful.organiser.http.get(f"/api/runs/{entry['shown']['id']}/curves"))
     assert [len(curve["recall"]) for curve in curves] == [5, 5]
+
+
+def test_every_score_stands_with_the_interval_that_other_images_would_leave_it_in(
+    peaceful: Peaceful, oak: Client, submission: int
+) -> None:
+    [exact], [rounded] = (reader.submission(submission)["entries"] for reader in (peaceful.organiser, oak))
+    exact, rounded = exact["shown"], rounded["shown"]
+
+    assert exact["low"] < exact["headline"] < exact["high"]
+    assert (rounded["low"], rounded["high"]) == (round(exact["low"], 3), round(exact["high"], 3))
+    for one, shown in zip(exact["classes"], rounded["classes"], strict=True):
+        assert 0 <= one["low"] < one["value"] < one["high"] <= 1
+        assert (shown["low"], shown["high"]) == (round(one["low"], 3), round(one["high"], 3))
+
+
+def test_beside_the_official_number_stands_the_one_with_difficult_objects_included(
+    peaceful: Peaceful, submission: int
+) -> None:
+    run = shown_run(peaceful.anybody, submission)
+
+    [table] = good(peaceful.anybody.http.get(f"/api/runs/{run}/tables"))
+
+    assert table["title"].endswith("difficult objects included")
+    assert [row["name"] for row in table["rows"]] == ["cat", "dog"]
+    assert table["total"] == 0.545
+
+
+def shown_run(reader: Client, submission: int) -> int:
+    [entry] = reader.submission(submission)["entries"]
+    number: int = entry["shown"]["id"]
+    return number
 
 
 def test_the_public_description_holds_no_boxes_and_no_labels(peaceful: Peaceful, submission: int) -> None:

@@ -1,0 +1,27 @@
+"""What a reader sees of a report beside its scores."""
+
+import scoring
+from app.exhibits.schemas import ClassValue, exhibits_of
+
+OFFICIAL = scoring.ScoreTable("Average precision", (("car", 0.61234), ("cat", None)))
+BESIDE = scoring.ScoreTable(
+    "Average precision, difficult objects included", (("car", 0.51234), ("cat", None), ("mean", 0.25678))
+)
+
+
+def test_tables_after_the_first_stand_beside_the_scores_with_their_mean() -> None:
+    [view] = exhibits_of([OFFICIAL.to_plain(), BESIDE.to_plain()], everything=True)
+
+    assert (view.kind, view.title, view.total) == ("score_table", BESIDE.title, 0.25678)
+    assert view.rows == (ClassValue("car", 0.51234), ClassValue("cat", None, reason="no value"))
+
+
+def test_on_a_held_out_phase_they_have_three_decimals() -> None:
+    [view] = exhibits_of([OFFICIAL.to_plain(), BESIDE.to_plain()], everything=False)
+
+    assert view.total == 0.257
+    assert view.rows[0] == ClassValue("car", 0.512)
+
+
+def test_where_nothing_may_be_shown_there_is_nothing() -> None:
+    assert exhibits_of([], everything=False) == ()
