@@ -32,7 +32,9 @@ def read_label_image(data: bytes) -> Bytes:
             if image.mode not in {"P", "L"}:
                 raise MaskError(f"expected an indexed PNG of 8 bits, found one of mode {image.mode}")
             return np.asarray(image, dtype=np.uint8)
-    except (UnidentifiedImageError, OSError, SyntaxError, Image.DecompressionBombError) as error:
+    except UnidentifiedImageError as error:
+        raise MaskError("this is not a PNG that can be read") from error  # its own words name an address
+    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
         raise MaskError(f"this is not a PNG that can be read: {error}") from error
 
 

@@ -54,3 +54,8 @@ def test_what_is_no_png_or_is_cut_short_is_refused() -> None:
     for data in (b"", b"PNG", whole[:-200], png(Image.new("RGB", (2, 2)), "BMP")):
         with pytest.raises(MaskError, match="this is not a PNG that can be read"):
             read_label_image(data)
+
+
+def test_what_is_no_png_is_said_in_the_same_words_each_time() -> None:
+    with pytest.raises(MaskError, match=r"^this is not a PNG that can be read$"):
+        read_label_image(b"a text")
