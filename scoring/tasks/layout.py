@@ -19,6 +19,7 @@ from scoring.truth.ground_truth import GroundTruth
 
 NOT_ENTERED: Final = "not entered"
 NOTHING_TO_FIND: Final = "nobody in the set has one"
+NOBODY_LISTED: Final = "every layout is of a person outside the set, and nothing is left to be counted"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +81,8 @@ def _value(ranked: RankedAnswers, rules: LayoutRules) -> float:
 def _class_result(ranked: RankedAnswers, value: float) -> ClassResult:
     answers = len(ranked.verdicts)
     if math.isnan(value):
-        return ClassResult(ranked.class_name, None, NOTHING_TO_FIND, ranked.positives, answers)
+        reason = NOBODY_LISTED if ranked.positives else NOTHING_TO_FIND
+        return ClassResult(ranked.class_name, None, reason, ranked.positives, answers)
     return ClassResult(ranked.class_name, value, None, ranked.positives, answers)
 
 

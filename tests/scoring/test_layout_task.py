@@ -224,3 +224,22 @@ def test_where_images_are_listed_all_persons_in_them_are_meant_and_those_with_pa
     assert people.persons.difficult.tolist() == [False, False, True, True]
     assert people.owner.tolist() == [0, 1, 3]
     assert people.persons.positives == 2
+
+
+def test_layouts_of_nobody_in_the_set_have_no_value_and_that_is_the_reason(tmp_path: Path) -> None:
+    report = scored(tmp_path, [Given("a_1", 0.5, TWO, 1)], "voc2008")
+
+    reason = "every layout is of a person outside the set, and nothing is left to be counted"
+    assert report.classes == (ClassResult("person", None, reason, 2, 1),)
+    assert report.headline is None
+
+
+def test_a_difficult_person_may_be_right_where_there_is_nobody_else_to_find(tmp_path: Path) -> None:
+    hard = Person((1, 1, 30, 30), TWO, difficult=True)
+    sent = results(tmp_path, xml_of([Given("a_1", 0.5, TWO, box=(1, 1, 30, 30))]))
+
+    report = evaluate(sent, truth_of_images({"a_1": [hard]}), competition=7, protocol="voc2007")
+
+    [curve] = [each for each in report.exhibits if isinstance(each, Curve)]
+    assert curve.envelope(3) == [0, 0, 0]
+    assert report.classes[0].reason == "nobody in the set has one"
