@@ -148,7 +148,9 @@ def evaluate(
     left_out = set() if classes is None or info.needs_every_file else set(known).difference(classes)
     asked = (file for file in files if file.about not in left_out)
     scores = contest.task.score(intake.read(asked), loaded, rules)
-    intake.complain(info, [about for _, about in contest.task.expected_files(info, truth.description)])
+    intake.complain(
+        info, {about: name for name, about in contest.task.expected_files(info, truth.description)}
+    )
     if statistics is not None:
         scores.keep(statistics, Origin(competition, protocol, SCORER, truth.fingerprint))
     return Report(
@@ -204,13 +206,13 @@ class _Intake:
             taken.hashes[file.name] = hashlib.sha256(data).hexdigest()
             yield Entered(file.about, self.parse(data, self.images, file=file.name, problems=taken.problems))
 
-    def complain(self, info: CompetitionInfo, expected: Sequence[str]) -> None:
+    def complain(self, info: CompetitionInfo, expected: Mapping[str, str]) -> None:
         missing = [about for about in expected if about not in self.met]
         if not self.met:
             message = f"there is no file of competition {info.number}; expected such as {info.file_pattern}"
             self.problems.add(Problem("no-files", message, expected=info.file_pattern))
         elif missing and info.needs_every_file:
-            self.problems.add(*about_missing(info, missing, len(expected)))
+            self.problems.add(*about_missing(info, missing, expected))
         if self.problems.listed:
             raise SubmissionError(*self.problems.listed)
 

@@ -122,7 +122,7 @@ def validate(
     summaries = tuple(_summary(checked, description) for checked in wanted)
     for checked, summary in zip(wanted, summaries, strict=True):
         CHECKS[summary.task].all(checked, inspection)
-        _say_what_is_missing(checked.info, summary, problems)
+        _say_what_is_missing(checked.info, summary, description, problems)
     for one, other in combinations(summaries, 2):
         _check_that_they_are_two(one, other, inspection)
     return Validation(
@@ -191,10 +191,12 @@ def _summary(checked: Checked, description: Description) -> FoundCompetition:
     )
 
 
-def _say_what_is_missing(info: CompetitionInfo, summary: FoundCompetition, problems: Problems) -> None:
+def _say_what_is_missing(
+    info: CompetitionInfo, summary: FoundCompetition, description: Description, problems: Problems
+) -> None:
     if summary.missing:
-        total = len(summary.missing) + len(summary.present)
-        problems.add(*about_missing(info, summary.missing, total))
+        expected = {about: name for name, about in expected_files(info, description)}
+        problems.add(*about_missing(info, summary.missing, expected))
 
 
 def _check_that_they_are_two(one: FoundCompetition, other: FoundCompetition, inspection: Inspection) -> None:

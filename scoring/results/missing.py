@@ -1,6 +1,6 @@
 """What to say of result files that are not there."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from scoring.errors import Problem, Severity
@@ -9,16 +9,23 @@ from scoring.registry import CompetitionInfo
 _MOST_NAMED: Final = 30  # missing files in one sentence
 
 
-def about_missing(info: CompetitionInfo, missing: Sequence[str], total: int) -> tuple[Problem, Severity]:
-    """Name what of a competition has no file, of so many that may have one; a problem where each of them must.
+def about_missing(
+    info: CompetitionInfo, missing: Sequence[str], expected: Mapping[str, str]
+) -> tuple[Problem, Severity]:
+    """Name what of a competition has no file, of all that may have one; a problem where each of them must.
+
+    expected has the name of every file by what it is about. A problem's file is the missing one, if it is just one.
 
     >>> from scoring.registry import competition_of
-    >>> found, severity = about_missing(competition_of("VOC2012", 3), ["car"], 20)
+    >>> found, severity = about_missing(competition_of("VOC2012", 3), ["car"], {"car": "a", "cat": "b"})
     >>> print(severity, found)
-    note comp3: 1 of 20 classes are missing and will not be scored: car
+    note comp3: 1 of 2 classes are missing and will not be scored: car
     """
     consequence = "; every image needs its mask" if info.needs_every_file else " and will not be scored"
+    total = len(expected)
+    only = expected[missing[0]] if info.needs_every_file and len(missing) == 1 else None
     listed = ", ".join(missing[:_MOST_NAMED]) + (", …" if len(missing) > _MOST_NAMED else "")
     message = f"{info.name}: {len(missing)} of {total} {info.subjects} are missing{consequence}: {listed}"
     severity = Severity.PROBLEM if info.needs_every_file else Severity.NOTE
-    return Problem("missing-files", message, found=str(total - len(missing)), expected=str(total)), severity
+    problem = Problem("missing-files", message, only, found=str(total - len(missing)), expected=str(total))
+    return problem, severity

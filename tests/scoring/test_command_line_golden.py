@@ -25,7 +25,7 @@ BAD = {
     "det_missing_column": ("comp3_det_val_car.txt", None, "found 5"),
     "layout_bad_part": ("comp7_layout_val.xml", None, ""),
     "seg_label_21": ("comp5_val_cls/2008_003179.png", None, "21"),
-    "seg_missing": (None, None, "2008_003179"),
+    "seg_missing": ("comp5_val_cls/2008_003179.png", None, "2008_003179"),
     "seg_rgb": ("comp5_val_cls/2008_003179.png", None, ""),
     "seg_wrong_size": ("comp5_val_cls/2008_003179.png", None, "118"),
 }

@@ -86,7 +86,10 @@ def test_in_2007_the_share_of_all_pixels_stands_beside(
     ("folder", "message"),
     [
         ("seg_label_21", "comp5_val_cls/2008_003179.png: the label 21 at column 1, row 1 is out of range"),
-        ("seg_missing", "comp5: 1 of 40 images are missing; every image needs its mask: 2008_003179"),
+        (
+            "seg_missing",
+            "comp5_val_cls/2008_003179.png: comp5: 1 of 40 images are missing; every image needs its mask: 2008_003179",
+        ),
         ("seg_rgb", "comp5_val_cls/2008_003179.png: found a PNG of another type (RGB, 8 bits a channel)"),
         ("seg_wrong_size", "comp5_val_cls/2008_003179.png: the size is wrong: 123 x 118 pixels"),
     ],

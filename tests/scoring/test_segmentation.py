@@ -173,6 +173,7 @@ def test_wrong_and_missing_masks_are_all_said_at_once(tmp_path: Path) -> None:
     assert str(refused.value.problems[-1]).endswith(
         "1 of 3 images are missing; every image needs its mask: a_2"
     )
+    assert refused.value.problems[-1].file == "comp5_test_cls/a_2.png"
 
 
 every_rules = st.sampled_from([BY_OVERLAP, BY_SHARE_FOUND])
