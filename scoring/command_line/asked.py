@@ -4,6 +4,7 @@ from pathlib import Path
 
 from scoring.command_line.wrong_use import WrongUseError
 from scoring.registry import CompetitionInfo, competitions
+from scoring.truth.kit_files import dataset_of
 
 
 def existing_tree(tree: Path) -> Path:
@@ -15,7 +16,7 @@ def existing_tree(tree: Path) -> Path:
 
 def competition_in(tree: Path, number: int) -> CompetitionInfo:
     """The competition of this number in the tree's edition. Raises WrongUseError if that year had none."""
-    dataset = tree.resolve().name
+    dataset = dataset_of(tree)
     known = {info.number: info for info in competitions(dataset)}
     if number not in known:
         message = f"{dataset} has no competition {number}; it has {', '.join(map(str, known))}"

@@ -16,18 +16,20 @@ from scoring.measures.confusion import ConfusionMatrix
 from scoring.protocols import PROTOCOLS, default_protocol
 from scoring.report import Report
 from scoring.truth.ground_truth import GroundTruth
+from scoring.truth.kit_files import dataset_of
 from scoring.truth.tree import read_tree
 
 
 def score(asked: Namespace) -> Mapping[str, Any]:
     """Score results against a tree; with `bootstrap` each value has an interval of 95 %."""
-    protocol = asked.protocol or default_protocol(asked.truth.resolve().name)
+    tree = existing_tree(asked.truth)
+    protocol = default_protocol(dataset_of(tree)) if asked.protocol is None else asked.protocol
     if protocol not in PROTOCOLS:
         raise WrongUseError(
             "unknown-protocol", f"unknown protocol '{protocol}'; expected {', '.join(PROTOCOLS)}"
         )
-    info = competition_in(existing_tree(asked.truth), asked.competition)
-    truth = read_tree(asked.truth, asked.image_set)
+    info = competition_in(tree, asked.competition)
+    truth = read_tree(tree, asked.image_set)
     _check_classes(asked.classes, truth, info.number)
     results = find_results(asked.results, info, truth.description)
     with TemporaryDirectory(prefix="heldout-") as folder:

@@ -13,6 +13,8 @@ from xml.etree.ElementTree import Element, ParseError
 
 from defusedxml.ElementTree import fromstring
 
+from scoring.errors import shown
+
 
 class AnnotationError(ValueError):
     """A file of the annotation is wrong; the message says how, `line` (counted from 1) where it is known."""
@@ -74,7 +76,7 @@ LONGEST_SIDE: Final = 999_999_999
 """Of an image, in pixels; more is no size, and would not fit where sizes are kept."""
 
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_LISTED: Final = re.compile(r"([\w.-]+)((?:\s+[+-]?\d+){0,2})", re.ASCII)
+_LISTED: Final = re.compile(r"([\w.-]+)((?:\s+[+-]?\d{1,9}){0,2})", re.ASCII)
 _IMAGE_SIZE: Final = re.compile(
     r"^Image size \(X x Y x C\) : ([1-9]\d{0,8}) x ([1-9]\d{0,8}) x \d+\s*$", re.MULTILINE
 )
@@ -236,13 +238,13 @@ def read_image_set(data: bytes) -> tuple[ListedImage, ...]:
     (ListedImage(image='2008_000002', numbers=(1,)),)
     """
     listed: dict[tuple[str, tuple[int, ...]], ListedImage] = {}
-    for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
+    for number, line in enumerate(data.decode("utf-8-sig", "replace").splitlines(), 1):
         if not line.strip():
             continue
         found = _LISTED.fullmatch(line.strip())
         if found is None or set(found[1]) == {"."}:
             raise AnnotationError(
-                f"expected an image and at most two whole numbers, found '{line.strip()}'", number
+                f"expected an image and at most two whole numbers, found '{shown(line.strip())}'", number
             )
         row = ListedImage(found[1], tuple(map(int, found[2].split())))
         key = (row.image, row.numbers)

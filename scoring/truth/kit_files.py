@@ -1,11 +1,13 @@
 """Where a development kit keeps its files, and what is wrong with them."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeVar
 
-from scoring.errors import Problem
+from scoring.errors import Problem, shown
+from scoring.registry import EDITIONS
 from scoring.truth.annotations import READERS, AnnotationError, ListedImage, read_image_set
 from scoring.truth.layout_set import WHOLE_IMAGE
 from scoring.truth.masks import MaskError
@@ -14,6 +16,7 @@ NEVER_SCORED: Final = "other"
 """The action of those who do none of the others: annotated from 2011 on, and no competition's."""
 
 _SHOWN: Final = 20
+_SET: Final = re.compile(r"\w[\w.+-]{0,99}")
 _Read = TypeVar("_Read")
 
 
@@ -26,13 +29,31 @@ class TreeError(Exception):
         super().__init__("\n".join([*map(str, self.problems[:_SHOWN]), *more]))
 
 
+def dataset_of(tree: Path) -> str:
+    """The name of an edition, which is that of its folder; where that is a link of another name, of what it leads to.
+
+    >>> dataset_of(Path("VOCdevkit/VOC2007/"))
+    'VOC2007'
+    """
+    said = tree.absolute().name
+    return said if said in EDITIONS else tree.resolve().name
+
+
 @dataclass(frozen=True, slots=True)
 class KitFiles:
-    """The tree of an edition, one image set of it, and what was found wrong so far."""
+    """The tree of an edition, one image set of it, and what was found wrong so far.
+
+    Raises TreeError for an image set that cannot be the name of a file.
+    """
 
     root: Path
     image_set: str
     problems: list[Problem] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not _SET.fullmatch(self.image_set):
+            message = f"expected the name of an image set, such as 'val', found '{shown(self.image_set)}'"
+            raise TreeError([Problem("no-image-set", message, found=shown(self.image_set))])
 
     def wrong(self, code: str, path: Path, message: str, line: int | None = None) -> None:
         """Remember what is wrong with a file of the tree."""
@@ -60,8 +81,8 @@ class KitFiles:
 
     @property
     def dataset(self) -> str:
-        """The edition's name, which is that of its folder."""
-        return self.root.resolve().name
+        """The edition's name."""
+        return dataset_of(self.root)
 
     @property
     def main_folder(self) -> Path:
@@ -83,6 +104,8 @@ class KitFiles:
         rows = self.listed(path, (columns,))
         if not {row.numbers[-1] for row in rows} <= {1, 0, -1}:
             self.wrong("label", path, "a label is neither 1 nor 0 nor -1")
+        if len({(row.image, row.numbers[:-1]) for row in rows}) < len(rows):
+            self.wrong("label", path, "two lines are about the same, and do not say the same")
         return rows
 
     def label_files(self, folder: Path) -> Mapping[str, Path]:

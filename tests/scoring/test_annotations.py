@@ -154,12 +154,16 @@ def test_an_image_set_lists_images_with_numbers_and_may_have_empty_lines() -> No
     )
 
 
-@pytest.mark.parametrize("line", ["a/../b", "..", "a 1 2 3", "a x", "a 1.5", "\u00e9"])
+@pytest.mark.parametrize("line", ["a/../b", "..", "a 1 2 3", "a x", "a 1.5", "\u00e9", f"a {10**9}"])
 def test_a_wrong_line_of_an_image_set_is_named_with_its_number(line: str) -> None:
     with pytest.raises(AnnotationError, match="expected an image and at most two whole numbers") as wrong:
         read_image_set(f"000001\n{line}\n".encode())
 
     assert wrong.value.line == 2
+
+
+def test_a_byte_order_mark_before_an_image_set_is_passed_over() -> None:
+    assert read_image_set("\ufeff000001\n".encode()) == (ListedImage("000001", ()),)
 
 
 def test_an_image_listed_twice_is_named() -> None:

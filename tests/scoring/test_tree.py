@@ -6,8 +6,9 @@ import pytest
 
 from scoring.description import Image
 from scoring.truth.ground_truth import GroundTruth
-from scoring.truth.kit_files import TreeError
+from scoring.truth.kit_files import TreeError, dataset_of
 from scoring.truth.object_counts import Count, count_objects
+from scoring.truth.public_tree import read_public
 from scoring.truth.tree import read_tree
 from tests.scoring.builders import Kit, annotation, kit, part, thing
 from tests.scoring.conftest import ReadTruth
@@ -283,3 +284,32 @@ def test_the_classes_of_voc2007_are_counted_as_published(real_truth: ReadTruth) 
     counts = {row.name: row.objects for row in rows}
     assert (counts["aeroplane"], counts["person"], counts["tvmonitor"]) == (285, 4528, 308)
     assert {row.name: row.images for row in rows}["aeroplane"] == 204
+
+
+@pytest.mark.parametrize("name", ["", "../..", "/etc/passwd", "*", "**", "[a", "a\n", "v" * 101])
+@pytest.mark.parametrize("read", [read_tree, read_public])
+def test_an_image_set_that_cannot_be_a_file_s_name_is_refused(
+    name: str, read: Callable[[Path, str], object], tmp_path: Path
+) -> None:
+    with pytest.raises(TreeError, match="expected the name of an image set") as refused:
+        read(kit(tmp_path).root, name)
+
+    assert [problem.code for problem in refused.value.problems] == ["no-image-set"]
+
+
+def test_an_edition_keeps_its_name_behind_a_link_and_through_one(tmp_path: Path) -> None:
+    tree = kit(tmp_path).root
+    (tmp_path / "moved").mkdir()
+    (tmp_path / "VOC2007").symlink_to(tmp_path / "moved")
+    (tmp_path / "truth").symlink_to(tree)
+
+    assert dataset_of(tmp_path / "VOC2007") == "VOC2007"
+    assert dataset_of(tmp_path / "truth") == dataset_of(tree / "ImageSets" / "..") == "VOC2012"
+
+
+def test_labels_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
+    tree = full(tmp_path).write("ImageSets/Action/jumping_test.txt", "b_1  2  1\nb_1  2 -1\n")
+
+    assert wrong(tree) == [
+        "ImageSets/Action/jumping_test.txt: two lines are about the same, and do not say the same"
+    ]
