@@ -1,6 +1,7 @@
 """What the words of a command line ask for."""
 
 import argparse
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NoReturn
@@ -14,6 +15,7 @@ from scoring.command_line.wrong_use import WrongUseError
 _ABOUT: Final = """Scores and checks results. Every command prints one JSON object and exits 0, or prints
 {"problems": [...]} and exits 2."""
 _MOST_REPLICATES: Final = 100_000
+_FEW_DIGITS: Final = re.compile(r"[0-9]{1,9}")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -34,14 +36,14 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     _add_evaluate(commands.add_parser("evaluate", allow_abbrev=False, help="score results"))
     _add_validate(commands.add_parser("validate", allow_abbrev=False, help="say what is wrong with results"))
     counting = commands.add_parser("statistics", allow_abbrev=False, help="count images and objects")
-    counting.add_argument("tree", type=Path, metavar="TREE", help="folder of an edition, VOCdevkit/VOC2007")
+    counting.add_argument("tree", type=_path, metavar="TREE", help="folder of an edition, VOCdevkit/VOC2007")
     counting.add_argument("--image-set", required=True, metavar="SET")
     counting.set_defaults(command=count)
     testing = commands.add_parser(
         "significance", allow_abbrev=False, help="compare methods over many classes"
     )
     testing.add_argument(
-        "table", type=Path, metavar="TABLE.csv", help="a row for each method, a column for each class"
+        "table", type=_path, metavar="TABLE.csv", help="a row for each method, a column for each class"
     )
     testing.set_defaults(command=compare)
     for command in commands.choices.values():
@@ -67,10 +69,24 @@ def _add_validate(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_results(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--competition", type=int, required=True, metavar="N", help="its number in that year")
-    parser.add_argument("--truth", type=Path, required=True, metavar="TREE", help="folder of an edition")
+    parser.add_argument(
+        "--competition", type=_number, required=True, metavar="N", help="its number in that year"
+    )
+    parser.add_argument("--truth", type=_path, required=True, metavar="TREE", help="folder of an edition")
     parser.add_argument("--image-set", required=True, metavar="SET", help="such as val")
-    parser.add_argument("--results", type=Path, required=True, metavar="PATH", help="folder or archive")
+    parser.add_argument("--results", type=_path, required=True, metavar="PATH", help="folder or archive")
+
+
+def _path(text: str) -> Path:
+    if not text:  # would be the working folder, and is a variable that was never set
+        raise argparse.ArgumentTypeError("expected a path, found nothing")
+    return Path(text)
+
+
+def _number(text: str) -> int:
+    if not _FEW_DIGITS.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"expected a number, found '{text}'")
+    return int(text)
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -81,6 +97,6 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _replicates(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _MOST_REPLICATES):
+    if not (_FEW_DIGITS.fullmatch(text) and 1 <= int(text) <= _MOST_REPLICATES):
         raise argparse.ArgumentTypeError(f"expected 1 to {_MOST_REPLICATES}, found '{text}'")
     return int(text)

@@ -13,10 +13,11 @@ def find_results(path: Path, info: CompetitionInfo, description: Description) ->
     """The folder that holds the competition's files, somewhere at or below the path; the path itself if none does.
 
     So a whole development kit can be named without its thousands of images being taken for results. Folders of other
-    editions are passed over. Raises WrongUseError where several folders hold such files.
+    editions are passed over. Raises WrongUseError where several folders hold such files, and for what is neither a folder
+    nor a file, such as a pipe, which cannot be read twice.
     """
     if not path.is_dir():
-        return path
+        return _regular(path)
     found = list(_folders(path, info, description))
     if len(found) > 1:
         places = ", ".join(f"'{place}'" for place in found)
@@ -26,8 +27,18 @@ def find_results(path: Path, info: CompetitionInfo, description: Description) ->
     return found[0] if found else path
 
 
+def _regular(path: Path) -> Path:
+    if path.exists() and not path.is_file():
+        raise WrongUseError(
+            "special-file", f"expected a folder or an archive, found a device or a pipe: '{path}'"
+        )
+    return path
+
+
 def _folders(path: Path, info: CompetitionInfo, description: Description) -> Iterator[Path]:
     names = [Path(name) for name, _ in expected_files(info, description)]
+    if not names:
+        return
     files = {name.name for name in names}
     inner = names[0].parent  # of segmentation: its files lie one folder deeper
     others = {name.lower() for name in EDITIONS} - {description.dataset.lower()}

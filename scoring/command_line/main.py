@@ -1,6 +1,8 @@
 """Carries out one command and prints what came of it."""
 
 import json
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
@@ -26,8 +28,25 @@ def main(arguments: Sequence[str]) -> int:
         answer: Mapping[str, Any] = asked.command(asked)
     except Exception as error:  # noqa: BLE001 - a program that calls us reads JSON, never a traceback
         answer = {"problems": [asdict(problem) for problem in _problems_of(error)]}
-    print(json.dumps(answer, allow_nan=False))  # noqa: T201 - this is what the program is for
+    try:
+        print(_as_json(answer), flush=True)  # noqa: T201 - this is what the program is for
+    except OSError:  # the reader has gone, or its disk is full
+        return _say_nothing_more()
     return _REFUSED if answer.get("problems") else _DONE
+
+
+def _as_json(answer: Mapping[str, Any]) -> str:
+    """The answer as one line of ASCII; bytes of a name that are no UTF-8 become question marks, for JSON has none."""
+    text = json.dumps(answer, allow_nan=False, ensure_ascii=False)
+    return json.dumps(json.loads(text.encode("utf-8", "replace")))
+
+
+def _say_nothing_more() -> int:
+    """Keep Python from writing once more to where nobody reads, when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+    return _REFUSED
 
 
 def _problems_of(error: Exception) -> Sequence[Problem]:

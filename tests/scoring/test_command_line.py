@@ -242,6 +242,17 @@ def test_significance_ranks_methods_and_groups_them(tmp_path: Path, run: Run) ->
         ("evaluate --competition 3 --bootstrap 0 {rest}", "usage"),
         ("evaluate --competition 3 --bootstrap 1e3 {rest}", "usage"),
         ("evaluate --compet 3 {rest}", "usage"),
+        ("evaluate --competition \uff13 {rest}", "usage"),
+        ("evaluate --competition 3 --truth= --image-set test --results .", "usage"),
+        ("validate --competition 3 --truth {tree} --image-set test --results=", "usage"),
+        ("evaluate --competition 3 --protocol= {rest}", "unknown-protocol"),
+        ("evaluate --competition 5 {rest}", "no-files"),
+        ("validate --competition 5 {rest}", "no-results"),
+        ("evaluate --competition 3 --truth {tree} --image-set test --results {pipe}", "special-file"),
+        ("validate --competition 3 --truth {tree} --image-set test --results {pipe}", "special-file"),
+        ("evaluate --competition 3 --truth {loop} --image-set test --results .", "no-tree"),
+        ("statistics {tree} --image-set /etc/passwd", "no-image-set"),
+        ("validate --competition 3 --truth {tree} --image-set ** --results .", "no-image-set"),
         ("evaluate --competition 3 --protocol voc1999 {rest}", "unknown-protocol"),
         ("evaluate --competition 99 {rest}", "unknown-competition"),
         ("validate --competition 99 {rest}", "unknown-competition"),
@@ -268,7 +279,10 @@ def test_every_wrong_use_is_told_in_json(words: str, code: str, tmp_path: Path, 
     tree = kit(tmp_path).root
     for name, content in (("text", b"\xff\xfe"), ("empty", b""), ("holes", b"method,car\none,\n")):
         (tmp_path / name).write_bytes(content)
-    places = {"tree": tree, **{name: tmp_path / name for name in ("text", "empty", "holes")}}
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    named = ("text", "empty", "holes", "pipe", "loop")
+    places = {"tree": tree, **{name: tmp_path / name for name in named}}
     rest = f"--truth {tree} --image-set test --results {laid_out(tmp_path / 'sent')}"
 
     exited, said = run(*words.format(rest=rest, **places).split())
@@ -286,6 +300,31 @@ def test_even_a_mistake_of_ours_is_told_in_json(
 
     assert (exited, codes(said)) == (2, ["unexpected"])
     assert "JSONDecodeError" in said["problems"][0]["message"]
+
+
+def test_a_name_that_is_no_text_becomes_one_in_json(run: Run) -> None:
+    code, said = run("statistics", os.fsdecode(b"/nowhere/voc\xe9"), "--image-set", "val")
+
+    assert (code, said["problems"][0]["message"]) == (2, "there is no folder '/nowhere/voc?'")
+
+
+def pipe_without_a_reader() -> int:
+    reader, end = os.pipe()
+    os.close(reader)
+    return end
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_where_nobody_reads_nothing_is_said_and_the_exit_code_tells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, full: bool
+) -> None:
+    end = os.open("/dev/full", os.O_WRONLY) if full else pipe_without_a_reader()
+    monkeypatch.setattr(sys, "stdout", os.fdopen(end, "w"))
+
+    code = main(["statistics", str(kit(tmp_path).root), "--image-set", "test"])
+
+    sys.stdout.close()  # what was not written is written now, to nowhere
+    assert code == 2
 
 
 def test_help_is_for_people(capsys: pytest.CaptureFixture[str]) -> None:
