@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 from scoring.archive.limits import Meter
 from scoring.archive.member import Member
@@ -12,8 +13,8 @@ from scoring.errors import Problem, shown
 
 
 def members(folder: Path, meter: Meter, names: Names) -> Iterator[Member]:
-    """Every regular file below the folder, by name; links are not followed."""
-    for here, folders, files in os.walk(folder):
+    """Every regular file below the folder, by name; links are not followed. Raises OSError for what cannot be read."""
+    for here, folders, files in os.walk(folder, onerror=_give_up):
         folders.sort()
         for name in sorted((*folders, *files)):
             meter.count_member()
@@ -25,6 +26,10 @@ def members(folder: Path, meter: Meter, names: Names) -> Iterator[Member]:
             elif (safe := names.accept(inside, folder=path.is_dir())) is not None and path.is_file():
                 meter.allow_member(safe, path.stat().st_size)
                 yield Member(safe, partial(_read, path, safe, meter))
+
+
+def _give_up(error: OSError) -> NoReturn:
+    raise error
 
 
 def _fault(path: Path, inside: str) -> Problem | None:

@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 
 from scoring.archive import Limits, Meter
+from scoring.archive.folders import members
+from scoring.archive.names import Names
+from scoring.errors import Problems
 from tests.scoring.archives import detections, gz, tar, walked, written, xz, zip_of
 
 FILES = detections()
@@ -118,6 +121,11 @@ def test_links_and_special_files_of_a_folder_are_not_followed(tmp_path: Path) ->
 
     assert result.files == {"b.txt": b"b"}
     assert result.codes == ["link", "special-file", "link"]
+
+
+def test_a_folder_that_cannot_be_read_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        list(members(tmp_path / "gone", Meter(Limits()), Names(Limits(), Problems())))
 
 
 def test_limits_hold_for_folders(tmp_path: Path) -> None:
