@@ -11,7 +11,7 @@ from typing import Any, Final, Generic
 from scoring.ahead import ahead
 from scoring.answers import Origin
 from scoring.description import Description
-from scoring.errors import Problem, Problems, SubmissionError
+from scoring.errors import Problems, SubmissionError
 from scoring.formats.images import ImageIndex
 from scoring.protocols import (
     PROTOCOLS,
@@ -20,12 +20,13 @@ from scoring.protocols import (
     LayoutRules,
     Protocol,
     SegmentationRules,
+    default_protocol,
     spell,
 )
 from scoring.registry import CompetitionInfo, competition_of
 from scoring.report import Report
 from scoring.results.finding import ResultFile, competition_files
-from scoring.results.missing import about_missing
+from scoring.results.missing import about_missing, about_nothing
 from scoring.results.portions import Content, is_large, portions
 from scoring.tasks.action import ACTION
 from scoring.tasks.classification import CLASSIFICATION
@@ -93,14 +94,19 @@ def is_scorable(competition: CompetitionInfo) -> bool:
     return competition.task in COMPETITIONS
 
 
-def columns(description: Description, number: int) -> tuple[str, ...]:
+def columns(description: Description, number: int, protocol: str | None = None) -> tuple[str, ...]:
     """What a report of the competition has a value for, in the edition's order: the columns of its board.
 
-    >>> columns(Description("VOC2012", "val", ("car", "cat"), (), ()), 3)
-    ('car', 'cat')
+    protocol: by default the dataset's own.
+
+    >>> phase = Description("VOC2012", "val", ("car", "cat"), (), ())
+    >>> columns(phase, 3), columns(phase, 7), columns(phase, 7, "voc2008")
+    (('car', 'cat'), ('head', 'hand', 'foot'), ('person',))
     """
     info = competition_of(description.dataset, number)
-    return COMPETITIONS[info.task].task.columns(info, description)
+    contest = COMPETITIONS[info.task]
+    rules = contest.rules(PROTOCOLS[protocol or default_protocol(description.dataset)])
+    return contest.task.columns(info, description, rules)
 
 
 def evaluate(
@@ -135,7 +141,7 @@ def evaluate(
     """
     info = competition_of(truth.description.dataset, competition)
     contest, row = COMPETITIONS[info.task], PROTOCOLS[protocol]
-    known = contest.task.columns(info, truth.description)
+    known = columns(truth.description, competition, protocol)
     if unknown := set(classes or ()).difference(known):
         raise LookupError(f"{info.name} has no {', '.join(sorted(unknown))}; it has {', '.join(known)}")
     loaded, rules = contest.load(truth, classes), contest.rules(row)
@@ -209,8 +215,7 @@ class _Intake:
     def complain(self, info: CompetitionInfo, expected: Mapping[str, str]) -> None:
         missing = [about for about in expected if about not in self.met]
         if not self.met:
-            message = f"there is no file of competition {info.number}; expected such as {info.file_pattern}"
-            self.problems.add(Problem("no-files", message, expected=info.file_pattern))
+            self.problems.add(about_nothing([info], self.images.description))
         elif missing and info.needs_every_file:
             self.problems.add(*about_missing(info, missing, expected))
         if self.problems.listed:

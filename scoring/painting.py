@@ -9,12 +9,13 @@ import numpy as np
 
 from scoring.arrays import Bytes, Floats, Integers
 from scoring.description import Description, Image
-from scoring.errors import Problem, Problems, SubmissionError
+from scoring.errors import Problems, SubmissionError
 from scoring.formats.images import ImageIndex
 from scoring.formats.lines import read_detections
 from scoring.formats.png import labels_to_png
 from scoring.registry import CompetitionInfo, competition_of, competitions, expected_files
 from scoring.results.finding import competition_files
+from scoring.results.missing import about_nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +103,7 @@ def _sorted_boxes(archive: Path, description: Description, index: ImageIndex, co
     for file in competition_files(archive, description, competition, problems=problems):
         parts[file.about] = read_detections(file.read(), index, file=file.name, problems=problems)
     if not parts:
-        problems.add(Problem("no-files", f"there is no file of competition {competition}"))
+        problems.add(about_nothing([competition_of(description.dataset, competition)], description))
     if problems.listed:
         raise SubmissionError(*problems.listed)
     named = [(label, parts[name]) for label, name in enumerate(description.classes, 1) if name in parts]

@@ -17,7 +17,7 @@ from scoring.formats.images import ImageIndex
 from scoring.registry import CompetitionInfo, expected_files
 from scoring.registry import competitions as competitions_of
 from scoring.results.finding import ResultFile, result_files, severity_of_strays
-from scoring.results.missing import about_missing
+from scoring.results.missing import about_missing, about_nothing
 from scoring.results.portions import Content, is_large, portions
 
 _DEFAULT_LIMITS: Final = Limits()
@@ -170,9 +170,7 @@ def _compare_with_what_was_asked(
         )
         problems.add(Problem("unknown-competition", message))
     elif not any(info.number in found for info in wanted):
-        expected = f"results/{description.dataset}/{wanted[0].file_pattern_of(description.image_set)}"
-        message = f"no result file of {names} was found; expected files such as '{expected}'"
-        problems.add(Problem("no-results", message, expected=expected))
+        problems.add(about_nothing(wanted, description))
     if others:
         message = f"the archive holds results of {', '.join(others)}; expected those of {names} only"
         stray = Problem("other-competition", message, found=", ".join(others), expected=names)

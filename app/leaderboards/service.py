@@ -27,7 +27,7 @@ def board_page(
         rows = queries.rows(session, phase.id, competition)
         values = queries.values(session, phase.id, competition)
     everything = sees_everything(actor, phase.disclosure)
-    classes = columns(platform, phase, competition)
+    classes = columns(platform, phase, competition, stored.protocol)
     if order.by not in (*SORTS, *classes):
         raise MalformedError(
             f"a board is sorted by {', '.join(SORTS)} or one of its classes, not by {order.by!r}"
@@ -57,10 +57,10 @@ def board_page(
     )
 
 
-def columns(platform: Platform, phase: PhaseView, competition: int) -> tuple[str, ...]:
-    """The classes of a board, in the order of the edition."""
+def columns(platform: Platform, phase: PhaseView, competition: int, protocol: str) -> tuple[str, ...]:
+    """The classes of a board, in the order of the edition, or the parts that its protocol speaks of."""
     description = editions.description_of(platform.archives, phase.description_key)
-    return scoring.columns(description, competition)
+    return scoring.columns(description, competition, protocol)
 
 
 def _standing(

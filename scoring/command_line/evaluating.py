@@ -1,7 +1,7 @@
 """`evaluate`: what results are worth."""
 
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,7 +15,6 @@ from scoring.findings import Interval
 from scoring.measures.confusion import ConfusionMatrix
 from scoring.protocols import PROTOCOLS, default_protocol
 from scoring.report import Report
-from scoring.truth.ground_truth import GroundTruth
 from scoring.truth.kit_files import dataset_of
 from scoring.truth.tree import read_tree
 
@@ -30,7 +29,7 @@ def score(asked: Namespace) -> Mapping[str, Any]:
         )
     info = competition_in(tree, asked.competition)
     truth = read_tree(tree, asked.image_set)
-    _check_classes(asked.classes, truth, info.number)
+    _check_classes(asked.classes, columns(truth.description, info.number, protocol), info.number)
     results = find_results(asked.results, info, truth.description)
     with TemporaryDirectory(prefix="heldout-") as folder:
         kept = Path(folder, "statistics") if asked.bootstrap else None
@@ -47,8 +46,7 @@ def score(asked: Namespace) -> Mapping[str, Any]:
         return _plain(report, intervals_of(report, kept, truth, replicates=asked.bootstrap).by_class())
 
 
-def _check_classes(classes: tuple[str, ...] | None, truth: GroundTruth, number: int) -> None:
-    known = columns(truth.description, number)
+def _check_classes(classes: Sequence[str] | None, known: Sequence[str], number: int) -> None:
     unknown = [name for name in classes or () if name not in known]
     if unknown:
         message = f"unknown: {', '.join(unknown)}; competition {number} has {', '.join(known)}"

@@ -14,6 +14,7 @@ from scoring.truth.kit_files import TreeError
 
 _DONE: Final = 0
 _REFUSED: Final = 2
+_INTERRUPTED: Final = 130  # as shells count it
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -26,6 +27,8 @@ def main(arguments: Sequence[str]) -> int:
     try:
         asked = parse(arguments)
         answer: Mapping[str, Any] = asked.command(asked)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
     except Exception as error:  # noqa: BLE001 - a program that calls us reads JSON, never a traceback
         answer = {"problems": [asdict(problem) for problem in _problems_of(error)]}
     try:

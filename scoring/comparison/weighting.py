@@ -97,7 +97,7 @@ def weighted_average_precision_at_levels(steps: Steps) -> Floats:
     reached = reached.reshape(needed.shape) - (np.arange(replicates) * runs)[:, None]
     heights = np.concatenate([steps.envelope(), np.zeros((replicates, 1))], axis=1)
     best = np.take_along_axis(heights, np.minimum(reached, runs), axis=1)
-    values = _sums_in_order(best / len(ELEVEN_LEVELS))
+    values = np.minimum(_sums_in_order(best / len(ELEVEN_LEVELS)), 1.0)  # as in `ranking`
     return np.where(steps.positives > 0, values, np.nan)
 
 
@@ -224,7 +224,7 @@ class RunningSums:
 
 def _shares(sums: Floats, positives: Integers) -> Floats:
     shares: Floats = np.divide(sums, positives, out=np.full(len(sums), np.nan), where=positives > 0)
-    return shares
+    return np.minimum(shares, 1.0)
 
 
 def _sums_in_order(terms: Floats) -> Floats:

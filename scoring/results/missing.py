@@ -3,10 +3,24 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from scoring.description import Description
 from scoring.errors import Problem, Severity
 from scoring.registry import CompetitionInfo
 
 _MOST_NAMED: Final = 30  # missing files in one sentence
+
+
+def about_nothing(infos: Sequence[CompetitionInfo], description: Description) -> Problem:
+    """Say that no file of any of these competitions is there, and what the first one's files are called.
+
+    >>> from scoring.registry import competition_of
+    >>> print(about_nothing([competition_of("VOC2012", 7)], Description("VOC2012", "val", (), (), ())))
+    no result file of comp7 was found; expected files such as 'results/VOC2012/Layout/comp7_layout_val.xml'
+    """
+    expected = f"results/{description.dataset}/{infos[0].file_pattern_of(description.image_set)}"
+    names = " or ".join(info.name for info in infos)
+    message = f"no result file of {names} was found; expected files such as '{expected}'"
+    return Problem("no-results", message, expected=expected)
 
 
 def about_missing(

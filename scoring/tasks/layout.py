@@ -11,7 +11,7 @@ from scoring.errors import Problem, SubmissionError
 from scoring.formats.layout_xml import read_layouts
 from scoring.formats.layouts import Layouts
 from scoring.measures.people import People, people_of
-from scoring.protocols import PROTOCOLS, LayoutRules, default_protocol
+from scoring.protocols import LayoutRules
 from scoring.registry import CompetitionInfo, expected_files
 from scoring.report import ClassResult, Curve, ScoreTable
 from scoring.tasks.task import Entered, Scores, Task, as_read
@@ -40,16 +40,21 @@ def choose(wanted: Wanted, names: Sequence[str]) -> Wanted:
     return replace(wanted, columns=tuple(names))
 
 
-def columns(_info: CompetitionInfo, description: Description) -> tuple[str, ...]:
-    """The kinds of parts, or in the years when a layout was right or wrong as a whole the person."""
-    return PROTOCOLS[default_protocol(description.dataset)].layout.names
+def columns(_info: CompetitionInfo, _description: Description, rules: LayoutRules) -> tuple[str, ...]:
+    """The kinds of parts, or where a layout is right or wrong as a whole the person."""
+    return rules.names
 
 
 def score(entered: Iterator[Entered[Layouts]], wanted: Wanted, rules: LayoutRules) -> Scores:
     """The average precision of each kind of part and their mean, with a curve for each; or of layouts as a whole.
 
-    Raises SubmissionError where the set lists images and the protocol asks for numbered persons, or the other way round.
+    Raises SubmissionError where there is no Layout set, or it lists images and the protocol asks for numbered persons, or
+    the other way round.
     """
+    if not len(wanted.people.persons.count):
+        raise SubmissionError(
+            Problem("no-layout-set", "the image set has no Layout set: there is nobody to lay out")
+        )
     if wanted.people.boxed != rules.boxed:
         raise SubmissionError(_mismatch(rules))
     measured = rules.measure.name

@@ -36,7 +36,7 @@ class Labelling:
     chosen: tuple[str, ...]
 
 
-def columns(_info: CompetitionInfo, description: Description) -> tuple[str, ...]:
+def columns(_info: CompetitionInfo, description: Description, _rules: SegmentationRules) -> tuple[str, ...]:
     """The background and the classes."""
     return (BACKGROUND, *description.classes)
 

@@ -56,7 +56,7 @@ class Parse(Protocol[Parsed_co]):
         """Read the content of the file of this name."""
 
 
-def subjects_of_files(info: CompetitionInfo, description: Description) -> tuple[str, ...]:
+def subjects_of_files(info: CompetitionInfo, description: Description, _rules: object) -> tuple[str, ...]:
     """What the files are about: the columns of a board where each file has one."""
     return tuple(about for _, about in expected_files(info, description))
 
@@ -86,5 +86,5 @@ class Task(Generic[Parsed, Loaded, Judged, Rules]):
     load: Callable[[GroundTruth], Loaded]
     judge: Callable[[Iterator[Entered[Parsed]], Loaded, Rules], Iterator[Entered[Judged]]]
     score: Callable[[Iterator[Entered[Judged]], Loaded, Rules], Scores]
-    columns: Callable[[CompetitionInfo, Description], tuple[str, ...]] = subjects_of_files
+    columns: Callable[[CompetitionInfo, Description, Rules], tuple[str, ...]] = subjects_of_files
     choose: Callable[[Loaded, Sequence[str]], Loaded] = only_these

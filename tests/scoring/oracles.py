@@ -106,7 +106,7 @@ def eleven(said: Sequence[int], positives: int, levels: Sequence[float]) -> floa
         for each in reached:
             best = _larger(best, each)
         value += best / 11
-    return value
+    return min(value, 1.0)  # eleven elevenths add up to a little more
 
 
 def mean(values: Sequence[float]) -> float:

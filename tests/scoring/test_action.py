@@ -133,5 +133,5 @@ def test_without_an_action_set_there_is_nothing_to_score(tmp_path: Path) -> None
     version = truth(tmp_path)
 
     assert columns(version.description, 9) == ()
-    with pytest.raises(SubmissionError, match="no file of competition 9"):
+    with pytest.raises(SubmissionError, match="no result file of comp9"):
         evaluate(results(tmp_path / "sent", reading=""), version, competition=9, protocol="voc2012")

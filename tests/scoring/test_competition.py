@@ -112,10 +112,10 @@ def test_every_problem_of_every_file_is_said_at_once(tmp_path: Path) -> None:
 
 
 def test_an_archive_without_a_file_of_the_competition_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SubmissionError, match="there is no file of competition 4") as refused:
+    with pytest.raises(SubmissionError, match="no result file of comp4 was found") as refused:
         evaluate(results(tmp_path / "sent", cat=CAT), truth(tmp_path), competition=4, protocol="voc2012")
 
-    assert [problem.code for problem in refused.value.problems] == ["no-files"]
+    assert [problem.code for problem in refused.value.problems] == ["no-results"]
 
 
 def test_a_competition_that_the_edition_does_not_have_cannot_be_asked_for(tmp_path: Path) -> None:

@@ -125,8 +125,20 @@ def test_a_protocol_that_asks_for_what_results_do_not_say_is_refused(
 def test_an_archive_without_the_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "sent").mkdir()
 
-    with pytest.raises(SubmissionError, match="there is no file of competition 8"):
+    with pytest.raises(SubmissionError, match="no result file of comp8 was found"):
         evaluate(tmp_path / "sent", truth_of(PEOPLE), competition=8, protocol="voc2012")
+
+
+def test_without_a_layout_set_there_is_nobody_to_lay_out(tmp_path: Path) -> None:
+    sent = results(tmp_path, "<results></results>")
+
+    with pytest.raises(SubmissionError, match="has no Layout set"):
+        evaluate(sent, truth_of({}), competition=7, protocol="voc2012")
+
+
+def test_the_columns_are_those_of_the_protocol_and_not_of_the_year() -> None:
+    assert columns(phase(), 7, "voc2008") == ("person",)
+    assert columns(phase(), 7, "voc2010") == ("head", "hand", "foot")
 
 
 def test_a_board_has_a_column_for_each_part_and_until_2009_one_for_the_person() -> None:

@@ -93,7 +93,7 @@ def test_where_there_is_one_competition_of_segmentation_it_is_for_both(tmp_path:
 def test_wrong_detections_are_refused_and_so_is_nothing(tmp_path: Path) -> None:
     wrong = detections(tmp_path / "wrong", car="x 1 1 1 1 1\n")
     nothing = detections(tmp_path / "nothing")
-    for sent, code in ((wrong, "unknown-image"), (nothing, "no-files")):
+    for sent, code in ((wrong, "unknown-image"), (nothing, "no-results")):
         with pytest.raises(SubmissionError) as refused:
             create_segmentations_from_detections(sent, PHASE, tmp_path)
 

@@ -1,0 +1,26 @@
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+from scoring.command_line.main import main
+
+
+def interrupt_whoever_reads(path: Path) -> None:
+    """Send Ctrl-C once somebody waits for what this pipe may say."""
+    with path.open("wb"):
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_ctrl_c_ends_a_command_without_a_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pipe = tmp_path / "table.csv"
+    os.mkfifo(pipe)
+    thread = threading.Thread(target=interrupt_whoever_reads, args=(pipe,))
+    thread.start()
+
+    assert main(["significance", str(pipe)]) == 130
+
+    thread.join()
+    assert capsys.readouterr() == ("", "")
