@@ -163,7 +163,8 @@ def _compare_with_what_was_asked(
     others = [
         found[number].info.name for number in sorted(found) if asked is not None and number not in asked
     ]
-    names, problems = " or ".join(info.name for info in wanted), inspection.problems
+    names = "any competition" if asked is None else " or ".join(info.name for info in wanted)
+    problems = inspection.problems
     if not wanted:
         message = (
             f"{description.dataset} has no such competition; it has {', '.join(info.name for info in infos)}"
@@ -173,7 +174,7 @@ def _compare_with_what_was_asked(
         expected = f"results/{description.dataset}/{wanted[0].file_pattern_of(description.image_set)}"
         message = f"no result file of {names} was found; expected files such as '{expected}'"
         problems.add(Problem("no-results", message, expected=expected))
-    if others:
+    if others and wanted:
         message = f"the archive holds results of {', '.join(others)}; expected those of {names} only"
         stray = Problem("other-competition", message, found=", ".join(others), expected=names)
         problems.add(stray, inspection.mistakes)

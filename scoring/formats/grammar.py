@@ -123,7 +123,7 @@ def _wrong_character(strange: re.Match[bytes]) -> Wrong:
         return Wrong("binary", f"character {column} is NUL: this is no text file", found)
     if strange[0] > b"\x7f":
         message = f"character {column} (byte {found}) is not ASCII; expected plain text and decimal numbers"
-        return Wrong("encoding", message, found)
+        return Wrong("encoding", message, found, "ASCII")
     return Wrong("control-character", f"character {column} is the control character {found}", found)
 
 

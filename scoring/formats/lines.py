@@ -169,7 +169,9 @@ def inverted(found: Detections, images: ImageIndex) -> NDArray[np.bool_]:
 def with_plain_line_ends(data: bytes, file: str, problems: Problems) -> bytes | None:
     """The same lines without a byte order mark, ended by line feeds; None for text of 16 bits a character."""
     if data.startswith(_UTF_16):
-        problems.add(Problem("encoding", "the file is UTF-16; expected plain ASCII text", file))
+        problems.add(
+            Problem("encoding", "the file is UTF-16; expected plain ASCII text", file, expected="ASCII")
+        )
         return None
     if data.startswith(_BYTE_ORDER_MARK):
         message = "the byte order mark (BOM) at the beginning is passed over"
