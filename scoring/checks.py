@@ -1,5 +1,6 @@
 """How the result files of each task are checked."""
 
+import codecs
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -86,14 +87,14 @@ def _check_one(file: ResultFile, data: bytes, inspection: Inspection) -> Checked
 
 def check_detections(file: ResultFile, checked: Checked, inspection: Inspection) -> None:
     """Check one class's detections and count them."""
-    images, problems = inspection.images, inspection.problems
+    images, problems, data = inspection.images, inspection.problems, file.read()
     lines = 0
-    for found in read_in_blocks(file.read(), Reading(images, file.name, problems, inspection.mistakes)):
+    for found in read_in_blocks(data, Reading(images, file.name, problems, inspection.mistakes)):
         lines += len(found)
         checked.outside += int(outside(found, images).sum())
         checked.upside_down += int(inverted(found, images).sum())
     checked.lines += lines
-    if not lines:
+    if _is_blank(data):
         problems.note(Problem("empty-file", f"no detection of '{file.about}': the file is empty", file.name))
 
 
@@ -126,16 +127,22 @@ def _check_confidences(
     for found in read_confidences(data, subjects, file=file.name, problems=problems):
         lines += np.bincount(found.subject, minlength=len(subjects))
     checked.lines += int(lines.sum())
-    if not lines.any():
+    if lines.any() and not lines.all():
+        checked.missing[file.name] = int(np.count_nonzero(lines == 0))
+    elif _is_blank(data):
         message = f"no {subjects.kind} is ranked for '{file.about}': the file is empty"
         problems.note(Problem("empty-file", message, file.name))
-    elif not lines.all():
-        checked.missing[file.name] = int(np.count_nonzero(lines == 0))
     repeated = int(np.maximum(lines - 1, 0).sum())
     checked.repeated += repeated
     if repeated and inspection.mistakes is Severity.PROBLEM:
         for problem in islice(repetitions(data, subjects, file=file.name), MOST_WRONG):
             problems.add(problem)
+
+
+def _is_blank(data: bytes) -> bool:
+    """Is there nothing to read, not even something wrong?"""
+    text = data.removeprefix(codecs.BOM_UTF8)
+    return not text or text.isspace()
 
 
 def remark_on_confidences(checked: Checked, inspection: Inspection, *, kind: str) -> None:

@@ -125,7 +125,7 @@ def evaluate(
     format of `scoring.answers`, or in that of `scoring.counts` for segmentation.
 
     Raises SubmissionError with every problem of these files, among them that there are none, and LookupError for a
-    competition, protocol or class that does not exist.
+    competition, protocol or class that does not exist, or for a subset without a class.
 
     >>> from tempfile import TemporaryDirectory
     >>> from scoring import AnnotatedObject, Annotation, Box, truth_of_boxes
@@ -142,6 +142,8 @@ def evaluate(
     info = competition_of(truth.description.dataset, competition)
     contest, row = COMPETITIONS[info.task], PROTOCOLS[protocol]
     known = columns(truth.description, competition, protocol)
+    if classes is not None and not classes:
+        raise LookupError(f"no class is chosen; {info.name} has {', '.join(known)}")
     if unknown := set(classes or ()).difference(known):
         raise LookupError(f"{info.name} has no {', '.join(sorted(unknown))}; it has {', '.join(known)}")
     loaded, rules = contest.load(truth, classes), contest.rules(row)

@@ -171,7 +171,7 @@ def _compare_with_what_was_asked(
         problems.add(Problem("unknown-competition", message))
     elif not any(info.number in found for info in wanted):
         problems.add(about_nothing(wanted, description))
-    if others:
+    if others and wanted:
         message = f"the archive holds results of {', '.join(others)}; expected those of {names} only"
         stray = Problem("other-competition", message, found=", ".join(others), expected=names)
         problems.add(stray, inspection.mistakes)

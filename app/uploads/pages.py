@@ -2,8 +2,9 @@
 
 import uuid
 from collections.abc import AsyncIterator
+from typing import Annotated
 
-from fastapi import APIRouter, Request, UploadFile
+from fastapi import APIRouter, File, Request, UploadFile
 from fastapi.responses import RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 
@@ -17,6 +18,8 @@ from app.web import CurrentActor, ThePlatform, render, requires
 router = APIRouter(dependencies=[requires(Action.UPLOAD)])
 
 PIECE = 1 << 20
+
+Sent = Annotated[UploadFile | str | None, File()]  # words where a program forgot to attach a file
 
 
 @router.get("/editions/{edition}/{image_set}/submit")
@@ -52,10 +55,10 @@ async def send(
     actor: CurrentActor,
     edition: str,
     image_set: str,
-    archive: UploadFile | None = None,
+    archive: Sent = None,
 ) -> Response:
     """Take an archive from a plain form, check it, and show its report."""
-    if archive is None or not archive.filename:
+    if archive is None or isinstance(archive, str) or not archive.filename:
         return await run_in_threadpool(
             _form, request, platform, edition, image_set, ("choose an archive first",), 422
         )

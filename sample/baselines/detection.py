@@ -108,7 +108,7 @@ def _level(size: str, jitter: Jitter) -> Level:
     what = (
         f"the edges of each box are moved by about {jitter.shake:.0%} of its side, about {jitter.missed:.0%} of the "
         f"objects are missed, more of the small and hidden ones, {jitter.repeated:.0%} are found twice and "
-        f"{jitter.confused:.0%} taken for something else too; {jitter.invented:g} boxes an image are made up."
+        f"{jitter.confused:.0%} taken for something else too; made-up boxes are {jitter.invented:g} an image."
     )
     return Level(f"True boxes, {size} jitter", told(what), partial(_detect, jitter))
 

@@ -123,7 +123,7 @@ def _wrong_character(strange: re.Match[bytes]) -> Wrong:
         return Wrong("binary", f"character {column} is NUL: this is no text file", found)
     if strange[0] > b"\x7f":
         message = f"character {column} (byte {found}) is not ASCII; expected plain text and decimal numbers"
-        return Wrong("encoding", message, found)
+        return Wrong("encoding", message, found, "ASCII")
     return Wrong("control-character", f"character {column} is the control character {found}", found)
 
 
@@ -163,10 +163,11 @@ def _too_far(edges: list[bytes]) -> Wrong:
 def _is_inverted(low: float, high: float, size: float) -> bool:
     """Is there not one pixel from low to high, both included?
 
-    Clipping a box that lies beyond the image leaves such a pair at the image's edge. Detectors write these, the kits
-    take them for boxes that meet nothing, and so do we.
+    Where a detector clips but one edge of a box that lies beyond the image, that edge comes to lie on the image's first
+    or last pixel, counted from 0 or from 1, and the other one behind it. The kits take such a pair for a box that meets
+    nothing, and so do we. No other pair has come from a detector yet.
     """
-    return high - low + 1 <= 0 and low < size and high >= 1
+    return high - low + 1 <= 0 and low > 1 and high < size - 1
 
 
 def _inverted(high_name: str, high: float, low_name: str, low: float) -> Wrong:

@@ -60,9 +60,11 @@ def _out_of_range(labels: Bytes, classes: int, file: str) -> Problem:
     wrong = labels > classes
     row, column = np.unravel_index(int(wrong.argmax()), labels.shape)
     found, expected = str(labels[row, column]), f"0 to {classes}"
+    many = np.count_nonzero(wrong)
+    others = f", the first of {many} such pixels" if many > 1 else ""
     message = (
-        f"the label {found} at column {column + 1}, row {row + 1} is out of range, the first of"
-        f" {np.count_nonzero(wrong)} such pixels; expected values from {expected}"
+        f"the label {found} at column {column + 1}, row {row + 1} is out of range{others};"
+        f" expected values from {expected}"
     )
     if found == str(VOID):
         message += f"; {VOID} (void) is for the ground truth only"

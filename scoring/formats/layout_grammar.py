@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from scoring.description import Image
 from scoring.errors import Problem, Problems, Severity, shown
-from scoring.formats.grammar import FURTHEST, QUOTED, Box, Wrong, number_in, unknown_image
+from scoring.formats.grammar import FURTHEST, QUOTED, Box, Wrong, judge_box, number_in, unknown_image
 from scoring.formats.layouts import SIDES, UNLISTED
 from scoring.formats.xml_records import Element, Grammar
 from scoring.truth.ground_truth import PARTS
@@ -115,7 +115,7 @@ class LayoutReader:
         if len(good) < len(edges):
             return None
         box = Box(*good)
-        if image is not None and (wrong := _inverted(box, image)) is not None:
+        if image is not None and (wrong := judge_box(box, image)) is not None:
             self.problems.add(wrong.at(self.file, element.line), self.mistakes)
         return box
 
@@ -170,16 +170,3 @@ def _edge(side: str, text: bytes) -> float | Wrong:
         f"the box has a coordinate of {value:g} as {side}; expected values within ±{FURTHEST:.0f} pixels"
     )
     return Wrong("coordinate-range", message, f"{value:g}", f"±{FURTHEST:.0f}")
-
-
-def _inverted(box: Box, image: Image) -> Wrong | None:
-    """Say that a box ends before it begins, for no better reason than that it was clipped to its image."""
-    for low, high, size, names in (
-        (box.left, box.right, image.width, ("right (xmax)", "left (xmin)")),
-        (box.top, box.bottom, image.height, ("bottom (ymax)", "top (ymin)")),
-    ):
-        clipped = high >= size or (high < 1 and low <= 1)
-        if high - low + 1 <= 0 and not clipped:
-            message = f"the box is inverted: {names[0]} is {high:g}, {names[1]} is {low:g}"
-            return Wrong("inverted-box", message, f"{high:g}", f"at least {low:g}")
-    return None

@@ -155,21 +155,23 @@ def outside(found: Detections, images: ImageIndex) -> NDArray[np.bool_]:
 def inverted(found: Detections, images: ImageIndex) -> NDArray[np.bool_]:
     """Which boxes have not one pixel from left to right or from top to bottom, both included: bool (n,).
 
-    Clipping a box that lies beyond the image leaves such a pair at the image's edge; this is not meant.
+    As in `grammar.judge_box`, what clipping leaves at the image's edge is not meant.
     """
     left, top, right, bottom = (found.boxes[:, edge] for edge in range(4))
     suspect = np.flatnonzero((right - left + 1 <= 0) | (bottom - top + 1 <= 0))
     low, high = found.boxes[:, :2], found.boxes[:, 2:]
     low, high, sizes = low[suspect], high[suspect], images.sizes[found.image[suspect]]
     result = np.zeros(len(found), np.bool_)
-    result[suspect] = ((high - low + 1 <= 0) & (low < sizes) & (high >= 1)).any(axis=1)
+    result[suspect] = ((high - low + 1 <= 0) & (low > 1) & (high < sizes - 1)).any(axis=1)
     return result
 
 
 def with_plain_line_ends(data: bytes, file: str, problems: Problems) -> bytes | None:
     """The same lines without a byte order mark, ended by line feeds; None for text of 16 bits a character."""
     if data.startswith(_UTF_16):
-        problems.add(Problem("encoding", "the file is UTF-16; expected plain ASCII text", file))
+        problems.add(
+            Problem("encoding", "the file is UTF-16; expected plain ASCII text", file, expected="ASCII")
+        )
         return None
     if data.startswith(_BYTE_ORDER_MARK):
         message = "the byte order mark (BOM) at the beginning is passed over"

@@ -167,7 +167,7 @@ class _Reader:
     def declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
         if encoding is not None and encoding.lower() not in _ENCODINGS:
             found = shown(encoding, 40)
-            self.stop("encoding", f"the encoding '{found}' is not read; expected UTF-8", found)
+            self.stop("encoding", f"the encoding '{found}' is not read; expected UTF-8", found, "UTF-8")
 
     def doctype(self, *_: object) -> None:
         self.stop("doctype", "a document type (DOCTYPE) is not allowed, nor are entities")
@@ -189,8 +189,8 @@ class _Reader:
             self.problems.add(Problem("file-not-read-on", message, self.file))
             raise _Stop
 
-    def stop(self, code: str, message: str, found: str | None = None) -> None:
-        self.complain(code, message, found)
+    def stop(self, code: str, message: str, found: str | None = None, expected: str | None = None) -> None:
+        self.complain(code, message, found, expected)
         raise _Stop
 
 

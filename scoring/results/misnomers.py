@@ -5,13 +5,14 @@ from typing import Final
 
 from scoring.description import Description
 from scoring.errors import Problem, shown
-from scoring.registry import competitions, expected_files, file_name_as_regex
+from scoring.registry import CompetitionInfo, competitions, expected_files, file_name_as_regex
 
 HARMLESS: Final = frozenset({"macos-file", "ignored-file"})
 """Codes of files that no program would take for results."""
 ELSEWHERE: Final = frozenset({"wrong-image-set", "unknown-competition", "nested-archive"})
 """Codes of files that may be right in another place, and so may lie about in somebody's folder of results."""
 
+_MOST_NAMED: Final = 30  # words in one sentence
 _NUMBERED: Final = re.compile(r"(comp\d+)[_-]", re.IGNORECASE)
 _MASK: Final = re.compile(r"comp\d+_[^/]+_cls/[^/]+", re.IGNORECASE)
 _PACKED: Final = re.compile(r"\.(?:zip|tar|gz|tgz|xz|txz|bz2|7z|rar|zst)$", re.IGNORECASE)
@@ -39,24 +40,28 @@ def _explain_a_result(competition: str, name: str, file: str, description: Descr
     info = infos.get(competition)
     if info is None:
         message = f"unknown competition '{shown(competition)}'; {dataset} has {', '.join(infos)}"
-        return Problem("unknown-competition", message, file, found=shown(competition))
+        return Problem(
+            "unknown-competition", message, file, found=shown(competition), expected=", ".join(infos)
+        )
     found = file_name_as_regex(info).fullmatch(name)
     if found is not None and found["set"] != description.image_set:
         message = f"a result for the image set '{shown(found['set'])}'; expected '{description.image_set}'"
         return Problem(
             "wrong-image-set", message, file, found=shown(found["set"]), expected=description.image_set
         )
-    words = [about for _, about in expected_files(info, description)]
     if found is not None:
-        return _unknown_word(found["about"], words, file, dataset)
+        return _unknown_word(found["about"], file, info, description)
     expected = info.file_pattern_of(description.image_set).removeprefix(info.folder).lstrip("/")
     message = f"the name is not that of a result of {info.name}; expected '{expected}'"
     return Problem("file-name", message, file, found=shown(name), expected=expected)
 
 
-def _unknown_word(word: str, words: list[str], file: str, dataset: str) -> Problem:
-    message = f"unknown: {dataset} has nothing called '{shown(word)}' to be found"
+def _unknown_word(word: str, file: str, info: CompetitionInfo, description: Description) -> Problem:
+    words = [about for _, about in expected_files(info, description)]
+    many = f"the {len(words)} {info.subjects} of {description.dataset} {description.image_set}"
+    known = many if len(words) > _MOST_NAMED else ", ".join(words)
+    message = f"unknown: '{shown(word)}' is none of {known}"
     alike = next((each for each in words if each.lower() == word.lower()), None)
     if alike is not None:
         message += f"; did you mean '{alike}'?"
-    return Problem("unknown-class", message, file, found=shown(word))
+    return Problem("unknown-class", message, file, found=shown(word), expected=known)

@@ -98,3 +98,14 @@ def test_an_error_page_tells_its_reference(
     assert response.status == status
     expect(page.get_by_role("heading", level=1)).to_have_text(title)
     expect(page.get_by_text("tell this reference")).to_contain_text(response.headers["x-request-id"])
+
+
+def test_counts_of_nine_digits_scroll_within_their_table_on_a_phone(site: Site, visit: Visit) -> None:
+    page = visit(None, viewport=PHONE)
+    page.goto(address(site, "/submissions/{val5}"))
+
+    counts = page.locator(".scores tbody td.number:not(.quiet)")
+    counts.evaluate_all("(cells) => { for (const cell of cells) cell.textContent = '123,456,789'; }")
+
+    assert counts.count() > 0
+    assert too_wide_by(page) == 0

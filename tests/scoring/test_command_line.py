@@ -239,6 +239,7 @@ def test_significance_ranks_methods_and_groups_them(tmp_path: Path, run: Run) ->
         ("evaluate", "usage"),
         ("evaluate --competition three {rest}", "usage"),
         ("evaluate --competition 3 --classes cat,,dog {rest}", "usage"),
+        ("evaluate --competition 3 --classes= {rest}", "usage"),
         ("evaluate --competition 3 --bootstrap 0 {rest}", "usage"),
         ("evaluate --competition 3 --bootstrap 1e3 {rest}", "usage"),
         ("evaluate --compet 3 {rest}", "usage"),

@@ -123,6 +123,13 @@ def test_a_competition_that_the_edition_does_not_have_cannot_be_asked_for(tmp_pa
         evaluate(tmp_path, truth(tmp_path), competition=99, protocol="voc2012")
 
 
+def test_a_subset_without_a_class_cannot_be_asked_for(tmp_path: Path) -> None:
+    sent = results(tmp_path / "sent", cat=CAT)
+
+    with pytest.raises(LookupError, match="no class is chosen; comp3 has cat, dog"):
+        evaluate(sent, truth(tmp_path), competition=3, protocol="voc2012", classes=())
+
+
 def test_a_board_has_a_column_for_each_class_and_every_task_is_scored(tmp_path: Path) -> None:
     assert columns(truth(tmp_path).description, 3) == ("cat", "dog")
     assert all(map(is_scorable, competitions("VOC2012")))

@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given as generated
 from hypothesis import strategies as st
 
-from scoring.errors import Problem, Severity
+from scoring.errors import Problem, Problems, Severity
+from scoring.formats.images import ImageIndex
 from scoring.formats.layouts import UNLISTED, Layout, layouts_to_xml
+from scoring.formats.lines import inverted, read_detections
 from scoring.truth.annotations import Box, Part
 from tests.scoring.layout_builders import HEAD, layout, phase, read, results
 
@@ -164,19 +166,32 @@ def test_a_layout_without_a_part_and_an_inverted_box_are_kept_and_weigh_what_mis
     assert "has no <part>; expected at least one; and it is a duplicate: line 2 has a layout" in empty
 
 
-@pytest.mark.parametrize(("low", "high"), [(51, 50), (900, 60), (1, 0), (1, -5)])
+@pytest.mark.parametrize(("low", "high"), [(51, 50), (50, 49), (900, 60), (1, 0), (1, -5), (0, -1)])
 def test_a_box_beyond_its_image_that_was_clipped_to_it_is_not_inverted(low: int, high: int) -> None:
     sides = HEAD.replace("<xmin>1<", f"<xmin>{low}<").replace("<xmax>9<", f"<xmax>{high}<")
 
     assert problems(results(layout(sides)), Severity.PROBLEM) == []
 
 
-@pytest.mark.parametrize(("low", "high"), [(900, 39), (2, 0), (20, 19)])
+@pytest.mark.parametrize(("low", "high"), [(900, 38), (60, 10), (2, 0), (9, -5), (20, 19)])
 def test_any_other_box_without_a_pixel_is_inverted(low: int, high: int) -> None:
     sides = HEAD.replace("<ymin>1<", f"<ymin>{low}<").replace("<ymax>9<", f"<ymax>{high}<")
 
     [found] = problems(results(layout(sides)), Severity.PROBLEM)
     assert f"the box is inverted: bottom (ymax) is {high}, top (ymin) is {low}" in found
+
+
+@generated(st.tuples(*[st.integers(-3, 60)] * 4))
+def test_a_box_of_a_layout_is_inverted_where_one_of_a_detection_is(edges: tuple[int, ...]) -> None:
+    sides = ("xmin", "ymin", "xmax", "ymax")
+    box = "".join(f"<{side}>{edge}</{side}>" for side, edge in zip(sides, edges, strict=True))
+    part = f"<part><class>head</class><bndbox>{box}</bndbox></part>"
+    index = ImageIndex.of(phase())
+    line = f"a_1 0.5 {' '.join(map(str, edges))}\n".encode()
+
+    detected = inverted(read_detections(line, index, file="", problems=Problems()), index)
+
+    assert (problems(results(layout(part)), Severity.PROBLEM) != []) == detected.any()
 
 
 def test_a_file_without_a_layout_or_without_a_part_is_a_problem() -> None:

@@ -171,7 +171,17 @@ def test_a_box_may_be_one_pixel_or_lie_outside_the_image(box: str) -> None:
     assert problems.listed == ()
 
 
-@pytest.mark.parametrize("box", ["100 100 10 10", "11 11 10 10", "100 10 50 200", "10 100 200 50"])
+@pytest.mark.parametrize(
+    "box",
+    [
+        "100 100 10 10",
+        "11 11 10 10",
+        "100 10 50 200",
+        "10 100 200 50",
+        "600 1 10 9",
+        "9 1 -5 9",
+    ],
+)
 def test_an_inverted_box_is_a_problem_where_it_is_asked_for(box: str) -> None:
     data = GOOD * 4 + f"000001 0.5 {box}\n".encode()
 

@@ -199,10 +199,10 @@ def test_a_form_without_script_takes_an_archive_to_its_score(peaceful: Peaceful)
     assert peaceful.anybody.means(PHASE)["By form"] == 0.5
 
 
-def test_a_form_without_an_archive_says_what_is_missing(peaceful: Peaceful, oak: Client) -> None:
-    answer = oak.http.post(
-        f"/editions/{PHASE}/submit", files={"other": b"x"}, headers={"Accept": "text/html"}
-    )
+@pytest.mark.parametrize("field", ["other", "archive"])
+def test_a_form_without_an_archive_says_what_is_missing(peaceful: Peaceful, oak: Client, field: str) -> None:
+    words = {field: (None, b"not a file")}
+    answer = oak.http.post(f"/editions/{PHASE}/submit", files=words, headers={"Accept": "text/html"})
 
     assert answer.status_code == 422
     assert "choose an archive first" in answer.text
