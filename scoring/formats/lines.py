@@ -19,8 +19,8 @@ MOST_LINES: Final = 3_000_000
 """Lines of one file; what so many become in memory stays below 300 MB."""
 MOST_WRONG: Final = 100_000
 """After so many wrong lines a file is not read to its end."""
-BLOCK: Final = 8 << 20
-"""Bytes parsed at once: large enough to be fast, small enough for memory."""
+BLOCK: Final = 32 << 20
+"""Bytes parsed at once: most files as a whole, for to put parts together costs more than it saves."""
 SMALL_BLOCK: Final = 1 << 18
 """The same where something is wrong, so that few lines around it are read one by one."""
 
