@@ -32,7 +32,7 @@ def ahead(
     with ThreadPoolExecutor(THREADS) as pool:
         for item in items:
             waiting.append(pool.submit(work, item))
-            while len(waiting) > (0 if alone(item) else THREADS):
+            while len(waiting) >= (1 if alone(item) else THREADS):
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
