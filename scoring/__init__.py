@@ -5,7 +5,7 @@ from scoring.comparison.bootstrap import bootstrap, intervals_of
 from scoring.comparison.intervals import Comparison, Standings, compare, standings
 from scoring.comparison.resampling import Replicates
 from scoring.comparison.scoreboard import Scoreboard, read_scoreboard
-from scoring.comparison.significance import rank_methods
+from scoring.comparison.significance import compare_pairs, rank_methods
 from scoring.competition import SCORER, columns, evaluate, is_scorable
 from scoring.description import Description, Image
 from scoring.errors import Problem, Severity, SubmissionError
@@ -68,6 +68,7 @@ __all__ = [
     "bootstrap",
     "columns",
     "compare",
+    "compare_pairs",
     "competition_of",
     "competitions",
     "count_objects",

@@ -21,8 +21,8 @@ def ahead(
 ) -> Generator[Done, None, None]:
     """What `work` makes of each item, in the order of the items.
 
-    While one result is used the next are being made; only a few items and results are in memory at a time, and behind an
-    item that wants to be alone no other is taken before it is done. Items are taken in the caller's thread. What `work`
+    While one result is used the next are being made; only a few items and results are in memory at a time, and beside an
+    item that wants to be alone nothing else is worked on. Items are taken in the caller's thread. What `work`
     raises is raised where its result would have been.
 
     >>> list(ahead(str.upper, ["car", "cat"]))
@@ -31,8 +31,11 @@ def ahead(
     waiting: deque[Future[Done]] = deque()
     with ThreadPoolExecutor(THREADS) as pool:
         for item in items:
+            lonely = alone(item)
+            while waiting and lonely:
+                yield waiting.popleft().result()
             waiting.append(pool.submit(work, item))
-            while len(waiting) >= (1 if alone(item) else THREADS):
+            while len(waiting) >= (1 if lonely else THREADS):
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

@@ -24,6 +24,7 @@ Labels = NDArray[np.int8]
 Bytes = NDArray[np.uint8]
 
 _ALIGNMENT = 64
+_LONGEST_FIRST_LINE = 100  # bytes
 
 
 class ForeignFileError(ValueError):
@@ -71,6 +72,13 @@ def _pieces(kind: str, packed: Packed) -> Iterator[bytes | memoryview]:
     for array, length in zip(arrays.values(), padded, strict=True):
         yield array.reshape(-1).view(np.uint8).data
         yield bytes(length - array.nbytes)
+
+
+def kind_of(path: Path) -> str | None:
+    """What kind of file lies there, by its first line; None for one that is not ours."""
+    with path.open("rb") as file:
+        first = file.readline(_LONGEST_FIRST_LINE).decode("ascii", "replace").split()
+    return first[1] if len(first) == 3 and first[0] == "heldout" else None
 
 
 def unpack(kind: str, data: bytes) -> Packed:

@@ -11,7 +11,7 @@ from typing import Any, Final, Generic
 from scoring.ahead import ahead
 from scoring.answers import Origin
 from scoring.description import Description
-from scoring.errors import Problems, SubmissionError
+from scoring.errors import Problem, Problems, SubmissionError
 from scoring.formats.images import ImageIndex
 from scoring.protocols import (
     PROTOCOLS,
@@ -27,7 +27,7 @@ from scoring.registry import CompetitionInfo, competition_of
 from scoring.report import Report
 from scoring.results.finding import ResultFile, competition_files
 from scoring.results.missing import about_missing, about_nothing
-from scoring.results.portions import Content, is_large, portions
+from scoring.results.portions import Content, contents_of, is_large, portions
 from scoring.tasks.action import ACTION
 from scoring.tasks.classification import CLASSIFICATION
 from scoring.tasks.detection import DETECTION
@@ -142,10 +142,7 @@ def evaluate(
     info = competition_of(truth.description.dataset, competition)
     contest, row = COMPETITIONS[info.task], PROTOCOLS[protocol]
     known = columns(truth.description, competition, protocol)
-    if classes is not None and not classes:
-        raise LookupError(f"no class is chosen; {info.name} has {', '.join(known)}")
-    if unknown := set(classes or ()).difference(known):
-        raise LookupError(f"{info.name} has no {', '.join(sorted(unknown))}; it has {', '.join(known)}")
+    _check_classes(info, known, classes)
     loaded, rules = contest.load(truth, classes), contest.rules(row)
     intake = _Intake(
         contest.task.parse,
@@ -174,6 +171,13 @@ def evaluate(
     )
 
 
+def _check_classes(info: CompetitionInfo, known: Sequence[str], classes: Sequence[str] | None) -> None:
+    if classes is not None and not classes:
+        raise LookupError(f"no class is chosen; {info.name} has {', '.join(known)}")
+    if unknown := set(classes or ()).difference(known):
+        raise LookupError(f"{info.name} has no {', '.join(sorted(unknown))}; it has {', '.join(known)}")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Taken:
     """What was made of some result files: their subjects, name and hash of each, what was wrong, and the judged answers."""
@@ -194,10 +198,10 @@ class _Intake:
     problems: Problems = field(default_factory=Problems)
     hashes: dict[str, str] = field(default_factory=dict)
     met: set[str] = field(default_factory=set)
+    broken: list[Problem] = field(default_factory=list)
 
     def read(self, files: Iterator[ResultFile]) -> Iterator[Entered[Any]]:
-        contents = ((file, file.read()) for file in files)
-        for taken in ahead(self._take, portions(contents), alone=is_large):
+        for taken in ahead(self._take, portions(contents_of(files, self.broken)), alone=is_large):
             self.problems.join(taken.problems)
             self.met |= taken.met
             self.hashes |= taken.hashes
@@ -215,13 +219,18 @@ class _Intake:
             yield Entered(file.about, self.parse(data, self.images, file=file.name, problems=taken.problems))
 
     def complain(self, info: CompetitionInfo, expected: Mapping[str, str]) -> None:
+        self.problems.extend(self.broken)
+        if not self.broken:  # of a broken archive nobody knows what is missing
+            self._complain_of_missing_files(info, expected)
+        if self.problems.listed:
+            raise SubmissionError(*self.problems.listed)
+
+    def _complain_of_missing_files(self, info: CompetitionInfo, expected: Mapping[str, str]) -> None:
         missing = [about for about in expected if about not in self.met]
         if not self.met:
             self.problems.add(about_nothing([info], self.images.description))
         elif missing and info.needs_every_file:
             self.problems.add(*about_missing(info, missing, expected))
-        if self.problems.listed:
-            raise SubmissionError(*self.problems.listed)
 
 
 def _receipt(

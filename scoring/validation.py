@@ -12,13 +12,13 @@ from scoring.ahead import ahead
 from scoring.archive import Limits, Meter
 from scoring.checks import CHECKS, Checked, Inspection, check
 from scoring.description import Description
-from scoring.errors import Problem, Problems, SubmissionError
+from scoring.errors import Problem, Problems
 from scoring.formats.images import ImageIndex
 from scoring.registry import CompetitionInfo, expected_files
 from scoring.registry import competitions as competitions_of
 from scoring.results.finding import ResultFile, result_files, severity_of_strays
 from scoring.results.missing import about_missing, about_nothing
-from scoring.results.portions import Content, is_large, portions
+from scoring.results.portions import contents_of, is_large, portions
 
 _DEFAULT_LIMITS: Final = Limits()
 
@@ -134,15 +134,13 @@ def _check_files(files: Iterator[ResultFile], found: dict[int, Checked], inspect
     """Check each file and count by competition what is found; say whether the archive could be read to its end."""
     broken: list[Problem] = []
 
-    def contents() -> Iterator[Content]:
-        try:
-            for file in files:
-                found.setdefault(file.competition.number, Checked(file.competition))
-                yield file, file.read()
-        except SubmissionError as error:
-            broken.extend(error.problems)
+    def met() -> Iterator[ResultFile]:
+        for file in files:
+            found.setdefault(file.competition.number, Checked(file.competition))
+            yield file
 
-    portions_checked = ahead(partial(check, inspection=inspection), portions(contents()), alone=is_large)
+    contents = contents_of(met(), broken)
+    portions_checked = ahead(partial(check, inspection=inspection), portions(contents), alone=is_large)
     for all_checked, problems in portions_checked:
         for checked in all_checked:
             found[checked.info.number].join(checked)

@@ -1,5 +1,6 @@
 """What follows from a phase's rules."""
 
+import math
 from datetime import datetime
 from typing import Protocol
 
@@ -8,6 +9,7 @@ from app.editions.schemas import PhaseState
 from app.models import Disclosure
 
 HELD_OUT_DECIMALS = 3  # of values in [0, 1]; DESIGN: more of them help only those who probe
+BOUND_DECIMALS = 2
 
 
 class Period(Protocol):
@@ -34,6 +36,22 @@ def state_of(period: Period, now: datetime) -> PhaseState:
 def sees_everything(actor: Actor, disclosure: Disclosure) -> bool:
     """Whether this reader may see every digit, curve and count: organisers always, others where all is public."""
     return disclosure is Disclosure.FULL or actor.is_organiser
+
+
+def disclosed_bounds(
+    low: float | None, high: float | None, *, everything: bool
+) -> tuple[float | None, float | None]:
+    """The bounds of a score's interval as a reader may see them: outwards to two decimals where annotation is held out.
+
+    Bounds are two more functions of the hidden annotation for each score; nobody reads their third decimal.
+
+    >>> disclosed_bounds(0.5432, 0.5651, everything=False)
+    (0.54, 0.57)
+    """
+    if low is None or high is None or everything:
+        return low, high
+    steps = 10**BOUND_DECIMALS
+    return math.floor(low * steps) / steps, math.ceil(high * steps) / steps
 
 
 def disclosed(value: float | None, *, everything: bool) -> float | None:

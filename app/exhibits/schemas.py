@@ -15,7 +15,7 @@ NO_VALUE = "no value"
 class ClassValue:
     """What a run scored for one class, in [0, 1]; `reason` says why there is no value. Counts only where all is public.
 
-    low, high: the interval of 95 % that other test images would leave the value in.
+    low, high: of 100 such intervals 95 hold the score to be expected on images like these.
     """
 
     name: str
@@ -49,11 +49,11 @@ class RocView:
 
 @dataclass(frozen=True, slots=True)
 class MatrixView:
-    """Of the pixels of each true label, the share that was given each label; counts only where all is public."""
+    """Of the pixels of each true label, the share that was given each label, and how many those are."""
 
     labels: tuple[str, ...]
     shares: tuple[tuple[float | None, ...], ...]
-    counts: tuple[tuple[int, ...], ...] | None
+    counts: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,8 @@ def exhibits_of(kept: Sequence[Mapping[str, Any]], *, everything: bool) -> tuple
     _, *beside = (one for one in kept if one["kind"] == scoring.ScoreTable.kind) if kept else (None,)
     shown = [table_view(scoring.ScoreTable.from_plain(one), everything) for one in beside]
     for kind, (title, view) in DRAWN.items():
+        if kind in ONLY_IN_THE_OPEN and not everything:
+            continue
         rows = tuple(
             view(scoring.EXHIBITS[kind].from_plain(one), everything) for one in kept if one["kind"] == kind
         )
@@ -116,14 +118,14 @@ def roc_view(curve: scoring.RocCurve, everything: bool) -> RocView:  # noqa: FBT
     return RocView(curve.class_name, LEVELS, _coarse(curve.envelope(len(LEVELS))), coarse=True)
 
 
-def matrix_view(matrix: scoring.ConfusionMatrix, everything: bool) -> MatrixView:  # noqa: FBT001 - as above
-    """A confusion matrix as a reader may see it; how many pixels there are tells about the hidden masks."""
+def matrix_view(matrix: scoring.ConfusionMatrix, _everything: bool) -> MatrixView:  # noqa: FBT001 - as above
+    """A confusion matrix with the share of each count in its row."""
     totals = [sum(row) for row in matrix.counts]
     shares = tuple(
-        tuple(disclosed(count / total, everything=everything) if total else None for count in row)
+        tuple(count / total if total else None for count in row)
         for row, total in zip(matrix.counts, totals, strict=True)
     )
-    return MatrixView(matrix.labels, shares, matrix.counts if everything else None)
+    return MatrixView(matrix.labels, shares, matrix.counts)
 
 
 DRAWN: Mapping[str, tuple[str, Callable[[Any, bool], CurveView | RocView | MatrixView]]] = {
@@ -132,6 +134,9 @@ DRAWN: Mapping[str, tuple[str, Callable[[Any, bool], CurveView | RocView | Matri
     "confusion_matrix": ("Confusion of labels", matrix_view),
 }
 """The kinds of exhibits that a page draws, with their titles, in the order in which they stand."""
+
+ONLY_IN_THE_OPEN = frozenset({scoring.ConfusionMatrix.kind})
+"""Kinds that are not shown of a held-out phase: who gives every image a label of its own reads a matrix image by image."""
 
 
 def _coarse(values: Sequence[float]) -> tuple[float, ...]:

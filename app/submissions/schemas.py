@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.accounts.schemas import Visible
-from app.editions.rules import disclosed
+from app.editions.rules import disclosed, disclosed_bounds
 from app.editions.schemas import PhaseView
 from app.exhibits.schemas import ClassValue
 from app.models import ClassScore, EntryState, Run, RunState
@@ -167,6 +167,7 @@ def run_view(
 ) -> RunView:
     """A run as a reader may see it; `version` is its ground truth's."""
     headline = next((score for score in scores if score.class_name is None), None)
+    low, high = _bounds(headline, everything=everything) if headline else (None, None)
     return RunView(
         id=run.id,
         state=run.state,
@@ -184,8 +185,8 @@ def run_view(
         receipt=run.receipt,
         headline=disclosed(headline.value, everything=everything) if headline else None,
         headline_reason=headline.reason if headline else None,
-        low=disclosed(headline.low, everything=everything) if headline else None,
-        high=disclosed(headline.high, everything=everything) if headline else None,
+        low=low,
+        high=high,
         classes=tuple(
             class_value(score, everything=everything) for score in scores if score.class_name is not None
         ),
@@ -195,12 +196,17 @@ def run_view(
 
 def class_value(score: ClassScore, *, everything: bool) -> ClassValue:
     """A class's score as a reader may see it; counts tell about the hidden objects."""
+    low, high = _bounds(score, everything=everything)
     return ClassValue(
         name=score.class_name or "",
         value=disclosed(score.value, everything=everything),
-        low=disclosed(score.low, everything=everything),
-        high=disclosed(score.high, everything=everything),
+        low=low,
+        high=high,
         reason=score.reason,
         positives=score.positives if everything else None,
         answers=score.answers if everything else None,
     )
+
+
+def _bounds(score: ClassScore, *, everything: bool) -> tuple[float | None, float | None]:
+    return disclosed_bounds(score.low, score.high, everything=everything)

@@ -2,17 +2,19 @@
 
 from argparse import Namespace
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from scoring.command_line.wrong_use import WrongUseError
 from scoring.comparison.scoreboard import read_scoreboard
-from scoring.comparison.significance import rank_methods
+from scoring.comparison.significance import compare_pairs, rank_methods
 
 
 def compare(asked: Namespace) -> Mapping[str, Any]:
     """Rank the methods of a table in each class, and test whether their mean ranks differ.
 
-    Best first; `groups` names methods that cannot be told apart. Methods without a value in every class are left out.
+    Best first; `groups` names methods that cannot be told apart, `pairs` has the chance of each difference after Nemenyi
+    and after Holm. Methods without a value in every class are left out.
     """
     try:
         text = asked.table.read_text("utf-8")
@@ -30,6 +32,7 @@ def compare(asked: Namespace) -> Mapping[str, Any]:
         "level": found.level,
         "critical_difference": found.critical_difference,
         "groups": [[names[place] for place in group] for group in found.groups],
+        "pairs": [asdict(pair) for pair in compare_pairs(table)],
         "left_out": found.left_out,
         "classes": found.classes,
     }

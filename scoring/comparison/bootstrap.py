@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from scoring.answers import Origin, RankedAnswers, open_answers
-from scoring.arrays import ForeignFileError, Integers
+from scoring.arrays import Integers, kind_of
 from scoring.comparison.intervals import LEVEL, interval_table
 from scoring.comparison.resampling import (
     REPLICATES,
@@ -23,6 +23,7 @@ from scoring.comparison.resampling import (
 )
 from scoring.comparison.weighted_roc import worth_under_roc
 from scoring.comparison.weighting import Worth, worth_by
+from scoring.counts import KIND as COUNTS
 from scoring.counts import ImageCounts, open_counts
 from scoring.findings import IntervalTable
 from scoring.measures.averaging import Average, Pool
@@ -66,10 +67,9 @@ def bootstrap(
     ...     bootstrap(kept, truth, replicates=6).headline.tolist()
     [0.5, 1.0, 1.0, 1.0, 0.5, 0.0]
     """
-    try:
-        origin, rankings = open_answers(statistics)
-    except ForeignFileError:
+    if kind_of(statistics) == COUNTS:
         return _bootstrap_pixels(*open_counts(statistics), truth, classes, Draws(0, replicates, seed))
+    origin, rankings = open_answers(statistics)
     _assert_same(origin, truth)
     task = competition_of(truth.lists.dataset, origin.competition).task
     chosen = [each for each in rankings if classes is None or each.class_name in classes]

@@ -47,8 +47,9 @@ def as_weights(counts: NDArray[Any]) -> Weights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """The envelope of many replicates: right and wrong answers up to the end of each run, int32 (replicates,
-    runs); positives: int32 (replicates,).
+    """The envelope of many replicates.
+
+    right, wrong: answers up to the end of each run, int32 (replicates, runs); positives: int32 (replicates,).
     """
 
     right: Integers
@@ -56,9 +57,7 @@ class Steps:
     positives: Integers
 
     def envelope(self) -> Floats:
-        """The best precision at the end of each run or later, float64 (replicates, runs); 0 before the first
-        right one.
-        """
+        """The best precision at the end of each run or later, float64 (replicates, runs); 0 before any right one."""
         counted = np.maximum(self.right + self.wrong, 1)
         precision: Floats = self.right / counted
         # numbers that are not negative compare as their bits do, at a third of the time
@@ -91,8 +90,10 @@ def weighted_average_precision_at_levels(steps: Steps) -> Floats:
     needed = np.ceil(levels * positives).astype(np.int64)
     needed -= (needed - 1) / positives >= levels
     needed += needed / positives < levels
-    # one search for all: the counts of the replicates, each lifted above those of the one before
-    lift = (np.arange(replicates) * (int(positives.max(initial=1)) + 2))[:, None]
+    # one search for all: the counts of the replicates, each lifted above those of the one before; of 2007's layouts more
+    # may be right than there are positives, for those of difficult persons are, too
+    most = max(int(steps.right.max(initial=0)), int(positives.max(initial=1))) + 2
+    lift = (np.arange(replicates) * most)[:, None]
     reached = np.searchsorted((steps.right + lift).ravel(), (needed + lift).ravel())
     reached = reached.reshape(needed.shape) - (np.arange(replicates) * runs)[:, None]
     heights = np.concatenate([steps.envelope(), np.zeros((replicates, 1))], axis=1)
@@ -138,9 +139,7 @@ def worth_by(measure: Measure) -> Worth:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """A class made ready for any number of weightings: the images of its positives, and of its answers by
-    run.
-    """
+    """A class made ready for any number of weightings: the images of its positives, and of its answers by run."""
 
     positives: "RunningSums"
     right: "RunningSums"
@@ -148,8 +147,7 @@ class Ranked:
 
     @classmethod
     def of(cls, image: Integers, verdicts: Labels, wanted: Integers) -> Self:
-        """From a ranking, best first: image int32 (n,), verdicts int8 (n,); wanted: int32 (images,), what is
-        to be found.
+        """From a ranking, best first: image int32 (n,), verdicts int8 (n,); wanted: int32 (images,), what is there.
 
         Ignored answers and those behind the last right one change nothing and are left out.
         """
@@ -157,9 +155,8 @@ class Ranked:
         last = np.flatnonzero(right)[-1:] + 1
         end = int(last[0]) if len(last) else 0
         image, right, wrong = image[:end], right[:end], verdicts[:end] == WRONG
-        gone_by = np.cumsum(wrong)[
-            right
-        ]  # wrong answers before each right one; the same number is the same run
+        # wrong answers before each right one; the same number is the same run
+        gone_by = np.cumsum(wrong)[right]
         ends = np.flatnonzero(np.diff(gone_by, append=-1))
         everything = np.repeat(np.arange(len(wanted), dtype=np.int32), wanted)
         return cls(
@@ -178,10 +175,9 @@ class Ranked:
 class RunningSums:
     """How much weight has gone by at certain ends in a sequence of images.
 
-    The sequence is cut into pieces of at most `_TOGETHER` images, none of which reaches over an end. rows:
-    for each place in a piece, the images there, for the pieces that are so long, longest first; order: where
-    each piece, as the sequence has them, stands among these; last: for each end, how many pieces lie before
-    it.
+    The sequence is cut into pieces of at most `_TOGETHER` images, none of which reaches over an end. rows: for each place
+    in a piece, the images there, for the pieces that are so long, longest first; order: where each piece, as the
+    sequence has them, stands among these; last: for each end, how many pieces lie before it.
     """
 
     rows: tuple[Integers, ...]
@@ -210,9 +206,8 @@ class RunningSums:
         more = np.empty_like(sums)
         for rows in self.rows:
             part, added = sums[: len(rows)], more[: len(rows)]
-            np.take(
-                weights, rows, axis=0, out=added, mode="clip"
-            )  # with an `out`, any other mode makes a copy
+            # with an `out`, any other mode makes a copy
+            np.take(weights, rows, axis=0, out=added, mode="clip")
             np.add(part, added, out=part)
         gone_by = np.zeros((replicates, len(self.order) + 1), np.int32)
         # turned over in memory, for sums along rows are twice as fast

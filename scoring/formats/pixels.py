@@ -50,7 +50,9 @@ def _inflated(pixels: bytes, expected: int) -> bytes:
     except _DAMAGED as error:
         raise PngError("damaged-png", "the PNG is damaged: its pixels cannot be inflated") from error
     found = len(stream)
-    if found < expected or (found == expected and not inflater.eof):
+    if found == expected and not inflater.eof:
+        raise PngError("truncated-png", "the PNG is truncated: its pixels end before their checksum")
+    if found < expected:
         message = f"the PNG is truncated: its pixels end after {found} of {expected} bytes"
         raise PngError("truncated-png", message, str(found), str(expected))
     if found > expected or inflater.unused_data:

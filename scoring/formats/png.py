@@ -15,7 +15,7 @@ SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 INDEXED: Final = 3
 GREY: Final = 0
 MOST_PIXELS: Final = 1 << 26
-"""Of an image whose size nobody knows."""
+"""Of any image; Pillow, which reads the rarer ones, refuses more as well."""
 MOST_CHUNKS: Final = 100_000
 
 _KINDS: Final = {0: "grey", 2: "RGB", INDEXED: "indexed", 4: "grey with alpha", 6: "RGBA"}
@@ -153,7 +153,10 @@ def _header(content: memoryview, size: tuple[int, int] | None) -> Header:
         message = f"the size is wrong: {found} pixels (width x height); expected {expected}"
         raise PngError("wrong-size", message, found, expected)
     if not 0 < width * height <= MOST_PIXELS:
-        raise PngError("wrong-size", f"the size cannot be right: {found} pixels (width x height)", found)
+        message = (
+            f"the size is {found} pixels (width x height); expected at least one and at most {MOST_PIXELS}"
+        )
+        raise PngError("wrong-size", message, found)
     if kind not in _KINDS or compression or filtering or interlace > 1:
         raise _damaged("its header says what no PNG can be")
     if depth not in _DEPTHS.get(kind, ()):

@@ -113,7 +113,8 @@ def _steps(verdicts: Labels, positives: int) -> tuple[Floats, Floats]:
     counted = np.cumsum(verdicts != IGNORED)[hits]
     found = np.arange(1.0, len(hits) + 1)
     precision = found / counted
-    return found / positives, np.maximum.accumulate(precision[::-1])[::-1]
+    with np.errstate(divide="ignore"):  # of 2007's layouts one may be right with nothing to find, as above
+        return found / positives, np.maximum.accumulate(precision[::-1])[::-1]
 
 
 def _sum_in_order(terms: Floats) -> float:

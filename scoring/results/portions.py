@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from scoring.errors import Problem, SubmissionError
 from scoring.results.finding import ResultFile
 
 Content = tuple[ResultFile, bytes]
@@ -10,6 +11,15 @@ Content = tuple[ResultFile, bytes]
 _ENOUGH: Final = 1 << 18  # bytes of a portion
 _MOST: Final = 16  # files of a portion
 _LARGE: Final = 32 << 20
+
+
+def contents_of(files: Iterator[ResultFile], broken: list[Problem]) -> Iterator[Content]:
+    """Read file after file; what breaks the archive off is added to `broken`, so that files read before it still count."""
+    try:
+        for file in files:
+            yield file, file.read()
+    except SubmissionError as error:
+        broken.extend(error.problems)
 
 
 def portions(contents: Iterator[Content]) -> Iterator[list[Content]]:

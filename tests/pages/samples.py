@@ -158,9 +158,7 @@ def curves(*, coarse: bool) -> tuple[CurveView, ...]:
 def shown(run: RunView, *, coarse: bool) -> tuple[ExhibitView, ...]:
     """What a page shows of a run: every kind of exhibit there is."""
     drawn = curves(coarse=coarse)
-    matrix = MatrixView(
-        ("background", EVIL), ((0.9, 0.1), (None, None)), None if coarse else ((9, 1), (0, 0))
-    )
+    matrix = MatrixView(("background", EVIL), ((0.9, 0.1), (None, None)), ((9, 1), (0, 0)))
     return (
         ExhibitView("score_table", run.measure or "Score", run.classes, run.headline, run.low, run.high),
         ExhibitView("score_table", f"{EVIL}, difficult objects included", (ClassValue("car", 0.4),), 0.4),

@@ -1,7 +1,7 @@
 """What a reader sees of a report beside its scores."""
 
 import scoring
-from app.exhibits.schemas import ClassValue, exhibits_of
+from app.exhibits.schemas import ClassValue, MatrixView, exhibits_of
 
 OFFICIAL = scoring.ScoreTable("Average precision", (("car", 0.61234), ("cat", None)))
 BESIDE = scoring.ScoreTable(
@@ -25,3 +25,13 @@ def test_on_a_held_out_phase_they_have_three_decimals() -> None:
 
 def test_where_nothing_may_be_shown_there_is_nothing() -> None:
     assert exhibits_of([], everything=False) == ()
+
+
+def test_a_confusion_matrix_is_shown_in_the_open_only() -> None:
+    matrix = scoring.ConfusionMatrix(("background", "car"), ((3, 1), (0, 0))).to_plain()
+
+    [table] = exhibits_of([OFFICIAL.to_plain(), matrix], everything=True)
+    [shown] = table.rows
+
+    assert shown == MatrixView(("background", "car"), ((0.75, 0.25), (None, None)), ((3, 1), (0, 0)))
+    assert exhibits_of([OFFICIAL.to_plain(), matrix], everything=False) == ()

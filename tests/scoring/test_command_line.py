@@ -229,6 +229,9 @@ def test_significance_ranks_methods_and_groups_them(tmp_path: Path, run: Run) ->
     }
     assert said["critical_difference"] == pytest.approx(1.960 / 3**0.5, abs=1e-3)
     assert (said["groups"], said["left_out"], said["classes"]) == ([["one", "two"]], ["three"], 3)
+    [pair] = said["pairs"]
+    assert (pair["one"], pair["other"], pair["difference"]) == ("one", "two", 1)
+    assert pair["holm"] == pytest.approx(0.0833, abs=1e-4)
 
 
 @pytest.mark.parametrize(
