@@ -27,7 +27,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         asked = parse(arguments)
         answer: Mapping[str, Any] = asked.command(asked)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # pragma: no cover - tested, but tracing ends where a signal strikes
         return _INTERRUPTED
     except Exception as error:  # noqa: BLE001 - a program that calls us reads JSON, never a traceback
         answer = {"problems": [asdict(problem) for problem in _problems_of(error)]}
