@@ -13,7 +13,10 @@ _LARGE: Final = 32 << 20
 
 
 def portions(contents: Iterator[Content]) -> Iterator[list[Content]]:
-    """Small files together, for to hand a file over to a thread costs as much as to read it."""
+    """Small files together, because handing a file to a thread costs as much as reading it.
+
+    The last portion may be empty.
+    """
     portion, size = list[Content](), 0
     for file, data in contents:
         portion.append((file, data))
