@@ -1,4 +1,4 @@
-"""What analyses find out, as exhibits that a page can show: results, not how they are found."""
+"""What analyses find out, not how: `IntervalTable` and the others are results of analyses, each with a JSON form."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -8,9 +8,7 @@ from typing import Any, ClassVar, Self
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A score in [0, 1], or a difference in [-1, 1], with the bounds of its interval; or the reason why there
-    are none.
-    """
+    """A score in [0, 1], or a difference in [-1, 1], with the bounds of its interval; or why there are none."""
 
     name: str
     value: float | None
@@ -113,9 +111,7 @@ class Swept(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SweepPoint:
-    """The score in [0, 1] at a level, None where nothing is left to be found; and how many there are to be
-    found.
-    """
+    """The score in [0, 1] at a level, None where nothing is left to be found; and how many there are to be found."""
 
     level: float
     value: float | None
@@ -163,9 +159,7 @@ class Mistake(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MistakeCount:
-    """How often a mistake was made, and the score that it costs, in [0, 1]: what would be gained had it not
-    been made.
-    """
+    """How often a mistake was made, and what it costs: the score in [0, 1] that would be gained without it."""
 
     mistake: Mistake
     count: int
@@ -174,9 +168,7 @@ class MistakeCount:
 
 @dataclass(frozen=True, slots=True)
 class ErrorBreakdown:
-    """The mistakes of a class's detections by kind, beside its score in [0, 1]; None, and no costs, if it has
-    none.
-    """
+    """The mistakes of a class's detections by kind, beside its score in [0, 1]; None, and no costs, if it has none."""
 
     kind: ClassVar[str] = "error_breakdown"
     class_name: str

@@ -1,6 +1,7 @@
 """How each year scored: a protocol is a row of functions.
 
-A new protocol is a new row; nothing anywhere asks which year it is.
+A new protocol is a new row: nothing that scores asks which protocol or year it has. The year in a dataset's name
+decides only what goes with it: its competitions and classes (`scoring.registry`), and the protocol if none is named.
 """
 
 from collections.abc import Mapping

@@ -111,7 +111,7 @@ Exhibit = ScoreTable | Curve | RocCurve | ConfusionMatrix
 EXHIBITS: Final[Mapping[str, type[Exhibit]]] = {
     each.kind: each for each in (ScoreTable, Curve, RocCurve, ConfusionMatrix)
 }
-"""Every kind of exhibit by its name; a page has a template for each."""
+"""Every kind that a report holds, by its name; a page has a template for each."""
 
 
 def draw_precision(ranked: RankedAnswers) -> Curve:
@@ -132,8 +132,9 @@ Draw = Callable[[RankedAnswers], Curve | RocCurve]
 class Report:
     """The result of an archive in a competition.
 
-    headline and values are in [0, 1], or None with a reason. receipt: sha256, in hexadecimal, of the result files, the truth's
-    fingerprint, the protocol and the scorer's version: what decided these numbers and nothing else.
+    headline and values are in [0, 1], or None with a reason. receipt: sha256, in hexadecimal, of the result files, the
+    truth's fingerprint, the protocol, the scorer's version, and the classes chosen, if a subset was declared: what
+    decided these numbers and nothing else.
     """
 
     competition: int

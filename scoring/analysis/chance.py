@@ -15,13 +15,12 @@ SEED: Final = 2012
 
 
 def chance(ranked: RankedAnswers, value: Value, *, orders: int = ORDERS, seed: int = SEED) -> float | None:
-    """The mean score of random orders of the images that a class is scored on, in [0, 1]; None where there is
-    no score.
+    """The mean score of random orders of the images that a class is scored on, in [0, 1]; None where there is no score.
 
-    Precision depends on the share of positives, so this differs from class to class. Only how many verdicts
-    of each kind there are counts here, not their order, nor the confidences. The random numbers are those of
-    `scoring.comparison.resampling.Draws`. Source: Everingham et al., "The PASCAL Visual Object Classes (VOC) Challenge",
-    2010, section 6.1.3 and Figure 9, where it is the score of a single random order.
+    Precision depends on the share of positives, so this differs from class to class. Only how many verdicts of each
+    kind there are counts here, not their order, nor the confidences. The random numbers are those of
+    `scoring.comparison.resampling.Draws`. Source: Everingham et al., "The PASCAL Visual Object Classes (VOC)
+    Challenge", 2010, section 6.1.3 and Figure 9, where it is the score of a single random order.
 
     >>> from scoring.measures.labels import precision_over_every_recall
     >>> ranked = RankedAnswers("cat", 1, np.arange(2), np.array([0.9, 0.5]), np.array([1, 0], np.int8))

@@ -11,9 +11,7 @@ from scoring.arrays import Flags, Floats, Labels
 
 @dataclass(frozen=True, slots=True)
 class RankedImage:
-    """An image, from 0 in the Main set's order, and the median over methods of its rank, 1 the surest to show
-    the class.
-    """
+    """An image, from 0 in the Main set's order, and its median rank over methods, 1 the surest to show the class."""
 
     image: int
     rank: float
@@ -21,9 +19,7 @@ class RankedImage:
 
 @dataclass(frozen=True, slots=True)
 class Hardness:
-    """Images that show a class and are ranked first, or last; and the first ones of those that do not show
-    it.
-    """
+    """Images that show a class and are ranked first, or last; and the first ones of those that do not show it."""
 
     class_name: str
     easiest: tuple[RankedImage, ...]

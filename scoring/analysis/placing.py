@@ -20,9 +20,7 @@ from scoring.truth.ground_truth import GroundTruth
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacedAnswers:
-    """The answers of one class, best first, with their boxes: float64 (n, 4), left, top, right, bottom in
-    pixels.
-    """
+    """The answers of one class, best first, with their boxes: float64 (n, 4), left, top, right, bottom in pixels."""
 
     ranked: RankedAnswers
     boxes: Floats
@@ -53,9 +51,7 @@ def place_answers(ranked: RankedAnswers, detections: Detections) -> PlacedAnswer
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nearest:
-    """For each box the object that it overlaps most: its place, int32 (n,), -1 for none; the overlap, float64
-    (n,).
-    """
+    """For each box the object that it overlaps most: its place, int32 (n,), -1 for none; the overlap, float64 (n,)."""
 
     place: Integers
     overlap: Floats
@@ -68,8 +64,7 @@ class Nearest:
 def find_nearest(boxes: Floats, image: Integers, sought: Sought, overlap: Overlap) -> Nearest:
     """Hold boxes, float64 (n, 4), against the objects in their images, int32 (n,), whatever the overlap.
 
-    The first of several that overlap a box equally is its nearest, as in scoring; a box that meets nothing
-    has none.
+    The first of several that overlap a box equally is its nearest, as in scoring; a box that meets nothing has none.
 
     >>> from scoring.measures.boxes import overlap_of_pixels
     >>> one, boxes = np.zeros(1, np.int32), np.array([[1.0, 1, 10, 10]])

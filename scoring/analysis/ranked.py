@@ -15,8 +15,7 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class ListedAnswer:
-    """An answer: its rank among all of its class, from 1; its image, from 0 in the Main set's order; its box
-    in pixels.
+    """An answer: its rank among all of its class, from 1; its image, from 0 in the Main set's order; its box in pixels.
 
     overlap: with the object of its class that it overlaps most, intersection over union; 0 if it meets none.
     """
@@ -30,8 +29,7 @@ class ListedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class RankedLists:
-    """The surest answers of a class, best first: right ones; wrong ones in images without any such object;
-    near misses.
+    """The surest answers of a class, best first: right ones; wrong ones in images without any such object; near misses.
 
     A near miss is wrong in an image with such an object, for it overlaps none of them enough.
     """
@@ -47,8 +45,8 @@ def list_surest(
 ) -> RankedLists:
     """The lists of so many each. sought: the objects of the class.
 
-    Source: Everingham et al., "The PASCAL Visual Object Classes (VOC) Challenge", 2010, section 6.2.4 and
-    Figures 20 to 25.
+    Source: Everingham et al., "The PASCAL Visual Object Classes (VOC) Challenge", 2010,
+    section 6.2.4 and Figures 20 to 25.
 
     >>> from scoring.answers import RankedAnswers
     >>> from scoring.protocols import PROTOCOLS

@@ -16,8 +16,7 @@ VOID: Final = 255
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """Two results of a class: the rank correlation of their confidences, in [-1, 1], and the share of boxes
-    in common, in [0, 1].
+    """Two results of a class: rank correlation of confidences, in [-1, 1], and the share of common boxes, in [0, 1].
 
     None where it cannot be said: for a constant confidence, or for no boxes.
     """
@@ -66,11 +65,9 @@ def correlation_of_confidences(one: RankedAnswers, other: RankedAnswers, images:
 
 
 def share_of_boxes_in_common(one: PlacedAnswers, other: PlacedAnswers) -> float | None:
-    """How many boxes of the smaller result are also in the other, in the same image, to the nearest pixel: in
-    [0, 1].
+    """How many boxes of the smaller result are also in the other, in the same image, to the nearest pixel: in [0, 1].
 
-    A box that is there several times counts as often as it is in both. None where one of the results is
-    empty.
+    A box that is there several times counts as often as it is in both. None where one of the results is empty.
 
     >>> ranking = RankedAnswers("cat", 1, np.zeros(2, np.int32), np.array([0.9, 0.5]),
     ...     np.array([1, 0], np.int8))
@@ -108,9 +105,7 @@ def agreement_of_masks(masks: Iterable[tuple[Bytes, Bytes, Bytes]]) -> float | N
 
 
 def _centred_ranks(ranking: RankedAnswers, images: int) -> Floats:
-    """Ranks of the images by their surest answer, the mean taken off; twice as large, so that they are whole
-    numbers.
-    """
+    """Ranks of the images by their surest answer, the mean taken off; doubled, so that they are whole numbers."""
     confidence = np.full(images, -np.inf)
     np.maximum.at(confidence, ranking.image, ranking.confidence)
     _, value, count = np.unique(confidence, return_inverse=True, return_counts=True)

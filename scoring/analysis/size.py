@@ -56,9 +56,8 @@ def sweep_size_of_positives(
 ) -> Sweep:
     """The score of a class of a classification without the positive images that show too little of it.
 
-    shares: float64 (images,), see `shares_of_images`; value: what the rules draw from a ranking. The images
-    left out are neither right nor wrong; all negative ones stay. Source: as above, section 6.1.5 and Figure
-    15.
+    shares: float64 (images,), see `shares_of_images`; value: what the rules draw from a ranking. The images left out
+    are neither right nor wrong; all negative ones stay. Source: as above, section 6.1.5 and Figure 15.
 
     >>> from scoring.measures.labels import precision_over_every_recall
     >>> images, verdicts = np.arange(3, dtype=np.int32), np.array([1, 0, 1], np.int8)
@@ -96,8 +95,7 @@ def shares_of_objects(sought: Sought, sizes: Integers) -> Floats:
 def shares_of_images(truth: GroundTruth, class_name: str) -> Floats:
     """The share of each image of the Main set that lies in the boxes of a class, together: float64 (images,).
 
-    Difficult objects are pixels of the class as well. This stands for the share of pixels that show the
-    class.
+    Difficult objects are pixels of the class as well. This stands for the share of pixels that show the class.
 
     >>> from scoring import Box, truth_of_boxes
     >>> from scoring.truth.annotations import AnnotatedObject, Annotation
@@ -118,9 +116,7 @@ def shares_of_images(truth: GroundTruth, class_name: str) -> Floats:
 
 
 def _area_of_union(boxes: Floats, width: int, height: int) -> float:
-    """Pixels in at least one of the boxes, float64 (n, 4), as far as they lie in the image; fractions count
-    as such.
-    """
+    """Pixels in at least one of the boxes, float64 (n, 4), as far as they lie in the image; fractions count as such."""
     edges = boxes - (1, 1, 0, 0)  # from pixels, which are inside, to the lines around them
     across = np.clip(edges[:, 0::2], 0, width)
     down = np.clip(edges[:, 1::2], 0, height)

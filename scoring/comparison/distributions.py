@@ -38,13 +38,11 @@ def chi_square_beyond(statistic: float, degrees: int) -> float:
 
 
 def range_beyond(size: float, numbers: int) -> float:
-    """The chance that the largest and the smallest of so many normal numbers, at least 2, are further apart
-    than `size`.
+    """The chance that the largest and smallest of so many normal numbers, at least 2, are further apart than `size`.
 
-    This is the studentized range with infinitely many degrees of freedom: the integral of n · φ(x) ·
-    (Φ(x)**(n - 1) - (Φ(x) - Φ(x - size))**(n - 1)) over x, the largest number. The integrand is smooth and
-    vanishes at both ends, so the sum over equal steps converges faster than any power of the step: 1/16 gives
-    the last digits.
+    This is the studentized range with infinitely many degrees of freedom: the integral of n · φ(x) · (Φ(x)**(n - 1) -
+    (Φ(x) - Φ(x - size))**(n - 1)) over x, the largest number. The integrand is smooth and vanishes at both ends, so the
+    sum over equal steps converges faster than any power of the step: 1/16 gives the last digits.
 
     >>> round(range_beyond(3.314493, 3), 6)
     0.05
@@ -59,9 +57,8 @@ def _beyond_at(largest: float, size: float, numbers: int) -> float:
     """The part of the integral that belongs to a largest number; no nearly equal numbers are subtracted."""
     density = math.exp(-largest * largest / 2) / math.sqrt(2 * math.pi)
     below = _up_to(largest)
-    share = min(
-        _up_to(largest - size) / below, 1 - 1e-16
-    )  # of the others, each below `largest`: too far below
+    # of the others, each below `largest`: too far below
+    share = min(_up_to(largest - size) / below, 1 - 1e-16)
     return (
         -math.expm1((numbers - 1) * math.log1p(-share)) * below ** (numbers - 1) * numbers * density * _STEP
     )

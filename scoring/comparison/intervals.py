@@ -73,9 +73,7 @@ def interval(name: str, value: float | None, drawn: Floats, level: float = LEVEL
 
 
 def _place(value: float, drawn: Floats) -> float:
-    """The share of replicates below the value, those equal to it, but for rounding, counted half; within (0,
-    1).
-    """
+    """The share of replicates below the value, in (0, 1); those equal to it, but for rounding, are counted half."""
     below = int(np.searchsorted(drawn, value - _ROUNDING)) + int(np.searchsorted(drawn, value + _ROUNDING))
     return min(max(below / 2, 0.5), len(drawn) - 0.5) / len(drawn)
 
@@ -87,12 +85,10 @@ def _at(share: float, drawn: Floats) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One method against another on the same images: the difference of a class's scores with its interval, in
-    [-1, 1].
+    """One method against another on the same images: the difference of a class's scores with its interval, in [-1, 1].
 
-    better: the share of replicates in which the first is better, those where both are the same counted half;
-    a number near 1 or 0 says that other images would hardly change who is ahead. None where too few
-    replicates have a value.
+    better: the share of replicates in which the first is better, those where both are the same counted half; a number
+    near 1 or 0 says that other images would hardly change who is ahead. None where too few replicates have a value.
     """
 
     name: str
@@ -103,8 +99,7 @@ class Comparison:
 def compare(
     one: Replicates, other: Replicates, differences: Sequence[float | None]
 ) -> tuple[Comparison, ...]:
-    """Compare two methods by class and by headline; differences: of their scores, the first's less the
-    second's.
+    """Compare two methods by class and by headline; differences: of their scores, the first's less the second's.
 
     Raises ValueError for replicates of other images or other classes: they are not paired.
 
@@ -141,9 +136,7 @@ def _assert_paired(one: Replicates, other: Replicates) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A method among others: its score, and a letter for each group of methods that it cannot be told apart
-    from.
-    """
+    """A method among others: its score, and a letter for each group of methods that it cannot be told apart from."""
 
     name: str
     value: float
@@ -152,8 +145,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """Methods by score, best first, and the groups of those that cannot be told apart, as places in this
-    order.
+    """Methods by score, best first, and the groups of those that cannot be told apart, as places in this order.
 
     needed: a difference counts as one if it is more than so many of its standard deviations.
     """

@@ -1,9 +1,8 @@
 """The paired bootstrap over test images: how much a score would move had other images been collected.
 
-A replicate draws as many images as there are, with replacement. Answers were matched once; a replicate
-changes only how often each image counts. Replicate k of so many images is the same for every method and
-class, which makes comparisons paired: the numbers drawn depend on nothing but the seed, the number of images
-and k.
+A replicate draws as many images as there are, with replacement. Answers were matched once; a replicate changes only how
+often each image counts. Replicate k of so many images is the same for every method and class, which makes comparisons
+paired: the numbers drawn depend on nothing but the seed, the number of images and k.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -30,12 +29,10 @@ _TOGETHER: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Which images each replicate draws: fixed by these three numbers, on any machine, with any version of
-    NumPy.
+    """Which images each replicate draws: fixed by these three numbers, on any machine, with any version of NumPy.
 
-    The numbers are those that the generator PCG64 puts out, mapped to images here: what NumPy's `Generator`
-    makes of them may change from version to version, the generator's own output may not (NumPy enhancement
-    proposal 19).
+    The numbers are those that the generator PCG64 puts out, mapped to images here: what NumPy's `Generator` makes of
+    them may change from version to version, the generator's own output may not (NumPy enhancement proposal 19).
     """
 
     images: int
@@ -61,12 +58,11 @@ class Draws:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replicates:
-    """The values in each replicate: by class float64 (classes, replicates), of all together float64
-    (replicates,).
+    """The values in each replicate: by class float64 (classes, replicates), of all together float64 (replicates,).
 
-    They are in [0, 1], and NaN where a replicate has no object of the class; a class that has none anywhere
-    has what the measure gives it, always. This is for further computation within `scoring`: an interval or a
-    comparison says None, with the reason.
+    They are in [0, 1], and NaN where a replicate has no object of the class; a class that has none anywhere has what
+    the measure gives it, always. This is for further computation within `scoring`: an interval or a comparison says
+    None, with the reason.
     """
 
     draws: Draws
@@ -122,9 +118,8 @@ def resample_confusions(counts: Counts, measure: PixelMeasure, draws: Draws) -> 
     >>> resample_confusions(counts, share_found, Draws(2, 3)).tolist()
     [[0.75, 0.5, 0.5], [0.75, 1.0, 1.0]]
     """
-    cells = counts.reshape(len(counts), -1).T.astype(
-        np.float64
-    )  # whole numbers, exact in any order of addition
+    # whole numbers, exact in any order of addition
+    cells = counts.reshape(len(counts), -1).T.astype(np.float64)
 
     def block(weights: Weights) -> Floats:
         sums = (cells @ weights.astype(np.float64)).astype(np.int64)
@@ -145,8 +140,7 @@ def count_sought_by_image(sought: Sought) -> Integers:
 
 
 def count_right_by_image(rankings: Iterable[RankedAnswers], images: int) -> Integers:
-    """What is to be found where everything is ranked, as in classification and action: the right answers
-    themselves.
+    """What is to be found where everything is ranked, as in classification and action: the right answers themselves.
 
     Returns int32 (classes, images).
 

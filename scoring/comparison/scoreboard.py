@@ -20,8 +20,7 @@ Row = tuple[float | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Scoreboard:
-    """The values of methods in classes, in whatever unit, more being better; None where a class was not
-    entered.
+    """The values of methods in classes, in whatever unit, more being better; None where a class was not entered.
 
     >>> Scoreboard(("Oxford", "TKK"), ("car", "cat"), ((43.2, None), (18.4, 5.0))).complete().methods
     ('TKK',)
@@ -42,8 +41,7 @@ class Scoreboard:
 
 
 def read_scoreboard(text: str, file: str | None = None) -> Scoreboard:
-    r"""Read comma-separated values: a line of names, the first of them for the methods, then a line for each
-    method.
+    r"""Read comma-separated values: a line of names, the first of them for the methods, then a line for each method.
 
     An empty field is a class not entered. Raises SubmissionError with every problem, by line.
 

@@ -26,9 +26,7 @@ LEVEL: Final = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Friedman:
-    """The statistic, corrected for ties; its degrees of freedom; the chance of as large a one if all methods
-    are alike.
-    """
+    """The statistic, corrected for ties; degrees of freedom; the chance of one as large if all methods are alike."""
 
     statistic: float
     degrees: int
@@ -162,8 +160,7 @@ def compare_pairs(table: Scoreboard) -> tuple[Pair, ...]:
 def holm(chances: Sequence[float]) -> list[float]:
     """Holm's correction of the chances of several tests: below a level, all of them together are.
 
-    Source: Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of
-    Statistics 6, 1979.
+    Source: Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6, 1979.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]

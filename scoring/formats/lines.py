@@ -20,7 +20,7 @@ MOST_LINES: Final = 3_000_000
 MOST_WRONG: Final = 100_000
 """After so many wrong lines a file is not read to its end."""
 BLOCK: Final = 32 << 20
-"""Bytes parsed at once: most files as a whole, for to put parts together costs more than it saves."""
+"""Bytes parsed at once: most files as a whole, because putting parts together costs more than it saves."""
 SMALL_BLOCK: Final = 1 << 18
 """The same where something is wrong, so that few lines around it are read one by one."""
 
@@ -89,9 +89,8 @@ class Reader(Generic[Found]):
             if found is not None:
                 yield found
                 continue
-            number += text.count(
-                b"\n", counted, start - len(block)
-            )  # no line before the first wrong block was counted
+            # no line before the first wrong block was counted
+            number += text.count(b"\n", counted, start - len(block))
             counted = start
             for part in _blocks(block, SMALL_BLOCK):
                 found = self.fast(part)

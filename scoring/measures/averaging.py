@@ -22,9 +22,8 @@ def mean_of_classes(values: Sequence[float]) -> float:
     0.375
     """
     total = 0.0
-    for value in (
-        values
-    ):  # not sum(): from Python 3.12 on it compensates, and the last bit would depend on the version
+    # not sum(): from Python 3.12 on it compensates, and the last bit would depend on the version
+    for value in values:
         total += value
     return total / len(values) if values else float("nan")
 

@@ -23,7 +23,10 @@ def contents_of(files: Iterator[ResultFile], broken: list[Problem]) -> Iterator[
 
 
 def portions(contents: Iterator[Content]) -> Iterator[list[Content]]:
-    """Small files together, for to hand a file over to a thread costs as much as to read it."""
+    """Small files together, because handing a file to a thread costs as much as reading it.
+
+    The last portion may be empty.
+    """
     portion, size = list[Content](), 0
     for file, data in contents:
         portion.append((file, data))

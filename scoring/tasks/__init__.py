@@ -1,1 +1,1 @@
-"""The tasks of a challenge, each as four functions."""
+"""The tasks of a challenge, each as a row of functions."""

@@ -12,8 +12,8 @@ from scoring.formats.lines import Detections, read_detections
 from scoring.measures.matching import Sought
 from scoring.protocols import DetectionRules
 from scoring.registry import expected_files
-from scoring.report import ClassResult, Curve, Exhibit, ScoreTable
-from scoring.tasks.outcome import NOT_ENTERED, headline, table_with_difficult
+from scoring.report import ClassResult, Exhibit, draw_precision
+from scoring.tasks.outcome import NOT_ENTERED, headline, table_of_classes, table_with_difficult
 from scoring.tasks.task import Entered, Scores, Task
 from scoring.truth.ground_truth import GroundTruth
 
@@ -68,8 +68,8 @@ def score(
     found = {name: found[name] for name in sought if name in found}
     mean, reason = _headline(tuple(sought), found, rules)
     answers = tuple(each.answers for each in found.values())
-    curves = (Curve(each.class_name, each.positives, each.verdicts.tobytes()) for each in answers)
-    table = ScoreTable(rules.measure.name, tuple((each.name, each.value) for each in classes))
+    curves = map(draw_precision, answers)
+    table = table_of_classes(rules.measure.name, classes)
     exhibits: tuple[Exhibit, ...] = (table, *curves)
     if rules.beside is not None:
         values = {name: each.beside for name, each in found.items()}

@@ -10,8 +10,8 @@ from scoring.answers import RankedAnswers
 from scoring.formats.confidences import Confidences
 from scoring.measures.labels import Labelled, rank_labelled
 from scoring.protocols import LabelRules
-from scoring.report import ClassResult, ScoreTable
-from scoring.tasks.outcome import NOT_ENTERED, headline
+from scoring.report import ClassResult
+from scoring.tasks.outcome import NOT_ENTERED, headline, table_of_classes
 from scoring.tasks.task import Entered, Scores
 
 
@@ -53,7 +53,7 @@ def scores_of(
         for name, labelled in known.items()
     )
     mean, reason = headline(tuple(known), values, rules.average)
-    table = ScoreTable(rules.measure.name, tuple((each.name, each.value) for each in classes))
+    table = table_of_classes(rules.measure.name, classes)
     curves = map(rules.measure.draw, ranked.values())
     return Scores(rules.measure.name, mean, reason, classes, (table, *curves), tuple(ranked.values()))
 

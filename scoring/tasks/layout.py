@@ -13,11 +13,11 @@ from scoring.formats.layouts import Layouts
 from scoring.measures.people import People, people_of
 from scoring.protocols import LayoutRules
 from scoring.registry import CompetitionInfo, expected_files
-from scoring.report import ClassResult, Curve, ScoreTable
+from scoring.report import ClassResult, draw_precision
+from scoring.tasks.outcome import NOT_ENTERED, table_of_classes
 from scoring.tasks.task import Entered, Scores, Task, as_read
 from scoring.truth.ground_truth import GroundTruth
 
-NOT_ENTERED: Final = "not entered"
 NOTHING_TO_FIND: Final = "nobody in the set has one"
 NOBODY_LISTED: Final = "every layout is of a person outside the set, and nothing is left to be counted"
 
@@ -48,8 +48,8 @@ def columns(_info: CompetitionInfo, _description: Description, rules: LayoutRule
 def score(entered: Iterator[Entered[Layouts]], wanted: Wanted, rules: LayoutRules) -> Scores:
     """The average precision of each kind of part and their mean, with a curve for each; or of layouts as a whole.
 
-    Raises SubmissionError where there is no Layout set, or it lists images and the protocol asks for numbered persons, or
-    the other way round.
+    Raises SubmissionError where there is no Layout set, or it lists images and the protocol asks for numbered persons,
+    or the other way round.
     """
     if not len(wanted.people.persons.count):
         raise SubmissionError(
@@ -68,8 +68,8 @@ def score(entered: Iterator[Entered[Layouts]], wanted: Wanted, rules: LayoutRule
     classes = tuple(_class_result(each, value) for each, value in zip(ranked, values, strict=True))
     mean = rules.average(values)
     headline, reason = (None, "a part has no value") if math.isnan(mean) else (mean, None)
-    table = ScoreTable(measured, tuple((each.name, each.value) for each in classes))
-    curves = (Curve(each.class_name, each.positives, each.verdicts.tobytes()) for each in ranked)
+    table = table_of_classes(measured, classes)
+    curves = map(draw_precision, ranked)
     return Scores(measured, headline, reason, classes, (table, *curves), tuple(ranked))
 
 

@@ -1,11 +1,11 @@
 """From the values of the classes to what a report says: None with a reason wherever the kit has NaN."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from scoring.measures.averaging import Average
-from scoring.report import ScoreTable
+from scoring.report import ClassResult, ScoreTable
 
 NOT_ENTERED: Final = "not entered"
 
@@ -23,6 +23,11 @@ def headline(
         return None, f"{NOT_ENTERED}: {', '.join(missing)}"
     mean = average([values[name] for name in names])
     return (None, "a class has no value") if math.isnan(mean) else (mean, None)
+
+
+def table_of_classes(measure: str, classes: Iterable[ClassResult]) -> ScoreTable:
+    """The value of each class, under the name of the measure."""
+    return ScoreTable(measure, tuple((each.name, each.value) for each in classes))
 
 
 def table_with_difficult(

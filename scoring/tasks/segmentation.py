@@ -14,7 +14,7 @@ from scoring.measures.confusion import ConfusionMatrix, Counts, count_labels
 from scoring.protocols import SegmentationRules
 from scoring.registry import CompetitionInfo, expected_files
 from scoring.report import ClassResult, Exhibit, ScoreTable
-from scoring.tasks.outcome import headline
+from scoring.tasks.outcome import headline, table_of_classes
 from scoring.tasks.task import Entered, Scores, Task
 from scoring.truth.ground_truth import GroundTruth
 from scoring.truth.masks import Masks
@@ -88,7 +88,7 @@ def score(judged: Iterator[Entered[Counts]], labelling: Labelling, rules: Segmen
     values = dict(zip(labelling.labels, rules.measure.of(matrix).tolist(), strict=True))
     mean, reason = headline(labelling.chosen, values, rules.average)
     classes = tuple(_class_results(labelling, values, matrix))
-    table = ScoreTable(rules.measure.name, tuple((each.name, each.value) for each in classes))
+    table = table_of_classes(rules.measure.name, classes)
     confusion = ConfusionMatrix(labelling.labels, tuple(map(tuple, matrix.tolist())))
     exhibits: tuple[Exhibit, ...] = (table, *_totals(matrix, rules), confusion)
     return Scores(rules.measure.name, mean, reason, classes, exhibits, (), counts)

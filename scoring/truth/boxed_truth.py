@@ -17,8 +17,7 @@ def truth_of_boxes(
 ) -> GroundTruth:
     """The ground truth of these images, in this order: for detection and classification.
 
-    classes: None stands for those of the objects, in alphabetical order. Raises ValueError for an object of another
-    class.
+    classes: None stands for the objects' own, in alphabetical order. Raises ValueError for an object of another class.
 
     >>> truth = truth_of_boxes({"a": Annotation(50, 40, ())}, dataset="own", image_set="val", classes=["cat"])
     >>> truth.description.images, truth.description.classes
