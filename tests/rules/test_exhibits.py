@@ -1,6 +1,7 @@
 """What a reader sees of a report beside its scores."""
 
 import scoring
+from app.editions.rules import disclosed_bounds
 from app.exhibits.schemas import ClassValue, MatrixView, exhibits_of
 
 OFFICIAL = scoring.ScoreTable("Average precision", (("car", 0.61234), ("cat", None)))
@@ -35,3 +36,9 @@ def test_a_confusion_matrix_is_shown_in_the_open_only() -> None:
 
     assert shown == MatrixView(("background", "car"), ((0.75, 0.25), (None, None)), ((3, 1), (0, 0)))
     assert exhibits_of([OFFICIAL.to_plain(), matrix], everything=False) == ()
+
+
+def test_bounds_are_rounded_outwards_where_annotation_is_held_out_and_told_exactly_in_the_open() -> None:
+    assert disclosed_bounds(0.5432, 0.5651, everything=False) == (0.54, 0.57)
+    assert disclosed_bounds(0.5432, 0.5651, everything=True) == (0.5432, 0.5651)
+    assert disclosed_bounds(None, None, everything=False) == (None, None)
