@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +15,7 @@ import scoring
 from app import logs, processes
 from app.accounts import service as accounts
 from app.editions import service as editions
-from app.editions.service import TreeImport
+from app.editions.service import Imported, TreeImport
 from app.errors import ConflictError, NotFoundError
 from app.migrating import migrate as migrate_database
 from app.migrating import write_migration
@@ -89,19 +90,24 @@ def import_tree(
         int | None, typer.Option(help="results per team and competition in a week", min=1)
     ] = None,
     closes_in: Annotated[int | None, typer.Option(help="days until the phase closes", min=1)] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(help="of an archive, e.g. unpacked=2147483648; repeatable", metavar="NAME=NUMBER"),
+    ] = None,
 ) -> None:
     """Load a tree into a phase: public description and hidden annotation apart; all of it or nothing."""
-    wanted = TreeImport(
-        tree=tree,
-        edition=edition,
-        image_set=phase,
-        title=title,
-        protocol=protocol,
-        disclosure=disclosure,
-        quota=quota,
-        closes_in=timedelta(days=closes_in) if closes_in else None,
-    )
     try:
+        wanted = TreeImport(
+            tree=tree,
+            edition=edition,
+            image_set=phase,
+            title=title,
+            protocol=protocol,
+            disclosure=disclosure,
+            quota=quota,
+            closes_in=timedelta(days=closes_in) if closes_in else None,
+            limits=_numbers(limit or ()),
+        )
         done = editions.import_tree(_platform(), wanted)
     except scoring.TreeError as error:
         for problem in error.problems:
@@ -111,8 +117,26 @@ def import_tree(
     except ValueError as error:
         problems.print(str(error), markup=False)
         raise typer.Exit(1) from None
+    _tell_what_was_loaded(done, wanted)
+
+
+def _numbers(words: Iterable[str]) -> dict[str, int]:
+    """Limits as they are typed; raises ValueError for what is none."""
+    found = {}
+    for word in words:
+        name, _, number = word.partition("=")
+        if not (number.isascii() and number.isdigit()):
+            raise ValueError(f"--limit takes NAME=NUMBER, such as unpacked=2147483648, not {word!r}")
+        found[name] = int(number)
+    scoring.Limits().changed(found)
+    return found
+
+
+def _tell_what_was_loaded(done: Imported, wanted: TreeImport) -> None:
+    edition, phase = wanted.edition, wanted.image_set
     console.print(statistics_table(done.statistics, f"{edition} {phase}"))
-    state = "loaded" if done.is_new else "was there already, nothing changed:"
+    unchanged = "its limits are as given:" if wanted.limits else "nothing changed:"
+    state = "loaded" if done.is_new else f"was there already, {unchanged}"
     console.print(f"{state} ground truth version {done.version} of {edition} {phase}", highlight=False)
     if done.is_new and done.version > 1:
         console.print(

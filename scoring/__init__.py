@@ -1,6 +1,5 @@
 """Files in, numbers out: checks and scores the results of visual recognition challenges."""
 
-from scoring.archive import Limits
 from scoring.comparison.bootstrap import bootstrap, intervals_of
 from scoring.comparison.intervals import Comparison, Standings, compare, standings
 from scoring.comparison.resampling import Replicates
@@ -13,6 +12,7 @@ from scoring.findings import Interval, IntervalTable, RankDiagram
 from scoring.formats.colours import label_colours
 from scoring.formats.layouts import Layout, layouts_to_xml
 from scoring.formats.png import labels_to_png
+from scoring.limits import Limits
 from scoring.measures.confusion import ConfusionMatrix
 from scoring.measures.roc import RocCurve
 from scoring.painting import create_segmentations_from_detections

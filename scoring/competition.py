@@ -13,6 +13,7 @@ from scoring.answers import Origin
 from scoring.description import Description
 from scoring.errors import Problem, Problems, SubmissionError
 from scoring.formats.images import ImageIndex
+from scoring.limits import Limits
 from scoring.protocols import (
     PROTOCOLS,
     DetectionRules,
@@ -109,7 +110,7 @@ def columns(description: Description, number: int, protocol: str | None = None) 
     return contest.task.columns(info, description, rules)
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 - a question with all that may vary, each by its name
     archive: Path,
     truth: GroundTruth,
     *,
@@ -117,12 +118,14 @@ def evaluate(
     protocol: str,
     classes: Sequence[str] | None = None,
     statistics: Path | None = None,
+    limits: Limits | None = None,
 ) -> Report:
     r"""Score a competition's files in an archive (or a plain folder) by a protocol.
 
     classes declares a subset: the report is then of these columns only (in segmentation also of the background), and
     its headline their mean. With `statistics` what later questions can be answered from is written to that path, in the
-    format of `scoring.answers`, or in that of `scoring.counts` for segmentation.
+    format of `scoring.answers`, or in that of `scoring.counts` for segmentation. limits are by default those of
+    `truth.description`, which a ground truth knows nothing of: give those that the archive was checked under.
 
     Raises SubmissionError with every problem of these files, among them that there are none, and LookupError for a
     competition, protocol or class that does not exist, or for a subset without a class.
@@ -149,7 +152,9 @@ def evaluate(
         lambda entered: contest.task.judge(entered, loaded, rules),
         ImageIndex.of(truth.description),
     )
-    files = competition_files(archive, truth.description, competition, problems=intake.problems)
+    files = competition_files(
+        archive, truth.description, competition, problems=intake.problems, limits=limits
+    )
     left_out = set() if classes is None or info.needs_every_file else set(known).difference(classes)
     asked = (file for file in files if file.about not in left_out)
     scores = contest.task.score(intake.read(asked), loaded, rules)

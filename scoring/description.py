@@ -4,6 +4,8 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from scoring.limits import Limits
+
 _IMAGES: Final = ("images", "further")
 
 
@@ -27,7 +29,7 @@ class Description:
     dataset is the folder's name in the kit ("VOC2007"), image_set the list's ("test"). images are those of the
     Main set. segmentation names images of the Segmentation set; persons (Layout set) and acting (Action set) pair
     an image with an object, counted from 1. further are the images of these three sets that are not in the Main set;
-    a description from before they were told has none.
+    a description from before they were told has none. limits are those of an archive of results.
     """
 
     dataset: str
@@ -39,6 +41,7 @@ class Description:
     persons: tuple[tuple[str, int], ...] = ()
     acting: tuple[tuple[str, int], ...] = ()
     further: tuple[Image, ...] = ()
+    limits: Limits = Limits()
 
     def to_json(self) -> str:
         """Write it as one line of JSON, the same for the same description."""
@@ -66,8 +69,15 @@ class Description:
             persons=tuple((image, number) for image, number in plain["persons"]),
             acting=tuple((image, number) for image, number in plain["acting"]),
             further=_images(plain.get("further", [])),
+            limits=_limits(plain.get("limits", {})),
         )
 
 
 def _images(plain: list[Any]) -> tuple[Image, ...]:
     return tuple(Image(name, width, height) for name, width, height in plain)
+
+
+def _limits(plain: Any) -> Limits:
+    if not isinstance(plain, dict):
+        raise ValueError(f"limits must be an object of numbers, not {plain!r}")  # noqa: TRY004 - one kind for all JSON
+    return Limits().changed(plain)

@@ -6,21 +6,20 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from scoring.ahead import ahead
-from scoring.archive import Limits, Meter
+from scoring.archive import Meter
 from scoring.checks import CHECKS, Checked, Inspection, check
 from scoring.description import Description
 from scoring.errors import Problem, Problems
 from scoring.formats.images import ImageIndex
+from scoring.limits import Limits
 from scoring.registry import CompetitionInfo, expected_files
 from scoring.registry import competitions as competitions_of
 from scoring.results.finding import ResultFile, result_files, severity_of_strays
 from scoring.results.missing import about_missing, about_nothing
 from scoring.results.portions import contents_of, is_large, portions
-
-_DEFAULT_LIMITS: Final = Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +94,13 @@ def validate(
     description: Description,
     *,
     competitions: tuple[int, ...] | None = None,
-    limits: Limits = _DEFAULT_LIMITS,
+    limits: Limits | None = None,
     name: str | None = None,
 ) -> Validation:
     r"""Check an archive, or a plain folder of results, against what participants may know of a phase.
 
-    competitions restricts what may be found; None stands for all of the edition. name is what the sender called the
-    archive, if the path does not. Never raises for what is in the archive; OSError if it cannot be read.
+    competitions restricts what may be found; None stands for all of the edition. limits are by default the
+    description's. name is what the sender called the archive, if the path does not. Never raises for what is in the archive; OSError if it cannot be read.
 
     >>> from tempfile import TemporaryDirectory
     >>> from scoring import Image
@@ -112,7 +111,7 @@ def validate(
     >>> found.valid, str(found.problems[0])
     (False, 'comp3_det_val_cat.txt:1: expected 6 fields, found 5')
     """
-    problems, meter = Problems(), Meter.of(archive, limits)
+    problems, meter = Problems(), Meter.of(archive, limits or description.limits)
     inspection = Inspection(ImageIndex.of(description), problems, severity_of_strays(archive))
     files = result_files(archive, description, problems=problems, meter=meter, name=name)
     found: dict[int, Checked] = {}

@@ -1,7 +1,8 @@
 """Loading development kits, and reading what participants may know of them."""
 
 import uuid
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import timedelta
 from functools import lru_cache
 from pathlib import Path
@@ -33,6 +34,7 @@ class TreeImport:
     disclosure: Disclosure = Disclosure.ROUNDED
     quota: int | None = None
     closes_in: timedelta | None = None
+    limits: Mapping[str, int] = field(default_factory=dict)  # those of an archive that change
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +51,23 @@ def import_tree(platform: Platform, wanted: TreeImport) -> Imported:
     """Load a tree into a phase: the public description apart from the hidden annotation.
 
     Files are stored first and rows written in one transaction, so a failure leaves nothing that can be seen.
-    Raises scoring.TreeError with every file that is wrong, ValueError for an unknown protocol.
+    Raises scoring.TreeError with every file that is wrong, ValueError for an unknown protocol or limit.
     """
     truth = scoring.read_tree(wanted.tree, wanted.image_set)
     statistics = scoring.count_objects(truth)
     protocol = wanted.protocol or scoring.default_protocol(truth.description.dataset)
     if protocol not in scoring.PROTOCOLS:
         raise ValueError(f"no protocol is called {protocol!r}; there are {', '.join(scoring.PROTOCOLS)}")
-    description_key = platform.archives.keep(truth.description.to_json().encode())
     gathered = platform.truths.incoming(uuid.uuid4())
     truth.save(gathered)
     fingerprint = platform.truths.adopt(gathered)
     with platform.transaction() as session:
         queries.let_one_import_pass(session)
         edition = _edition(session, wanted, truth.description.dataset)
+        description = replace(
+            truth.description, limits=_limits(session, platform.archives, wanted, edition.id)
+        )
+        description_key = platform.archives.keep(description.to_json().encode())
         phase = _phase(session, wanted, edition.id, protocol, description_key)
         known = queries.truth_of_fingerprint(session, phase.id, fingerprint)
         if known:
@@ -88,6 +93,21 @@ def _edition(session: Session, wanted: TreeImport, dataset: str) -> Edition:
     elif edition.dataset != dataset:
         raise ValueError(f"edition {wanted.edition} holds {edition.dataset}, this tree is {dataset}")
     return edition
+
+
+def _limits(session: Session, archives: Storage, wanted: TreeImport, edition_id: int) -> scoring.Limits:
+    """The phase's limits with those that change; never smaller, so that what was accepted once can be scored again."""
+    phase = queries.stored_phase(session, edition_id, wanted.image_set)
+    if phase is None:
+        return scoring.Limits().changed(wanted.limits)
+    old = description_of(archives, phase.description_key).limits
+    new = old.changed(wanted.limits)
+    for name in (each.name for each in fields(old)):
+        if getattr(new, name) < getattr(old, name):
+            raise ValueError(
+                f"the limit '{name}' of phase {wanted.image_set} is {getattr(old, name)} and can only be raised"
+            )
+    return new
 
 
 def _phase(

@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, and_, func, or_, select, text, update
 from sqlalchemy.orm import Session
 
 from app.evaluation.schemas import Assignment, Claim, PhaseQueue
-from app.models import Board, Entry, EntryState, GroundTruth, Run, RunState, Submission, Upload
+from app.models import Board, Entry, EntryState, GroundTruth, Phase, Run, RunState, Submission, Upload
 
 SWEEPING = 0x53574550  # the advisory lock of the one sweeper
 
@@ -61,16 +61,17 @@ def held_run(session: Session, claim: Claim) -> Run | None:
 def assignment_of(session: Session, run_id: int) -> Assignment:
     """What the run is about."""
     statement = (
-        select(Upload.sha256, GroundTruth.fingerprint, Entry.competition, Run.protocol)
+        select(Upload.sha256, GroundTruth.fingerprint, Entry.competition, Run.protocol, Phase.description_key)
         .select_from(Run)
         .join(Entry, Run.entry_id == Entry.id)
         .join(Submission, Entry.submission_id == Submission.id)
         .join(Upload, Submission.upload_id == Upload.id)
         .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
+        .join(Phase, Entry.phase_id == Phase.id)
         .where(Run.id == run_id)
     )
-    archive, truth, competition, protocol = session.execute(statement).one()
-    return Assignment(archive or "", truth, competition, protocol)
+    archive, truth, competition, protocol, description = session.execute(statement).one()
+    return Assignment(archive or "", truth, competition, protocol, description)
 
 
 def locked_board(session: Session, run_id: int) -> tuple[Board, Entry]:

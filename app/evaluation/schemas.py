@@ -19,6 +19,7 @@ class Assignment:
     truth: str
     competition: int
     protocol: str
+    description: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 
 import scoring
 from app import children
+from app.editions import service as editions
 from app.evaluation import queries
 from app.evaluation.rules import GAVE_UP, after_failure
 from app.evaluation.schemas import Claim
@@ -103,13 +104,14 @@ def _score(platform: Platform, claim: Claim) -> Outcome:
         work = queries.assignment_of(session, claim.run_id)
     statistics = platform.truths.incoming(uuid4())
     settings = platform.settings
-    limits = ChildLimits(seconds=settings.scoring_seconds, memory=settings.child_memory)
+    apart = ChildLimits(seconds=settings.scoring_seconds, memory=settings.child_memory)
     archive, truth = platform.archives.path(work.archive), platform.truths.path(work.truth)
     for path in (archive, truth):
         _must_exist(path)
+    limits = editions.description_of(platform.archives, work.description).limits
     try:
         answer = run_apart(
-            limits, children.score, archive, truth, work.competition, work.protocol, statistics
+            apart, children.score, archive, truth, work.competition, work.protocol, statistics, limits
         )
         if answer.startswith(b"!"):
             return Refused(answer[1:].decode())

@@ -1,7 +1,7 @@
 """Archives of results, walked without extracting anything."""
 
-from scoring.archive.limits import Limits, Meter
+from scoring.archive.limits import Meter
 from scoring.archive.member import Member
 from scoring.archive.walk import walk
 
-__all__ = ["Limits", "Member", "Meter", "walk"]
+__all__ = ["Member", "Meter", "walk"]

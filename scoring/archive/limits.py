@@ -1,29 +1,13 @@
-"""How large an archive may become, and the meter that stops one which becomes larger."""
+"""The meter that stops an archive which becomes larger than its limits."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from scoring.errors import Problem, SubmissionError, shown
+from scoring.limits import Limits
 
 _MIB = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What is read at most of one archive; sizes in bytes, of what comes out of it.
-
-    ratio is how many times larger than the archive its content may be, asked once there is more than ratio_from.
-    depth counts folders, name the characters of a whole path.
-    """
-
-    unpacked: int = 1024 * _MIB
-    member: int = 128 * _MIB
-    members: int = 20_000
-    ratio: int = 100
-    ratio_from: int = 64 * _MIB
-    depth: int = 12
-    name: int = 400
 
 
 @dataclass(slots=True)

@@ -4,8 +4,8 @@ import re
 import unicodedata
 from dataclasses import dataclass, field
 
-from scoring.archive.limits import Limits
 from scoring.errors import Problem, Problems, shown
+from scoring.limits import Limits
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 _SURROGATE = re.compile("[\ud800-\udfff]")  # a byte that is not UTF-8

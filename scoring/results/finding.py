@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from scoring.archive import Limits, Member, Meter, walk
+from scoring.archive import Member, Meter, walk
 from scoring.description import Description
 from scoring.errors import Problem, Problems, Severity, shown
+from scoring.limits import Limits
 from scoring.registry import CompetitionInfo, competitions, expected_files
 from scoring.results.misnomers import ELSEWHERE, HARMLESS, explain
 
@@ -33,9 +34,10 @@ def competition_files(
 ) -> Iterator[ResultFile]:
     """The files of one competition, in the order of the archive or folder.
 
-    What is wrong with names becomes a problem. Raises SubmissionError where the archive cannot be read on.
+    limits are by default the description's. What is wrong with names becomes a problem. Raises SubmissionError where the archive cannot be read on.
     """
-    for file in result_files(path, description, problems=problems, meter=Meter.of(path, limits or Limits())):
+    meter = Meter.of(path, limits or description.limits)
+    for file in result_files(path, description, problems=problems, meter=meter):
         if file.competition.number == number:
             yield file
 

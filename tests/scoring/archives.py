@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scoring.archive import Limits, Meter, walk
+from scoring.archive import Meter, walk
 from scoring.description import Description, Image
 from scoring.errors import Problem, Problems, SubmissionError
+from scoring.limits import Limits
 
 CLASSES = ("bird", "boat", "car")
 ACTIONS = ("reading", "running")

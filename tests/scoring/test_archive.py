@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from scoring.archive import Limits, Meter
+from scoring.archive import Meter
 from scoring.archive.folders import members
 from scoring.archive.names import Names
 from scoring.errors import Problems
+from scoring.limits import Limits
 from tests.scoring.archives import detections, gz, tar, walked, written, xz, zip_of
 
 FILES = detections()

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from scoring.archive import Limits
 from scoring.archive.names import Names
 from scoring.errors import Problems
+from scoring.limits import Limits
 from tests.scoring.archives import special, tar, walked, written
 
 

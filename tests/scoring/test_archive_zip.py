@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring.archive import Limits
+from scoring.limits import Limits
 from tests.scoring.archives import (
     FOLDER,
     End,

@@ -299,6 +299,24 @@ def test_limits_are_those_that_are_given(tmp_path: Path) -> None:
     assert codes(validate(path, description(), name="results.tar").problems) == ["wrong-extension"]
 
 
+def test_without_limits_of_its_own_a_check_takes_those_of_the_description(tmp_path: Path) -> None:
+    path = written(tmp_path, zip_of(detections()), "results.zip")
+    narrow = dataclasses.replace(description(), limits=Limits(members=2))
+
+    assert codes(validate(path, narrow).problems) == ["too-many-members"]
+    assert validate(path, dataclasses.replace(description(), limits=Limits(members=3))).valid
+    assert validate(path, narrow, limits=Limits()).valid
+
+
+def test_the_files_of_one_competition_are_read_within_the_limits_of_the_description(tmp_path: Path) -> None:
+    path = written(tmp_path, zip_of(detections()), "results.zip")
+    narrow = dataclasses.replace(description(), limits=Limits(members=2))
+
+    with pytest.raises(SubmissionError, match="at most 2 files and folders"):
+        list(competition_files(path, narrow, 3, problems=Problems()))
+    assert len(list(competition_files(path, narrow, 3, problems=Problems(), limits=Limits()))) == 3
+
+
 def test_wrong_lines_of_all_files_are_reported_together(tmp_path: Path) -> None:
     files = {name: lines() + b"000001 0.5 1 2 3\n" * 15 for name in detections()}
 

@@ -5,8 +5,8 @@ import pytest
 
 from app.settings import NOTE
 from tests.system.conftest import Peaceful
-from tests.system.installations import Installation, good, installation
-from tests.system.kits import results, small_kit
+from tests.system.installations import Client, Installation, good, installation
+from tests.system.kits import CAT, DATASET, IMAGES, line, packed, results, small_kit
 from tests.system.servers import OwnServers, eventually
 
 pytestmark = pytest.mark.system
@@ -67,6 +67,15 @@ def test_an_import_of_a_broken_tree_names_every_wrong_file_and_loads_nothing(
     [
         (["--edition", "elm", "--phase", "nowhere"], "nothing was loaded"),
         (["--edition", "elm", "--phase", "test", "--protocol", "voc1999"], "no protocol is called 'voc1999'"),
+        (
+            ["--edition", "elm", "--phase", "test", "--limit", "files=3"],
+            "no limit is called 'files'; there are unpacked",
+        ),
+        (["--edition", "elm", "--phase", "test", "--limit", "unpacked=2GiB"], "--limit takes NAME=NUMBER"),
+        (
+            ["--edition", "elm", "--phase", "test", "--limit", "members=0"],
+            "'members' must be a whole number from 1",
+        ),
     ],
 )
 def test_an_import_that_cannot_be_says_why(
@@ -92,6 +101,66 @@ def test_a_corrected_tree_tells_which_command_shows_it_and_that_command_does(
     assert someone.means("told/test") == {"Acorn": 0.5}
     assert "is queued" in running.command(*hint.split()[1:]).stdout
     assert eventually(lambda: someone.means("told/test") == {"Acorn": 0.75}, 60)
+
+
+@pytest.fixture(scope="module")
+def swollen() -> bytes:
+    """A perfect result for cats beside 65 MiB of zeros, which the usual limits take for an attack."""
+    cats = "".join(line(image, 0.9, CAT) for image in IMAGES).encode()
+    folder = f"results/{DATASET}/Main"
+    return packed({f"{folder}/comp3_det_test_cat.txt": cats, f"{folder}/.DS_Store": bytes(65 << 20)})
+
+
+def load(peaceful: Peaceful, tree: Path, edition: str, *limits: str) -> None:
+    options = [word for limit in limits for word in ("--limit", limit)]
+    told = peaceful.installation.command(
+        "import", str(tree), "--edition", edition, "--phase", "test", *options
+    )
+    assert told.returncode == 0, told.stderr
+
+
+def codes(client: Client, phase: str, archive: bytes) -> list[str]:
+    return [problem["code"] for problem in good(client.send(phase, archive))["report"]["problems"]]
+
+
+def test_an_upload_beyond_a_limit_of_the_import_is_refused_with_the_code_of_that_limit(
+    peaceful: Peaceful, tmp_path: Path
+) -> None:
+    someone = peaceful.participant("oak")
+    load(peaceful, small_kit(tmp_path), "narrow", "members=1")
+
+    assert codes(someone, "narrow/test", results(cat=5, dog=5)) == ["too-many-members"]
+    assert codes(someone, "narrow/test", results(cat=5)) == []
+    assert good(peaceful.anybody.http.get("/api/editions/narrow/test/description"))["limits"]["members"] == 1
+
+
+def test_what_a_larger_limit_lets_pass_is_scored_too_also_after_a_correction(
+    peaceful: Peaceful, tmp_path: Path, swollen: bytes
+) -> None:
+    running, someone = peaceful.installation, peaceful.participant("oak")
+    load(peaceful, small_kit(tmp_path / "usual"), "usual")
+    load(peaceful, small_kit(tmp_path / "first"), "wide", f"ratio_from={128 << 20}", "members=30000")
+
+    assert codes(someone, "usual/test", swollen) == ["ratio"]
+    someone.final(someone.submit("wide/test", swollen, "Acorn"))
+    assert someone.board("wide/test")["rows"][0]["cells"][0]["value"] == 1
+
+    load(peaceful, small_kit(tmp_path / "second", without=5), "wide")
+    assert codes(someone, "wide/test", swollen) == []
+    told = refused(
+        running,
+        "import",
+        str(tmp_path / "first" / DATASET),
+        "--edition",
+        "wide",
+        "--phase",
+        "test",
+        "--limit",
+        "members=10",
+    )
+    assert "the limit 'members' of phase test is 30000 and can only be raised" in told
+    assert running.command("rescore", "--edition", "wide", "--phase", "test").returncode == 0
+    assert eventually(lambda: someone.board("wide/test")["ground_truth"] == 2, 60)
 
 
 def test_a_rescoring_of_what_is_not_there_says_so(quiet: Installation) -> None:

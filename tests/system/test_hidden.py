@@ -208,6 +208,7 @@ def test_the_public_description_holds_no_boxes_and_no_labels(peaceful: Peaceful,
 
     assert set(told) == {
         "dataset", "image_set", "classes", "actions", "images", "segmentation", "persons", "acting", "further",
+        "limits",
     }  # fmt: skip
     assert len(told["images"]) == 10
     assert told["images"][0] == ["000001", 50, 40]
