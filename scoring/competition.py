@@ -24,7 +24,7 @@ from scoring.protocols import (
     default_protocol,
     spell,
 )
-from scoring.registry import CompetitionInfo, competition_of
+from scoring.registry import CompetitionInfo, competition_of, expected_files
 from scoring.report import Report
 from scoring.results.finding import ResultFile, competition_files
 from scoring.results.missing import about_missing, about_nothing
@@ -158,9 +158,7 @@ def evaluate(  # noqa: PLR0913 - a question with all that may vary, each by its 
     left_out = set() if classes is None or info.needs_every_file else set(known).difference(classes)
     asked = (file for file in files if file.about not in left_out)
     scores = contest.task.score(intake.read(asked), loaded, rules)
-    intake.complain(
-        info, {about: name for name, about in contest.task.expected_files(info, truth.description)}
-    )
+    intake.complain(info, {about: name for name, about in expected_files(info, truth.description)})
     if statistics is not None:
         scores.keep(statistics, Origin(competition, protocol, SCORER, truth.fingerprint))
     return Report(

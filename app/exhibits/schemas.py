@@ -73,8 +73,8 @@ class ExhibitView:
 
 def exhibits_of(kept: Sequence[Mapping[str, Any]], *, everything: bool) -> tuple[ExhibitView, ...]:
     """What a page shows of a run beside its scores: further tables, and what is drawn of each kind."""
-    _, *beside = (one for one in kept if one["kind"] == scoring.ScoreTable.kind) if kept else (None,)
-    shown = [table_view(scoring.ScoreTable.from_plain(one), everything) for one in beside]
+    tables = [one for one in kept if one["kind"] == scoring.ScoreTable.kind]
+    shown = [table_view(scoring.ScoreTable.from_plain(one), everything) for one in tables[1:]]
     for kind, (title, view) in DRAWN.items():
         if kind in ONLY_IN_THE_OPEN and not everything:
             continue
@@ -88,12 +88,12 @@ def exhibits_of(kept: Sequence[Mapping[str, Any]], *, everything: bool) -> tuple
 
 def table_view(table: scoring.ScoreTable, everything: bool) -> ExhibitView:  # noqa: FBT001 - every view has this form
     """Scores by other rules than the competition's, such as with difficult objects included; their mean may stand last."""
-    values = {name: disclosed(value, everything=everything) for name, value in table.rows}
-    total = values.pop("mean", None)
-    rows = tuple(
-        ClassValue(name, value, reason=NO_VALUE if value is None else None) for name, value in values.items()
-    )
-    return ExhibitView(table.kind, table.title, rows, total)
+    rows = [
+        ClassValue(name, disclosed(value, everything=everything), reason=NO_VALUE if value is None else None)
+        for name, value in table.rows
+    ]
+    total = rows.pop().value if rows and rows[-1].name == "mean" else None
+    return ExhibitView(table.kind, table.title, tuple(rows), total)
 
 
 LEVELS = tuple(step / 40 for step in range(41))  # of a coarse curve

@@ -51,6 +51,7 @@ def masks_truth(images: int = IMAGES) -> GroundTruth:
 def write_truth_images(folder: Path, images: int = IMAGES) -> None:
     """The true label images as the kit has them, for programs without our library."""
     folder.mkdir(parents=True, exist_ok=True)
+    Path(folder, "labels.txt").write_text("\n".join(("background", *CLASSES)))
     for name, (truth, _) in zip(_names(images), _draw_all(images), strict=True):
         _save(truth, folder / f"{name}.png")
 

@@ -12,22 +12,7 @@ import numpy as np
 from PIL import Image
 from serving import serve
 
-_NAMES = (
-    *("background", "aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow"),
-    *(
-        "diningtable",
-        "dog",
-        "horse",
-        "motorbike",
-        "person",
-        "pottedplant",
-        "sheep",
-        "sofa",
-        "train",
-        "tvmonitor",
-    ),
-)
-_LABELS = len(_NAMES)
+_LABELS = 21
 _VOID = 255
 
 
@@ -47,6 +32,7 @@ def _by_sklearn(truth: Any, answer: Any) -> Any:
 def _main(truths: str, folder: str, *options: str) -> None:
     peer = "--sklearn" in options
     count = _by_sklearn if peer else _by_bincount
+    names = Path(truths, "labels.txt").read_text().split()
     files = sorted(Path(folder).rglob("*.png"))[:: 10 if peer else 1]
 
     def run() -> Mapping[str, float]:
@@ -56,7 +42,7 @@ def _main(truths: str, folder: str, *options: str) -> None:
                 total += count(np.asarray(truth), np.asarray(answer))
         found = np.diagonal(total)
         shares = found / (total.sum(0) + total.sum(1) - found)
-        return dict(zip(_NAMES, shares.tolist(), strict=True))
+        return dict(zip(names, shares.tolist(), strict=True))
 
     serve(run)
 

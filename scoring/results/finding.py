@@ -34,7 +34,8 @@ def competition_files(
 ) -> Iterator[ResultFile]:
     """The files of one competition, in the order of the archive or folder.
 
-    limits are by default the description's. What is wrong with names becomes a problem. Raises SubmissionError where the archive cannot be read on.
+    limits are by default the description's. What is wrong with names becomes a problem. Raises SubmissionError where the
+    archive cannot be read on.
     """
     meter = Meter.of(path, limits or description.limits)
     for file in result_files(path, description, problems=problems, meter=meter):

@@ -10,7 +10,6 @@ from scoring.arrays import Integers
 from scoring.formats.confidences import read_persons
 from scoring.measures.labels import Labelled
 from scoring.protocols import LabelRules
-from scoring.registry import expected_files
 from scoring.tasks.labelled import Reasons, in_order, judge, scores_of
 from scoring.tasks.task import Entered, Scores, Task
 from scoring.truth.ground_truth import GroundTruth
@@ -52,4 +51,4 @@ def score(
     return scores_of(in_order(judged, known), known, rules, _REASONS)
 
 
-ACTION: Final = Task(expected_files, read_persons, load, judge, score)
+ACTION: Final = Task(read_persons, load, judge, score)

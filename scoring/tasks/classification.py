@@ -10,7 +10,6 @@ from scoring.answers import RankedAnswers
 from scoring.formats.confidences import read_images
 from scoring.measures.labels import Labelled, with_difficult
 from scoring.protocols import LabelRules
-from scoring.registry import expected_files
 from scoring.tasks.labelled import Reasons, in_order, judge, scores_of
 from scoring.tasks.outcome import table_with_difficult
 from scoring.tasks.task import Entered, Scores, Task
@@ -38,4 +37,4 @@ def score(
     return replace(scores, exhibits=(*scores.exhibits, beside))
 
 
-CLASSIFICATION: Final = Task(expected_files, read_images, load, judge, score)
+CLASSIFICATION: Final = Task(read_images, load, judge, score)

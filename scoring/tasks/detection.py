@@ -11,7 +11,6 @@ from scoring.answers import RankedAnswers
 from scoring.formats.lines import Detections, read_detections
 from scoring.measures.matching import Sought
 from scoring.protocols import DetectionRules
-from scoring.registry import expected_files
 from scoring.report import ClassResult, Exhibit, draw_precision
 from scoring.tasks.outcome import NOT_ENTERED, headline, table_of_classes, table_with_difficult
 from scoring.tasks.task import Entered, Scores, Task
@@ -113,4 +112,4 @@ def _headline(
     return (None, NOTHING_TO_FIND) if math.isnan(value) else (value, None)
 
 
-DETECTION: Final = Task(expected_files, read_detections, load, judge, score)
+DETECTION: Final = Task(read_detections, load, judge, score)

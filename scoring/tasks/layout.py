@@ -12,7 +12,7 @@ from scoring.formats.layout_xml import read_layouts
 from scoring.formats.layouts import Layouts
 from scoring.measures.people import People, people_of
 from scoring.protocols import LayoutRules
-from scoring.registry import CompetitionInfo, expected_files
+from scoring.registry import CompetitionInfo
 from scoring.report import ClassResult, draw_precision
 from scoring.tasks.outcome import NOT_ENTERED, table_of_classes
 from scoring.tasks.task import Entered, Scores, Task, as_read
@@ -95,4 +95,4 @@ def _absent(name: str) -> ClassResult:
     return ClassResult(name, None, NOT_ENTERED, 0, 0)
 
 
-LAYOUT: Final = Task(expected_files, read_layouts, load, as_read, score, columns, choose)
+LAYOUT: Final = Task(read_layouts, load, as_read, score, columns, choose)

@@ -12,7 +12,7 @@ from scoring.description import Description
 from scoring.formats.label_images import LabelImage, read_label_image
 from scoring.measures.confusion import ConfusionMatrix, Counts, count_labels
 from scoring.protocols import SegmentationRules
-from scoring.registry import CompetitionInfo, expected_files
+from scoring.registry import CompetitionInfo
 from scoring.report import ClassResult, Exhibit, ScoreTable
 from scoring.tasks.outcome import headline, table_of_classes
 from scoring.tasks.task import Entered, Scores, Task
@@ -110,4 +110,4 @@ def _totals(matrix: Counts, rules: SegmentationRules) -> Iterator[ScoreTable]:
         yield ScoreTable(rules.total.name, (("all pixels", None if math.isnan(value) else value),))
 
 
-SEGMENTATION: Final = Task(expected_files, read_label_image, load, judge, score, columns, choose)
+SEGMENTATION: Final = Task(read_label_image, load, judge, score, columns, choose)

@@ -73,15 +73,14 @@ def as_read(entered: Iterator[Entered[Parsed]], _loaded: object, _rules: object)
 
 @dataclass(frozen=True, slots=True)
 class Task(Generic[Parsed, Loaded, Judged, Rules]):
-    """A task as seven functions.
+    """A task as six functions.
 
-    expected_files: name and subject of every file of a complete result. load: what of a ground truth answers are held
+    parse: reads one file. load: what of a ground truth answers are held
     against. judge: holds some files against it, one after the other, in one of several threads; what it keeps of each is
     small. score: what all of them together are worth. columns: what a report has a value for. choose: what was loaded,
     without the columns that nobody asks for.
     """
 
-    expected_files: Callable[[CompetitionInfo, Description], Iterator[tuple[str, str]]]
     parse: Parse[Parsed]
     load: Callable[[GroundTruth], Loaded]
     judge: Callable[[Iterator[Entered[Parsed]], Loaded, Rules], Iterator[Entered[Judged]]]

@@ -15,7 +15,8 @@ from app.access import Actor
 from app.models import RunState, UploadState
 from app.web import templates
 from scoring.report import EXHIBITS
-from tests.pages.samples import NOW, ORGANISER, PARTICIPANT, board, run, samples, shown, submission, upload
+from tests.pages.drawn import shown
+from tests.pages.samples import NOW, ORGANISER, PARTICIPANT, board, run, samples, submission, upload
 
 ROOT = Path(__file__).parents[2]
 TEMPLATES = ROOT / "templates"

@@ -42,3 +42,12 @@ def test_bounds_are_rounded_outwards_where_annotation_is_held_out_and_told_exact
     assert disclosed_bounds(0.5432, 0.5651, everything=False) == (0.54, 0.57)
     assert disclosed_bounds(0.5432, 0.5651, everything=True) == (0.5432, 0.5651)
     assert disclosed_bounds(None, None, everything=False) == (None, None)
+
+
+def test_a_class_may_be_called_mean() -> None:
+    table = scoring.ScoreTable("…", (("mean", 0.5), ("car", 0.25), ("mean", 0.375)))
+
+    [view] = exhibits_of([OFFICIAL.to_plain(), table.to_plain()], everything=True)
+
+    assert view.rows == (ClassValue("mean", 0.5), ClassValue("car", 0.25))
+    assert view.total == 0.375

@@ -1,0 +1,28 @@
+"""What pages show of a run: every kind of exhibit there is, with names that try to break out."""
+
+from app.exhibits.schemas import ClassValue, CurveView, ExhibitView, MatrixView, RocView
+from app.submissions.schemas import RunView
+
+EVIL = "<script>alert('x')</script>\"&"
+NAMES = "aeroplane bicycle bird boat bottle bus car cat chair cow diningtable dog horse motorbike person"
+CLASSES = [*NAMES.split(), "pottedplant", "sheep", "sofa", "train", "tvmonitor"]
+
+
+def curves(*, coarse: bool) -> tuple[CurveView, ...]:
+    recall = tuple(each / 40 for each in range(41))
+    return tuple(CurveView(name, recall, tuple(1 - each**2 for each in recall), coarse) for name in CLASSES)
+
+
+def shown(run: RunView, *, coarse: bool) -> tuple[ExhibitView, ...]:
+    """What a page shows of a run: every kind of exhibit there is."""
+    drawn = curves(coarse=coarse)
+    matrix = MatrixView(("background", EVIL), ((0.9, 0.1), (None, None)), ((9, 1), (0, 0)))
+    return (
+        ExhibitView("score_table", run.measure or "Score", run.classes, run.headline, run.low, run.high),
+        ExhibitView("score_table", f"{EVIL}, difficult objects included", (ClassValue("car", 0.4),), 0.4),
+        ExhibitView("curve", "Precision over recall", drawn),
+        ExhibitView(
+            "roc_curve", "Found over false alarms", (RocView("car", (0.0, 1.0), (0.5, 1.0), coarse),)
+        ),
+        ExhibitView("confusion_matrix", "Confusion of labels", (matrix,)),
+    )
