@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from benchmarks.contestants import Contestant, Outcome, race
-from benchmarks.loads import classifications, detections, masks
+from benchmarks.loads import classifications, detections, masks, persons
 from benchmarks.loads.archives import Results
 from benchmarks.loads.scene import draw_scene, save_scene, truth_of
 from benchmarks.tables import Section
@@ -116,6 +116,35 @@ def race_classification(plan: Plan) -> list[Section]:
     return [Section("Classification", about, plan.race(contestants), _KIT_LOOP)]
 
 
+def race_action(plan: Plan) -> list[Section]:
+    """Action classification of two thousand persons."""
+    people, truth = _people(plan)
+    load, known = persons.write_actions(plan.place, people), plan.place / f"people-{len(people.owner)}.npz"
+    persons.save_people(people, known)
+    contestants = [
+        Contestant("ours, tar.gz to AP", "ours.py", (persons.ACTION, truth, load.archive)),
+        Contestant(_KIT_LOOP, "person_loop.py", (known, load.folder)),
+    ]
+    about = f"{len(persons.ACTIONS)} files of {len(people.owner):,} lines."
+    return [Section("Action classification", about, plan.race(contestants), _KIT_LOOP)]
+
+
+def race_layout(plan: Plan) -> list[Section]:
+    """Layout of two thousand persons; no other program is known."""
+    people, truth = _people(plan)
+    load = persons.write_layouts(plan.place, people)
+    contestants = [Contestant("ours, tar.gz to AP", "ours.py", (persons.LAYOUT, truth, load.archive))]
+    about = f"one file of {len(people.owner):,} layouts, {load.unpacked / 1e6:.1f} MB."
+    return [Section("Layout of persons", about, plan.race(contestants))]
+
+
+def _people(plan: Plan) -> tuple[persons.People, Path]:
+    people = persons.draw_people(draw_scene(_QUICK_IMAGES) if plan.quick else draw_scene())
+    path = plan.place / f"people-truth-{len(people.owner)}"
+    persons.truth_of_people(people).save(path)
+    return people, path
+
+
 def race_segmentation(plan: Plan) -> list[Section]:
     """Segmentation, smooth label images and noisy ones."""
     count = _QUICK_IMAGES // 10 if plan.quick else masks.IMAGES
@@ -172,6 +201,8 @@ RACES: Final[Mapping[str, Callable[[Plan], list[Section]]]] = MappingProxyType(
     {
         "detection": race_detection,
         "classification": race_classification,
+        "action": race_action,
+        "layout": race_layout,
         "segmentation": race_segmentation,
         "bootstrap": race_bootstrap,
     }

@@ -28,7 +28,8 @@ def _confidences(path: Path, places: dict[str, int]) -> list[float]:
     return confidences
 
 
-def _area(labels: list[int], confidences: list[float]) -> float:
+def area_below(labels: list[int], confidences: list[float]) -> float:
+    """The area under the falling curve of a ranking; a label is 1, 0 (not counted) or -1."""
     order = sorted(range(len(labels)), key=lambda place: -confidences[place])
     positives = labels.count(1)
     right = wrong = 0
@@ -52,7 +53,7 @@ def _main(known_file: str, folder: str, *options: str) -> None:
 
     def loop() -> Mapping[str, float]:
         files = class_files(folder)
-        return {name: _area(labels[name], _confidences(path, places)) for name, path in files.items()}
+        return {name: area_below(labels[name], _confidences(path, places)) for name, path in files.items()}
 
     def sklearn() -> Mapping[str, float]:
         from sklearn.metrics import average_precision_score  # noqa: PLC0415 - only there with the peers
@@ -72,4 +73,5 @@ def _main(known_file: str, folder: str, *options: str) -> None:
     serve(sklearn if "--sklearn" in options else loop)
 
 
-_main(*sys.argv[1:])
+if __name__ == "__main__":
+    _main(*sys.argv[1:])
