@@ -20,7 +20,7 @@ class Action(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who makes this request. Nobody in particular has neither number nor team."""
+    """Who makes a request; a visitor who is not logged in has neither id nor team."""
 
     user_id: int | None = None
     team_id: int | None = None
@@ -30,14 +30,14 @@ class Actor:
     by_token: bool = False
 
     @property
-    def is_known(self) -> bool:
+    def is_logged_in(self) -> bool:
         """Whether somebody is logged in."""
         return self.user_id is not None
 
     @property
     def is_organiser(self) -> bool:
         """Whether this person runs challenges here."""
-        return self.is_known and self.role in (Role.ORGANISER, Role.ADMIN)
+        return self.is_logged_in and self.role in (Role.ORGANISER, Role.ADMIN)
 
 
 ANYBODY = frozenset({Action.READ_PUBLIC, Action.REGISTER, Action.READ_SUBMISSION})
@@ -53,4 +53,4 @@ def allowed(actor: Actor, action: Action) -> bool:
     """
     if actor.is_organiser:
         return action in ORGANISERS
-    return action in (MEMBERS if actor.is_known else ANYBODY)
+    return action in (MEMBERS if actor.is_logged_in else ANYBODY)

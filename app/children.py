@@ -1,4 +1,4 @@
-"""What runs apart, in a child with limits: checking an archive, scoring an archive."""
+"""The work of child processes with limits: checking an archive, scoring it, computing its intervals."""
 
 import json
 import os
@@ -6,11 +6,20 @@ from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # idle BLAS threads spin and take the second core
 
-from scoring import Description, GroundTruth, Limits, SubmissionError, evaluate, intervals_of, validate
+from scoring import (
+    Description,
+    GroundTruth,
+    Limits,
+    Report,
+    SubmissionError,
+    evaluate,
+    intervals_of,
+    validate,
+)
 
 
 def check(archive: Path, filename: str, description: Path, competitions: tuple[int, ...] | None) -> bytes:
-    """The validation report of an archive that was sent as `filename`, meant for some competitions or for all, as JSON."""
+    """The validation report, as JSON, of an archive uploaded as `filename` for some competitions or for all."""
     public = Description.from_json(description.read_text())
     return json.dumps(validate(archive, public, competitions=competitions, name=filename).as_json()).encode()
 
@@ -18,16 +27,26 @@ def check(archive: Path, filename: str, description: Path, competitions: tuple[i
 def score(
     archive: Path, truth: Path, competition: int, protocol: str, statistics: Path, limits: Limits
 ) -> bytes:
-    """The report of an archive and its intervals as JSON, or the first sentence of a refusal after a `!`.
+    """The report of an archive as JSON, or the first problem of a refused one after a `!`.
 
-    What they were computed from is written to `statistics`; `limits` are those that the archive was checked under.
+    The per-image statistics are written to `statistics`; `limits` are those that the archive was checked under.
     """
-    known = GroundTruth.open(truth)
+    ground_truth = GroundTruth.open(truth)
     try:
         report = evaluate(
-            archive, known, competition=competition, protocol=protocol, statistics=statistics, limits=limits
+            archive,
+            ground_truth,
+            competition=competition,
+            protocol=protocol,
+            statistics=statistics,
+            limits=limits,
         )
     except SubmissionError as error:
         return b"!" + str(error.problems[0]).encode()
-    intervals = intervals_of(report, statistics, known)
-    return json.dumps({"report": report.to_json(), "intervals": intervals.to_plain()}).encode()
+    return report.to_json().encode()
+
+
+def intervals(statistics: Path, truth: Path, report: str) -> bytes:
+    """The confidence intervals of a report (its exhibits are not needed) as JSON of an `IntervalTable`."""
+    table = intervals_of(Report.from_json(report), statistics, GroundTruth.open(truth))
+    return json.dumps(table.to_plain()).encode()

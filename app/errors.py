@@ -1,33 +1,155 @@
-"""What can go wrong for a reason that a person should hear: errors of the domain, without HTTP in them."""
+"""Errors of the domain, with messages for people and without HTTP in them."""
+
+from sqlalchemy.exc import IntegrityError
 
 
-class NotFoundError(Exception):
-    """There is nothing at this address; the sentence says what was looked for."""
+class DomainError(Exception):
+    """The root of these errors; `code` names the row of `app/problems.py` that says how it is answered."""
+
+    code = "server-error"
 
 
-class ForbiddenError(Exception):
-    """The person may not do this; the sentence says who may."""
+class NotFoundError(DomainError):
+    """There is nothing at this address; the message says what was looked for."""
+
+    code = "not-found"
 
 
-class LoginNeededError(Exception):
+class ForbiddenError(DomainError):
+    """The person may not do this; the message says who may."""
+
+    code = "forbidden"
+
+
+class WithheldError(ForbiddenError):
+    """A part of a result that is not shown while the annotation is held out."""
+
+    code = "withheld"
+
+
+class LoginNeededError(DomainError):
     """Only somebody who is logged in may do this."""
 
+    code = "login-required"
 
-class ConflictError(Exception):
-    """What was asked for does not fit what is there now."""
+
+class ConflictError(DomainError):
+    """The request does not fit the present state."""
+
+    code = "conflict"
 
 
 class OffsetError(ConflictError):
-    """Bytes came for another place than where the upload stands."""
+    """Bytes were sent for another offset than the upload's."""
+
+    code = "upload-offset"
 
     def __init__(self, received: int) -> None:
-        super().__init__(f"the upload stands at byte {received}; go on from there")
+        super().__init__(f"the upload has {received} bytes; continue at that offset")
         self.received = received
 
 
-class TooLargeError(Exception):
-    """More bytes than are taken; the sentence states the limit."""
+class TooLargeError(DomainError):
+    """More bytes than are accepted; the message states the limit."""
+
+    code = "too-large"
 
 
-class MalformedError(Exception):
-    """A request that cannot be understood; the sentence says what was expected."""
+class MalformedError(DomainError):
+    """A request that cannot be understood; the message says what was expected."""
+
+    code = "malformed"
+
+
+class ChecksumError(MalformedError):
+    """The bytes that arrived do not have the expected checksum."""
+
+    code = "checksum-mismatch"
+
+    def __init__(self, *, expected: str, found: str) -> None:
+        super().__init__(
+            f"the bytes that arrived have sha256 {found}, expected {expected}; send the archive again"
+        )
+
+
+class BadRequestError(DomainError):
+    """A request that is not valid HTTP."""
+
+    code = "bad-request"
+
+
+class CrossSiteError(DomainError):
+    """A request that a page of another site sent in a person's name."""
+
+    code = "cross-site"
+
+
+class StorageUnavailableError(DomainError):
+    """Stored bytes cannot be read or written at the moment; `cause` is for the log, the message for everybody."""
+
+    code = "storage-unavailable"
+    message = "Storage cannot be reached at the moment. Nothing was lost; please try again in a few seconds"
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(self.message)
+        self.cause = cause
+
+
+class StorageFullError(StorageUnavailableError):
+    """There is no space left for these bytes."""
+
+    code = "storage-full"
+    message = "Storage is full at the moment. What has arrived is kept, and an upload can be resumed once there is space"
+
+
+class UnsupportedTypeError(DomainError):
+    """A body of another media type than the address takes."""
+
+    code = "unsupported-type"
+
+
+class ProtocolVersionError(DomainError):
+    """A client that speaks another version of the upload protocol."""
+
+    code = "tus-version"
+
+
+class PieceChecksumError(DomainError):
+    """The bytes of one request do not have the checksum that came with them; none of them was stored."""
+
+    code = "piece-checksum"
+
+
+class RemovedError(DomainError):
+    """The bytes were removed; the message says what to do."""
+
+    code = "removed"
+
+
+class StoredBytesError(DomainError):
+    """A person's unconfirmed uploads would take more than they may; the message says how to make room."""
+
+    code = "stored-bytes"
+
+
+class CheckBusyError(DomainError):
+    """Another archive of the same person is still being checked."""
+
+    code = "check-busy"
+    retry_after = 10  # seconds
+
+
+class RangeError(DomainError):
+    """A range of bytes that is not within the content."""
+
+    code = "range"
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"The archive has {size} bytes; the range is not within them")
+        self.size = size
+
+
+def violated_constraint(error: IntegrityError) -> str | None:
+    """The name of the constraint that refused a row, as the database reports it; message texts are translated."""
+    diagnostics = getattr(error.orig, "diag", None)
+    return getattr(diagnostics, "constraint_name", None)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from markupsafe import Markup
 
 UNITS: Final = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
-SHORT: Final = {  # VOC's long names as its own tables print them; the page's title tells the whole
+SHORT: Final = {  # VOC's long names as its own tables print them; the title attribute has the full name
     "aeroplane": "aero",
     "background": "back",
     "bicycle": "bike",
@@ -132,6 +132,17 @@ def by_file(problems: Iterable[Mapping[str, Any]]) -> list[tuple[str, list[Mappi
     return sorted(groups.items(), key=lambda group: bool(group[0]))
 
 
+def problem_count(report: Mapping[str, Any]) -> int:
+    """How many problems a report speaks of, also those that it only counts.
+
+    >>> problem_count({"problems": [{"code": "field-count"}], "unlisted": {"field-count": 3, "folder": 9}})
+    4
+    """
+    codes = [problem["code"] for problem in report["problems"]]
+    unlisted: Mapping[str, int] = report["unlisted"]
+    return len(codes) + sum(more for code, more in unlisted.items() if code in codes)
+
+
 def points(across: Values, up: Values) -> str:
     """A curve, both ways in [0, 1], as the points of an SVG polyline in a square of 100 by 100, the origin below on the left.
 
@@ -176,6 +187,7 @@ FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "duration": duration,
     "number": number,
     "plural": plural,
+    "problem_count": problem_count,
     "points": points,
     "score": score,
     "shade": shade,

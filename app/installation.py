@@ -1,24 +1,35 @@
 """A whole installation on one machine: servers, worker, web, and the sample edition."""
 
-import json
+import socket
 import time
+import traceback
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
+from pathlib import Path
 
 import httpx2
+import redis
 from rich.console import Console
 
 from app.accounts import service as accounts
-from app.embedded import EmbeddedError, embedded_servers
+from app.data_folder import advertised, exclusive, folder_error
+from app.embedded import embedded_servers
 from app.migrating import migrate
 from app.platform import Platform, platform_of
 from app.processes import web_child, worker_child
-from app.sampling import EDITION, BaselineError, fill_sample
-from app.settings import NOTE, NOTED, Settings, free_port
-from app.supervisor import NotReadyError, Supervisor, interrupted_by_signals, supervised
+from app.sampling import EDITION, fill_sample
+from app.serving import listen
+from app.settings import Settings, SettingsError, variable
+from app.startup import explanation
+from app.supervisor import Supervisor, interrupted_by_signals, supervised
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
+
+PATIENCE = timedelta(
+    minutes=5
+)  # on a busy machine a process starts slowly; one that ends is reported at once
 
 
 def run_installation(console: Console, *, once: bool) -> int:
@@ -27,91 +38,131 @@ def run_installation(console: Console, *, once: bool) -> int:
     `once`: end when the board is complete instead of serving until Ctrl-C.
     """
 
-    def say(line: str) -> None:
+    def report(line: str) -> None:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     started = time.monotonic()
     try:
-        with interrupted_by_signals(), _installation(Settings(), say) as platform:
+        settings = Settings.read()
+        with interrupted_by_signals(), _installation(settings, report) as platform:
             fill_sample(platform, console)
-            _greet(platform, say, time.monotonic() - started)
+            _report_addresses(platform, report, time.monotonic() - started)
             if not once:
-                _until_interrupted()
-    except (EmbeddedError, NotReadyError, BaselineError, ValueError) as error:
-        say(str(error))
-        return 1
+                _wait_for_interrupt()
     except KeyboardInterrupt:
         return 0
+    except OSError as error:
+        report(folder_error(error, settings.data))
+        return 1
+    except Exception as error:  # noqa: BLE001 - nobody is shown a trace
+        report(explanation(error) or _with_trace(error, settings.data))
+        return 1
     return 0
 
 
-def _until_interrupted() -> None:
+def _with_trace(error: Exception, data: Path) -> str:
+    """The message for a fault of this program, whose trace is in a log."""
+    log = data / "logs" / "run.log"
+    with log.open("a", encoding="utf-8") as file:
+        traceback.print_exception(error, file=file)
+    return f"an unexpected error, {type(error).__name__}; its trace is in {log}"
+
+
+def _wait_for_interrupt() -> None:
     while True:
         time.sleep(3600)
 
 
 @contextmanager
-def _installation(settings: Settings, say: Say) -> Iterator[Platform]:
+def _installation(settings: Settings, report: Report) -> Iterator[Platform]:
     """The platform of an installation that runs, web and worker included, until the end of the block."""
-    with ExitStack() as running:
-        settings = running.enter_context(_with_servers(settings, say))
-        say("database: bringing the schema up to date")
+    with ExitStack() as stack:
+        listener = stack.enter_context(
+            listen(settings)
+        )  # first: nothing need be started when the port is taken
+        settings = stack.enter_context(_with_servers(settings, report))
+        settings = settings.model_copy(update={"port": listener.getsockname()[1]})
+        report("database: bringing the schema up to date")
+        migrate(settings)
         platform = platform_of(settings)
-        migrate(platform.engine)
-        processes = running.enter_context(supervised(say))
-        _start(processes, settings, say)
+        stack.callback(platform.engine.dispose)
+        stack.enter_context(advertised(settings))
+        processes = stack.enter_context(supervised(report))
+        _start(processes, settings, listener, report)
         yield platform
 
 
 @contextmanager
-def _with_servers(settings: Settings, say: Say) -> Iterator[Settings]:
-    """The settings, completed: with servers of our own where none are set, and noted for the other commands."""
-    settings.data.mkdir(parents=True, exist_ok=True, mode=0o700)
-    known: dict[str, object] = {
-        "data": settings.data.absolute(),
-        "private_storage": (settings.private_storage or settings.data / "private").absolute(),
-        "port": settings.port or free_port(settings.host),
-    }
-    with ExitStack() as running:
-        if settings.database_url is None and settings.broker_url is None:
-            servers = running.enter_context(embedded_servers(settings.data, say=say))
-            known |= {"database_url": servers.database_url, "broker_url": servers.broker_url}
-            known |= {"secret_key": settings.secret_key or servers.secret_key}
-        complete = settings.model_copy(update=known)
-        note = settings.data / NOTE
-        note.touch(mode=0o600)
-        note.write_text(json.dumps(complete.model_dump(mode="json", include=set(NOTED))))
-        try:
-            yield complete
-        finally:
-            note.unlink(missing_ok=True)
+def _with_servers(settings: Settings, report: Report) -> Iterator[Settings]:
+    """The settings, completed: with servers of our own where none are set."""
+    private = {"private_storage": settings.private_storage or settings.data / "private"}
+    with ExitStack() as stack:
+        if _are_external(settings):
+            stack.enter_context(exclusive(settings.data))
+            _check_broker(str(settings.broker_url))
+            yield settings.model_copy(update=private)
+            return
+        servers = stack.enter_context(embedded_servers(settings.data, report=report))
+        addresses = {
+            "database_url": servers.database_url,
+            "migration_database_url": servers.migration_database_url,
+            "broker_url": servers.broker_url,
+        }
+        yield settings.model_copy(update=private | addresses)
 
 
-def _start(processes: Supervisor, settings: Settings, say: Say) -> None:
-    say(f"worker: {settings.workers} processes")
-    processes.start(worker_child(settings), lambda: True)
-    say(f"web: {settings.address}")
+def _are_external(settings: Settings) -> bool:
+    """Whether servers are given; raises SettingsError when only one of them is."""
+    names = ("database_url", "broker_url")
+    missing = [name for name in names if getattr(settings, name) is None]
+    if len(missing) == 1:
+        [given] = set(names) - set(missing)
+        raise SettingsError(
+            f"{variable(given)} is set and {variable(missing[0])} is not; expected both, or neither, "
+            "which starts a PostgreSQL and a Valkey here"
+        )
+    return not missing
+
+
+def _check_broker(url: str) -> None:
+    with redis.Redis.from_url(url, socket_timeout=5, socket_connect_timeout=5) as broker:
+        broker.ping()
+
+
+def _start(processes: Supervisor, settings: Settings, listener: socket.socket, report: Report) -> None:
+    report(f"worker: {settings.workers} processes")
+    report(f"web: {settings.address}")
     # one client for all questions: making one costs more than asking, and the web server needs the processor now
-    with httpx2.Client(base_url=settings.local_address, timeout=2) as http:
-        processes.start(web_child(settings), lambda: _is_healthy(http), timedelta(seconds=60))
+    with httpx2.Client(base_url=settings.local_address, timeout=2) as http, ThreadPoolExecutor() as pool:
+        worker = pool.submit(processes.start, worker_child(settings), lambda: _has_worker(http), PATIENCE)
+        processes.start(web_child(settings, listener), lambda: _is_ready(http), PATIENCE)
+        worker.result()
+    for number in range(2, settings.web_processes + 1):
+        processes.start(web_child(settings, listener, f"web-{number}"), lambda: True)
 
 
-def _is_healthy(http: httpx2.Client) -> bool:
+def _is_ready(http: httpx2.Client) -> bool:
     try:
-        return http.get("/health").is_success
+        return http.get("/ready").is_success
     except httpx2.HTTPError:
         return False
 
 
-def _greet(platform: Platform, say: Say, seconds: float) -> None:
+def _has_worker(http: httpx2.Client) -> bool:
+    try:
+        return bool(http.get("/health").json()["workers"]["value"])
+    except (httpx2.HTTPError, ValueError):
+        return False
+
+
+def _report_addresses(platform: Platform, report: Report, seconds: float) -> None:
     address = platform.settings.address
-    say("")
-    say(f"everything runs, after {seconds:.0f} seconds")
-    say(f"  pages         {address}/")
-    say(f"  leaderboard   {address}/leaderboards/{EDITION}/test/3")
-    say(f"  API           {address}/api/docs")
+    report("")
+    report(f"everything runs, after {seconds:.0f} seconds")
+    report(f"  pages         {address}/")
+    report(f"  leaderboard   {address}/leaderboards/{EDITION}/test/3")
+    report(f"  API           {address}/api/docs")
     if not accounts.is_there_an_organiser(platform):
-        say(
-            f"  organiser     {address}/first-organiser/{accounts.create_organiser_link(platform)}  (works once)"
-        )
-    say("Ctrl-C stops everything; the next start finds it again")
+        link = f"{address}/first-organiser/{accounts.create_organiser_link(platform)}"
+        report(f"  organiser     {link}  (works once)")
+    report("Ctrl-C stops everything; the next start finds it again")

@@ -1,21 +1,22 @@
 """How this program logs: one line of JSON per event."""
 
 import logging
+import re
 import sys
+from typing import Any
 
 import structlog
 from structlog.tracebacks import ExceptionDictTransformer
 
+ROW_VALUES = re.compile(
+    r"\s*DETAIL: .*?(?=\n\[SQL|\n\(Background|\Z)", re.DOTALL
+)  # which PostgreSQL's errors repeat
+EMAIL = re.compile(r"[^\s@'\"(<=]+@[^\s@'\")>]+")
+
 
 def configure() -> None:
     """Log our events, and warnings of the libraries, to the standard error output."""
-    shared: list[structlog.typing.Processor] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        # without the values of variables, which hold passwords and hidden labels
-        structlog.processors.ExceptionRenderer(ExceptionDictTransformer(show_locals=False)),
-    ]
+    shared = processors()
     structlog.configure(
         processors=[*shared, structlog.processors.JSONRenderer()],
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
@@ -33,3 +34,28 @@ def configure() -> None:
     )
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("celery").setLevel(logging.WARNING)
+
+
+def processors() -> list[structlog.typing.Processor]:
+    """What happens to every event before it is written."""
+    return [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        # without the values of variables, which hold passwords and hidden labels
+        structlog.processors.ExceptionRenderer(ExceptionDictTransformer(show_locals=False)),
+        _without_personal_data,
+    ]
+
+
+def _without_personal_data(_logger: object, _method: str, event: structlog.typing.EventDict) -> Any:
+    """Leave out e-mail addresses and the values of rows, wherever an exception or a path brought them along."""
+    return _redacted(event)
+
+
+def _redacted(value: Any) -> Any:
+    if isinstance(value, str):
+        return EMAIL.sub("…@…", ROW_VALUES.sub("", value)) if "@" in value or "DETAIL" in value else value
+    if isinstance(value, dict):
+        return {name: _redacted(one) for name, one in value.items()}
+    return [_redacted(one) for one in value] if isinstance(value, list) else value

@@ -1,16 +1,51 @@
-"""What every room stands on: database, storage, doorbell, settings."""
+"""What every room stands on: database, storage, notifier, settings."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
 
 from anyio import CapacityLimiter
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.orm import Session
 
-from app.queue import Doorbell, celery_of
-from app.settings import Settings
-from app.storage import Storage
+from app.cache import Cache
+from app.connections import limit_response_time
+from app.queue import Notifier, celery_of
+from app.settings import Settings, SettingsError
+from app.storage import Storage, private_store, public_store
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimits:
+    """How long the database may take, in seconds, before a statement fails."""
+
+    statement: int
+    lock: int
+    response: int  # for a server that sends nothing at all
+
+
+BACKGROUND = TimeLimits(statement=60, lock=20, response=75)
+# somebody is looking at an empty page; still, a process that stands still with a lock loses it first (after 10 s)
+INTERACTIVE = TimeLimits(statement=15, lock=12, response=18)
+
+CONNECTION = {
+    "connect_timeout": 3,
+    # a peer that is gone is noticed after about half a minute
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+
+
+def _session_options(limits: TimeLimits) -> str:
+    milliseconds = {
+        "statement_timeout": limits.statement * 1000,
+        "lock_timeout": limits.lock * 1000,
+        # a process that stands still inside a transaction loses its locks before anybody has waited too long for them
+        "idle_in_transaction_session_timeout": 10_000,
+    }
+    return " ".join(["-c timezone=UTC", *(f"-c {name}={value}" for name, value in milliseconds.items())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +54,19 @@ class Platform:
 
     settings: Settings
     engine: Engine
-    archives: Storage
+    archives: Storage  # what participants send
+    descriptions: Storage  # what participants may know of a phase
+    artefacts: Storage  # what workers make for pages to show
     private: Storage | None
-    doorbell: Doorbell
+    notifier: Notifier
     checks: CapacityLimiter  # how many archives are checked at the same time
+    cache: Cache = field(default_factory=Cache)  # of rendered boards
+    guard: Callable[[], AbstractContextManager[None]] = nullcontext  # around each transaction
 
     @contextmanager
     def transaction(self) -> Iterator[Session]:
         """A session that commits at the end of the block, or leaves no trace when it raises."""
-        with Session(self.engine, expire_on_commit=False) as session, session.begin():
+        with self.guard(), Session(self.engine, expire_on_commit=False) as session, session.begin():
             yield session
 
     @contextmanager
@@ -38,18 +77,25 @@ class Platform:
             yield session
 
     @property
-    def truths(self) -> Storage:
-        """The private storage, for workers and commands.
+    def stores(self) -> tuple[Storage, ...]:
+        """Every store that this process knows."""
+        return (self.archives, self.descriptions, self.artefacts, *([self.private] if self.private else []))
 
-        Raises RuntimeError in the web process.
+    @property
+    def truths(self) -> Storage:
+        """Ground truth and per-image statistics, for workers and commands.
+
+        Raises SettingsError in the web process.
         """
         if self.private is None:
-            message = "this process has no path to ground truth: HELDOUT_PRIVATE_STORAGE is not set"
-            raise RuntimeError(message)
+            message = (
+                "HELDOUT_PRIVATE_STORAGE or HELDOUT_S3_PRIVATE_BUCKET: expected the place of ground truth"
+            )
+            raise SettingsError(message)
         return self.private
 
 
-def platform_of(settings: Settings) -> Platform:
+def platform_of(settings: Settings, limits: TimeLimits = BACKGROUND) -> Platform:
     """The platform that the settings describe.
 
     Raises ValueError without a database or a broker.
@@ -65,13 +111,17 @@ def platform_of(settings: Settings) -> Platform:
         hide_parameters=True,  # values do not belong into logs
         pool_size=10,
         max_overflow=20,
-        connect_args={"connect_timeout": 5, "options": "-c timezone=UTC -c statement_timeout=60000"},
+        pool_timeout=5,  # seconds until a page says that the database is busy
+        connect_args={**CONNECTION, "options": _session_options(limits)},
     )
+    limit_response_time(engine, limits.response)
     return Platform(
         settings=settings,
         engine=engine,
-        archives=Storage(settings.archives),
-        private=Storage(settings.private_storage) if settings.private_storage else None,
-        doorbell=Doorbell(celery_of(settings)),
+        archives=public_store(settings, "archives"),
+        descriptions=public_store(settings, "descriptions"),
+        artefacts=public_store(settings, "artefacts"),
+        private=private_store(settings),
+        notifier=Notifier(celery_of(settings)),
         checks=CapacityLimiter(settings.checks),
     )

@@ -1,41 +1,45 @@
 """How the processes of an installation are started, and what each may know."""
 
 import os
+import socket
 import sys
-from pathlib import Path
 
-from app.settings import Settings
+from app.settings import PREFIX, ROOT, Settings, variable
 from app.supervisor import Child
 
-PRIVATE = "HELDOUT_PRIVATE_STORAGE"  # never in the web process's environment
+NOT_FOR_WORKERS = {"migration_database_url", "migration_database_password"}
+NOT_FOR_WEB = NOT_FOR_WORKERS | {
+    "private_storage", "s3_private_bucket", "s3_private_access_key", "s3_private_secret_key",
+}  # fmt: skip
 
 
-def web_command(settings: Settings) -> list[str]:
-    """The web server."""
-    return [
-        sys.executable, "-m", "uvicorn", "app.main:create_app", "--factory", "--host", settings.host,
-        "--port", str(settings.port), "--no-server-header", "--no-access-log", "--timeout-keep-alive", "30",
-        "--timeout-graceful-shutdown", "5", "--log-level", "warning",
-    ]  # fmt: skip
+def web_command(listener: socket.socket) -> list[str]:
+    """A web server on a socket that it inherits."""
+    return [sys.executable, "-m", "app.serving", str(listener.fileno())]
 
 
 def worker_command(settings: Settings) -> list[str]:
-    """A worker with its clock; several may run, the sweep is done by one at a time."""
+    """A worker, which starts a sweeper of its own; several may run."""
     return [
-        sys.executable, "-m", "celery", "--app", "worker.main", "worker", "--beat",
-        # keeps nothing on the disk, where two workers of one folder would meet
-        "--scheduler", "celery.beat:Scheduler",
+        sys.executable, "-m", "celery", "--app", "worker.main", "worker",
         "--concurrency", str(settings.workers), "--without-gossip", "--without-mingle",
     ]  # fmt: skip
 
 
-def web_child(settings: Settings) -> Child:
-    """The web server as a supervisor starts it: it knows everything but where the private storage is."""
+def sweeper_command() -> list[str]:
+    """The sweeper alone."""
+    return [sys.executable, "-m", "worker.sweeper"]
+
+
+def web_child(settings: Settings, listener: socket.socket, name: str = "web") -> Child:
+    """A web server as a supervisor starts it: it knows everything but where the private storage is."""
     return Child(
-        "web",
-        web_command(settings),
-        _environment(settings, private=None),
-        settings.data / "logs" / "web.log",
+        name,
+        web_command(listener),
+        environment_of(settings, without=NOT_FOR_WEB),
+        settings.data / "logs" / f"{name}.log",
+        pass_fds=(listener.fileno(),),
+        directory=ROOT,
     )
 
 
@@ -44,18 +48,18 @@ def worker_child(settings: Settings) -> Child:
     return Child(
         "worker",
         worker_command(settings),
-        _environment(settings, private=settings.private_storage),
+        environment_of(settings, without=NOT_FOR_WORKERS),
         settings.data / "logs" / "worker.log",
+        directory=ROOT,
     )
 
 
-def _environment(settings: Settings, *, private: Path | None) -> dict[str, str]:
-    """What is inherited, and the settings; the private storage only where it is needed."""
-    inherited = {name: value for name, value in os.environ.items() if name != PRIVATE}
-    shared = {
-        f"HELDOUT_{name.upper()}": str(value)
-        for name, value in settings.model_dump(mode="json").items()
-        if value is not None and name != "private_storage"
+def environment_of(settings: Settings, *, without: set[str]) -> dict[str, str]:
+    """What is inherited but our own variables, and the settings in their place."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    ours = {
+        variable(name): str(value)
+        for name, value in settings.model_dump(mode="json", exclude_none=True).items()
+        if name not in without
     }
-    own = {PRIVATE: str(private)} if private is not None else {}
-    return inherited | {"OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"} | shared | own
+    return inherited | {"OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"} | ours

@@ -1,27 +1,29 @@
-"""The doorbell: messages that wake a worker. The row in the database is the truth."""
+"""Messages that wake workers; the rows in the database say what there is to do."""
 
 import enum
 import os
 import queue
 import threading
-import time
 from dataclasses import dataclass, field
 
 import structlog
 from celery import Celery
+from kombu import Queue
 
+import scoring
 from app.settings import Settings
 
 log = structlog.get_logger()
 
-MOST_WAITING = 1000  # rings that wait for a slow broker; more are dropped, the sweeper rings again
+MAX_PENDING = 1000  # messages that wait for a slow broker; more are dropped, the sweeper sends others
+MAX_AGE = 3600  # seconds after which a message that no worker has taken is dropped
 
 
 class Job(enum.StrEnum):
-    """What a worker can be woken for."""
+    """What a worker is woken for."""
 
     EVALUATE = "evaluate"
-    SWEEP = "sweep"
+    DELIVER = "deliver"
 
 
 def celery_of(settings: Settings) -> Celery:
@@ -44,61 +46,68 @@ def celery_of(settings: Settings) -> Celery:
         task_acks_late=True,
         task_reject_on_worker_lost=True,
         task_ignore_result=True,
-        task_default_queue="live",
+        task_queues=[Queue(run_queue(scoring.SCORER))],
+        task_default_queue=run_queue(scoring.SCORER),
         task_time_limit=2 * settings.scoring_seconds,
         worker_prefetch_multiplier=1,
         worker_hijack_root_logger=False,
-        beat_schedule={
-            "sweep": {
-                "task": Job.SWEEP.value,
-                "schedule": settings.sweep_seconds,
-                "options": {"expires": settings.sweep_seconds},
-            }
-        },
     )
     return celery
 
 
+def run_queue(scorer: str) -> str:
+    """The queue of workers with this scorer version, so that no other version takes a message away from them."""
+    return f"runs-{scorer}"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A job, and the queue of the workers that can do it."""
+
+    job: Job
+    queue: str
+
+
 @dataclass(slots=True)
-class Doorbell:
-    """Rings in a thread of its own, so that a stopped broker holds nobody up."""
+class Notifier:
+    """Sends messages from a thread of its own, so that a stopped broker blocks nobody."""
 
     celery: Celery
-    waiting: queue.Queue[Job] = field(default_factory=lambda: queue.Queue(MOST_WAITING))
+    pending: queue.Queue[Message] = field(default_factory=lambda: queue.Queue(MAX_PENDING))
     lock: threading.Lock = field(default_factory=threading.Lock)
     process: int | None = None
 
-    def ring(self, job: Job = Job.EVALUATE) -> None:
-        """Wake a worker, soon; never waits and never fails."""
+    def wake_workers(self, job: Job = Job.EVALUATE, *, count: int = 1, scorer: str = scoring.SCORER) -> None:
+        """Wake up to `count` workers, soon; never waits and never fails."""
         self._start()
         try:
-            self.waiting.put_nowait(job)
+            for _ in range(count):
+                self.pending.put_nowait(Message(job, run_queue(scorer)))
         except queue.Full:
-            log.warning("ring dropped", job=job)
+            log.warning("notification dropped", job=job)
 
-    def flush(self, longest: float) -> None:
-        """Wait until all rings have been sent, at most `longest` seconds: for programs that end right after."""
-        end = time.monotonic() + longest
-        while self.waiting.unfinished_tasks and time.monotonic() < end:
-            time.sleep(0.05)
+    def flush(self, timeout: float) -> None:
+        """Wait until all messages have been sent, at most `timeout` seconds: for programs that end right after."""
+        with self.pending.all_tasks_done:
+            self.pending.all_tasks_done.wait_for(lambda: not self.pending.unfinished_tasks, timeout)
 
     def _start(self) -> None:
         """A thread does not survive a fork, so each process starts its own."""
         with self.lock:
             if self.process != os.getpid():
                 self.process = os.getpid()
-                self.waiting = queue.Queue(MOST_WAITING)
+                self.pending = queue.Queue(MAX_PENDING)
                 threading.Thread(
-                    target=self._serve, args=(self.waiting,), daemon=True, name="doorbell"
+                    target=self._serve, args=(self.pending,), daemon=True, name="notifier"
                 ).start()
 
-    def _serve(self, waiting: "queue.Queue[Job]") -> None:
+    def _serve(self, pending: "queue.Queue[Message]") -> None:
         while True:
-            self._send(waiting.get())
-            waiting.task_done()
+            self._send(pending.get())
+            pending.task_done()
 
-    def _send(self, job: Job) -> None:
+    def _send(self, message: Message) -> None:
         try:
-            self.celery.send_task(job.value, retry=False)
-        except Exception as error:  # noqa: BLE001 - whatever the broker's client raises, the sweeper rings again
-            log.warning("ring failed", job=job, error=str(error))
+            self.celery.send_task(message.job.value, queue=message.queue, expires=MAX_AGE, retry=False)
+        except Exception as error:  # noqa: BLE001 - whatever the broker's client raises, the sweeper notifies again
+            log.warning("notification failed", job=message.job, error=str(error))

@@ -16,14 +16,14 @@ import sample
 import scoring
 from app import formats
 from app.accounts import service as accounts
-from app.editions import service as editions
-from app.editions.service import TreeImport
+from app.imports.schemas import TreeImport
+from app.imports.service import import_tree
 from app.models import Disclosure, Role
 from app.platform import Platform
 from sample import Baseline
 
-LOOK_AGAIN = 0.2  # seconds between two looks at what is being scored
-LONGEST = 300  # seconds for all baselines together
+POLL_SECONDS = 0.2
+TIMEOUT = 300  # seconds for all baselines together
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Progress:
 
 
 class BaselineError(Exception):
-    """A baseline was not taken or not scored; the sentence says which and why."""
+    """A baseline was refused or not scored; says which and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,9 @@ class Sender:
     edition: str
 
     def missing(self, tasks: Sequence[Task]) -> list[Task]:
-        """What is not there yet; a later start finds the work of an earlier one."""
-        rows = self._get("/api/submissions")
-        there = {
+        """Which of these tasks have no submission yet."""
+        rows = self._get("/api/v1/submissions")
+        existing = {
             (row["image_set"], row["competition"], row["method"])
             for row in rows
             if row["edition"] == self.edition
@@ -65,16 +65,16 @@ class Sender:
         return [
             task
             for task in tasks
-            if (task.image_set, task.baseline.competition, task.baseline.name) not in there
+            if (task.image_set, task.baseline.competition, task.baseline.name) not in existing
         ]
 
     def send(self, task: Task) -> int:
-        """Upload and confirm one baseline; returns the submission's number."""
+        """Upload and confirm one baseline; returns the id of the submission."""
         baseline = task.baseline
         with baseline.archive.open("rb") as archive:
-            upload = self._answer(
+            upload = self._checked_json(
                 self.http.put(
-                    f"/api/editions/{self.edition}/{task.image_set}/uploads",
+                    f"/api/v1/editions/{self.edition}/{task.image_set}/uploads",
                     params={"filename": baseline.archive.name},
                     content=iter(lambda: archive.read(1 << 20), b""),
                 ),
@@ -82,7 +82,7 @@ class Sender:
             )
         if not upload["valid"]:
             raise BaselineError(f"{baseline.name}: {upload['report']['problems'][0]['message']}")
-        wanted = {
+        request = {
             "upload": upload["id"],
             "competitions": [baseline.competition],
             "method": {
@@ -91,38 +91,43 @@ class Sender:
                 "description": baseline.description,
                 "is_baseline": True,
             },
+            "make_public": True,
         }
         key = {"Idempotency-Key": f"{task.image_set}-{baseline.competition}-{baseline.name}"}
-        return int(self._answer(self.http.post("/api/submissions", json=wanted, headers=key), baseline)["id"])
+        return int(
+            self._checked_json(self.http.post("/api/v1/submissions", json=request, headers=key), baseline)[
+                "id"
+            ]
+        )
 
-    def waiting(self, numbers: Sequence[int]) -> list[int]:
+    def waiting(self, submission_ids: Sequence[int]) -> list[int]:
         """Which of these submissions are not final yet."""
-        rows = self._get("/api/submissions")
+        rows = self._get("/api/v1/submissions")
         pending = {row["submission"] for row in rows if row["state"] == "pending"}
-        return [number for number in numbers if number in pending]
+        return [each for each in submission_ids if each in pending]
 
-    def insist_on_scores(self, numbers: Sequence[int]) -> None:
+    def require_scores(self, submission_ids: Sequence[int]) -> None:
         """Raise BaselineError, saying why, if one of these submissions has ended without a score."""
-        for row in self._get("/api/submissions"):
-            if row["submission"] in numbers and row["state"] != "scored":
+        for row in self._get("/api/v1/submissions"):
+            if row["submission"] in submission_ids and row["state"] != "scored":
                 raise BaselineError(
-                    f"{row['method']}: {row['sentence'] or row['state']}; see the worker's log"
+                    f"{row['method']}: {row['failure_message'] or row['state']}; see the worker's log"
                 )
 
-    def board(self, image_set: str, number: int) -> dict[str, Any]:
+    def board(self, image_set: str, competition: int) -> dict[str, Any]:
         """A leaderboard."""
-        response = self.http.get(f"/api/leaderboards/{self.edition}/{image_set}/{number}")
+        response = self.http.get(f"/api/v1/leaderboards/{self.edition}/{image_set}/{competition}")
         response.raise_for_status()
         board: dict[str, Any] = response.json()
         return board
 
     def _get(self, path: str) -> list[dict[str, Any]]:
-        answer = self.http.get(path)
-        answer.raise_for_status()
-        rows: list[dict[str, Any]] = answer.json()
+        response = self.http.get(path)
+        response.raise_for_status()
+        rows: list[dict[str, Any]] = response.json()
         return rows
 
-    def _answer(self, response: httpx2.Response, baseline: Baseline) -> dict[str, Any]:
+    def _checked_json(self, response: httpx2.Response, baseline: Baseline) -> dict[str, Any]:
         body: dict[str, Any] = response.json()
         if response.is_error:
             raise BaselineError(f"{baseline.name}: {body.get('title', response.status_code)}")
@@ -134,30 +139,34 @@ def send_all(sender: Sender, tasks: Sequence[Task], show: Callable[[Progress], N
 
     Raises BaselineError.
     """
-    numbers = []
+    submission_ids = []
     for task in tasks:
-        numbers.append(sender.send(task))
-        show(Progress(len(numbers), len(numbers) - len(sender.waiting(numbers)), len(tasks)))
-    for left in _until_final(sender, numbers):
-        show(Progress(len(numbers), len(numbers) - left, len(tasks)))
-    sender.insist_on_scores(numbers)
+        submission_ids.append(sender.send(task))
+        show(
+            Progress(
+                len(submission_ids), len(submission_ids) - len(sender.waiting(submission_ids)), len(tasks)
+            )
+        )
+    for left in _until_final(sender, submission_ids):
+        show(Progress(len(submission_ids), len(submission_ids) - left, len(tasks)))
+    sender.require_scores(submission_ids)
 
 
-def _until_final(sender: Sender, numbers: Sequence[int]) -> Iterator[int]:
-    end = time.monotonic() + LONGEST
-    while left := len(sender.waiting(numbers)):
+def _until_final(sender: Sender, submission_ids: Sequence[int]) -> Iterator[int]:
+    end = time.monotonic() + TIMEOUT
+    while left := len(sender.waiting(submission_ids)):
         if time.monotonic() > end:
             raise BaselineError(
-                f"{left} baselines have not been scored after {LONGEST} seconds; see the worker's log"
+                f"{left} baselines have not been scored after {TIMEOUT} seconds; see the worker's log"
             )
         yield left
-        time.sleep(LOOK_AGAIN)
+        time.sleep(POLL_SECONDS)
     yield 0
 
 
 EDITION = sample.NAME
 SETS = {"val": Disclosure.FULL, "test": Disclosure.ROUNDED}
-SHOWN = ("test", 3)  # the board that is printed
+PRINTED_BOARD = ("test", 3)
 
 
 def fill_sample(platform: Platform, console: Console) -> None:
@@ -171,8 +180,8 @@ def fill_sample(platform: Platform, console: Console) -> None:
         console.print("sample edition: drawing its pictures", highlight=False)
         tree = sample.draw_edition(folder).tree
         for image_set, disclosure in SETS.items():
-            wanted = TreeImport(tree, EDITION, image_set, title="Sample edition", disclosure=disclosure)
-            editions.import_tree(platform, wanted)
+            request = TreeImport(tree, EDITION, image_set, title="Sample edition", disclosure=disclosure)
+            import_tree(platform, request)
     token = accounts.token_of_program(platform, "baselines@localhost", "Baselines", Role.ORGANISER)
     address = platform.settings.local_address
     with httpx2.Client(base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=120) as http:
@@ -205,8 +214,8 @@ def _send_baselines(sender: Sender, tree: Path, console: Console) -> None:
 
 
 def _print_board(sender: Sender, console: Console) -> None:
-    image_set, number = SHOWN
-    board = sender.board(image_set, number)
+    image_set, competition = PRINTED_BOARD
+    board = sender.board(image_set, competition)
     title = f"{board['edition_title']}, {image_set}: {board['title']}, AP in percent"
     table = Table(title=title, box=None, padding=(0, 1, 0, 0))
     for name in ("#", "method", "mean", *map(formats.short, board["classes"])):

@@ -1,5 +1,6 @@
-"""A child process with limits, for everything that opens what strangers sent."""
+"""Child processes with limits, for everything that opens what participants sent."""
 
+import errno
 import multiprocessing
 import os
 import resource
@@ -10,22 +11,28 @@ from dataclasses import dataclass
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 
+OUT_OF_MEMORY, FILE_ERROR = 77, 78  # exit codes of children
+
 # A fork server has imported the library once, so a child costs milliseconds; it never holds sockets of ours.
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["app.children"])
 
 
 class ChildError(Exception):
-    """The child ended without an answer; the sentence may be shown to anybody."""
+    """The child ended without a result; the message may be shown to anybody."""
 
 
-class TooMuchError(ChildError):
-    """The child went over a limit: what it was given is to blame."""
+class LimitExceededError(ChildError):
+    """The child went over a limit: its input is to blame."""
+
+
+class ChildFileError(ChildError):
+    """The child could not read or write a file, such as one on a network volume that is unavailable."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChildLimits:
-    """What a child may use: seconds on the clock (and of processor, per core), bytes of address space."""
+    """Limits of a child: seconds on the clock (and of processor, per core), bytes of address space."""
 
     seconds: int
     memory: int
@@ -37,47 +44,46 @@ def warm_up() -> None:
     forkserver.ensure_running()
 
 
-def run_apart(limits: ChildLimits, work: Callable[..., bytes], *arguments: object) -> bytes:
-    """What `work(*arguments)` returns, computed in a child under `limits`.
+def run_in_subprocess(limits: ChildLimits, work: Callable[..., bytes], *arguments: object) -> bytes:
+    """Compute `work(*arguments)` in a child under `limits`.
 
     `work` is a function of a module, its arguments can be pickled; only bytes come back, so that a child that was
     taken over has nothing to send but text.
-    Raises TooMuchError over a limit, ChildError when the child dies in another way.
+    Raises LimitExceededError over a limit, ChildFileError when a file could not be read or written, ChildError when
+    the child dies in another way.
     """
-    ours, theirs = _context.Pipe(duplex=False)
-    child = _context.Process(target=_serve, args=(theirs, limits, work, arguments), daemon=True)
+    receiver, sender = _context.Pipe(duplex=False)
+    child = _context.Process(target=_serve, args=(sender, limits, work, arguments), daemon=True)
     child.start()
-    theirs.close()
+    sender.close()
     try:
-        if not ours.poll(limits.seconds):
-            raise TooMuchError(f"it took more than {limits.seconds} seconds")
-        answer = ours.recv_bytes()
+        if not receiver.poll(limits.seconds):
+            raise LimitExceededError(f"it took more than {limits.seconds} seconds")
+        result = receiver.recv_bytes()
     except EOFError:
         child.join(5)
-        raise _told_by(child.exitcode, limits) from None
+        raise _error_of_exit(child.exitcode, limits) from None
     finally:
         child.kill()
         child.join()
         child.close()
-        ours.close()
-    return answer
+        receiver.close()
+    return result
 
 
-def _told_by(exitcode: int | None, limits: ChildLimits) -> ChildError:
-    if exitcode == -signal.SIGXCPU:
-        return TooMuchError(f"it took more than {limits.seconds} seconds")
-    if (
-        exitcode == OUT_OF_MEMORY
-    ):  # a SIGKILL is none of our limits: it comes from outside, whatever the archive
-        return TooMuchError(f"it needed more than {limits.memory >> 20} MiB of memory")
-    return ChildError(f"the child process ended with code {exitcode}")
-
-
-OUT_OF_MEMORY = 77
+def _error_of_exit(exit_code: int | None, limits: ChildLimits) -> ChildError:
+    """Why a child ended; a SIGKILL is none of our limits, it comes from outside whatever the archive."""
+    if exit_code == -signal.SIGXCPU:
+        return LimitExceededError(f"it took more than {limits.seconds} seconds")
+    if exit_code == OUT_OF_MEMORY:
+        return LimitExceededError(f"it needed more than {limits.memory >> 20} MiB of memory")
+    if exit_code == FILE_ERROR:
+        return ChildFileError("the child process could not read or write a file")
+    return ChildError(f"the child process ended with code {exit_code}")
 
 
 def _serve(
-    answer: Connection, limits: ChildLimits, work: Callable[..., bytes], arguments: tuple[object, ...]
+    sender: Connection, limits: ChildLimits, work: Callable[..., bytes], arguments: tuple[object, ...]
 ) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     cores = len(os.sched_getaffinity(0))
@@ -86,9 +92,12 @@ def _serve(
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.nice(limits.nice)
     try:
-        answer.send_bytes(work(*arguments))
+        sender.send_bytes(work(*arguments))
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
+    except OSError as error:
+        # an allocation that the limit refuses may come as an error of the operating system
+        os._exit(OUT_OF_MEMORY if error.errno == errno.ENOMEM else FILE_ERROR)
 
 
 def _end_with_parent() -> None:

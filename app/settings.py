@@ -1,58 +1,164 @@
 """What an installation can set: the only place that reads the environment."""
 
-import json
-import secrets
-import socket
+import os
+from collections.abc import Mapping
 from datetime import timedelta
-from functools import cached_property
+from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Self
+from urllib.parse import quote, urlsplit
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 MiB = 1 << 20
 
-NOTE = "installation.json"  # in the data folder while an installation runs there, so that commands find it
-NOTED = ("database_url", "broker_url", "private_storage", "secret_key", "host", "port", "public_url")
+ROOT = Path(__file__).parents[1]
+PREFIX = "HELDOUT_"
+FILE_SUFFIX = (
+    "_FILE"  # HELDOUT_BROKER_PASSWORD_FILE names a file that holds the value of HELDOUT_BROKER_PASSWORD
+)
+SECRETS = {
+    "database_url", "database_password", "migration_database_url", "migration_database_password", "broker_url",
+    "broker_password", "s3_secret_key", "s3_private_secret_key",
+}  # fmt: skip
+WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - where such a server is reached
+
+
+class SettingsError(ValueError):
+    """Settings that cannot be used; names each variable, what was found and what is expected."""
+
+
+def _absolute(path: Path) -> Path:
+    return path.absolute()  # processes of one installation run in different folders
+
+
+def _database_url(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    if scheme not in {"postgres", "postgresql", "postgresql+psycopg"} or not _is_address(url):
+        raise ValueError("expected postgresql://user:password@host:5432/database")
+    return f"postgresql+psycopg://{rest}"
+
+
+def _broker_url(url: str) -> str:
+    if urlsplit(url).scheme not in {"redis", "rediss"} or not _is_address(url):
+        raise ValueError("expected redis://:password@host:6379/0")
+    return url
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is not a number
+        return False
+
+
+def _proxies(text: str) -> str:
+    try:
+        for address in _addresses(text):
+            ip_network(address)
+    except ValueError as error:
+        raise ValueError("expected addresses or networks, such as 10.0.0.2,192.168.0.0/16") from error
+    return text
+
+
+def _addresses(text: str) -> list[str]:
+    return [address.strip() for address in text.split(",") if address.strip()]
+
+
+AbsolutePath = Annotated[Path, AfterValidator(_absolute)]
+DatabaseUrl = Annotated[str, AfterValidator(_database_url)]
+BrokerUrl = Annotated[str, AfterValidator(_broker_url)]
 
 
 class Settings(BaseSettings):
-    """Read from variables `HELDOUT_…`; the README lists each with its meaning."""
+    """Read from variables `HELDOUT_…` or files that `HELDOUT_…_FILE` name; the README lists each."""
 
-    model_config = SettingsConfigDict(env_prefix="HELDOUT_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="ignore", validate_default=True
+    )
 
-    data: Annotated[Path, Field(description="folder of everything an embedded installation keeps")] = Path(
-        "heldout-data"
-    )
-    database_url: Annotated[str | None, Field(description="PostgreSQL to use; without it one is started")] = (
-        None
-    )
+    data: Annotated[
+        AbsolutePath, Field(description="folder of everything an embedded installation keeps")
+    ] = ROOT / "heldout-data"
+    database_url: Annotated[
+        DatabaseUrl | None, Field(description="PostgreSQL to use; without it one is started")
+    ] = None
+    database_password: Annotated[
+        str | None, Field(description="password of the database's user, where the address has none")
+    ] = None
+    migration_database_url: Annotated[
+        DatabaseUrl | None,
+        Field(description="the same database with the role that owns the tables; for `migrate` alone"),
+    ] = None
+    migration_database_password: Annotated[
+        str | None, Field(description="password of that role, where the address has none")
+    ] = None
     broker_url: Annotated[
-        str | None, Field(description="Redis or Valkey to use; without it one is started")
+        BrokerUrl | None, Field(description="Redis or Valkey to use; without it one is started")
+    ] = None
+    broker_password: Annotated[
+        str | None, Field(description="password of the broker, where the address has none")
     ] = None
     storage: Annotated[
-        Path | None, Field(description="folder of uploads and public descriptions; default data/storage")
+        AbsolutePath | None,
+        Field(description="folder of archives, public descriptions and artefacts; default data/storage"),
     ] = None
     private_storage: Annotated[
-        Path | None,
+        AbsolutePath | None,
         Field(description="folder of ground truth; set for workers and commands, never for the web"),
     ] = None
-    secret_key: Annotated[
-        str | None, Field(description="key that signs form tokens; generated when embedded")
+    s3_bucket: Annotated[
+        str | None, Field(description="bucket to use in place of the folder of HELDOUT_STORAGE")
     ] = None
+    s3_endpoint: Annotated[
+        str | None, Field(description="address of an S3-compatible service; default that of AWS")
+    ] = None
+    s3_region: Annotated[str, Field(description="region of the service")] = "us-east-1"
+    s3_access_key: Annotated[str | None, Field(description="access key for that bucket")] = None
+    s3_secret_key: Annotated[str | None, Field(description="secret key for that bucket")] = None
+    s3_private_bucket: Annotated[
+        str | None,
+        Field(description="bucket of ground truth; set for workers and commands, never for the web"),
+    ] = None
+    s3_private_access_key: Annotated[
+        str | None, Field(description="access key for that bucket, which opens no other to the web")
+    ] = None
+    s3_private_secret_key: Annotated[str | None, Field(description="secret key for that bucket")] = None
 
     host: Annotated[str, Field(description="address the web server listens on")] = "127.0.0.1"
-    port: Annotated[int, Field(description="port the web server listens on; 0 takes a free one")] = 8000
+    port: Annotated[
+        int, Field(description="port the web server listens on; 0 takes a free one", ge=0, le=65535)
+    ] = 8000
+    web_processes: Annotated[
+        int,
+        Field(description="web processes that share the port; each checks archives of its own", ge=1, le=64),
+    ] = 1
     public_url: Annotated[
         str | None, Field(description="address that people use, for links; default from host and port")
     ] = None
     secure_cookies: Annotated[
-        bool, Field(description="cookies over HTTPS only; set it behind a TLS proxy")
+        bool, Field(description="cookies over HTTPS only, also where no trusted proxy says https")
     ] = False
+    trusted_proxies: Annotated[
+        str,
+        Field(description="addresses or networks of proxies whose X-Forwarded-For, -Proto and -Host count"),
+        AfterValidator(_proxies),
+    ] = ""
     workers: Annotated[int, Field(description="scoring processes of one worker", ge=1)] = 2
 
     max_upload: Annotated[int, Field(description="largest archive in bytes", gt=0)] = 2048 * MiB
+    max_stored: Annotated[
+        int, Field(description="bytes that one person's uploads may take until they are confirmed", gt=0)
+    ] = 10240 * MiB
+    keep_unconfirmed_days: Annotated[
+        int, Field(description="how long a valid archive is kept that nobody confirms", gt=0)
+    ] = 7
+    keep_invalid_days: Annotated[
+        int, Field(description="how long an archive with problems is kept", gt=0)
+    ] = 2
+    keep_partial_days: Annotated[int, Field(description="how long an upload may take to arrive", gt=0)] = 2
     checks: Annotated[
         int, Field(description="archives that one web process checks at the same time", ge=1)
     ] = 2
@@ -66,8 +172,34 @@ class Settings(BaseSettings):
         int, Field(description="how long a claimed run may go without a heartbeat", gt=0)
     ] = 30
     sweep_seconds: Annotated[int, Field(description="how often lost runs are looked for", gt=0)] = 15
-    attempts: Annotated[int, Field(description="how often a run is tried before it has failed", ge=1)] = 3
+    delivery_seconds: Annotated[
+        int, Field(description="how long the delivery of an outbox message may take", gt=0)
+    ] = 120
+    stall_seconds: Annotated[
+        int,
+        Field(description="how long a worker waits for its database before its process is replaced", gt=0),
+    ] = 120
+    attempts: Annotated[
+        int, Field(description="how often the scoring of a run may crash before it has failed", ge=1)
+    ] = 3
+    retry_seconds: Annotated[
+        float, Field(description="first pause before a run is tried again; grows to ten minutes", gt=0)
+    ] = 5
     session_days: Annotated[int, Field(description="how long a login lasts", gt=0)] = 14
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_passwords(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Put passwords that were given apart into their addresses."""
+        for name in ("database", "migration_database", "broker"):
+            url, password = values.get(f"{name}_url"), values.get(f"{name}_password")
+            if url and password:
+                if urlsplit(str(url)).password:
+                    raise ValueError(
+                        f"{variable(f'{name}_url')} and {variable(f'{name}_password')}: expected one password"
+                    )
+                values |= {f"{name}_url": _with_password(str(url), str(password)), f"{name}_password": None}
+        return values
 
     @property
     def lease(self) -> timedelta:
@@ -75,38 +207,80 @@ class Settings(BaseSettings):
         return timedelta(seconds=self.lease_seconds)
 
     @property
-    def archives(self) -> Path:
-        """Where uploads and public descriptions lie."""
+    def first_pause(self) -> timedelta:
+        """How long a run waits before its first retry."""
+        return timedelta(seconds=self.retry_seconds)
+
+    @property
+    def public_storage(self) -> Path:
+        """The folder of every store but that of ground truth."""
         return self.storage or self.data / "storage"
 
     @property
     def local_address(self) -> str:
         """The address of the web server on this machine."""
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://{_in_url(WILDCARDS.get(self.host, self.host))}:{self.port}"
 
     @property
     def address(self) -> str:
         """The address that people use, without a slash at the end."""
-        return (self.public_url or f"http://{self.host}:{self.port}").rstrip("/")
+        return (self.public_url or f"http://{_in_url(self.host)}:{self.port}").rstrip("/")
 
-    @cached_property
-    def signing_key(self) -> str:
-        """The key of form tokens; without a setting, one for the life of this process."""
-        return self.secret_key or secrets.token_urlsafe(32)
+    @property
+    def proxies(self) -> list[str]:
+        """The addresses and networks of proxies whose forwarded headers count."""
+        return _addresses(self.trusted_proxies)
+
+    @classmethod
+    def read(cls) -> Self:
+        """The settings of the environment.
+
+        Raises SettingsError with a line for each variable that cannot be used.
+        """
+        try:
+            return cls(**_from_files(cls))
+        except ValidationError as error:
+            raise SettingsError("\n".join(_message(problem) for problem in error.errors())) from None
 
 
-def installation_settings() -> Settings:
-    """The settings of the environment, completed by those of the installation that runs in the data folder."""
-    settings = Settings()
-    note = settings.data / NOTE
-    if settings.database_url is not None or not note.exists():
-        return settings
-    noted = Settings.model_validate(json.loads(note.read_text()))
-    return settings.model_copy(update=noted.model_dump(include=set(NOTED)))
+def variable(name: str) -> str:
+    """The environment variable of a setting."""
+    return PREFIX + name.upper()
 
 
-def free_port(host: str) -> int:
-    """A port that nobody listens on just now."""
-    with socket.socket() as probe:
-        probe.bind((host, 0))
-        return int(probe.getsockname()[1])
+def _from_files(settings: type[BaseSettings]) -> dict[str, Any]:
+    found = {}
+    for name in settings.model_fields:
+        file = os.environ.get(variable(name) + FILE_SUFFIX)
+        if not file:
+            continue
+        if os.environ.get(variable(name)):
+            raise SettingsError(
+                f"{variable(name)} and {variable(name)}{FILE_SUFFIX} are both set; expected one"
+            )
+        try:
+            found[name] = Path(file).read_text("utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "not a text file"
+            raise SettingsError(f"{variable(name)}{FILE_SUFFIX}: {file} cannot be read: {reason}") from None
+    return found
+
+
+def _message(problem: Mapping[str, Any]) -> str:
+    """The message for one problem that pydantic found; secrets are not repeated."""
+    expected = str(problem["msg"]).removeprefix("Value error, ").replace("Input should be", "expected")
+    if not problem["loc"]:  # of several variables
+        return expected
+    name = str(problem["loc"][0])
+    found = "its value" if name in SECRETS else repr(problem["input"])
+    return f"{variable(name)}: found {found}, {expected}"
+
+
+def _with_password(url: str, password: str) -> str:
+    scheme, separator, rest = url.partition("://")
+    user, _, place = rest.rpartition("@")
+    return f"{scheme}{separator}{user.rstrip(':')}:{quote(password, safe='')}@{place}"
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -13,11 +13,13 @@ from datetime import timedelta
 from pathlib import Path
 from types import FrameType
 
-LOOK_AGAIN = 0.02  # seconds between two questions whether a child is ready
-FIRST_PAUSE = 0.5  # seconds before a child that died is started again; doubled each time it dies young
-LONGEST_PAUSE = 30.0
-STEADY = 10.0  # a child that lived for so many seconds did not die young
-TAIL = 5  # lines of a log shown when a child does not start
+from app.log_files import LogLimit, appended, keep_short, last_lines
+
+POLL_SECONDS = 0.02  # between two questions whether a child is ready
+INITIAL_BACKOFF = 0.5  # seconds before a child that died is started again; doubled each time it dies early
+MAX_BACKOFF = 30.0
+STABLE_SECONDS = 10.0  # a child that ran for this long did not die early
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class NotReadyError(Exception):
@@ -26,22 +28,23 @@ class NotReadyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """What it takes to run one process; the same words start it again."""
+    """How to start one process, the first time and after it died."""
 
     name: str
     command: Sequence[str]
     environment: Mapping[str, str]
-    log: Path
-    asked: signal.Signals = signal.SIGTERM  # asks it to end
-    orphaned: signal.Signals = signal.SIGKILL  # what it gets should the supervisor itself be killed
-    grace: timedelta = timedelta(seconds=10)
-    inherits: tuple[int, ...] = ()  # file descriptors
+    log: Path | None  # none: it writes where the supervisor writes
+    stop_signal: signal.Signals = signal.SIGTERM
+    parent_death_signal: signal.Signals = signal.SIGKILL  # sent by the kernel when the supervisor is killed
+    stop_timeout: timedelta = timedelta(seconds=10)  # then it is killed
+    pass_fds: tuple[int, ...] = ()
+    directory: Path | None = None  # where it runs
 
 
 @contextmanager
-def supervised(say: Callable[[str], None]) -> Iterator["Supervisor"]:
+def supervised(report: Callable[[str], None], log_limit: LogLimit = LogLimit()) -> Iterator["Supervisor"]:
     """A supervisor whose children are stopped on the way out, however that is reached."""
-    supervisor = Supervisor(say)
+    supervisor = Supervisor(report, log_limit)
     try:
         yield supervisor
     finally:
@@ -49,11 +52,14 @@ def supervised(say: Callable[[str], None]) -> Iterator["Supervisor"]:
 
 
 class Supervisor:
-    """Keeps children running until they are stopped, the last started first."""
+    """Keeps children running until they are stopped, the last started first, and their logs short."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self._say = say
-        self._keepers: dict[str, _Keeper] = {}
+    def __init__(self, report: Callable[[str], None], log_limit: LogLimit) -> None:
+        self._report = report
+        self._watchers: dict[str, _Watcher] = {}
+        self._closing = threading.Event()
+        arguments = (self._logs, log_limit, self._closing)
+        threading.Thread(target=keep_short, args=arguments, name="log files", daemon=True).start()
 
     def start(
         self, child: Child, ready: Callable[[], bool], within: timedelta = timedelta(seconds=60)
@@ -62,27 +68,31 @@ class Supervisor:
 
         Raises NotReadyError when it ends before, or is not ready in time; nothing is left running then.
         """
-        keeper = self._keepers[child.name] = _Keeper(child, self._say)
+        watcher = self._watchers[child.name] = _Watcher(child, self._report)
         try:
-            keeper.begin(ready, within)
+            watcher.start(ready, within)
         except NotReadyError:
             self.stop(child.name)
             raise
 
     def pid(self, name: str) -> int | None:
         """The process number of a child, None between its death and its next start."""
-        return self._keepers[name].pid
+        return self._watchers[name].pid
 
     def stop(self, name: str) -> Child:
-        """Stop one child for good; returns what it takes to start it again."""
-        keeper = self._keepers.pop(name)
-        keeper.end()
-        return keeper.child
+        """Stop one child for good; returns how to start it again."""
+        watcher = self._watchers.pop(name)
+        watcher.stop()
+        return watcher.child
+
+    def _logs(self) -> list[Path]:
+        return [watcher.child.log for watcher in list(self._watchers.values()) if watcher.child.log]
 
     def stop_all(self) -> None:
         """Stop every child, the last started first."""
-        for name in reversed(list(self._keepers)):
-            self._say(f"stopping {name}")
+        self._closing.set()
+        for name in reversed(list(self._watchers)):
+            self._report(f"stopping {name}")
             self.stop(name)
 
 
@@ -90,56 +100,63 @@ class Supervisor:
 def interrupted_by_signals() -> Iterator[None]:
     """Make the first Ctrl-C, SIGTERM or SIGHUP a KeyboardInterrupt and ignore the later ones.
 
-    An impatient second Ctrl-C would otherwise cut the stopping short. Main thread only.
+    An impatient second Ctrl-C would otherwise cut the stopping short. A signal that was ignored before, such as
+    SIGHUP under nohup, stays without effect. Main thread only.
     """
-    heard = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    heard = {number: before for number, before in heard.items() if before != signal.SIG_IGN}  # nohup
+    before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
-        for each in heard:
+        for each in STOP_SIGNALS:
             signal.signal(each, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    for number in heard:
-        signal.signal(number, interrupt)
+    for number, handler in before.items():
+        signal.signal(number, do_nothing if handler == signal.SIG_IGN else interrupt)
     try:
         yield
     finally:
-        for number, before in heard.items():
-            signal.signal(number, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def tied(command: Sequence[str], fate: signal.Signals) -> list[str]:
-    """The command, such that the kernel sends it `fate` when this process is gone (Linux).
+def do_nothing(_number: int, _frame: FrameType | None) -> None:
+    """Handle a signal by ignoring it, in this process alone.
 
-    Should we die before the kernel has been told, the shell sees that its parent is another one, and ends.
+    Children inherit that a signal is ignored, and could then not be stopped by it; a handler they do not inherit.
+    """
+
+
+def die_with_parent(command: Sequence[str], parent_death_signal: signal.Signals) -> list[str]:
+    """The command, such that the kernel sends it the signal when this process is gone (Linux).
+
+    Should we die before the kernel knows of it, the shell sees that its parent is another one, and ends.
     """
     setpriv = shutil.which("setpriv")
     if setpriv is None:
         return list(command)
-    told = [setpriv, "--pdeathsig", fate.name.removeprefix("SIG")]
-    return [*told, "/bin/sh", "-c", 'test "$PPID" = "$0" && exec "$@"', str(os.getpid()), *command]
+    wrapper = [setpriv, "--pdeathsig", parent_death_signal.name.removeprefix("SIG")]
+    return [*wrapper, "/bin/sh", "-c", 'test "$PPID" = "$0" && exec "$@"', str(os.getpid()), *command]
 
 
-class _Keeper:
-    """Keeps one child from a thread of its own.
+class _Watcher:
+    """Starts one child, waits for its end and starts it again, in a thread of its own.
 
     The thread lives as long as the child: the kernel takes a child for orphaned as soon as the thread that started
     it has ended. The child leads its own process group, so that Ctrl-C reaches the supervisor alone. Its pid is ours
     as long as it is not reaped; starting, signalling and reaping therefore exclude each other.
     """
 
-    def __init__(self, child: Child, say: Callable[[str], None]) -> None:
+    def __init__(self, child: Child, report: Callable[[str], None]) -> None:
         self.child = child
-        self._say = say
-        self._one_at_a_time = threading.Lock()
+        self._report = report
+        self._lock = threading.Lock()
         self._stopping = threading.Event()
-        self._over = threading.Event()  # nothing runs and nothing will be started again
-        self._settled = False  # it has been ready once
+        self._ended = threading.Event()  # nothing runs and nothing will be started again
+        self._was_ready = False
         self._ending = ""
         self._process: subprocess.Popen[bytes] | None = None
-        self._log_begins = child.log.stat().st_size if child.log.exists() else 0
-        self._thread = threading.Thread(target=self._keep, name=f"keeper of {child.name}", daemon=True)
+        self._log_start = child.log.stat().st_size if child.log and child.log.exists() else 0
+        self._thread = threading.Thread(target=self._run, name=f"watcher of {child.name}", daemon=True)
 
     @property
     def pid(self) -> int | None:
@@ -147,50 +164,51 @@ class _Keeper:
         process = self._process
         return process.pid if process else None
 
-    def begin(self, ready: Callable[[], bool], within: timedelta) -> None:
+    def start(self, ready: Callable[[], bool], within: timedelta) -> None:
         """Start the thread and wait; raises NotReadyError."""
         deadline = time.monotonic() + within.total_seconds()
         self._thread.start()
         while not ready():
-            if self._over.wait(LOOK_AGAIN):
+            if self._ended.wait(POLL_SECONDS):
                 break
             if time.monotonic() > deadline:
                 raise NotReadyError(
-                    f"{self.child.name} was not ready after {within.total_seconds():g} s{self._tail()}"
+                    f"{self.child.name} was not ready after {within.total_seconds():g} s{last_lines(self.child.log, self._log_start)}"
                 )
-        with self._one_at_a_time:
-            if self._over.is_set():
-                raise NotReadyError(f"{self.child.name} {self._ending} before it was ready{self._tail()}")
-            self._settled = True
+        with self._lock:
+            if self._ended.is_set():
+                raise NotReadyError(
+                    f"{self.child.name} {self._ending} before it was ready{last_lines(self.child.log, self._log_start)}"
+                )
+            self._was_ready = True
 
-    def end(self) -> None:
-        """Ask the child to end, wait for its grace, then kill it and what it started."""
+    def stop(self) -> None:
+        """Send the stop signal, wait, then kill the child and what it started."""
         self._stopping.set()
         if self._thread.ident is None:
             return
-        self._signal(self.child.asked)
-        self._thread.join(self.child.grace.total_seconds())
+        self._signal(self.child.stop_signal)
+        self._thread.join(self.child.stop_timeout.total_seconds())
         if self._thread.is_alive():
             self._signal(signal.SIGKILL)
             self._thread.join()
 
-    def _keep(self) -> None:
-        pause = FIRST_PAUSE
+    def _run(self) -> None:
+        backoff = INITIAL_BACKOFF
         while True:
             began = time.monotonic()
-            self._ending = self._live()
-            if self._is_over():
+            self._ending = self._run_once()
+            if self._is_final():
                 return
-            pause = FIRST_PAUSE if time.monotonic() - began > STEADY else pause
-            self._say(
-                f"{self.child.name} {self._ending}; starting it again in {pause:g} s ({self.child.log})"
-            )
-            self._stopping.wait(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
+            backoff = INITIAL_BACKOFF if time.monotonic() - began > STABLE_SECONDS else backoff
+            where = f" ({self.child.log})" if self.child.log else ""
+            self._report(f"{self.child.name} {self._ending}; starting it again in {backoff:g} s{where}")
+            self._stopping.wait(backoff)
+            backoff = min(2 * backoff, MAX_BACKOFF)
 
-    def _live(self) -> str:
-        """One life of the child; returns how it ended."""
-        with self._one_at_a_time:
+    def _run_once(self) -> str:
+        """Start the child and wait for its end; returns how it ended."""
+        with self._lock:
             if self._stopping.is_set():
                 return "was stopped"
             try:
@@ -198,47 +216,36 @@ class _Keeper:
             except OSError as error:
                 return f"could not be started ({error})"
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        with self._one_at_a_time:
+        with self._lock:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)  # what the dead child has left behind
             code = process.wait()
             self._process = None
-        return (
-            f"ended by signal {-code} ({signal.strsignal(-code)})"
-            if code < 0
-            else f"ended with exit code {code}"
-        )
+        if code < 0:
+            return f"ended by signal {-code} ({signal.strsignal(-code)})"
+        return f"ended with exit code {code}"
 
-    def _is_over(self) -> bool:
-        with self._one_at_a_time:
-            if self._stopping.is_set() or not self._settled:
-                self._over.set()
-            return self._over.is_set()
+    def _is_final(self) -> bool:
+        with self._lock:
+            if self._stopping.is_set() or not self._was_ready:
+                self._ended.set()
+            return self._ended.is_set()
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         child = self.child
-        child.log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with child.log.open("ab") as log:
+        with appended(child.log) as output:
             return subprocess.Popen(
-                tied(child.command, child.orphaned),
+                die_with_parent(child.command, child.parent_death_signal),
                 env=dict(child.environment),
+                cwd=child.directory,
                 stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                pass_fds=child.inherits,
+                stdout=output,
+                stderr=output,
+                pass_fds=child.pass_fds,
                 start_new_session=True,
             )
 
     def _signal(self, number: signal.Signals) -> None:
-        with self._one_at_a_time:
+        with self._lock:
             if self._process:
                 os.kill(self._process.pid, number)
-
-    def _tail(self) -> str:
-        """The last lines that this child wrote, each on a line of its own."""
-        if not self.child.log.exists():
-            return ""
-        with self.child.log.open(encoding="utf-8", errors="replace") as log:
-            log.seek(self._log_begins)
-            lines = log.read().splitlines()[-TAIL:]
-        return f"; the end of {self.child.log}:\n    " + "\n    ".join(lines) if lines else ""

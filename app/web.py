@@ -12,6 +12,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app import formats
 from app.access import Action, Actor, allowed
+from app.addresses import address_of
+from app.drafts import Draft, refilled
 from app.errors import ForbiddenError, LoginNeededError
 from app.platform import Platform
 
@@ -32,18 +34,26 @@ def actor_of_request(request: Request) -> Actor:
     return actor
 
 
-ThePlatform = Annotated[Platform, Depends(platform_of_request)]
-CurrentActor = Annotated[Actor, Depends(actor_of_request)]
+async def _platform(request: Request) -> Platform:  # FastAPI would call a plain function in a thread
+    return platform_of_request(request)
+
+
+async def _actor(request: Request) -> Actor:
+    return actor_of_request(request)
+
+
+ThePlatform = Annotated[Platform, Depends(_platform)]
+CurrentActor = Annotated[Actor, Depends(_actor)]
 
 
 def requires(action: Action) -> Dependency:
     """The permission of a route; named once, on the route."""
 
-    def check(actor: CurrentActor) -> None:
+    async def check(actor: CurrentActor) -> None:
         if not allowed(actor, action):
-            if not actor.is_known:
-                raise LoginNeededError("log in first, or send an API token")
-            raise ForbiddenError("this is for organisers")
+            if not actor.is_logged_in:
+                raise LoginNeededError("Log in first, or send an API token")
+            raise ForbiddenError("Only organisers may do this")
 
     check.action = action  # type: ignore[attr-defined]  # read by the API page and by tests/architecture
     permission: Dependency = Depends(check)
@@ -54,6 +64,11 @@ def action_of(dependencies: list[Dependency]) -> Action | None:
     """The permission that a route names."""
     found = (getattr(dependency.dependency, "action", None) for dependency in dependencies)
     return next((action for action in found if action is not None), None)
+
+
+def wants_json(request: Request) -> bool:
+    """Whether an error is answered to a program: in the API, and where HTML is not accepted."""
+    return request.url.path.startswith("/api/v1/") or "text/html" not in request.headers.get("accept", "")
 
 
 def templates() -> Environment:
@@ -71,16 +86,30 @@ def templates() -> Environment:
 
 _templates = templates()
 
+
+def draw(template: str, **context: Any) -> str:
+    """A page, or a part of one, that depends on nothing but its context."""
+    everywhere = {"actor": Actor(), "draft": None}
+    return _templates.get_template(template).render(everywhere | context)
+
+
 Render = Callable[..., HTMLResponse]
 
 
 def render(request: Request, template: str, *, code: int = 200, **context: Any) -> HTMLResponse:
     """A page, with what every page shows."""
     platform = platform_of_request(request)
+    path = address_of(request)
+    draft: Draft | None = getattr(request.state, "draft", None)
+    if draft is not None and (draft.page != path or request.method != "GET"):
+        draft = None
+    if draft is not None and "form" in context:
+        context["form"] = refilled(context["form"], draft.fields)
     everywhere = {
         "actor": getattr(request.state, "actor", Actor()),
         "now": datetime.now(UTC),
-        "path": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
+        "path": path,
         "address": platform.settings.address,
+        "draft": draft,
     }
     return HTMLResponse(_templates.get_template(template).render(everywhere | context), status_code=code)

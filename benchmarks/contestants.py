@@ -23,7 +23,7 @@ _LOUD: Final = 400  # characters of what a program that failed had said
 class Contestant:
     """A program and its arguments; package: what must be installed beside the peers, None for our own programs.
 
-    repeats: how often its run stands for; a run that does a tenth of the work is told tenfold.
+    repeats: how often its run stands for; a run that does a tenth of the work counts ten times.
     """
 
     name: str
@@ -80,10 +80,10 @@ class Running:
 
     def run(self) -> Mapping[str, Any]:
         """Let it run once. Raises RuntimeError with the last words of a program that fails."""
-        asked, told = (_there(each) for each in (self.process.stdin, self.process.stdout))
+        requests, replies = (_there(each) for each in (self.process.stdin, self.process.stdout))
         try:
-            print(file=asked, flush=True)
-            line = told.readline()
+            print(file=requests, flush=True)
+            line = replies.readline()
         except BrokenPipeError:
             line = ""
         if not line:
@@ -115,14 +115,14 @@ def race(contestants: Sequence[Contestant], *, rounds: int, peers: str | None = 
             for running in list(field):
                 name = running.contestant.name
                 try:
-                    told = running.run()
+                    reply = running.run()
                 except RuntimeError as error:
                     outcomes[name] = replace(outcomes[name], failure=str(error).splitlines()[-1])
                     field.remove(running)
                     continue
-                impatient = told["seconds"] > PATIENCE
+                impatient = reply["seconds"] > PATIENCE
                 if turn or impatient:
-                    outcomes[name] = _with_run(outcomes[name], told, running.contestant.repeats)
+                    outcomes[name] = _with_run(outcomes[name], reply, running.contestant.repeats)
                 if impatient:
                     field.remove(running)
     return list(outcomes.values())
@@ -136,11 +136,11 @@ def difference(one: Outcome, other: Outcome) -> float:
     return max(abs(value - other.values[name]) for name, value in one.values.items())
 
 
-def _with_run(outcome: Outcome, told: Mapping[str, Any], repeats: float) -> Outcome:
+def _with_run(outcome: Outcome, reply: Mapping[str, Any], repeats: float) -> Outcome:
     return replace(
         outcome,
-        seconds=(*outcome.seconds, told["seconds"] * repeats),
-        processor=(*outcome.processor, told["processor"] * repeats),
-        peak=told["peak"],
-        values=told["values"],
+        seconds=(*outcome.seconds, reply["seconds"] * repeats),
+        processor=(*outcome.processor, reply["processor"] * repeats),
+        peak=reply["peak"],
+        values=reply["values"],
     )

@@ -72,7 +72,7 @@ def _detectors(files: _Files, load: Results, shuffled: Results, size: str) -> li
         Contestant("ours, validation alone", "ours.py", (number, truth, load.archive, "validate")),
         Contestant("floor: gunzip and parse", "floor.py", (truth, load.archive)),
     ]
-    # of ten million answers the others make sixteen gigabytes of Python objects
+    # of ten million detections the others make sixteen gigabytes of Python objects
     peers = ["hotcoco"] if size == "large" else ["hotcoco", "faster_coco_eval", "pycocotools"]
     others = [
         Contestant(f"{peer} (other rules)", "coco_peers.py", (peer, files.known, load.folder), peer)
@@ -181,19 +181,19 @@ def race_bootstrap(plan: Plan) -> list[Section]:
     size = "medium" if "medium" in plan.sizes else plan.sizes[-1]
     load = detections.write_detections(plan.place, scene, size)
     replicates, few = (100, 1) if plan.quick else (1000, 10)
-    told = replicates / few
+    factor = replicates / few
     contestants = [
         Contestant(
             "ours, drawing included", "replicates.py", ("ours", files.truth, load.archive, replicates)
         ),
         Contestant(
-            f"replicate by replicate ({few}, times {told:.0f})",
+            f"replicate by replicate ({few}, times {factor:.0f})",
             "replicates.py",
             ("naive", files.truth, load.archive, few),
-            repeats=told,
+            repeats=factor,
         ),
     ]
-    about = f"{replicates} replicates of 20 classes, {detections.SIZES[size]:,} answers."
+    about = f"{replicates} replicates of 20 classes, {detections.SIZES[size]:,} detections."
     return [Section("Bootstrap", about, plan.race(contestants))]
 
 

@@ -17,7 +17,7 @@ handed = context.config.attributes.get("connection")
 if handed is not None:
     run(handed)
 else:
-    url = Settings().database_url
+    url = Settings.read().database_url
     if url is None:
         raise SystemExit("HELDOUT_DATABASE_URL is not set")
     with create_engine(url).connect() as own:

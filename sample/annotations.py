@@ -1,4 +1,4 @@
-"""What is told about a picture: its objects, their boxes, flags, parts and actions."""
+"""Annotations of a picture: its objects, their boxes, flags, parts and actions."""
 
 import math
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """One annotated object; `parts` and `actions` are None where they are not told."""
+    """One annotated object; `parts` and `actions` are None where they are not annotated."""
 
     class_name: str
     view: str
@@ -52,7 +52,7 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """All that is told about one image."""
+    """The annotation of one image."""
 
     image: str
     width: int

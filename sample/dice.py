@@ -1,4 +1,4 @@
-"""Chance that falls the same on every machine."""
+"""Pseudo-random draws that are the same on every machine."""
 
 from collections.abc import Sequence
 from typing import TypeVar

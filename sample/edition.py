@@ -34,13 +34,13 @@ def draw_edition(folder: Path, *, seed: int = 2012, images: int = 240) -> Sample
     tree = folder / NAME
     for name in FOLDERS:
         (tree / name).mkdir(parents=True, exist_ok=True)
-    told: dict[str, list[Annotation]] = {name: [] for name in SETS}
+    by_set: dict[str, list[Annotation]] = {name: [] for name in SETS}
     for number in range(images):
         round_, turn = divmod(number, len(SETS))
-        told[SETS[turn]].append(_draw_image(tree, seed, number, scene=round_))
-    for name, annotations in told.items():
+        by_set[SETS[turn]].append(_draw_image(tree, seed, number, scene=round_))
+    for name, annotations in by_set.items():
         write_sets(tree, name, annotations)
-    names = {name: tuple(one.image for one in annotations) for name, annotations in told.items()}
+    names = {name: tuple(one.image for one in annotations) for name, annotations in by_set.items()}
     return SampleEdition(tree, CLASSES, ACTIONS, names)
 
 

@@ -15,8 +15,9 @@ from scoring.formats.images import ImageIndex
 from scoring.formats.label_images import read_label_image
 from scoring.formats.layout_xml import read_layouts
 from scoring.formats.layouts import UNLISTED
-from scoring.formats.lines import MOST_WRONG, Reading, inverted, outside, read_in_blocks
+from scoring.formats.lines import Reading, inverted, outside, read_in_blocks
 from scoring.formats.subjects import Subjects
+from scoring.limits import MAX_FILE_PROBLEMS
 from scoring.registry import CompetitionInfo
 from scoring.results.finding import ResultFile
 from scoring.results.portions import Content
@@ -102,7 +103,7 @@ def remark_on_boxes(checked: Checked, inspection: Inspection) -> None:
     """Say in one sentence for all what many lines of real detectors have."""
     name, total = checked.info.name, checked.lines
     if checked.outside:
-        message = f"{name}: {checked.outside} of {total} boxes reach outside their image; they are scored as they are"
+        message = f"{name}: {checked.outside} of {total} boxes extend beyond their image; they are scored as they are"
         inspection.problems.note(Problem("box-outside", message, found=str(checked.outside)))
     if checked.upside_down and inspection.mistakes is Severity.NOTE:
         message = f"{name}: {checked.upside_down} of {total} boxes are inverted; an archive with such boxes is refused"
@@ -135,7 +136,7 @@ def _check_confidences(
     repeated = int(np.maximum(lines - 1, 0).sum())
     checked.repeated += repeated
     if repeated and inspection.mistakes is Severity.PROBLEM:
-        for problem in islice(repetitions(data, subjects, file=file.name), MOST_WRONG):
+        for problem in islice(repetitions(data, subjects, file=file.name), MAX_FILE_PROBLEMS):
             problems.add(problem)
 
 
@@ -157,7 +158,7 @@ def remark_on_confidences(checked: Checked, inspection: Inspection, *, kind: str
         inspection.problems.note(Problem("missing-answers", message, found=str(total)))
     if checked.repeated and inspection.mistakes is Severity.NOTE:
         message = (
-            f"{name}: {checked.repeated} of {checked.lines} lines repeat the {kind} of another one; the last one"
+            f"{name}: {checked.repeated} of {checked.lines} lines repeat the {kind} of another line; the last one"
             " counts, and an archive with such lines is refused"
         )
         inspection.problems.note(Problem("repeated", message, found=str(checked.repeated)))
@@ -196,7 +197,7 @@ def check_layouts(file: ResultFile, checked: Checked, inspection: Inspection) ->
     if missing and len(found):
         whom = "images" if images.persons.boxed else "persons"
         message = (
-            f"{missing} of the {total} {whom} of {images.persons.where} have no layout and are not found"
+            f"{missing} of the {total} {whom} of {images.persons.where} have no layout and count as missed"
         )
         problems.note(Problem("missing-answers", message, file.name, found=str(missing)))
 

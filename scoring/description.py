@@ -29,7 +29,8 @@ class Description:
     dataset is the folder's name in the kit ("VOC2007"), image_set the list's ("test"). images are those of the
     Main set. segmentation names images of the Segmentation set; persons (Layout set) and acting (Action set) pair
     an image with an object, counted from 1. further are the images of these three sets that are not in the Main set;
-    a description from before they were told has none. limits are those of an archive of results.
+    a description from before they were told has none. not_offered are competitions of the dataset without ground truth
+    in this phase. limits are those of an archive of results.
     """
 
     dataset: str
@@ -41,6 +42,7 @@ class Description:
     persons: tuple[tuple[str, int], ...] = ()
     acting: tuple[tuple[str, int], ...] = ()
     further: tuple[Image, ...] = ()
+    not_offered: tuple[int, ...] = ()
     limits: Limits = Limits()
 
     def to_json(self) -> str:
@@ -69,6 +71,7 @@ class Description:
             persons=tuple((image, number) for image, number in plain["persons"]),
             acting=tuple((image, number) for image, number in plain["acting"]),
             further=_images(plain.get("further", [])),
+            not_offered=tuple(plain.get("not_offered", ())),
             limits=_limits(plain.get("limits", {})),
         )
 

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-LISTED = 20  # of each code; the rest is counted
+LISTED = 20  # of each code in one file; the rest is counted
+MAX_OF_A_CODE = 500  # so that one kind does not hide the others
+MAX_LISTED = 1_000  # problems, and as many notes
 SHOWN = 120  # characters of a name or a value that somebody else wrote
 
 
@@ -20,7 +22,7 @@ class Severity(StrEnum):
 class Problem:
     """One thing found in an archive, said to its sender.
 
-    code is stable and in kebab-case; line counts from 1.
+    code is stable and in kebab-case; line counts from 1; text is what stands there, shortened.
 
     >>> str(Problem("field-count", "expected 6 fields, found 5", "comp3_det_test_car.txt", 1042))
     'comp3_det_test_car.txt:1042: expected 6 fields, found 5'
@@ -32,6 +34,7 @@ class Problem:
     line: int | None = None
     found: str | None = None
     expected: str | None = None
+    text: str | None = None
 
     def __str__(self) -> str:
         """Say it with its place in front, as compilers do."""
@@ -53,19 +56,24 @@ class SubmissionError(Exception):
 
 @dataclass(slots=True)
 class Problems:
-    """Collects what is found on the way through an archive: the first twenty of each code, and how many more."""
+    """Collects what is found in an archive: the first twenty of a code in each file, a thousand in all, and how many more."""
 
     _listed: dict[Severity, list[Problem]] = field(default_factory=lambda: {each: [] for each in Severity})
     _counts: dict[Severity, Counter[str]] = field(
         default_factory=lambda: {each: Counter() for each in Severity}
     )
+    _listed_of: dict[Severity, Counter[tuple[str, str | None]]] = field(
+        default_factory=lambda: {each: Counter() for each in Severity}
+    )
 
     def add(self, problem: Problem, severity: Severity = Severity.PROBLEM) -> None:
-        """List the problem, or only count it when there are twenty of its code."""
-        counts = self._counts[severity]
-        counts[problem.code] += 1
-        if counts[problem.code] <= LISTED:
-            self._listed[severity].append(problem)
+        """List the problem, or only count it when its file has twenty of its code, or a thousand are listed."""
+        self._counts[severity][problem.code] += 1
+        listed, counts = self._listed[severity], self._listed_of[severity]
+        of_code, of_file = (problem.code, None), (problem.code, problem.file or "")
+        if len(listed) < MAX_LISTED and counts[of_code] < MAX_OF_A_CODE and counts[of_file] < LISTED:
+            counts.update((of_code, of_file))
+            listed.append(problem)
 
     def note(self, note: Problem) -> None:
         """List what should be known and stops nothing."""
@@ -93,6 +101,11 @@ class Problems:
     def notes(self) -> tuple[Problem, ...]:
         """What does not."""
         return tuple(self._listed[Severity.NOTE])
+
+    @property
+    def total(self) -> int:
+        """How many problems there are, listed or not."""
+        return self._counts[Severity.PROBLEM].total()
 
     @property
     def unlisted(self) -> Mapping[str, int]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from scoring.description import Description
@@ -161,6 +162,17 @@ def classes_of(dataset: str) -> tuple[str, ...]:
     return _CLASSES if dataset in EDITIONS and dataset != "VOC2006" else ()
 
 
+def offered(description: Description) -> tuple[CompetitionInfo, ...]:
+    """The competitions of a phase, by number: those of its dataset for which there is ground truth.
+
+    >>> [each.name for each in offered(Description("VOC2006", "val", (), (), (), not_offered=(3, 4)))]
+    ['comp1', 'comp2']
+    """
+    return tuple(
+        info for info in competitions(description.dataset) if info.number not in description.not_offered
+    )
+
+
 def competition_of(dataset: str, number: int) -> CompetitionInfo:
     """A competition of a dataset by its number.
 
@@ -182,18 +194,24 @@ def expected_files(info: CompetitionInfo, description: Description) -> Iterator[
     [('comp3_det_val_car.txt', 'car'), ('comp3_det_val_cat.txt', 'cat')]
     """
     name = info.file_name.replace("{set}", description.image_set)
+    for blank in _SUBJECTS:
+        if blank in name:
+            yield from ((name.replace(blank, word), word) for word in words_of(info, description))
+            return
+    yield name, "person"
+
+
+def words_of(info: CompetitionInfo, description: Description) -> tuple[str, ...]:
+    """What the competition's files are about: classes, actions or images; for layout the person."""
     about = {
         "{class}": description.classes,
         "{action}": description.actions,
         "{image}": description.segmentation,
     }
-    for blank, words in about.items():
-        if blank in name:
-            yield from ((name.replace(blank, word), word) for word in words)
-            return
-    yield name, "person"
+    return next((words for blank, words in about.items() if blank in info.file_name), ("person",))
 
 
+@cache
 def file_name_as_regex(info: CompetitionInfo) -> re.Pattern[str]:
     """What matches a file of the competition for any image set (group `set`) and anything in it (group `about`)."""
     pattern = re.escape(info.file_name).replace(r"\{", "{").replace(r"\}", "}")

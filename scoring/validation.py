@@ -14,9 +14,8 @@ from scoring.checks import CHECKS, Checked, Inspection, check
 from scoring.description import Description
 from scoring.errors import Problem, Problems
 from scoring.formats.images import ImageIndex
-from scoring.limits import Limits
-from scoring.registry import CompetitionInfo, expected_files
-from scoring.registry import competitions as competitions_of
+from scoring.limits import MAX_ARCHIVE_PROBLEMS, Limits
+from scoring.registry import CompetitionInfo, expected_files, offered
 from scoring.results.finding import ResultFile, result_files, severity_of_strays
 from scoring.results.missing import about_missing, about_nothing
 from scoring.results.portions import contents_of, is_large, portions
@@ -42,7 +41,7 @@ class Validation:
     """What was found in an archive.
 
     unlisted says how many more problems and notes of a code there are than are listed; members and unpacked count
-    what was read of the archive, in files and bytes.
+    what was read of the archive, in files and bytes; folders are no files.
     """
 
     competitions: tuple[FoundCompetition, ...]
@@ -125,26 +124,36 @@ def validate(
     for one, other in combinations(summaries, 2):
         _check_that_they_are_two(one, other, inspection)
     return Validation(
-        summaries, problems.listed, problems.notes, problems.unlisted, meter.members, meter.unpacked
+        summaries, problems.listed, problems.notes, problems.unlisted, meter.files, meter.unpacked
     )
 
 
 def _check_files(files: Iterator[ResultFile], found: dict[int, Checked], inspection: Inspection) -> bool:
     """Check each file and count by competition what is found; say whether the archive could be read to its end."""
     broken: list[Problem] = []
+    unread, problems_in_files = 0, 0
 
-    def met() -> Iterator[ResultFile]:
+    def read_on() -> Iterator[ResultFile]:
+        nonlocal unread
         for file in files:
-            found.setdefault(file.competition.number, Checked(file.competition))
-            yield file
+            checked = found.setdefault(file.competition.number, Checked(file.competition))
+            if problems_in_files < MAX_ARCHIVE_PROBLEMS:
+                yield file
+            else:
+                checked.files.add(file.about)
+                unread += 1
 
-    contents = contents_of(met(), broken)
+    contents = contents_of(read_on(), broken)
     portions_checked = ahead(partial(check, inspection=inspection), portions(contents), alone=is_large)
     for all_checked, problems in portions_checked:
         for checked in all_checked:
             found[checked.info.number].join(checked)
+        problems_in_files += problems.total
         inspection.problems.join(problems)
     inspection.problems.extend(broken)
+    if unread:
+        message = f"stopped after {problems_in_files:,} problems in this archive; {unread:,} more files were not read"
+        inspection.problems.add(Problem("archive-not-read-on", message, found=str(unread)))
     return not broken
 
 
@@ -155,7 +164,7 @@ def _compare_with_what_was_asked(
     inspection: Inspection,
 ) -> None:
     """Is there something, and nothing else?"""
-    infos = competitions_of(description.dataset)
+    infos = offered(description)
     wanted = [info for info in infos if asked is None or info.number in asked]
     others = [
         found[number].info.name for number in sorted(found) if asked is not None and number not in asked
@@ -199,7 +208,7 @@ def _check_that_they_are_two(one: FoundCompetition, other: FoundCompetition, ins
     torn = one.missing and other.missing and not set(one.present) & set(other.present)
     if one.task == other.task and torn:
         message = (
-            f"comp{one.number} and comp{other.number} have nothing in common, as if the files of one result had two"
-            " names; each competition needs files of its own"
+            f"comp{one.number} and comp{other.number} have no class in common, as if the files of one result were split"
+            " between them; each competition needs files of its own"
         )
         inspection.problems.add(Problem("torn-result", message), inspection.mistakes)

@@ -1,7 +1,7 @@
-// What every page gains from a script: the viewer's own time, copying, and a voice for what changes by itself.
+// What every page gains from a script: the viewer's own time, copying, and announcements of what changes by itself.
 "use strict";
 
-function tellLocalTimes(root) {
+function addLocalTimes(root) {
   for (const time of root.querySelectorAll("time[datetime]")) {
     time.title = new Date(time.dateTime).toLocaleString(undefined, { dateStyle: "full", timeStyle: "long" });
   }
@@ -20,20 +20,20 @@ function offerCopying(block) {
   block.append(button);
 }
 
-// The fragment is replaced every second; a screen reader hears of it only when its words change.
+// The fragment is replaced every second; a screen reader announces it only when its words change.
 function announce() {
-  const voice = document.getElementById("announcement");
-  if (!voice) return;
+  const region = document.getElementById("announcement");
+  if (!region) return;
   const words = [...document.querySelectorAll("[data-announce]")].map((each) => each.dataset.announce).join(". ");
-  if (voice.textContent !== words) voice.textContent = words;
+  if (region.textContent !== words) region.textContent = words;
 }
 
 document.documentElement.classList.add("scripted");
-tellLocalTimes(document);
+addLocalTimes(document);
 announce();
 if (navigator.clipboard) document.querySelectorAll("pre[data-copy]").forEach(offerCopying);
 document.querySelector(".problems")?.focus();
 document.addEventListener("htmx:afterSettle", () => {
-  tellLocalTimes(document);
+  addLocalTimes(document);
   announce();
 });

@@ -1,1 +1,1 @@
-"""The Celery application: one envelope per job."""
+"""The worker: Celery tasks that score, and the sweeper that finds what was lost."""

@@ -1,64 +1,74 @@
-"""The worker: a name, a call. What is to be done stands in the database."""
+"""The Celery application: one task per job."""
 
+import os
+import sys
 from functools import cache
 from multiprocessing import process
 
-from celery import platforms
-from celery.signals import beat_embedded_init, setup_logging, worker_process_init
+from celery.signals import setup_logging, worker_process_init, worker_ready, worker_shutdown
 
 from app import logs
+from app.delivery import service as delivery
 from app.evaluation import service as evaluation
-from app.platform import Platform, platform_of
+from app.platform import Platform
 from app.queue import Job, celery_of
 from app.rescoring import service as rescoring
 from app.sandbox import warm_up
 from app.settings import Settings
-from app.uploads import service as uploads
+from worker.keeping import Keeper
+from worker.platform import watched_platform
 
-settings = Settings()
+settings = Settings.read()
 celery = celery_of(settings)
+sweeper = Keeper()
 
-ORDINARY = process.current_process()
+ORDINARY_PROCESS = process.current_process()
 
 
 @cache
 def platform() -> Platform:
     """One for each process: connections do not survive a fork, so nothing is opened before."""
-    return platform_of(settings)
+    return watched_platform(settings)
 
 
 @celery.task(name=Job.EVALUATE.value)
 def evaluate() -> None:
-    """Score the next run that waits, if there is one."""
+    """Score the next run; there may be more than one for this message."""
     if evaluation.evaluate_next(platform()):
-        platform().doorbell.ring()  # one ring may have been for several runs, of two competitions or a re-scoring
-        rescoring.publish_complete(platform())
+        platform().notifier.wake_workers()
+        platform().notifier.wake_workers(Job.DELIVER)
+        rescoring.activate_complete(platform())
 
 
-@celery.task(name=Job.SWEEP.value)
-def sweep() -> None:
-    """Find what was lost, and finish what is complete."""
-    evaluation.sweep(platform())
-    rescoring.publish_complete(platform())
-    uploads.sweep(platform())
+@celery.task(name=Job.DELIVER.value)
+def deliver() -> None:
+    """Deliver the next message of the outbox; there may be more than one for this one."""
+    if delivery.deliver_next(platform()):
+        platform().notifier.wake_workers(Job.DELIVER)
 
 
 @worker_process_init.connect
-def _let_children_start(**_: object) -> None:
+def _allow_children(**_: object) -> None:
     """Make a process of the pool an ordinary one for the standard library.
 
-    billiard passes its daemons off as the library's, which forbids them children; ours end with their parent.
+    billiard's daemons count as the library's own, which may not have children; ours end with their parent.
     """
-    process._current_process = ORDINARY  # type: ignore[attr-defined]  # noqa: SLF001
+    process._current_process = ORDINARY_PROCESS  # type: ignore[attr-defined]  # noqa: SLF001
     warm_up()
 
 
-@beat_embedded_init.connect
-def _end_with_the_worker(**_: object) -> None:
-    """Leave no clock behind when the worker is killed: Celery ties its pool to it, but not this process."""
-    platforms.set_pdeathsig("SIGKILL")  # type: ignore[attr-defined]  # the stubs lack it
+@worker_ready.connect
+def _start_sweeper(**_: object) -> None:
+    options = {"--worker": os.getpid(), "--slots": settings.workers}
+    words = [str(word) for option in options.items() for word in option]
+    sweeper.start([sys.executable, "-m", "worker.sweeper", *words])
+
+
+@worker_shutdown.connect
+def _stop_sweeper(**_: object) -> None:
+    sweeper.stop()
 
 
 @setup_logging.connect
-def _log_as_we_do(**_: object) -> None:
+def _configure_logging(**_: object) -> None:
     logs.configure()

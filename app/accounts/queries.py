@@ -1,6 +1,8 @@
 """People, sessions and tokens in the database."""
 
-from sqlalchemy import func, select, update
+from typing import Any
+
+from sqlalchemy import delete, func, null, select, update
 from sqlalchemy.orm import Session
 
 from app.access import Actor
@@ -9,7 +11,7 @@ from app.models import ApiToken, LoginSession, Member, OneTimeLink, User
 
 
 def user_of_email(session: Session, email: str) -> User | None:
-    """The person with this (folded) address."""
+    """The person with this e-mail address, which is case folded."""
     return session.scalar(select(User).where(User.email == email))
 
 
@@ -24,8 +26,24 @@ def actor_of_session(session: Session, token_hash: bytes) -> Actor | None:
     )  # fmt: skip
 
 
+def draft_of_session(session: Session, token_hash: bytes) -> dict[str, Any] | None:
+    """The form that is to be filled in again."""
+    return session.scalar(select(LoginSession.draft).where(LoginSession.token_hash == token_hash))
+
+
+def drop_draft(session: Session, token_hash: bytes) -> None:
+    """Delete the stored form, which has been sent again."""
+    session.execute(update(LoginSession).where(LoginSession.token_hash == token_hash).values(draft=null()))
+
+
+def delete_expired_sessions(session: Session) -> int:
+    """Delete logins that are over; how many."""
+    expired = delete(LoginSession).where(LoginSession.expires_at < func.now())
+    return len(session.scalars(expired.returning(LoginSession.user_id)).all())
+
+
 def actor_of_token(session: Session, token_hash: bytes) -> Actor | None:
-    """For whom a program acts; remembers, once a minute, that the token was used."""
+    """Whose token this is; notes, once a minute, that it was used."""
     live = (ApiToken.token_hash == token_hash, ApiToken.revoked_at.is_(None))
     recently = func.now() - func.make_interval(0, 0, 0, 0, 0, 1)
     session.execute(
@@ -100,5 +118,5 @@ def is_there_an_organiser(session: Session) -> bool:
 
 
 def give_role(session: Session, user_id: int, role: str) -> None:
-    """Make a person what `role` says."""
+    """Change the role of a person."""
     session.execute(update(User).where(User.id == user_id).values(role=role))

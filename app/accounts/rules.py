@@ -1,4 +1,4 @@
-"""What makes a name, an address, a password acceptable."""
+"""Which names are acceptable, and the messages for fields that are not."""
 
 import unicodedata
 from collections.abc import Mapping
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-ASKED_FOR = {
-    "string_too_short": "needs at least {min_length} characters",
-    "string_too_long": "may have at most {max_length} characters",
+FIELD_ERRORS = {
+    "string_too_short": "must have at least {min_length} characters",
+    "string_too_long": "must have at most {max_length} characters",
     "missing": "is missing",
-    "string_pattern_mismatch": "does not look like an address: name@example.org",
+    "string_pattern_mismatch": "is not an e-mail address, such as name@example.org",
     "too_short": "choose at least one",
     "value_error": "{error}",
 }
@@ -37,15 +37,15 @@ def is_visible(name: str) -> bool:
     )
 
 
-def sentences(error: ValidationError) -> Mapping[str, str]:
-    """For each field of a form, by the innermost name, the sentence that tells what it asks for."""
-    return {_field(problem["loc"]): _sentence(problem) for problem in error.errors()}
+def field_errors(error: ValidationError) -> Mapping[str, str]:
+    """For each invalid field of a form, by its innermost name, what is wrong with it."""
+    return {_field(problem["loc"]): _message(problem) for problem in error.errors()}
 
 
 def _field(location: tuple[int | str, ...]) -> str:
     return next((part for part in reversed(location) if isinstance(part, str)), "")
 
 
-def _sentence(problem: ErrorDetails) -> str:
-    asked = ASKED_FOR.get(problem["type"])
-    return asked.format(**problem.get("ctx", {})) if asked else problem["msg"]
+def _message(problem: ErrorDetails) -> str:
+    template = FIELD_ERRORS.get(problem["type"])
+    return template.format(**problem.get("ctx", {})) if template else problem["msg"]

@@ -1,4 +1,4 @@
-"""What people fill in to get in, and what they see of it."""
+"""Forms of accounts, and tokens as their owners see them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,12 +6,14 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from app.access import Actor
 from app.accounts.rules import is_visible
+from app.drafts import Draft
 
 
 def _visible(name: str) -> str:
     if not is_visible(name):
-        message = "needs characters that can be seen, and none that hide"
+        message = "must have visible characters, and no control or invisible ones"
         raise ValueError(message)
     return name
 
@@ -19,12 +21,12 @@ def _visible(name: str) -> str:
 Visible = AfterValidator(_visible)
 Password = Annotated[str, Field(min_length=10, max_length=200, description="at least 10 characters")]
 Email = Annotated[
-    str, Field(max_length=254, pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$", description="where we can write to")
+    str, Field(max_length=254, pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$", description="where we can reach you")
 ]
 
 
 class Registration(BaseModel):
-    """A person who wants an account."""
+    """The form for a new account."""
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
 
@@ -34,7 +36,7 @@ class Registration(BaseModel):
 
 
 class Login(BaseModel):
-    """A person who comes back."""
+    """The login form."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -43,11 +45,19 @@ class Login(BaseModel):
 
 
 class NewToken(BaseModel):
-    """A token for a program."""
+    """The form for a new token."""
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
 
     name: Annotated[str, Field(min_length=1, max_length=80, description="what will use it"), Visible]
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Who makes a request, and the form that they have not sent again yet."""
+
+    actor: Actor
+    draft: Draft | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Letting people in."""
+"""Accounts, sessions and tokens."""
 
 import hashlib
 import secrets
@@ -14,28 +14,31 @@ from sqlalchemy.orm import Session
 from app.access import Actor
 from app.accounts import queries
 from app.accounts.rules import folded
-from app.accounts.schemas import Login, NewToken, Registration, TokenView
+from app.accounts.schemas import Login, NewToken, Registration, TokenView, Visit
+from app.drafts import Draft
+from app.errors import ConflictError, DomainError, violated_constraint
 from app.models import ApiToken, LoginSession, Member, OneTimeLink, Role, Team, User
 from app.platform import Platform
 
-TOKEN_PREFIX = "hld_"  # noqa: S105 - tells scanners of leaked secrets what they found
+TOKEN_PREFIX = "hld_"  # noqa: S105 - lets scanners of leaked secrets recognise a token
 
 # OWASP's smaller setting for Argon2id: 19 MiB a hash, and two at a time, keep the web process small
 _passwords = PasswordHash((Argon2Hasher(time_cost=2, memory_cost=19_456, parallelism=1),))
 _hashing = threading.BoundedSemaphore(2)
-_NOBODY = _passwords.hash("the time this takes must not tell whether an address has an account")
+# verified for unknown addresses, so that the time taken does not reveal which addresses have an account
+_DUMMY_HASH = _passwords.hash("no account")
 
 
-class EmailTakenError(Exception):
-    """Somebody has an account with this address."""
+class EmailTakenError(ConflictError):
+    """There is an account with this address."""
 
 
-class WrongPasswordError(Exception):
+class WrongPasswordError(DomainError):
     """No account has this address and password."""
 
 
 def register(platform: Platform, person: Registration) -> str:
-    """Create an account with a team of one; returns the token of a new login.
+    """Create an account with a team of one; returns the token of a new session.
 
     Raises EmailTakenError.
     """
@@ -44,9 +47,17 @@ def register(platform: Platform, person: Registration) -> str:
     try:
         with platform.transaction() as session:
             user = create_person(session, person.email, person.name, password_hash)
-            return _new_login(session, platform, user.id)
+            return _new_session(session, platform, user.id)
     except IntegrityError as error:
-        raise EmailTakenError from error
+        if violated_constraint(error) != "uq_user_account_email":
+            raise
+        raise EmailTakenError("there is an account with this e-mail address; log in instead") from error
+
+
+def delete_expired_sessions(platform: Platform) -> int:
+    """Delete logins that are over; how many."""
+    with platform.transaction() as session:
+        return queries.delete_expired_sessions(session)
 
 
 def create_person(
@@ -61,8 +72,8 @@ def create_person(
     return user
 
 
-def log_in(platform: Platform, login: Login) -> str:
-    """The token of a new login.
+def log_in(platform: Platform, login: Login, draft: Draft | None = None) -> str:
+    """The token of a new session; `draft` is the form that its page will show filled in again.
 
     Raises WrongPasswordError, after the same time whether or not there is such an account.
     """
@@ -70,36 +81,51 @@ def log_in(platform: Platform, login: Login) -> str:
         user = queries.user_of_email(session, folded(login.email))
     known = user.password_hash if user else None
     with _hashing:
-        right = _passwords.verify(login.password, known or _NOBODY)
-    if user is None or known is None or not right:
-        raise WrongPasswordError
+        is_right = _passwords.verify(login.password, known or _DUMMY_HASH)
+    if user is None or known is None or not is_right:
+        raise WrongPasswordError("the e-mail address or the password is wrong")
     with platform.transaction() as session:
-        return _new_login(session, platform, user.id)
+        return _new_session(session, platform, user.id, draft)
 
 
-def _new_login(session: Session, platform: Platform, user_id: int) -> str:
+def _new_session(session: Session, platform: Platform, user_id: int, draft: Draft | None = None) -> str:
     token = secrets.token_urlsafe(32)
-    lasts = timedelta(days=platform.settings.session_days)
-    session.add(LoginSession(token_hash=_hash(token), user_id=user_id, expires_at=func.now() + lasts))
+    lifetime = timedelta(days=platform.settings.session_days)
+    row = LoginSession(token_hash=_hash(token), user_id=user_id, expires_at=func.now() + lifetime)
+    if draft is not None:
+        row.draft = draft.model_dump()
+    session.add(row)
     return token
 
 
 def log_out(platform: Platform, token: str) -> None:
-    """Forget this login."""
+    """End this session."""
     with platform.transaction() as session:
         queries.end_session(session, _hash(token))
 
 
 def identify(platform: Platform, cookie: str | None, bearer: str | None) -> Actor:
-    """Who a request comes from: a token before a cookie, else nobody in particular."""
+    """Who makes a request: the owner of the token, else of the session, else an anonymous visitor."""
+    return open_visit(platform, cookie, bearer).actor
+
+
+def open_visit(platform: Platform, cookie: str | None, bearer: str | None) -> Visit:
+    """Who makes a request, and the form that they have not sent again yet."""
     if not cookie and not bearer:
-        return Actor()
+        return Visit(Actor())
     with platform.transaction() as session:
         if bearer:
-            found = queries.actor_of_token(session, _hash(bearer))
-        else:
-            found = queries.actor_of_session(session, _hash(cookie or ""))
-    return found or Actor()
+            return Visit(queries.actor_of_token(session, _hash(bearer)) or Actor())
+        token_hash = _hash(cookie or "")
+        actor = queries.actor_of_session(session, token_hash)
+        draft = queries.draft_of_session(session, token_hash) if actor else None
+    return Visit(actor or Actor(), Draft.model_validate(draft) if draft else None)
+
+
+def drop_draft(platform: Platform, cookie: str) -> None:
+    """Forget a form that has been sent again."""
+    with platform.transaction() as session:
+        queries.drop_draft(session, _hash(cookie))
 
 
 def tokens(platform: Platform, user_id: int | None) -> tuple[TokenView, ...]:
@@ -126,11 +152,13 @@ def revoke_token(platform: Platform, user_id: int | None, token_id: int) -> bool
         return queries.revoke_token(session, user_id, token_id)
 
 
-def create_organiser_link(platform: Platform, lasts: timedelta = timedelta(days=7)) -> str:
-    """The token of a link that makes whoever opens it first an organiser."""
+def create_organiser_link(platform: Platform, lifetime: timedelta = timedelta(days=7)) -> str:
+    """The token of a link that makes the first person who uses it an organiser."""
     token = secrets.token_urlsafe(24)
     with platform.transaction() as session:
-        session.add(OneTimeLink(token_hash=_hash(token), role=Role.ORGANISER, expires_at=func.now() + lasts))
+        session.add(
+            OneTimeLink(token_hash=_hash(token), role=Role.ORGANISER, expires_at=func.now() + lifetime)
+        )
     return token
 
 
@@ -145,23 +173,23 @@ def grant(platform: Platform, email: str, role: Role) -> bool:
 
 
 def is_there_an_organiser(platform: Platform) -> bool:
-    """Whether anybody who can log in runs challenges here."""
+    """Whether there is an organiser who can log in."""
     with platform.transaction() as session:
         return queries.is_there_an_organiser(session)
 
 
 def token_of_program(platform: Platform, email: str, name: str, role: Role) -> str:
-    """A new token for an account that only programs use, which is created if need be; its earlier tokens end."""
+    """A new token for an account that only programs use, created if needed; its earlier tokens are revoked."""
     with platform.transaction() as session:
         user = queries.user_of_email(session, email) or create_person(session, email, name, None, role)
         for token in queries.tokens_of(session, user.id):
             queries.revoke_token(session, user.id, token.id)
-        number = user.id
-    return create_token(platform, number, NewToken(name="start of the installation"))
+        user_id = user.id
+    return create_token(platform, user_id, NewToken(name="start of the installation"))
 
 
 def use_link(platform: Platform, token: str, user_id: int) -> bool:
-    """Give this person the link's role; whether the link was still good."""
+    """Give this person the link's role; whether the link was usable."""
     with platform.transaction() as session:
         link = queries.usable_link(session, _hash(token))
         if link is None:
@@ -172,7 +200,7 @@ def use_link(platform: Platform, token: str, user_id: int) -> bool:
 
 
 def is_link_usable(platform: Platform, token: str) -> bool:
-    """Whether nobody has used this link and it has not run out."""
+    """Whether this link has neither been used nor expired."""
     with platform.transaction() as session:
         return queries.usable_link(session, _hash(token)) is not None
 

@@ -1,26 +1,13 @@
-"""Editions for programs."""
+"""Phases for programs."""
 
 from fastapi import APIRouter
 from fastapi.responses import Response
 
 from app.access import Action
 from app.editions import service
-from app.editions.schemas import EditionSummary, EditionView
-from app.web import CurrentActor, ThePlatform, requires
+from app.web import ThePlatform, requires
 
-router = APIRouter(prefix="/api/editions", tags=["editions"], dependencies=[requires(Action.READ_PUBLIC)])
-
-
-@router.get("")
-def editions(platform: ThePlatform) -> tuple[EditionSummary, ...]:
-    """Every edition with its phases."""
-    return service.home(platform)
-
-
-@router.get("/{edition}")
-def edition(platform: ThePlatform, actor: CurrentActor, edition: str) -> EditionView:
-    """An edition with its competitions and leading rows."""
-    return service.edition_page(platform, actor, edition)
+router = APIRouter(prefix="/api/v1/editions", tags=["editions"], dependencies=[requires(Action.READ_PUBLIC)])
 
 
 @router.get("/{edition}/{image_set}/description")

@@ -3,19 +3,18 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Numeric, case, cast, func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
-from app.editions.rules import HELD_OUT_DECIMALS, state_of
-from app.editions.schemas import EditionSummary, Leader, PhaseView
-from app.models import Board, ClassScore, Disclosure, Edition, Entry, EntryState, GroundTruth, Method, Phase
+from app.editions.rules import shows_details, state_of
+from app.editions.schemas import PhaseView
+from app.models import Board, Edition, GroundTruth, Phase
 
-LEADERS = 3
-IMPORTING = 0x494D504F  # the advisory lock of the one import
+IMPORT_LOCK = 0x494D504F  # advisory lock: one import at a time
 
 
 def now(session: Session) -> datetime:
-    """The database's clock: the only one that decides anything."""
+    """The database's clock, by which everything is decided."""
     moment: datetime = session.execute(select(func.clock_timestamp())).scalar_one()
     return moment
 
@@ -34,6 +33,8 @@ def _view(phase: Phase, edition: Edition, moment: datetime) -> PhaseView:
         dataset=edition.dataset,
         image_set=phase.image_set,
         disclosure=phase.disclosure,
+        details_at_close=phase.details_at_close,
+        shows_details=shows_details(phase, moment),
         protocol=phase.protocol,
         description_key=phase.description_key,
         opens_at=phase.opens_at,
@@ -42,6 +43,7 @@ def _view(phase: Phase, edition: Edition, moment: datetime) -> PhaseView:
         quota=phase.quota,
         quota_window=phase.quota_window,
         state=state_of(phase, moment),
+        not_offered=tuple(sorted(map(int, phase.not_offered))),
     )
 
 
@@ -51,7 +53,7 @@ def phase_of(session: Session, edition: str, image_set: str) -> PhaseView | None
 
 
 def phase_of_id(session: Session, phase_id: int) -> PhaseView | None:
-    """A phase by its number."""
+    """A phase by its id."""
     return next(iter(_phases(session, Phase.id == phase_id)), None)
 
 
@@ -70,24 +72,9 @@ def edition_of(session: Session, code: str) -> Edition | None:
     return session.scalar(select(Edition).where(Edition.code == code))
 
 
-def summaries(session: Session) -> tuple[EditionSummary, ...]:
-    """Every edition with its phases and how many methods stand on its boards."""
-    counted = select(Phase.edition_id, func.count(Entry.method_id.distinct())).join(
-        Phase, Entry.phase_id == Phase.id
-    )
-    scored = counted.where(Entry.state == EntryState.SCORED).group_by(Phase.edition_id)
-    methods = dict(session.execute(scored).all())
-    phases = all_phases(session)
-    return tuple(
-        EditionSummary(
-            code=edition.code,
-            title=edition.title,
-            dataset=edition.dataset,
-            phases=tuple(phase for phase in phases if phase.edition == edition.code),
-            methods=methods.get(edition.id, 0),
-        )
-        for edition in session.scalars(select(Edition).order_by(Edition.id.desc()))
-    )
+def all_editions(session: Session) -> list[Edition]:
+    """Every edition, the newest first."""
+    return list(session.scalars(select(Edition).order_by(Edition.id.desc())))
 
 
 def boards_of(session: Session, phase_ids: Sequence[int]) -> list[Board]:
@@ -101,52 +88,6 @@ def board_of(session: Session, phase_id: int, competition: int) -> Board | None:
     return session.get(Board, (phase_id, competition))
 
 
-def method_counts(session: Session, phase_ids: Sequence[int]) -> dict[tuple[int, int], int]:
-    """How many methods stand on each board, by (phase, competition)."""
-    statement = (
-        select(Entry.phase_id, Entry.competition, func.count())
-        .where(
-            Entry.phase_id.in_(phase_ids), Entry.shown_run_id.is_not(None), Entry.state == EntryState.SCORED
-        )
-        .group_by(Entry.phase_id, Entry.competition)
-    )
-    return {(phase, competition): count for phase, competition, count in session.execute(statement)}
-
-
-def leaders(session: Session, phase_ids: Sequence[int]) -> dict[tuple[int, int], tuple[Leader, ...]]:
-    """The first rows of each board, by (phase, competition); rows without a mean have no place."""
-    digits = cast(ClassScore.value, Numeric)  # who may see three decimals must not see an order beyond them
-    shown = case(
-        (Phase.disclosure == Disclosure.ROUNDED, func.round(digits, HELD_OUT_DECIMALS)), else_=digits
-    )
-    place = func.rank().over(partition_by=(Entry.phase_id, Entry.competition), order_by=shown.desc())
-    ranked = (
-        select(
-            Entry.phase_id,
-            Entry.competition,
-            place.label("place"),
-            Method.name,
-            Entry.submission_id,
-            ClassScore.value,
-        )
-        .join(Method, Entry.method_id == Method.id)
-        .join(Phase, Entry.phase_id == Phase.id)
-        .join(ClassScore, ClassScore.run_id == Entry.shown_run_id)
-        .where(
-            Entry.phase_id.in_(phase_ids),
-            Entry.state == EntryState.SCORED,
-            ClassScore.class_name.is_(None),
-            ClassScore.value.is_not(None),
-        )
-        .subquery()
-    )
-    first = select(ranked).where(ranked.c.place <= LEADERS).order_by(ranked.c.place, ranked.c.submission_id)
-    found: dict[tuple[int, int], tuple[Leader, ...]] = {}
-    for phase, competition, *leader in session.execute(first):
-        found[phase, competition] = (*found.get((phase, competition), ()), Leader(*leader))
-    return found
-
-
 def newest_truth(session: Session, phase_id: int) -> GroundTruth | None:
     """The version of the annotation that was imported last."""
     statement = (
@@ -155,9 +96,9 @@ def newest_truth(session: Session, phase_id: int) -> GroundTruth | None:
     return session.scalar(statement.limit(1))
 
 
-def let_one_import_pass(session: Session) -> None:
+def lock_imports(session: Session) -> None:
     """Make other imports wait until the end of the transaction."""
-    session.execute(select(func.pg_advisory_xact_lock(IMPORTING)))
+    session.execute(select(func.pg_advisory_xact_lock(IMPORT_LOCK)))
 
 
 def truth_of_fingerprint(session: Session, phase_id: int, fingerprint: str) -> GroundTruth | None:
@@ -182,3 +123,9 @@ def truth_versions(session: Session) -> tuple[dict[int, int], dict[int, int]]:
         .group_by(Board.phase_id)
     )
     return dict(session.execute(newest).all()), dict(session.execute(shown).all())
+
+
+def reasons_not_offered(session: Session) -> dict[int, dict[int, str]]:
+    """By phase, the competitions that are not offered, and what the annotation lacks."""
+    rows = session.execute(select(Phase.id, Phase.not_offered))
+    return {phase: {int(number): reason for number, reason in sorted(found.items())} for phase, found in rows}

@@ -1,4 +1,4 @@
-"""Editions, phases and competitions as pages and programs see them."""
+"""Phases as pages and programs see them."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -25,6 +25,8 @@ class PhaseView:
     dataset: str
     image_set: str
     disclosure: Disclosure
+    details_at_close: bool
+    shows_details: bool  # now, to everybody
     protocol: str
     description_key: str
     opens_at: datetime
@@ -33,56 +35,4 @@ class PhaseView:
     quota: int | None
     quota_window: timedelta
     state: PhaseState
-
-
-@dataclass(frozen=True, slots=True)
-class Leader:
-    """One of the first rows of a board."""
-
-    rank: int
-    method: str
-    submission: int
-    mean: float
-
-
-@dataclass(frozen=True, slots=True)
-class CompetitionCard:
-    """A competition of a phase on the edition's page."""
-
-    edition: str
-    image_set: str
-    number: int
-    task: str
-    title: str
-    data_rule: str
-    methods: int
-    leaders: tuple[Leader, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PhaseCard:
-    """A phase with its competitions on the edition's page."""
-
-    phase: PhaseView
-    competitions: tuple[CompetitionCard, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class EditionSummary:
-    """An edition in the list of all."""
-
-    code: str
-    title: str
-    dataset: str
-    phases: tuple[PhaseView, ...]
-    methods: int
-
-
-@dataclass(frozen=True, slots=True)
-class EditionView:
-    """An edition with everything its page shows."""
-
-    code: str
-    title: str
-    dataset: str
-    phases: tuple[PhaseCard, ...]
+    not_offered: tuple[int, ...] = ()  # competitions without ground truth

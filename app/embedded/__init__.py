@@ -7,8 +7,9 @@ from pathlib import Path
 
 import psycopg
 
+from app.data_folder import DataFolderError, folder_error
 from app.embedded.errors import EmbeddedError
-from app.embedded.folder import opened
+from app.embedded.folder import open_folder
 from app.embedded.postgres import start_postgres
 from app.embedded.valkey import start_valkey
 from app.supervisor import NotReadyError, Supervisor, supervised
@@ -18,35 +19,35 @@ __all__ = ["EmbeddedError", "Servers", "embedded_servers"]
 
 @dataclass(frozen=True, slots=True, repr=False)  # what is not shown cannot get into a log
 class Servers:
-    """Where the servers answer, and the signing key that was generated with their passwords."""
+    """Where the servers answer."""
 
     database_url: str
+    migration_database_url: str  # with the role that owns the tables
     broker_url: str
-    secret_key: str
     processes: Supervisor = field(compare=False)  # runs "postgres" and "valkey"
 
 
 @contextmanager
-def embedded_servers(data: Path, *, say: Callable[[str], None]) -> Iterator[Servers]:
+def embedded_servers(data: Path, *, report: Callable[[str], None]) -> Iterator[Servers]:
     """Run PostgreSQL and Valkey on what lies in `data`, which is made if there is nothing.
 
     Both listen on free ports of 127.0.0.1 and ask for a password; both are started again when they die, and are
     stopped at the end. Raises EmbeddedError when they cannot be had, or when they already run on this folder.
     """
-    with ExitStack() as until_the_end:
-        with _told_in_words(data):
-            folder = until_the_end.enter_context(opened(data))
-            processes = until_the_end.enter_context(supervised(say))
-            database_url = start_postgres(folder, processes, say)
-            broker_url = start_valkey(folder, processes, say)
-        yield Servers(database_url, broker_url, folder.secrets.signing_key, processes)
+    with ExitStack() as stack:
+        with _as_embedded_error(data):
+            folder = stack.enter_context(open_folder(data))
+            processes = stack.enter_context(supervised(report))
+            database = start_postgres(folder, processes, report)
+            broker_url = start_valkey(folder, processes, report)
+        yield Servers(database.url, database.migration_url, broker_url, processes)
 
 
 @contextmanager
-def _told_in_words(data: Path) -> Iterator[None]:
+def _as_embedded_error(data: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise EmbeddedError(f"{error.filename or data} cannot be used: {error.strerror or error}") from error
-    except (NotReadyError, psycopg.Error) as error:
+        raise EmbeddedError(folder_error(error, data)) from error
+    except (DataFolderError, NotReadyError, psycopg.Error) as error:
         raise EmbeddedError(str(error)) from error

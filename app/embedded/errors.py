@@ -1,5 +1,5 @@
-"""What an embedded installation says when it cannot run."""
+"""The error of an embedded installation that cannot run."""
 
 
 class EmbeddedError(Exception):
-    """The servers cannot be had; a sentence for whoever wanted them."""
+    """The servers cannot be started; the message says what to change."""

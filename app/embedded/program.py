@@ -12,7 +12,7 @@ from app.embedded.errors import EmbeddedError
 from app.supervisor import Child, NotReadyError, Supervisor
 
 HOST = "127.0.0.1"
-PLAIN = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}  # for a server: nothing of the user's PG… variables
+CLEAN_ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}  # none of the user's PG… variables
 PORTS_TRIED = 5
 RECOVERY = timedelta(minutes=5)  # after a crash a server first replays what it had promised
 

@@ -5,16 +5,17 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
+from app.data_folder import ANOTHER_FOLDER, user_name
 from app.embedded.errors import EmbeddedError
-from app.embedded.program import PLAIN
+from app.embedded.program import CLEAN_ENVIRONMENT
 
 NOBODY = 65534
 
 # In a user namespace root is called nobody and can still reach what is root's.
 NAMESPACE = ("unshare", "--user", f"--map-user={NOBODY}", f"--map-group={NOBODY}")
 # Where that is refused (most containers) or a parent folder is closed to root without its privileges, the process
-# becomes nobody in earnest and keeps one capability, to reach its files.
-NOBODY_IN_EARNEST = (
+# changes to the user nobody and keeps one capability, to reach its files.
+CHANGE_USER = (
     "setpriv",
     f"--reuid={NOBODY}",
     f"--regid={NOBODY}",
@@ -23,38 +24,38 @@ NOBODY_IN_EARNEST = (
     "--inh-caps=-all,+dac_override",
     "--ambient-caps=-all,+dac_override",
 )
-# the owner that the files need, and the words before a command
-WAYS = ((0, NAMESPACE), (NOBODY, NOBODY_IN_EARNEST))
+# the owner that the files need, and the command's prefix
+PREFIXES = ((0, NAMESPACE), (NOBODY, CHANGE_USER))
 
 
-def way_to_run(program: Path, cluster: Path) -> list[str]:
-    """The words before a command that works on this folder; none for an ordinary user.
+def unprivileged_prefix(program: Path, cluster: Path) -> list[str]:
+    """What to put before a command that works on this folder; nothing for an ordinary user.
 
-    As root the folder is given to the user that the chosen way needs. Raises EmbeddedError where there is no way.
+    As root the folder is given to the user that the prefix needs. Raises EmbeddedError where none works.
     """
     owner = cluster.stat().st_uid
     if owner not in ({0, NOBODY} if os.geteuid() == 0 else {os.geteuid()}):
-        raise EmbeddedError(f"{cluster} belongs to user {owner}: run as that user, or name another folder")
+        raise EmbeddedError(f"{cluster} belongs to {user_name(owner)}: run as that user, or {ANOTHER_FOLDER}")
     if os.geteuid() != 0:
         return []
-    for owner, words in WAYS:
+    for owner, prefix in PREFIXES:
         with suppress(OSError):  # the owner cannot be changed, or there is no such command
-            _give(cluster, owner)
-            if _works(words, program, cluster):
-                return list(words)
+            _change_owner(cluster, owner)
+            if _works(prefix, program, cluster):
+                return list(prefix)
     raise EmbeddedError(
         "PostgreSQL does not run as root, and this system lets root neither make a user namespace nor become "
         "nobody: run as an ordinary user, or set HELDOUT_DATABASE_URL and HELDOUT_BROKER_URL"
     )
 
 
-def _give(folder: Path, owner: int) -> None:
+def _change_owner(folder: Path, owner: int) -> None:
     if folder.stat().st_uid != owner:
-        for path in (*folder.rglob("*"), folder):  # the folder last: it tells that all is done
+        for path in (*folder.rglob("*"), folder):  # the folder last: its owner shows that all are changed
             os.chown(path, owner, owner, follow_symlinks=False)
 
 
-def _works(words: tuple[str, ...], program: Path, cluster: Path) -> bool:
+def _works(prefix: tuple[str, ...], program: Path, cluster: Path) -> bool:
     trial = '"$0" --version && : > "$1/reached" && rm "$1/reached"'
-    command = [*words, "sh", "-c", trial, str(program), str(cluster)]
-    return subprocess.run(command, env=PLAIN, capture_output=True, check=False).returncode == 0
+    command = [*prefix, "sh", "-c", trial, str(program), str(cluster)]
+    return subprocess.run(command, env=CLEAN_ENVIRONMENT, capture_output=True, check=False).returncode == 0

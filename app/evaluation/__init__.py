@@ -1,1 +1,1 @@
-"""Runs: claiming, scoring, recording, sweeping, scoring again."""
+"""Runs: claiming, scoring, recording, sweeping."""

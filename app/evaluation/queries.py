@@ -1,39 +1,65 @@
-"""Runs in the database: claims, leases, fences, and the switch of a board."""
+"""Runs in the database: claims, leases, fences."""
 
 from collections.abc import Sequence
 from datetime import timedelta
 
-from sqlalchemy import ColumnElement, and_, func, or_, select, text, update
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select, text, update
 from sqlalchemy.orm import Session
 
+from app.evaluation.rules import LONGEST_PAUSE
 from app.evaluation.schemas import Assignment, Claim, PhaseQueue
-from app.models import Board, Entry, EntryState, GroundTruth, Phase, Run, RunState, Submission, Upload
+from app.models import (
+    Entry,
+    EntryState,
+    GroundTruth,
+    Phase,
+    Run,
+    RunState,
+    Submission,
+    Upload,
+)
+from app.storage import content_key
 
-SWEEPING = 0x53574550  # the advisory lock of the one sweeper
+MAX_LOST = 1000  # runs of one sweep
 
 
-def _left(attempts: int) -> ColumnElement[bool]:
-    """Runs that wait for a worker: queued, or claimed by one that was not heard of for a lease."""
-    lost = and_(Run.state == RunState.RUNNING, Run.lease_until < func.clock_timestamp())
-    return and_(or_(Run.state == RunState.QUEUED, lost), Run.attempt < attempts)
+def _is_due() -> ColumnElement[bool]:
+    """Queued, and past its pause; a pause longer than the longest is left from before the clock was set back."""
+    now = func.clock_timestamp()
+    past_pause = or_(Run.not_before.is_(None), Run.not_before <= now, Run.not_before > now + LONGEST_PAUSE)
+    return and_(Run.state == RunState.QUEUED, past_pause)
 
 
-def claim_next(session: Session, lease: timedelta, attempts: int) -> Claim | None:
-    """Take the next run; two workers never take the same one."""
-    first = (
+def _is_lost(lease: timedelta) -> ColumnElement[bool]:
+    """Claimed by a worker that has not extended its lease in time.
+
+    A lease that ends later than any worker could have written is left from before the clock was set back; the second
+    lease of tolerance keeps live runs from being lost to small corrections of the clock.
+    """
+    now = func.clock_timestamp()
+    return and_(Run.state == RunState.RUNNING, or_(Run.lease_until < now, Run.lease_until > now + 2 * lease))
+
+
+def first_due(scorer: str) -> Select[int]:
+    """The run that is claimed next, locked; `ix_run_queued` has this order."""
+    return (
         select(Run.id)
-        .where(_left(attempts))
+        .where(_is_due(), Run.scorer == scorer)
         .order_by(Run.priority, Run.queued_at, Run.id)
         .limit(1)
         .with_for_update(skip_locked=True)
-        .scalar_subquery()
     )
+
+
+def claim_next(session: Session, lease: timedelta, scorer: str) -> Claim | None:
+    """Take the next run of this scorer version; two workers never take the same one."""
     statement = (
         update(Run)
-        .where(Run.id == first)
+        .where(Run.id == first_due(scorer).scalar_subquery())
         .values(
             state=RunState.RUNNING,
             attempt=Run.attempt + 1,
+            not_before=None,
             claimed_at=func.clock_timestamp(),
             lease_until=func.clock_timestamp() + lease,
         )
@@ -43,25 +69,44 @@ def claim_next(session: Session, lease: timedelta, attempts: int) -> Claim | Non
     return Claim(*row) if row else None
 
 
-def _mine(claim: Claim) -> ColumnElement[bool]:
+def _is_mine(claim: Claim) -> ColumnElement[bool]:
     return and_(Run.id == claim.run_id, Run.attempt == claim.attempt, Run.state == RunState.RUNNING)
 
 
 def extend(session: Session, claim: Claim, lease: timedelta) -> bool:
-    """Whether the claim still holds; if so, for another lease."""
-    statement = update(Run).where(_mine(claim)).values(lease_until=func.clock_timestamp() + lease)
+    """Extend the lease; whether the claim still holds."""
+    statement = update(Run).where(_is_mine(claim)).values(lease_until=func.clock_timestamp() + lease)
     return session.scalar(statement.returning(Run.id)) is not None
 
 
-def held_run(session: Session, claim: Claim) -> Run | None:
-    """The claimed run, locked; none if another attempt has it by now."""
-    return session.scalar(select(Run).where(_mine(claim)).with_for_update())
+def claimed_run(session: Session, claim: Claim) -> Run | None:
+    """The claimed run, locked; none if the claim was lost."""
+    return session.scalar(select(Run).where(_is_mine(claim)).with_for_update())
+
+
+def lost_runs(session: Session, lease: timedelta) -> Sequence[Run]:
+    """Runs whose worker is gone, locked; those that somebody holds locked are left for the next sweep."""
+    statement = select(Run).where(_is_lost(lease)).order_by(Run.id).limit(MAX_LOST)
+    return session.scalars(statement.with_for_update(skip_locked=True)).all()
+
+
+def count_due(session: Session, scorer: str, most: int) -> int:
+    """How many runs of a scorer version could be claimed now; counts no further than `most`."""
+    due = select(Run.id).where(_is_due(), Run.scorer == scorer).limit(most).subquery()
+    return session.execute(select(func.count()).select_from(due)).scalar_one()
 
 
 def assignment_of(session: Session, run_id: int) -> Assignment:
     """What the run is about."""
     statement = (
-        select(Upload.sha256, GroundTruth.fingerprint, Entry.competition, Run.protocol, Phase.description_key)
+        select(
+            Upload.sha256,
+            Upload.id,
+            GroundTruth.fingerprint,
+            Entry.competition,
+            Run.protocol,
+            Phase.description_key,
+        )
         .select_from(Run)
         .join(Entry, Run.entry_id == Entry.id)
         .join(Submission, Entry.submission_id == Submission.id)
@@ -70,53 +115,14 @@ def assignment_of(session: Session, run_id: int) -> Assignment:
         .join(Phase, Entry.phase_id == Phase.id)
         .where(Run.id == run_id)
     )
-    archive, truth, competition, protocol, description = session.execute(statement).one()
-    return Assignment(archive or "", truth, competition, protocol, description)
+    sha256, upload_id, truth, competition, protocol, description = session.execute(statement).one()
+    return Assignment(content_key(sha256 or "", upload_id), truth, competition, protocol, description)
 
 
-def locked_board(session: Session, run_id: int) -> tuple[Board, Entry]:
-    """The board that the run belongs to, locked before anything else so that nobody waits in a circle."""
-    board = (
-        select(Board)
-        .join(Entry, and_(Entry.phase_id == Board.phase_id, Entry.competition == Board.competition))
-        .join(Run, Run.entry_id == Entry.id)
-        .where(Run.id == run_id)
-        .with_for_update(of=Board)
-    )
-    entry = (
-        select(Entry).join(Run, Run.entry_id == Entry.id).where(Run.id == run_id).with_for_update(of=Entry)
-    )
-    return session.execute(board).scalar_one(), session.execute(entry).scalar_one()
-
-
-def is_only_sweeper(session: Session) -> bool:
-    """Whether no other worker sweeps right now; holds until the end of the transaction."""
-    return bool(session.scalar(select(func.pg_try_advisory_xact_lock(SWEEPING))))
-
-
-def given_up(session: Session, attempts: int) -> list[Claim]:
-    """Runs whose last attempt was not heard of for a lease."""
-    lost = and_(
-        Run.state == RunState.RUNNING, Run.lease_until < func.clock_timestamp(), Run.attempt >= attempts
-    )
-    return [Claim(*row) for row in session.execute(select(Run.id, Run.attempt).where(lost))]
-
-
-def count_waiting(session: Session, attempts: int) -> int:
-    """How many runs wait for a worker."""
-    return session.scalar(select(func.count()).where(_left(attempts))) or 0
-
-
-def has_live_run(session: Session, entry_id: int, board: Board) -> bool:
-    """Whether a run of this entry under the board's own versions waits or is under way."""
-    statement = select(Run.id).where(
-        Run.entry_id == entry_id,
-        Run.rescore_id.is_(None),
-        Run.state.in_((RunState.QUEUED, RunState.RUNNING)),
-        Run.ground_truth_id == board.ground_truth_id,
-        Run.scorer == board.scorer,
-    )
-    return session.scalar(statement.limit(1)) is not None
+def count_running(session: Session) -> dict[str, int]:
+    """By scorer version, how many runs are being scored."""
+    statement = select(Run.scorer, func.count()).where(Run.state == RunState.RUNNING).group_by(Run.scorer)
+    return dict(session.execute(statement).all())
 
 
 def queues(session: Session) -> dict[int, PhaseQueue]:

@@ -1,18 +1,44 @@
-"""What happens to a run when something goes wrong, and in what order runs are taken."""
+"""When a run is tried again, and when it has failed for good."""
+
+from collections.abc import Mapping
+from datetime import timedelta
 
 from app.models import RunState
 
-LIVE, SHADOW = 0, 10  # priorities: a re-scoring of ten thousand runs holds no participant up
+LIVE, SHADOW = 0, 10  # priorities: participants' runs go before those of a re-scoring
 
 ENDED = (RunState.SCORED, RunState.REFUSED, RunState.FAILED)
 
-GAVE_UP = "scoring failed on our side {attempts} times; it costs nothing, the organisers have been told"
+PAUSES = (1, 6, 24, 120)  # in units of the first pause: 5 s, 30 s, 2 min, 10 min
+LONGEST_PAUSE = timedelta(minutes=10)
+
+FAILED_MESSAGE = (
+    "scoring failed on our side {crashes} times; this costs nothing, and organisers see it on their page"
+)
 
 
-def after_failure(attempt: int, attempts: int) -> RunState:
-    """Whether a run that failed on our side is tried again.
+def pause_before_retry(retries: int, first: timedelta) -> timedelta:
+    """How long a run waits after it has been put back to the queue for the given time, counted from 1.
 
-    >>> after_failure(1, 3).value, after_failure(3, 3).value
+    >>> [pause_before_retry(retries, timedelta(seconds=5)).seconds for retries in (1, 2, 3, 4, 5, 100)]
+    [5, 30, 120, 600, 600, 600]
+    """
+    return min(first * PAUSES[min(retries, len(PAUSES)) - 1], LONGEST_PAUSE)
+
+
+def state_after_crash(crashes: int, limit: int) -> RunState:
+    """Whether a run whose scoring crashed is tried again.
+
+    >>> state_after_crash(1, 3).value, state_after_crash(3, 3).value
     ('queued', 'failed')
     """
-    return RunState.FAILED if attempt >= attempts else RunState.QUEUED
+    return RunState.FAILED if crashes >= limit else RunState.QUEUED
+
+
+def idle_slots(slots: Mapping[str, int], running: Mapping[str, int]) -> dict[str, int]:
+    """By scorer version, how many more runs its workers could score now.
+
+    >>> idle_slots({"1": 4, "2": 2}, {"1": 3, "2": 5})
+    {'1': 1, '2': 0}
+    """
+    return {scorer: max(0, count - running.get(scorer, 0)) for scorer, count in slots.items()}

@@ -1,11 +1,15 @@
-"""What a worker holds while it scores."""
+"""Claims and assignments of workers, and reports as rows."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+import scoring
+from app.models import ClassScore, Exhibit
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A run that this worker scores now: every write says `attempt`, so that only the latest claim counts."""
+    """A run that a worker scores now; `attempt` fences every write, so that only the latest claim counts."""
 
     run_id: int
     attempt: int
@@ -13,7 +17,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What is to be scored, and how."""
+    """The keys of what a run needs from storage, and how it is scored."""
 
     archive: str
     truth: str
@@ -24,9 +28,35 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class PhaseQueue:
-    """The runs of a phase that somebody waits for."""
+    """How many entries a phase has, and how many of its runs are in which state."""
 
     entries: int
     queued: int
     running: int
     failed: int
+
+
+def score_rows(run_id: int, report: scoring.Report) -> Iterator[ClassScore]:
+    """The headline and the classes of a report as rows of a run; their intervals are computed afterwards."""
+    yield ClassScore(
+        run_id=run_id,
+        position=0,
+        value=report.headline,
+        reason=report.headline_reason,
+    )
+    for position, result in enumerate(report.classes, start=1):
+        yield ClassScore(
+            run_id=run_id,
+            class_name=result.name,
+            position=position,
+            value=result.value,
+            reason=result.reason,
+            positives=result.positives,
+            predictions=result.answers,
+        )
+
+
+def exhibits(run_id: int, report: scoring.Report) -> Iterator[Exhibit]:
+    """What else a report shows, as rows of a run."""
+    for position, exhibit in enumerate(report.exhibits):
+        yield Exhibit(run_id=run_id, position=position, kind=exhibit.kind, content=exhibit.to_plain())

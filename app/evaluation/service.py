@@ -1,62 +1,71 @@
-"""Scoring runs: claim, score apart, record in one transaction; sweep up what was lost."""
+"""Scoring runs: claim, score in a child process, record in one transaction; sweep up what was lost."""
 
-import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
-from uuid import uuid4
 
 import structlog
 from sqlalchemy import func
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 import scoring
 from app import children
 from app.editions import service as editions
+from app.errors import StorageUnavailableError
 from app.evaluation import queries
-from app.evaluation.rules import GAVE_UP, after_failure
-from app.evaluation.schemas import Claim
-from app.models import Board, ClassScore, Entry, EntryState, Exhibit, Run, RunState
+from app.evaluation.rules import FAILED_MESSAGE, idle_slots, pause_before_retry, state_after_crash
+from app.evaluation.schemas import Assignment, Claim, exhibits, score_rows
+from app.leaderboards import service as leaderboards
+from app.models import Run, RunState, Service
 from app.platform import Platform
-from app.sandbox import ChildLimits, TooMuchError, run_apart
+from app.queue import Job
+from app.sandbox import ChildFileError, ChildLimits, LimitExceededError, run_in_subprocess
+from app.settings import Settings
+from app.workers import queries as workers
 
 log = structlog.get_logger()
-
-MOST_RINGS = 100  # of one sweep
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A report, how sure its numbers are, and where the per-image statistics of both lie."""
+    """A report, and the key of the per-image statistics behind it."""
 
     report: scoring.Report
-    intervals: scoring.IntervalTable
     statistics_key: str
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The participant's archive cannot be scored; the sentence says why."""
+    """The participant's archive cannot be scored; `message` says why."""
 
-    sentence: str
+    message: str
 
 
 Outcome = Scored | Refused
 
 
-def evaluate_next(platform: Platform) -> bool:
-    """Score the next run that waits; whether there was one.
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What a child process opens: the last is written by it."""
 
-    Whatever stops half-way loses its lease and is found by the sweep; a claim that another worker has taken over in
-    the meantime writes nothing.
+    archive: Path
+    truth: Path
+    statistics: Path
+
+
+def evaluate_next(platform: Platform) -> bool:
+    """Score the next run of this scorer version; whether there was one.
+
+    A run whose worker dies loses its lease and is put back by the sweep; a claim that was lost in the meantime writes
+    nothing. Only a failure of the run's own counts against it.
     """
-    settings = platform.settings
     with platform.transaction() as session:
-        claim = queries.claim_next(session, settings.lease, settings.attempts)
+        claim = queries.claim_next(session, platform.settings.lease, scoring.SCORER)
     if claim is None:
         return False
     started = time.monotonic()
@@ -64,14 +73,24 @@ def evaluate_next(platform: Platform) -> bool:
         with _heartbeat(platform, claim):
             outcome = _score(platform, claim)
         _record(platform, claim, outcome)
-    except Exception:
-        log.exception("run failed", run=claim.run_id, attempt=claim.attempt)
-        _give_back(platform, claim)
+    except Exception as error:
+        if _is_infrastructure(error):
+            log.warning("run postponed", run=claim.run_id, attempt=claim.attempt, error=str(error))
+            _requeue_or_fail(platform, claim, _postpone)
+        else:
+            log.exception("run crashed", run=claim.run_id, attempt=claim.attempt)
+            _requeue_or_fail(platform, claim, _after_crash)
         return True
-    log.info(
-        "run ended", run=claim.run_id, attempt=claim.attempt, seconds=round(time.monotonic() - started, 1)
-    )
+    seconds = round(time.monotonic() - started, 1)
+    log.info("run ended", run=claim.run_id, attempt=claim.attempt, seconds=seconds)
     return True
+
+
+def _is_infrastructure(error: Exception) -> bool:
+    """Whether something was unavailable that every run needs: storage, ground truth, database."""
+    if isinstance(error, (IntegrityError, DataError)):  # the database refused the values of this run
+        return False
+    return isinstance(error, (SQLAlchemyError, OSError, StorageUnavailableError, ChildFileError))
 
 
 @contextmanager
@@ -101,147 +120,125 @@ def _heartbeat(platform: Platform, claim: Claim) -> Iterator[None]:
 
 def _score(platform: Platform, claim: Claim) -> Outcome:
     with platform.transaction() as session:
-        work = queries.assignment_of(session, claim.run_id)
-    statistics = platform.truths.incoming(uuid4())
-    settings = platform.settings
-    apart = ChildLimits(seconds=settings.scoring_seconds, memory=settings.child_memory)
-    archive, truth = platform.archives.path(work.archive), platform.truths.path(work.truth)
-    for path in (archive, truth):
-        _must_exist(path)
-    limits = editions.description_of(platform.archives, work.description).limits
-    try:
-        answer = run_apart(
-            apart, children.score, archive, truth, work.competition, work.protocol, statistics, limits
-        )
-        if answer.startswith(b"!"):
-            return Refused(answer[1:].decode())
-        told = json.loads(answer)
-        return Scored(
-            scoring.Report.from_json(told["report"]),
-            scoring.IntervalTable.from_plain(told["intervals"]),
-            platform.truths.adopt(statistics),
-        )
-    except TooMuchError as error:
-        return Refused(f"scoring this archive was stopped: {error}")
-    finally:
-        statistics.unlink(missing_ok=True)
+        assignment = queries.assignment_of(session, claim.run_id)
+    with (
+        platform.archives.materialise(assignment.archive) as archive,
+        platform.truths.materialise(assignment.truth) as truth,
+        platform.truths.draft() as statistics,
+    ):
+        try:
+            report = _report(platform, assignment, Files(archive, truth, statistics))
+        except LimitExceededError as error:
+            return Refused(f"scoring this archive was stopped: {error}")
+        if isinstance(report, Refused):
+            return report
+        return Scored(report, platform.truths.put(statistics))
 
 
-def _must_exist(path: Path) -> None:
-    if not path.exists():
-        raise FileNotFoundError(path)
+def _report(platform: Platform, assignment: Assignment, files: Files) -> scoring.Report | Refused:
+    archive_limits = editions.description_of(platform.descriptions, assignment.description).limits
+    output = run_in_subprocess(
+        _child_limits(platform.settings), children.score, files.archive, files.truth, assignment.competition,
+        assignment.protocol, files.statistics, archive_limits,
+    )  # fmt: skip
+    if output.startswith(b"!"):
+        return Refused(output[1:].decode())
+    return scoring.Report.from_json(output.decode())
+
+
+def _child_limits(settings: Settings) -> ChildLimits:
+    return ChildLimits(seconds=settings.scoring_seconds, memory=settings.child_memory)
 
 
 def _record(platform: Platform, claim: Claim, outcome: Outcome) -> None:
     """Scores, exhibits and states in one transaction, if the claim still holds."""
     with platform.transaction() as session:
-        board, entry = queries.locked_board(session, claim.run_id)
-        run = queries.held_run(session, claim)
+        run = queries.claimed_run(session, claim)
         if run is None:
             log.warning("claim lost", run=claim.run_id, attempt=claim.attempt)
             return
-        run.finished_at = func.clock_timestamp()
-        run.lease_until = None
         match outcome:
-            case Refused(sentence):
-                run.state, run.sentence = RunState.REFUSED, sentence
-            case Scored(report, intervals, key):
+            case Refused(message):
+                run.state, run.failure_message = RunState.REFUSED, message
+            case Scored(report, key):
                 run.state, run.statistics_key = RunState.SCORED, key
                 run.measure, run.receipt = report.measure, report.receipt
-                session.add_all((*_score_rows(run.id, report, intervals), *_exhibits(run.id, report)))
-                session.flush()
-        if run.rescore_id is None:
-            _settle(session, board, entry, run)
+                session.add_all((*score_rows(run.id, report), *exhibits(run.id, report)))
+        _finish(session, run)
 
 
-def _settle(session: Session, board: Board, entry: Entry, run: Run) -> None:
-    """Show a live run on its board, or have it scored again when the board has moved on meanwhile."""
-    if run.state is not RunState.SCORED:
-        entry.state = EntryState(run.state.value)
-    elif (run.ground_truth_id, run.scorer, run.protocol) == (
-        board.ground_truth_id,
-        board.scorer,
-        board.protocol,
-    ):
-        entry.state, entry.shown_run_id = EntryState.SCORED, run.id
-        board.version += 1
-        board.updated_at = func.clock_timestamp()
-    elif not queries.has_live_run(session, entry.id, board):
-        session.add(
-            Run(
-                entry_id=entry.id,
-                ground_truth_id=board.ground_truth_id,
-                protocol=board.protocol,
-                scorer=board.scorer,
-            )
-        )
+def _finish(session: Session, run: Run) -> None:
+    run.finished_at, run.lease_until = func.clock_timestamp(), None
+    session.flush()
+    leaderboards.record_result(session, run.entry_id, run.id)
 
 
-def _score_rows(
-    run_id: int, report: scoring.Report, intervals: scoring.IntervalTable
-) -> Iterator[ClassScore]:
-    bounds = intervals.by_class()
-    yield ClassScore(
-        run_id=run_id,
-        position=0,
-        value=report.headline,
-        reason=report.headline_reason,
-        low=bounds[None].low,
-        high=bounds[None].high,
-    )
-    for position, result in enumerate(report.classes, start=1):
-        yield ClassScore(
-            run_id=run_id,
-            class_name=result.name,
-            position=position,
-            value=result.value,
-            reason=result.reason,
-            positives=result.positives,
-            answers=result.answers,
-            low=bounds[result.name].low if result.name in bounds else None,
-            high=bounds[result.name].high if result.name in bounds else None,
-        )
-
-
-def _exhibits(run_id: int, report: scoring.Report) -> Iterator[Exhibit]:
-    for position, exhibit in enumerate(report.exhibits):
-        yield Exhibit(run_id=run_id, position=position, kind=exhibit.kind, content=exhibit.to_plain())
-
-
-def _give_back(platform: Platform, claim: Claim) -> None:
-    """After a failure of ours: to be tried again at the next sweep, or failed for good."""
+def _requeue_or_fail(
+    platform: Platform, claim: Claim, settle: Callable[[Session, Run, Settings], None]
+) -> None:
+    """Settle a run that was not scored; should the database be unavailable, its lease runs out."""
     try:
         with platform.transaction() as session:
-            board, entry = queries.locked_board(session, claim.run_id)
-            run = queries.held_run(session, claim)
+            run = queries.claimed_run(session, claim)
             if run is not None:
-                _fail(session, board, entry, run, platform.settings.attempts)
-    except SQLAlchemyError:
-        log.warning("run not given back; its lease will run out", run=claim.run_id)
+                settle(session, run, platform.settings)
+    except SQLAlchemyError as error:
+        log.warning("run not requeued", run=claim.run_id, error=str(error))
 
 
-def _fail(session: Session, board: Board, entry: Entry, run: Run, attempts: int) -> None:
-    run.state, run.lease_until = after_failure(run.attempt, attempts), None
-    if run.state is RunState.FAILED:
-        run.finished_at = func.clock_timestamp()
-        run.sentence = GAVE_UP.format(attempts=run.attempt)
-        if run.rescore_id is None:
-            _settle(session, board, entry, run)
+def _postpone(_session: Session, run: Run, settings: Settings) -> None:
+    """Put a run back to the queue because something of ours is unavailable."""
+    run.requeues += 1
+    _queue_again(run, settings, retries=run.requeues)
 
 
-def sweep(platform: Platform) -> int:
-    """Ring again for what waits or was lost, and give up what failed too often; returns how many runs wait.
+def _after_crash(session: Session, run: Run, settings: Settings) -> None:
+    """Put a run back to the queue whose scoring crashed, or fail it after too many crashes."""
+    run.crashes += 1
+    if state_after_crash(run.crashes, settings.attempts) is RunState.QUEUED:
+        _queue_again(run, settings, retries=run.crashes)
+        return
+    run.state, run.failure_message = RunState.FAILED, FAILED_MESSAGE.format(crashes=run.crashes)
+    _finish(session, run)
 
-    Any worker may call it at any time; one at a time does it.
-    """
-    attempts = platform.settings.attempts
+
+def _queue_again(run: Run, settings: Settings, *, retries: int) -> None:
+    run.state, run.lease_until = RunState.QUEUED, None
+    run.not_before = func.clock_timestamp() + pause_before_retry(retries, settings.first_pause)
+
+
+def sweep(platform: Platform) -> None:
+    """Put lost runs back to the queue, and wake workers that have nothing to do though runs are due."""
     with platform.transaction() as session:
-        if not queries.is_only_sweeper(session):
-            return 0
-        hopeless = queries.given_up(session, attempts)
-        waiting = queries.count_waiting(session, attempts)
-    for claim in hopeless:
-        _give_back(platform, claim)
-    for _ in range(min(waiting, MOST_RINGS)):
-        platform.doorbell.ring()
-    return waiting
+        for run in queries.lost_runs(session, platform.settings.lease):
+            log.warning("run lost", run=run.id, attempt=run.attempt)
+            _postpone(session, run, platform.settings)
+        idle = idle_slots(workers.slots_by_scorer(session), queries.count_running(session))
+        due = {scorer: queries.count_due(session, scorer, most) for scorer, most in idle.items()}
+    for scorer, count in due.items():
+        platform.notifier.wake_workers(Job.EVALUATE, count=count, scorer=scorer)
+
+
+def take_turn(platform: Platform) -> bool:
+    """Whether this process is the one to sweep now; if so, nobody else does before the next sweep is due."""
+    every = timedelta(seconds=0.9 * platform.settings.sweep_seconds)
+    with platform.transaction() as session:
+        return workers.take_turn(session, every)
+
+
+def record_sweep(platform: Platform) -> None:
+    """Note that a sweep is complete."""
+    with platform.transaction() as session:
+        workers.record_sweep(session)
+
+
+def report_worker(platform: Platform, name: str, slots: int) -> None:
+    """Note that a worker of this scorer version is alive."""
+    with platform.transaction() as session:
+        workers.write_heartbeat(session, name, Service.WORKER, scorer=scoring.SCORER, slots=slots)
+
+
+def forget_worker(platform: Platform, name: str) -> None:
+    """Note that a worker has ended."""
+    with platform.transaction() as session:
+        workers.delete_heartbeat(session, name)

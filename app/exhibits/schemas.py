@@ -6,7 +6,6 @@ from math import isnan
 from typing import Any
 
 import scoring
-from app.editions.rules import disclosed
 
 NO_VALUE = "no value"
 
@@ -15,7 +14,7 @@ NO_VALUE = "no value"
 class ClassValue:
     """What a run scored for one class, in [0, 1]; `reason` says why there is no value. Counts only where all is public.
 
-    low, high: of 100 such intervals 95 hold the score to be expected on images like these.
+    low, high: the 95 % confidence interval, by bootstrap over the images.
     """
 
     name: str
@@ -24,7 +23,7 @@ class ClassValue:
     high: float | None = None
     reason: str | None = None
     positives: int | None = None
-    answers: int | None = None
+    predictions: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +31,8 @@ class CurveView:
     """A precision/recall curve in points of [0, 1]."""
 
     name: str
-    recall: tuple[float | None, ...]  # none where there is nothing to find
-    precision: tuple[float | None, ...]  # none before the first answer that counts
-    coarse: bool  # an envelope with two decimals instead of every point
+    recall: tuple[float | None, ...]  # none without positives
+    precision: tuple[float | None, ...]  # none before the first prediction that counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +40,8 @@ class RocView:
     """A ROC curve in points of [0, 1]."""
 
     name: str
-    false_alarms: tuple[float | None, ...]
-    found: tuple[float | None, ...]
-    coarse: bool
+    fpr: tuple[float | None, ...]
+    tpr: tuple[float | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,54 +68,37 @@ class ExhibitView:
     high: float | None = None
 
 
-def exhibits_of(kept: Sequence[Mapping[str, Any]], *, everything: bool) -> tuple[ExhibitView, ...]:
-    """What a page shows of a run beside its scores: further tables, and what is drawn of each kind."""
-    tables = [one for one in kept if one["kind"] == scoring.ScoreTable.kind]
-    shown = [table_view(scoring.ScoreTable.from_plain(one), everything) for one in tables[1:]]
+def exhibits_of(stored: Sequence[Mapping[str, Any]]) -> tuple[ExhibitView, ...]:
+    """What a page shows of a run beside its scores: further tables, and the drawings of each kind."""
+    tables = [one for one in stored if one["kind"] == scoring.ScoreTable.kind]
+    shown = [table_view(scoring.ScoreTable.from_plain(one)) for one in tables[1:]]
     for kind, (title, view) in DRAWN.items():
-        if kind in ONLY_IN_THE_OPEN and not everything:
-            continue
-        rows = tuple(
-            view(scoring.EXHIBITS[kind].from_plain(one), everything) for one in kept if one["kind"] == kind
-        )
+        rows = tuple(view(scoring.EXHIBITS[kind].from_plain(one)) for one in stored if one["kind"] == kind)
         if rows:
             shown.append(ExhibitView(kind, title, rows))
     return tuple(shown)
 
 
-def table_view(table: scoring.ScoreTable, everything: bool) -> ExhibitView:  # noqa: FBT001 - every view has this form
+def table_view(table: scoring.ScoreTable) -> ExhibitView:
     """Scores by other rules than the competition's, such as with difficult objects included; their mean may stand last."""
-    rows = [
-        ClassValue(name, disclosed(value, everything=everything), reason=NO_VALUE if value is None else None)
-        for name, value in table.rows
-    ]
+    rows = [ClassValue(name, value, reason=NO_VALUE if value is None else None) for name, value in table.rows]
     total = rows.pop().value if rows and rows[-1].name == "mean" else None
     return ExhibitView(table.kind, table.title, tuple(rows), total)
 
 
-LEVELS = tuple(step / 40 for step in range(41))  # of a coarse curve
-COARSE_DECIMALS = 2
+def curve_view(curve: scoring.Curve) -> CurveView:
+    """Every point of a PR curve."""
+    points = curve.points()
+    return CurveView(curve.class_name, _known(points.recall.tolist()), _known(points.precision.tolist()))
 
 
-def curve_view(curve: scoring.Curve, everything: bool) -> CurveView:  # noqa: FBT001 - as above
-    """A curve as a reader may see it: every point, or an envelope that gives no single answer away."""
-    if everything:
-        points = curve.points()
-        recall, precision = (_known(values.tolist()) for values in (points.recall, points.precision))
-        return CurveView(curve.class_name, recall, precision, coarse=False)
-    return CurveView(curve.class_name, LEVELS, _coarse(curve.envelope(len(LEVELS))), coarse=True)
+def roc_view(curve: scoring.RocCurve) -> RocView:
+    """Every point of a ROC curve."""
+    points = curve.points()
+    return RocView(curve.class_name, _known(points.false_alarms.tolist()), _known(points.found.tolist()))
 
 
-def roc_view(curve: scoring.RocCurve, everything: bool) -> RocView:  # noqa: FBT001 - as above
-    """A ROC curve as a reader may see it."""
-    if everything:
-        points = curve.points()
-        alarms, found = (_known(values.tolist()) for values in (points.false_alarms, points.found))
-        return RocView(curve.class_name, alarms, found, coarse=False)
-    return RocView(curve.class_name, LEVELS, _coarse(curve.envelope(len(LEVELS))), coarse=True)
-
-
-def matrix_view(matrix: scoring.ConfusionMatrix, _everything: bool) -> MatrixView:  # noqa: FBT001 - as above
+def matrix_view(matrix: scoring.ConfusionMatrix) -> MatrixView:
     """A confusion matrix with the share of each count in its row."""
     totals = [sum(row) for row in matrix.counts]
     shares = tuple(
@@ -128,19 +108,12 @@ def matrix_view(matrix: scoring.ConfusionMatrix, _everything: bool) -> MatrixVie
     return MatrixView(matrix.labels, shares, matrix.counts)
 
 
-DRAWN: Mapping[str, tuple[str, Callable[[Any, bool], CurveView | RocView | MatrixView]]] = {
-    "curve": ("Precision over recall", curve_view),
-    "roc_curve": ("Found over false alarms", roc_view),
-    "confusion_matrix": ("Confusion of labels", matrix_view),
+DRAWN: Mapping[str, tuple[str, Callable[[Any], CurveView | RocView | MatrixView]]] = {
+    "curve": ("PR curve", curve_view),
+    "roc_curve": ("ROC curve", roc_view),
+    "confusion_matrix": ("Confusion matrix", matrix_view),
 }
 """The kinds of exhibits that a page draws, with their titles, in the order in which they stand."""
-
-ONLY_IN_THE_OPEN = frozenset({scoring.ConfusionMatrix.kind})
-"""Kinds that are not shown of a held-out phase: who gives every image a label of its own reads a matrix image by image."""
-
-
-def _coarse(values: Sequence[float]) -> tuple[float, ...]:
-    return tuple(round(value, COARSE_DECIMALS) for value in values)
 
 
 def _known(values: Sequence[float]) -> tuple[float | None, ...]:

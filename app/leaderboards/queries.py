@@ -1,14 +1,30 @@
 """What stands on a board, in two queries whatever the number of rows."""
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select, true
 from sqlalchemy.orm import Session
 
-from app.models import Board, ClassScore, Entry, EntryState, GroundTruth, Method, Rescore, Run, Submission
+from app.leaderboards.rules import Audience
+from app.models import (
+    Board,
+    ClassScore,
+    Entry,
+    EntryState,
+    GroundTruth,
+    Method,
+    Phase,
+    Publication,
+    Rescore,
+    Run,
+    Submission,
+)
 from app.submissions.queries import method_view
 from app.submissions.schemas import MethodView
+
+Version = tuple[Hashable, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +46,93 @@ class StoredRow:
 
     run_id: int
     method: MethodView
-    submission: int
+    submission_id: int
     date: datetime
     measure: str
+    is_outdated: bool
 
 
-def board(session: Session, phase_id: int, competition: int) -> StoredBoard | None:
-    """The versions of a board."""
-    under_way = select(Rescore.id).where(
-        Rescore.phase_id == phase_id, Rescore.published_at.is_(None), Rescore.abandoned_at.is_(None)
+@dataclass(frozen=True, slots=True)
+class StoredMean:
+    """A method on a board with its mean."""
+
+    phase_id: int
+    competition: int
+    method: str
+    submission_id: int
+    mean: float | None
+
+
+def stands_on_board() -> ColumnElement[bool]:
+    """Whether an entry's result stands on its board; for statements that join Entry and Board."""
+    return and_(
+        Board.phase_id == Entry.phase_id,
+        Board.competition == Entry.competition,
+        Board.generation == Entry.published_generation,
+        Entry.state == EntryState.SCORED,
+    )
+
+
+def is_shown_to(audience: Audience) -> ColumnElement[bool]:
+    """Which methods a board shows; for statements that join Method."""
+    return true() if audience is Audience.ORGANISERS else Method.public_at.is_not(None)
+
+
+def version(session: Session, phase_id: int, competition: int) -> Version | None:
+    """What differs between any two states of a board; none if there is no board.
+
+    Publications are only ever appended, so that their number grows with every commit; the largest id alone would not,
+    because ids are not given in the order of commits. Revisions of methods grow under a lock, so their sum does.
+    """
+    published = (
+        select(func.count(Publication.id).label("count"), func.max(Publication.id).label("latest"))
+        .where(Publication.phase_id == phase_id, Publication.competition == competition)
+        .subquery()
+    )
+    revisions = (
+        select(func.coalesce(func.sum(Method.revision), 0))
+        .select_from(Entry)
+        .join(Method, Entry.method_id == Method.id)
+        .where(Entry.phase_id == phase_id, Entry.competition == competition)
+        .scalar_subquery()
     )
     statement = (
         select(
-            Board.protocol, GroundTruth.version, GroundTruth.fingerprint, Board.scorer, Board.version, Board.updated_at,
-            under_way.exists(),
+            Board.generation, Board.protocol, published.c.count, published.c.latest, revisions,
+            _open_rescores(phase_id).exists(),
         )
+        .join(published, true())
+        .where(Board.phase_id == phase_id, Board.competition == competition)
+    )  # fmt: skip
+    row = session.execute(statement).one_or_none()
+    return tuple(row) if row else None
+
+
+def _open_rescores(phase_id: int) -> Select[int]:
+    return select(Rescore.id).where(
+        Rescore.phase_id == phase_id, Rescore.activated_at.is_(None), Rescore.abandoned_at.is_(None)
+    )
+
+
+def board(session: Session, phase_id: int, competition: int, audience: Audience) -> StoredBoard | None:
+    """The versions of a board; private results do not count in what the public sees."""
+    published = (
+        select(func.count().label("count"), func.max(Publication.published_at).label("latest"))
+        .select_from(Publication)
+        .join(Entry, Publication.entry_id == Entry.id)
+        .join(Method, Entry.method_id == Method.id)
+        .where(
+            Publication.phase_id == phase_id, Publication.competition == competition, is_shown_to(audience)
+        )
+        .subquery()
+    )
+    statement = (
+        select(
+            Board.protocol, GroundTruth.version, GroundTruth.fingerprint, Board.scorer, published.c.count,
+            func.coalesce(published.c.latest, Board.activated_at), _open_rescores(phase_id).exists(),
+        )
+        .select_from(Board)
+        .join(published, true())
         .join(GroundTruth, Board.ground_truth_id == GroundTruth.id)
         .where(Board.phase_id == phase_id, Board.competition == competition)
     )  # fmt: skip
@@ -52,25 +140,20 @@ def board(session: Session, phase_id: int, competition: int) -> StoredBoard | No
     return StoredBoard(*row) if row else None
 
 
-def rows(session: Session, phase_id: int, competition: int) -> list[StoredRow]:
+def rows(session: Session, phase_id: int, competition: int, audience: Audience) -> list[StoredRow]:
     """The methods on a board; a run that is not the board's own is not among them."""
+    is_outdated = or_(Run.ground_truth_id != Board.ground_truth_id, Run.scorer != Board.scorer)
     statement = (
-        select(Run.id, Method, Submission.id, Submission.created_at, Run.measure)
-        .join(Entry, Entry.shown_run_id == Run.id)
+        select(Run.id, Method, Submission.id, Submission.created_at, Run.measure, is_outdated)
+        .join(Entry, Entry.published_run_id == Run.id)
+        .join(Board, stands_on_board())
         .join(Method, Entry.method_id == Method.id)
         .join(Submission, Entry.submission_id == Submission.id)
-        .join(Board, (Board.phase_id == Entry.phase_id) & (Board.competition == Entry.competition))
-        .where(
-            Entry.phase_id == phase_id,
-            Entry.competition == competition,
-            Entry.state == EntryState.SCORED,
-            Run.ground_truth_id == Board.ground_truth_id,
-            Run.scorer == Board.scorer,
-        )
+        .where(Entry.phase_id == phase_id, Entry.competition == competition, is_shown_to(audience))
     )
     return [
-        StoredRow(run, method_view(method), number, date, measure or "")
-        for run, method, number, date, measure in session.execute(statement)
+        StoredRow(run, method_view(method), submission_id, date, measure or "", outdated)
+        for run, method, submission_id, date, measure, outdated in session.execute(statement)
     ]
 
 
@@ -78,10 +161,48 @@ def values(session: Session, phase_id: int, competition: int) -> dict[int, dict[
     """By run, the values of its classes; the headline stands under None."""
     statement = (
         select(ClassScore.run_id, ClassScore.class_name, ClassScore.value)
-        .join(Entry, Entry.shown_run_id == ClassScore.run_id)
-        .where(Entry.phase_id == phase_id, Entry.competition == competition, Entry.state == EntryState.SCORED)
+        .join(Entry, Entry.published_run_id == ClassScore.run_id)
+        .join(Board, stands_on_board())
+        .where(Entry.phase_id == phase_id, Entry.competition == competition)
     )
     found: dict[int, dict[str | None, float | None]] = {}
     for run, name, value in session.execute(statement):
         found.setdefault(run, {})[name] = value
     return found
+
+
+def boards_of(session: Session, phase_ids: Sequence[int]) -> list[tuple[int, int]]:
+    """The boards of these phases as (phase, competition), in order."""
+    statement = select(Board.phase_id, Board.competition).where(Board.phase_id.in_(phase_ids))
+    return [
+        (phase, competition)
+        for phase, competition in session.execute(statement.order_by(*statement.selected_columns))
+    ]
+
+
+def means(session: Session, phase_ids: Sequence[int]) -> list[StoredMean]:
+    """The public methods on all boards of these phases, each with its mean."""
+    headline = and_(ClassScore.run_id == Entry.published_run_id, ClassScore.class_name.is_(None))
+    statement = (
+        select(Entry.phase_id, Entry.competition, Method.name, Entry.submission_id, ClassScore.value)
+        .select_from(Entry)
+        .join(Board, stands_on_board())
+        .join(Method, Entry.method_id == Method.id)
+        .outerjoin(ClassScore, headline)
+        .where(Entry.phase_id.in_(phase_ids), is_shown_to(Audience.PUBLIC))
+    )
+    return [StoredMean(*row) for row in session.execute(statement)]
+
+
+def methods_by_edition(session: Session) -> dict[int, int]:
+    """By edition, how many public methods stand on its boards."""
+    statement = (
+        select(Phase.edition_id, func.count(Entry.method_id.distinct()))
+        .select_from(Entry)
+        .join(Board, stands_on_board())
+        .join(Method, Entry.method_id == Method.id)
+        .join(Phase, Entry.phase_id == Phase.id)
+        .where(is_shown_to(Audience.PUBLIC))
+        .group_by(Phase.edition_id)
+    )
+    return dict(session.execute(statement).all())

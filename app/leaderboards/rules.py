@@ -1,10 +1,12 @@
-"""In what order a board stands: ranks, ties, bests."""
+"""The order of a board: ranks, ties, best values."""
 
+import enum
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.leaderboards.schemas import BoardRow, Cell
+from app.leaderboards.schemas import BoardRow, Cell, Leader
 from app.submissions.schemas import MethodView
 
 
@@ -13,10 +15,44 @@ class Standing:
     """What a method reached, as the reader may see it: values in [0, 1], none for a class that was not entered."""
 
     method: MethodView
-    submission: int
+    submission_id: int
     date: datetime
+    is_outdated: bool  # scored under other versions than the board's
     mean: float | None
     values: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A method that may lead a board, with its mean as the reader may see it."""
+
+    method: str
+    submission_id: int
+    mean: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class BoardAddress:
+    """What names a board in addresses."""
+
+    edition: str
+    image_set: str
+    competition: int
+
+
+class Form(enum.StrEnum):
+    """How a board is written."""
+
+    JSON = "json"
+    PAGE = "page"  # with a marker where the account of the reader stands
+    ANONYMOUS_PAGE = "anonymous page"
+
+
+class Audience(enum.StrEnum):
+    """Who reads a board; each of them sees the same."""
+
+    PUBLIC = "public"  # public methods, values as they are disclosed
+    ORGANISERS = "organisers"  # private methods, too, and every digit
 
 
 SORTS = ("mean", "method", "date")
@@ -24,10 +60,33 @@ SORTS = ("mean", "method", "date")
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """How the rows stand: by the mean, the method's name, the date or a class."""
+    """How the rows are sorted: by the mean, the method's name, the date or a class."""
 
     by: str = "mean"
     descending: bool = True
+
+
+def ranks_of(values: Sequence[float | None]) -> list[int | None]:
+    """The rank of each value among all: the only ranking there is, computed from values as the reader may see them.
+
+    >>> ranks_of([0.1, 0.3, None, 0.3])
+    [3, 1, None, 1]
+    """
+    ascending = sorted(value for value in values if value is not None)
+    return [
+        None if value is None else 1 + len(ascending) - bisect_right(ascending, value) for value in values
+    ]
+
+
+def leaders_of(candidates: Sequence[Candidate], ranks: int) -> tuple[Leader, ...]:
+    """The rows of the first `ranks` ranks, best first; rows without a mean are not among them."""
+    ranked = zip(ranks_of([candidate.mean for candidate in candidates]), candidates, strict=True)
+    first = [
+        Leader(rank, candidate.method, candidate.submission_id, candidate.mean)
+        for rank, candidate in ranked
+        if rank is not None and candidate.mean is not None and rank <= ranks
+    ]
+    return tuple(sorted(first, key=lambda leader: (leader.rank, leader.submission)))
 
 
 def arrange(standings: Sequence[Standing], classes: Sequence[str], order: Order) -> tuple[BoardRow, ...]:
@@ -36,27 +95,29 @@ def arrange(standings: Sequence[Standing], classes: Sequence[str], order: Order)
     Ranks come from the mean alone, whatever the order of the rows: 1 for the highest, equal means share a rank and the
     next is left out. A row without a mean has no rank. Missing values stand last in either direction.
     """
-    means = [standing.mean for standing in standings if standing.mean is not None]
+    ranks = ranks_of([standing.mean for standing in standings])
     best = {
         name: max((v for s in standings if (v := s.values.get(name)) is not None), default=None)
         for name in classes
     }
     rows = [
         BoardRow(
-            rank=None if one.mean is None else 1 + sum(mean > one.mean for mean in means),
+            rank=rank,
             method=one.method.name,
             title=one.method.title,
             contributors=one.method.contributors,
             affiliation=one.method.affiliation,
             description=one.method.description,
             is_baseline=one.method.is_baseline,
-            submission=one.submission,
+            is_public=one.method.public_at is not None,
+            is_outdated=one.is_outdated,
+            submission=one.submission_id,
             mean=one.mean,
-            mean_best=one.mean is not None and one.mean == max(means),
+            mean_best=rank == 1,
             cells=tuple(_cell(one.values.get(name), best[name]) for name in classes),
             date=one.date,
         )
-        for one in standings
+        for one, rank in zip(standings, ranks, strict=True)
     ]
     return _sorted(rows, classes, order)
 

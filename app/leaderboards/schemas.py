@@ -23,6 +23,8 @@ class BoardRow:
     affiliation: str
     description: str
     is_baseline: bool
+    is_public: bool  # organisers see private ones, too
+    is_outdated: bool  # kept from before the last re-scoring, which could not score it
     submission: int
     mean: float | None
     mean_best: bool
@@ -52,4 +54,22 @@ class BoardView:
     scorer: str
     version: int
     updated_at: datetime
-    rescoring: bool  # new runs are under way; the board shows the old ones until all are through
+    rescoring: bool  # new runs are under way; the board shows the old ones until every one is scored
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """One of the first rows of a board."""
+
+    rank: int
+    method: str
+    submission: int
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class BoardSummary:
+    """How many methods stand on a board, and its first rows."""
+
+    methods: int
+    leaders: tuple[Leader, ...]

@@ -1,34 +1,43 @@
 """The schema."""
 
 from app.models.editions import Board, Edition, GroundTruth, Phase
+from app.models.operations import AuditRecord, Heartbeat, OutboxMessage
 from app.models.people import ApiToken, LoginSession, Member, OneTimeLink, Team, User
-from app.models.runs import ClassScore, Exhibit, Rescore, Run
-from app.models.states import Disclosure, EntryState, Role, RunState, UploadState
-from app.models.submissions import Entry, Method, Submission, Upload
+from app.models.runs import ClassScore, Exhibit, Publication, Rescore, Run
+from app.models.states import Decision, Disclosure, EntryState, Role, RunState, Service, Topic, UploadState
+from app.models.submissions import Entry, Method, Removal, Submission, Upload
 from app.models.table import Base
 
 __all__ = [
     "ApiToken",
+    "AuditRecord",
     "Base",
     "Board",
     "ClassScore",
+    "Decision",
     "Disclosure",
     "Edition",
     "Entry",
     "EntryState",
     "Exhibit",
     "GroundTruth",
+    "Heartbeat",
     "LoginSession",
     "Member",
     "Method",
     "OneTimeLink",
+    "OutboxMessage",
     "Phase",
+    "Publication",
+    "Removal",
     "Rescore",
     "Role",
     "Run",
     "RunState",
+    "Service",
     "Submission",
     "Team",
+    "Topic",
     "Upload",
     "UploadState",
     "User",

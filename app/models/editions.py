@@ -1,9 +1,9 @@
-"""What is competed in: editions, phases, ground truth, boards."""
+"""Editions, phases, ground truth and boards."""
 
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ForeignKey, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKey, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.states import Disclosure
@@ -25,25 +25,42 @@ class Phase(Base):
     """An image set of an edition, with its rules."""
 
     __tablename__ = "phase"
-    __table_args__ = (UniqueConstraint("edition_id", "image_set"),)
+    __table_args__ = (
+        UniqueConstraint("edition_id", "image_set"),
+        CheckConstraint("quota > 0", name="quota_positive"),
+        CheckConstraint("disclosure = 'full' OR quota IS NOT NULL", name="held_out_has_quota"),
+        CheckConstraint("closes_at > opens_at", name="closes_after_opening"),
+        CheckConstraint("grace >= interval '0'", name="grace_not_negative"),
+        CheckConstraint("quota_window > interval '0'", name="quota_window_positive"),
+    )
     id: Mapped[int] = key_column()
     edition_id: Mapped[int] = mapped_column(ForeignKey(Edition.id))
     image_set: Mapped[str]
     disclosure: Mapped[Disclosure]
+    details_at_close: Mapped[bool] = mapped_column(
+        default=False
+    )  # a held-out phase shows them once it is over
     protocol: Mapped[str]
     description_key: Mapped[str]  # the public description in storage
     opens_at: Mapped[datetime]
     closes_at: Mapped[datetime | None]
     grace: Mapped[timedelta] = mapped_column(default=timedelta(hours=1))
-    quota: Mapped[int | None]  # methods scored per team and competition within the window
+    quota: Mapped[int | None]  # scored archives per team and task within the window
     quota_window: Mapped[timedelta] = mapped_column(default=timedelta(days=7))
+    not_offered: Mapped[dict[str, Any]] = mapped_column(
+        default=dict
+    )  # competition number: why it has no board
 
 
 class GroundTruth(Base):
     """One imported version of a phase's annotation: immutable, named by the hash of its content."""
 
     __tablename__ = "ground_truth"
-    __table_args__ = (UniqueConstraint("phase_id", "version"), UniqueConstraint("phase_id", "fingerprint"))
+    __table_args__ = (
+        UniqueConstraint("phase_id", "version"),
+        UniqueConstraint("phase_id", "fingerprint"),
+        CheckConstraint("version > 0", name="version_positive"),
+    )
     id: Mapped[int] = key_column()
     phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id))
     version: Mapped[int]
@@ -56,10 +73,11 @@ class Board(Base):
     """A leaderboard: what is scored how in one competition of a phase, under one ground truth and scorer."""
 
     __tablename__ = "board"
+    __table_args__ = (CheckConstraint("competition BETWEEN 1 AND 12", name="competition_known"),)
     phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id), primary_key=True)
     competition: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     protocol: Mapped[str]
     ground_truth_id: Mapped[int] = mapped_column(ForeignKey(GroundTruth.id))
     scorer: Mapped[str]
-    version: Mapped[int] = mapped_column(default=0)  # grows with every change that a reader can see
-    updated_at: Mapped[datetime] = now_column()
+    generation: Mapped[int] = mapped_column(default=1)  # grows with every switch to other versions
+    activated_at: Mapped[datetime] = now_column()  # since when these versions count

@@ -1,6 +1,7 @@
-"""Who there is: people, teams, and what lets them in."""
+"""People, teams, sessions and tokens."""
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
@@ -29,6 +30,7 @@ class LoginSession(Base):
     user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), index=True)
     created_at: Mapped[datetime] = now_column()
     expires_at: Mapped[datetime]
+    draft: Mapped[dict[str, Any] | None]  # a form that was sent after the session before had expired
 
 
 class ApiToken(Base):
@@ -39,7 +41,7 @@ class ApiToken(Base):
     user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), index=True)
     name: Mapped[str]
     token_hash: Mapped[bytes] = mapped_column(unique=True)
-    hint: Mapped[str]  # the first characters, to tell tokens apart
+    hint: Mapped[str]  # the first characters, to distinguish tokens
     created_at: Mapped[datetime] = now_column()
     last_used_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]

@@ -1,14 +1,14 @@
-"""What came of it: runs, scores, exhibits."""
+"""Runs, scores, exhibits and publications."""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, UniqueConstraint, text
+from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.editions import GroundTruth, Phase
 from app.models.people import User
-from app.models.states import RunState
+from app.models.states import Decision, RunState
 from app.models.submissions import Entry
 from app.models.table import Base, key_column, now_column
 
@@ -22,21 +22,38 @@ class Rescore(Base):
     entry_id: Mapped[int | None] = mapped_column(ForeignKey(Entry.id))  # none: the whole phase
     ground_truth_id: Mapped[int] = mapped_column(ForeignKey(GroundTruth.id))
     scorer: Mapped[str]
-    asked_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))  # none: from the command line
+    requested_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))  # none: from the command line
     created_at: Mapped[datetime] = now_column()
-    published_at: Mapped[datetime | None]
+    activated_at: Mapped[datetime | None]
     abandoned_at: Mapped[datetime | None]
 
 
 class Run(Base):
-    """One scoring of an entry under a ground truth and a scorer; the row is the truth, messages are doorbells."""
+    """One scoring of an entry under a ground truth and a scorer; the row is the truth, messages only notify."""
 
     __tablename__ = "run"
     __table_args__ = (
         Index("uq_run_rescore", "rescore_id", "entry_id", unique=True),
         Index(
-            "ix_run_waiting", "priority", "queued_at", postgresql_where=text("state IN ('queued', 'running')")
+            "ix_run_queued",  # the whole order in which runs are claimed
+            "scorer",
+            "priority",
+            "queued_at",
+            "id",
+            postgresql_where=text("state = 'queued'"),
         ),
+        Index(  # what a re-scoring still waits for
+            "ix_run_rescore_open",
+            "rescore_id",
+            postgresql_where=text(
+                "state IN ('queued', 'running', 'refused', 'failed') AND decision IS NULL AND rescore_id IS NOT NULL"
+            ),
+        ),
+        Index("ix_run_running", "id", postgresql_where=text("state = 'running'")),
+        Index("ix_run_scored", "finished_at", postgresql_where=text("state = 'scored'")),
+        CheckConstraint("attempt >= 0 AND crashes >= 0 AND requeues >= 0", name="counts_not_negative"),
+        CheckConstraint("(state = 'running') = (lease_until IS NOT NULL)", name="running_has_lease"),
+        CheckConstraint("(state IN ('queued', 'running')) = (finished_at IS NULL)", name="final_has_time"),
     )
     id: Mapped[int] = key_column()
     entry_id: Mapped[int] = mapped_column(ForeignKey(Entry.id), index=True)
@@ -46,22 +63,33 @@ class Run(Base):
     scorer: Mapped[str]
     state: Mapped[RunState] = mapped_column(default=RunState.QUEUED)
     priority: Mapped[int] = mapped_column(default=0)  # smaller goes first
-    attempt: Mapped[int] = mapped_column(default=0)
+    attempt: Mapped[int] = mapped_column(default=0)  # only grows: the fence of every write
+    crashes: Mapped[int] = mapped_column(default=0)  # attempts that its own scoring process did not survive
+    requeues: Mapped[int] = mapped_column(default=0)  # attempts that ended because something of ours was away
+    not_before: Mapped[datetime | None]  # end of the pause before a retry; none: at once
     lease_until: Mapped[datetime | None]
     queued_at: Mapped[datetime] = now_column()
     claimed_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
-    sentence: Mapped[str | None]  # why it was refused or failed
+    failure_message: Mapped[str | None]  # why it was refused or failed
     measure: Mapped[str | None]
     receipt: Mapped[str | None]
     statistics_key: Mapped[str | None]  # per-image statistics in private storage
+    decision: Mapped[Decision | None]  # of an organiser, where a re-scoring could not score the entry
+    decision_reason: Mapped[str | None]
+    decided_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))
 
 
 class ClassScore(Base):
     """One class of a run; the headline is the row without a class."""
 
     __tablename__ = "class_score"
-    __table_args__ = (UniqueConstraint("run_id", "class_name", postgresql_nulls_not_distinct=True),)
+    __table_args__ = (
+        UniqueConstraint("run_id", "class_name", postgresql_nulls_not_distinct=True),
+        CheckConstraint("value BETWEEN 0 AND 1", name="value_in_range"),
+        CheckConstraint("low BETWEEN 0 AND 1 AND high BETWEEN low AND 1", name="interval_in_range"),
+        CheckConstraint("positives >= 0 AND predictions >= 0", name="counts_not_negative"),
+    )
     id: Mapped[int] = key_column()
     run_id: Mapped[int] = mapped_column(ForeignKey(Run.id, ondelete="CASCADE"))
     class_name: Mapped[str | None]
@@ -69,7 +97,7 @@ class ClassScore(Base):
     value: Mapped[float | None]
     reason: Mapped[str | None]  # why there is no value
     positives: Mapped[int | None]
-    answers: Mapped[int | None]
+    predictions: Mapped[int | None]
     low: Mapped[float | None]
     high: Mapped[float | None]
 
@@ -82,3 +110,20 @@ class Exhibit(Base):
     position: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     kind: Mapped[str]
     content: Mapped[dict[str, Any]]  # as scoring's exhibits write themselves down
+
+
+class Publication(Base):
+    """From when an entry's result, or its absence, stands on a board; only ever appended.
+
+    A board's version, its history and its ETag derive from these rows.
+    """
+
+    __tablename__ = "publication"
+    __table_args__ = (Index("ix_publication_board", "phase_id", "competition", "id"),)
+    id: Mapped[int] = key_column()
+    phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id))
+    competition: Mapped[int]
+    entry_id: Mapped[int] = mapped_column(ForeignKey(Entry.id), index=True)
+    run_id: Mapped[int | None] = mapped_column(ForeignKey(Run.id))  # none: the entry left the board
+    generation: Mapped[int]  # of the board when this was written
+    published_at: Mapped[datetime] = now_column()

@@ -1,10 +1,10 @@
-"""The words of the schema: roles, disclosures, states."""
+"""Enumerations of the schema: roles, disclosures, states."""
 
 import enum
 
 
 class Role(enum.StrEnum):
-    """What a person is on this server."""
+    """The role of a person on this server."""
 
     PARTICIPANT = "participant"
     ORGANISER = "organiser"
@@ -15,25 +15,28 @@ class Disclosure(enum.StrEnum):
     """How much of a score is shown to participants."""
 
     FULL = "full"  # the annotation is public: every digit, curves, counts
-    ROUNDED = "rounded"  # held out: three decimals, coarse curves
+    ROUNDED = "rounded"  # held out: each class and the mean in three decimals, nothing else
 
 
 class UploadState(enum.StrEnum):
-    """How far the bytes have come."""
+    """How far the bytes have come; the last two hold no bytes any more."""
 
     RECEIVING = "receiving"
     RECEIVED = "received"
     CHECKED = "checked"
+    REJECTED = "rejected"  # the bytes did not have the expected checksum
+    EXPIRED = "expired"  # removed by the retention rules
 
 
 class RunState(enum.StrEnum):
-    """Where one scoring stands; the last three are for ever."""
+    """Where one scoring stands; the last four are final."""
 
     QUEUED = "queued"
     RUNNING = "running"
     SCORED = "scored"
-    REFUSED = "refused"  # the participant's: the sentence says what to mend
+    REFUSED = "refused"  # the participant's: the message says what to fix
     FAILED = "failed"  # ours: costs nothing
+    ABANDONED = "abandoned"  # its re-scoring was abandoned, or its entry withdrawn
 
 
 class EntryState(enum.StrEnum):
@@ -44,3 +47,23 @@ class EntryState(enum.StrEnum):
     REFUSED = "refused"
     FAILED = "failed"
     WITHDRAWN = "withdrawn"
+
+
+class Decision(enum.StrEnum):
+    """What an organiser decided about an entry that a re-scoring could not score."""
+
+    KEEP = "keep"
+    WITHDRAW = "withdraw"
+
+
+class Topic(enum.StrEnum):
+    """What an outbox row is about."""
+
+    INTERVALS = "intervals"
+
+
+class Service(enum.StrEnum):
+    """Kinds of processes that report that they are alive."""
+
+    WORKER = "worker"
+    SWEEPER = "sweeper"

@@ -1,10 +1,10 @@
-"""What is handed in: methods, uploads, submissions, entries."""
+"""Methods, uploads, submissions and entries."""
 
 import uuid
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ForeignKey, Index, UniqueConstraint, text
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.editions import Phase
@@ -26,6 +26,8 @@ class Method(Base):
     affiliation: Mapped[str] = mapped_column(default="")
     description: Mapped[str] = mapped_column(default="")
     is_baseline: Mapped[bool] = mapped_column(default=False)
+    public_at: Mapped[datetime | None]  # since when everybody sees it on the boards
+    revision: Mapped[int] = mapped_column(default=0)  # grows with every change of what boards show of it
     created_at: Mapped[datetime] = now_column()
 
 
@@ -33,22 +35,46 @@ class Upload(Base):
     """Bytes that arrived. Not yet a submission, costs nothing."""
 
     __tablename__ = "upload"
+    __table_args__ = (
+        CheckConstraint("size > 0", name="size_positive"),
+        CheckConstraint("received >= 0 AND (size IS NULL OR received <= size)", name="received_within_size"),
+        CheckConstraint(
+            "state <> 'checked' OR (valid IS NOT NULL AND report IS NOT NULL)", name="checked_has_report"
+        ),
+        CheckConstraint(
+            "(state IN ('rejected', 'expired')) = (removed_at IS NOT NULL)", name="removed_has_time"
+        ),
+        Index("ix_upload_due", "state", "started_at"),
+        Index("ix_upload_team", "team_id", "started_at", "id"),
+        Index("ix_upload_person", "user_id", "state"),
+    )
     id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
     phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id))
-    team_id: Mapped[int] = mapped_column(ForeignKey(Team.id), index=True)
+    team_id: Mapped[int] = mapped_column(ForeignKey(Team.id))
     user_id: Mapped[int] = mapped_column(ForeignKey(User.id))
     filename: Mapped[str]
-    size: Mapped[int | None] = mapped_column(BigInteger)  # as announced; none: told by the end of the stream
+    size: Mapped[int | None] = mapped_column(BigInteger)  # as declared; none: the end of the stream decides
     received: Mapped[int] = mapped_column(BigInteger, default=0)
-    announced_sha256: Mapped[str | None]
-    competitions: Mapped[list[int] | None]  # meant for these alone; none: for all that it has files for
-    sha256: Mapped[str | None]
+    expected_sha256: Mapped[str | None]
+    competitions: Mapped[list[int] | None]  # for these alone; none: for all that it has files for
+    sha256: Mapped[str | None]  # of the archive that is stored; with the id, its key in the archive store
     state: Mapped[UploadState] = mapped_column(default=UploadState.RECEIVING)
     valid: Mapped[bool | None]
     report: Mapped[dict[str, Any] | None]
     started_at: Mapped[datetime] = now_column()
     received_at: Mapped[datetime | None]
     checked_at: Mapped[datetime | None]
+    check_until: Mapped[datetime | None]  # a check is under way until then at most
+    removed_at: Mapped[datetime | None]
+
+
+class Removal(Base):
+    """Content of the archive store that no upload needs any more, until it is gone."""
+
+    __tablename__ = "removal"
+    key: Mapped[str] = mapped_column(primary_key=True)
+    begun_at: Mapped[datetime] = now_column()
+    claimed_until: Mapped[datetime] = now_column()  # a process is removing it until then at most
 
 
 class Submission(Base):
@@ -79,7 +105,14 @@ class Entry(Base):
             unique=True,
             postgresql_where=text("state IN ('pending', 'scored')"),
         ),
-        Index("ix_entry_board", "phase_id", "competition"),
+        Index("ix_entry_board", "phase_id", "competition", "published_generation"),
+        Index("ix_entry_pending", "phase_id", postgresql_where=text("state = 'pending'")),
+        CheckConstraint("competition BETWEEN 1 AND 12", name="competition_known"),
+        CheckConstraint("(state = 'withdrawn') = (withdrawn_at IS NOT NULL)", name="withdrawn_has_time"),
+        CheckConstraint(
+            "(published_run_id IS NULL) = (published_generation IS NULL)", name="published_has_generation"
+        ),
+        CheckConstraint("state <> 'scored' OR published_run_id IS NOT NULL", name="scored_is_published"),
     )
     id: Mapped[int] = key_column()
     submission_id: Mapped[int] = mapped_column(ForeignKey(Submission.id), index=True)
@@ -87,6 +120,8 @@ class Entry(Base):
     phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id))
     competition: Mapped[int]
     state: Mapped[EntryState] = mapped_column(default=EntryState.PENDING)
-    shown_run_id: Mapped[int | None] = mapped_column(
-        ForeignKey("run.id", use_alter=True)
-    )  # what the board shows
+    published_run_id: Mapped[int | None] = mapped_column(ForeignKey("run.id", use_alter=True))
+    published_generation: Mapped[int | None]  # of the board; the result stands while it is the board's own
+    withdrawn_at: Mapped[datetime | None]
+    withdrawn_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))
+    withdraw_reason: Mapped[str | None]

@@ -7,7 +7,7 @@ from sqlalchemy import BigInteger, DateTime, Enum, Interval, LargeBinary, MetaDa
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from app.models.states import Disclosure, EntryState, Role, RunState, UploadState
+from app.models.states import Decision, Disclosure, EntryState, Role, RunState, Service, Topic, UploadState
 
 TYPES: dict[Any, Any] = {
     datetime: DateTime(timezone=True),
@@ -16,8 +16,15 @@ TYPES: dict[Any, Any] = {
     dict[str, Any]: JSONB(),
     list[int]: JSONB(none_as_null=True),
     **{  # a state is stored as its word, so that plain SQL can be read
-        kind: Enum(kind, native_enum=False, length=20, values_callable=lambda words: [w.value for w in words])
-        for kind in (Role, Disclosure, UploadState, RunState, EntryState)
+        kind: Enum(
+            kind,
+            native_enum=False,
+            length=20,
+            create_constraint=True,
+            name=kind.__name__.lower(),
+            values_callable=lambda words: [word.value for word in words],
+        )
+        for kind in (Role, Disclosure, UploadState, RunState, EntryState, Decision, Topic, Service)
     },
 }
 
@@ -29,6 +36,7 @@ class Base(DeclarativeBase):
         naming_convention={
             "ix": "ix_%(column_0_N_label)s",
             "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
             "fk": "fk_%(table_name)s_%(column_0_name)s",
             "pk": "pk_%(table_name)s",
         }
@@ -37,7 +45,7 @@ class Base(DeclarativeBase):
 
 
 def key_column() -> Mapped[int]:
-    """A number that the database counts up."""
+    """An id that the database counts up."""
     return mapped_column(BigInteger, primary_key=True)
 
 

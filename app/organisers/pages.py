@@ -1,11 +1,15 @@
 """What organisers can do in the browser."""
 
-from fastapi import APIRouter, Request
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from app.access import Action
+from app.delivery import service as delivery
 from app.organisers import service
 from app.rescoring import service as rescoring
+from app.rescoring.schemas import Choice
 from app.web import CurrentActor, ThePlatform, render, requires
 
 router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
@@ -14,20 +18,34 @@ router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 @router.get("")
 def overview(request: Request, platform: ThePlatform) -> Response:
     """Every phase with its queue."""
-    return render(request, "organisers/overview.html", phases=service.overview(platform))
+    phases, dead = service.overview(platform), service.dead_messages(platform)
+    return render(request, "organisers/overview.html", phases=phases, dead=dead)
 
 
 @router.post("/phases/{phase_id}/rescore")
 def rescore_phase(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:
     """Score everything on a phase's boards again."""
-    rescoring.request(platform, phase_id, asked_by=actor.user_id)
+    rescoring.request(platform, phase_id, requested_by=actor.user_id)
     return RedirectResponse("/organise", status_code=303)
 
 
 @router.post("/entries/{entry_id}/rescore")
 def rescore_entry(platform: ThePlatform, actor: CurrentActor, entry_id: int) -> Response:
     """Score one entry again."""
-    rescoring.request_entry(platform, entry_id, asked_by=actor.user_id)
+    rescoring.request_entry(platform, entry_id, requested_by=actor.user_id)
+    return RedirectResponse("/organise", status_code=303)
+
+
+@router.post("/runs/{run_id}/decision")
+def decide(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    run_id: int,
+    choice: Annotated[Choice, Form()],
+    reason: Annotated[str, Form(max_length=1000)] = "",
+) -> Response:
+    """Decide about an entry that a re-scoring could not score."""
+    rescoring.decide(platform, actor, run_id, choice, reason)
     return RedirectResponse("/organise", status_code=303)
 
 
@@ -42,4 +60,18 @@ def retry(platform: ThePlatform, rescore_id: int) -> Response:
 def abandon(platform: ThePlatform, rescore_id: int) -> Response:
     """Drop a re-scoring; the boards stay as they are."""
     rescoring.abandon(platform, rescore_id)
+    return RedirectResponse("/organise", status_code=303)
+
+
+@router.post("/messages/{message_id}/retry")
+def retry_message(platform: ThePlatform, message_id: int) -> Response:
+    """Deliver a message again that was given up."""
+    delivery.retry(platform, message_id)
+    return RedirectResponse("/organise", status_code=303)
+
+
+@router.post("/messages/{message_id}/discard")
+def discard_message(platform: ThePlatform, actor: CurrentActor, message_id: int) -> Response:
+    """Delete a message that was given up."""
+    delivery.discard(platform, actor, message_id)
     return RedirectResponse("/organise", status_code=303)

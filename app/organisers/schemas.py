@@ -1,5 +1,6 @@
 """What organisers see of their phases."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.editions.schemas import PhaseView
@@ -18,3 +19,4 @@ class OrganiserPhase:
     ground_truth: int  # newest version
     shown_ground_truth: int  # the version that the boards show
     rescore: RescoreView | None
+    not_offered: Mapping[int, str]  # competitions without ground truth, and what the annotation lacks

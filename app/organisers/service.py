@@ -1,5 +1,7 @@
 """The organiser's overview."""
 
+from app.delivery import queries as delivery
+from app.delivery.schemas import DeadMessage
 from app.editions import queries as editions
 from app.evaluation import queries as evaluation
 from app.evaluation.schemas import PhaseQueue
@@ -17,6 +19,7 @@ def overview(platform: Platform) -> tuple[OrganiserPhase, ...]:
         queues = evaluation.queues(session)
         rescores = rescoring.open_rescores(session)
         newest, shown = editions.truth_versions(session)
+        not_offered = editions.reasons_not_offered(session)
     return tuple(
         OrganiserPhase(
             phase=phase,
@@ -27,6 +30,13 @@ def overview(platform: Platform) -> tuple[OrganiserPhase, ...]:
             ground_truth=newest.get(phase.id, 0),
             shown_ground_truth=shown.get(phase.id, 0),
             rescore=rescores.get(phase.id),
+            not_offered=not_offered.get(phase.id, {}),
         )
         for phase in phases
     )
+
+
+def dead_messages(platform: Platform) -> tuple[DeadMessage, ...]:
+    """Messages of the outbox that were given up."""
+    with platform.transaction() as session:
+        return delivery.dead_messages(session)

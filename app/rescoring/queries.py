@@ -1,27 +1,38 @@
-"""Re-scorings in the database, and the switch of a board."""
+"""Re-scorings in the database; all of them work on sets, so that ten thousand entries are a few statements."""
 
-from collections.abc import Sequence
-
-from sqlalchemy import and_, func, select, update
+from sqlalchemy import ColumnElement, and_, exists, func, insert, literal, null, or_, select, true, update
 from sqlalchemy.orm import Session, aliased
 
-from app.evaluation.rules import ENDED
-from app.models import Board, Entry, EntryState, Rescore, Run, RunState
-from app.rescoring.schemas import RescoreView
+from app.evaluation.rules import ENDED, LIVE, SHADOW
+from app.models import Board, Entry, EntryState, Method, Rescore, Run, RunState
+from app.rescoring.schemas import RescoreView, UndecidedRun
+
+MOST_UNDECIDED = 50  # on a page
+UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
+UNSCORED = (RunState.REFUSED, RunState.FAILED)
+NEW_RUN = ("entry_id", "rescore_id", "ground_truth_id", "protocol", "scorer", "priority")
 
 
-def unpublished_rescores(session: Session) -> list[int]:
-    """Re-scorings that have neither been published nor abandoned."""
-    statement = select(Rescore.id).where(Rescore.published_at.is_(None), Rescore.abandoned_at.is_(None))
+def open_rescore_ids(session: Session) -> list[int]:
+    """Re-scorings that have neither switched their boards nor been abandoned."""
+    statement = select(Rescore.id).where(Rescore.activated_at.is_(None), Rescore.abandoned_at.is_(None))
     return list(session.scalars(statement.order_by(Rescore.id)))
 
 
-def open_rescore(session: Session, rescore_id: int) -> Rescore | None:
+def locked_rescore(session: Session, rescore_id: int) -> Rescore | None:
     """A re-scoring that is still under way, locked."""
     statement = select(Rescore).where(
-        Rescore.id == rescore_id, Rescore.published_at.is_(None), Rescore.abandoned_at.is_(None)
+        Rescore.id == rescore_id, Rescore.activated_at.is_(None), Rescore.abandoned_at.is_(None)
     )
     return session.scalar(statement.with_for_update())
+
+
+def has_open_rescore(session: Session, phase_id: int) -> bool:
+    """Whether a re-scoring of the phase is under way."""
+    statement = select(Rescore.id).where(
+        Rescore.phase_id == phase_id, Rescore.activated_at.is_(None), Rescore.abandoned_at.is_(None)
+    )
+    return session.scalar(statement.limit(1)) is not None
 
 
 def locked_boards(session: Session, phase_id: int) -> list[Board]:
@@ -30,59 +41,198 @@ def locked_boards(session: Session, phase_id: int) -> list[Board]:
     return list(session.scalars(statement))
 
 
-def entries_to_rescore(session: Session, rescore: Rescore) -> list[Entry]:
-    """What stands on the boards within the re-scoring's reach and has no run of it yet."""
+def queue_missing_runs(session: Session, rescore: Rescore) -> int:
+    """Queue a run for every entry on the boards that has none of this re-scoring yet; returns how many."""
     mine = aliased(Run)
-    has_run = select(mine.id).where(mine.entry_id == Entry.id, mine.rescore_id == rescore.id).exists()
-    statement = select(Entry).where(
-        Entry.phase_id == rescore.phase_id,
-        Entry.state == EntryState.SCORED,
-        Entry.shown_run_id.is_not(None),
-        ~has_run,
+    has_run = exists().where(mine.entry_id == Entry.id, mine.rescore_id == rescore.id)
+    chosen = (
+        select(
+            Entry.id, literal(rescore.id), literal(rescore.ground_truth_id), Board.protocol,
+            literal(rescore.scorer), literal(SHADOW),
+        )
+        .join(Board, (Board.phase_id == Entry.phase_id) & (Board.competition == Entry.competition))
+        .where(
+            Entry.phase_id == rescore.phase_id,
+            Entry.state == EntryState.SCORED,
+            Entry.id == rescore.entry_id if rescore.entry_id is not None else true(),
+            ~has_run,
+        )
+        .order_by(Entry.id)
+    )  # fmt: skip
+    return len(session.scalars(insert(Run).from_select(NEW_RUN, chosen).returning(Run.id)).all())
+
+
+def queue_outdated_entries(session: Session) -> int:
+    """Queue a run for every result that does not stand because its board has other versions by now; returns how many.
+
+    Such are results that were recorded while their board was switched, and entries whose only run ended under the
+    versions before. Entries that the new versions refused or failed are left alone.
+    """
+    mine = aliased(Run)
+    is_covered = exists().where(
+        mine.entry_id == Entry.id,
+        or_(
+            mine.state.in_(UNFINISHED),
+            and_(
+                mine.rescore_id.is_(None),
+                mine.state.in_(UNSCORED),
+                mine.ground_truth_id == Board.ground_truth_id,
+                mine.scorer == Board.scorer,
+            ),
+        ),
     )
-    if rescore.entry_id is not None:
-        statement = statement.where(Entry.id == rescore.entry_id)
-    return list(session.scalars(statement.order_by(Entry.id)))
+    chosen = (
+        select(
+            Entry.id, null(), Board.ground_truth_id, Board.protocol, Board.scorer, literal(LIVE),
+        )
+        .join(Board, (Board.phase_id == Entry.phase_id) & (Board.competition == Entry.competition))
+        .where(
+            or_(
+                Entry.state == EntryState.PENDING,
+                and_(Entry.state == EntryState.SCORED, Entry.published_generation < Board.generation),
+            ),
+            ~is_covered,
+        )
+    )  # fmt: skip
+    return len(session.scalars(insert(Run).from_select(NEW_RUN, chosen).returning(Run.id)).all())
 
 
-def runs_of_rescore(session: Session, rescore_id: int) -> list[Run]:
-    """The runs of a re-scoring."""
-    return list(session.scalars(select(Run).where(Run.rescore_id == rescore_id).order_by(Run.id)))
+def _is_open(rescore_id: int) -> ColumnElement[bool]:
+    """Runs that a re-scoring waits for: unfinished ones, and those that an organiser has to decide."""
+    return and_(Run.rescore_id == rescore_id, Run.state.in_((*UNFINISHED, *UNSCORED)), Run.decision.is_(None))
 
 
-def end_waiting_runs(session: Session, rescore_id: int, sentence: str) -> None:
+def is_waiting(session: Session, rescore_id: int) -> bool:
+    """Whether a re-scoring still waits for a run, or for an organiser's decision on one."""
+    return session.scalar(select(Run.id).where(_is_open(rescore_id)).limit(1)) is not None
+
+
+def switch_boards(session: Session, rescore: Rescore) -> None:
+    """Give the phase's boards the versions of a re-scoring; results under other versions stand there no longer."""
+    is_other = or_(Board.ground_truth_id != rescore.ground_truth_id, Board.scorer != rescore.scorer)
+    session.execute(
+        update(Board)
+        .where(Board.phase_id == rescore.phase_id, is_other)
+        .values(
+            ground_truth_id=rescore.ground_truth_id,
+            scorer=rescore.scorer,
+            generation=Board.generation + 1,
+            activated_at=func.clock_timestamp(),
+        ),
+        execution_options={"synchronize_session": False},
+    )
+
+
+def move_queued_runs(session: Session, phase_id: int) -> int:
+    """Give runs that wait under versions that their board no longer has those of the board; returns how many.
+
+    Under an old version of the scorer they would wait for ever once no worker of that version is left.
+    """
+    waiting = (
+        select(Run.id, Board.ground_truth_id, Board.scorer)
+        .join(Entry, Run.entry_id == Entry.id)
+        .join(Board, (Board.phase_id == Entry.phase_id) & (Board.competition == Entry.competition))
+        .where(
+            Entry.phase_id == phase_id,
+            Run.state == RunState.QUEUED,
+            Run.rescore_id.is_(None),
+            or_(Run.ground_truth_id != Board.ground_truth_id, Run.scorer != Board.scorer),
+        )
+        .with_for_update(of=Run, skip_locked=True)  # a run that is being claimed is queued anew by the sweep
+        .cte("waiting")
+        .prefix_with("MATERIALIZED")
+    )
+    statement = (
+        update(Run)
+        .where(Run.id == waiting.c.id)
+        .values(ground_truth_id=waiting.c.ground_truth_id, scorer=waiting.c.scorer)
+        .returning(Run.id)
+    )
+    return len(session.scalars(statement, execution_options={"synchronize_session": False}).all())
+
+
+def abandon_runs(session: Session, rescore_id: int, message: str) -> None:
     """Let the runs of an abandoned re-scoring end; what is under way loses its claim."""
-    waiting = and_(Run.rescore_id == rescore_id, Run.state.in_((RunState.QUEUED, RunState.RUNNING)))
     session.execute(
         update(Run)
-        .where(waiting)
-        .values(state=RunState.FAILED, sentence=sentence, finished_at=func.clock_timestamp())
+        .where(Run.rescore_id == rescore_id, Run.state.in_(UNFINISHED))
+        .values(
+            state=RunState.ABANDONED,
+            failure_message=message,
+            lease_until=None,
+            finished_at=func.clock_timestamp(),
+        )
     )
+
+
+def requeue_unscored(session: Session, rescore_id: int, run_id: int | None = None) -> int:
+    """Queue undecided runs of a re-scoring again, all or one; returns how many. Attempts go on counting."""
+    statement = (
+        update(Run)
+        .where(
+            _is_open(rescore_id),
+            Run.state.in_(UNSCORED),
+            Run.id == run_id if run_id is not None else true(),
+        )
+        .values(
+            state=RunState.QUEUED,
+            failure_message=None,
+            finished_at=None,
+            crashes=0,
+            requeues=0,
+            not_before=None,
+        )
+    )
+    return len(session.scalars(statement.returning(Run.id)).all())
 
 
 def open_rescores(session: Session) -> dict[int, RescoreView]:
     """By phase, how far its latest open re-scoring has come."""
     done = func.count().filter(Run.state.in_(ENDED))
-    failed = func.count().filter(Run.state.in_((RunState.FAILED, RunState.REFUSED)))
+    failed = func.count().filter(Run.state.in_(UNSCORED), Run.decision.is_(None))
     statement = (
         select(Rescore.phase_id, Rescore.id, func.count(Run.id), done, failed, Rescore.created_at)
         .outerjoin(Run, Run.rescore_id == Rescore.id)
-        .where(Rescore.published_at.is_(None), Rescore.abandoned_at.is_(None))
+        .where(Rescore.activated_at.is_(None), Rescore.abandoned_at.is_(None))
         .group_by(Rescore.id)
         .order_by(Rescore.id)
     )
-    return {row[0]: RescoreView(*row[1:]) for row in session.execute(statement)}
+    return {
+        row[0]: RescoreView(*row[1:], undecided=undecided_runs(session, row[1]))
+        for row in session.execute(statement)
+    }
 
 
-def phase_of_rescore(session: Session, rescore_id: int) -> int:
-    """Whose boards it will switch."""
-    return session.execute(select(Rescore.phase_id).where(Rescore.id == rescore_id)).scalar_one()
+def undecided_runs(session: Session, rescore_id: int) -> tuple[UndecidedRun, ...]:
+    """The first runs of a re-scoring that an organiser has to decide."""
+    statement = (
+        select(
+            Run.id, Entry.id, Entry.submission_id, Entry.competition, Method.name, Run.state, Run.failure_message
+        )
+        .join(Entry, Run.entry_id == Entry.id)
+        .join(Method, Entry.method_id == Method.id)
+        .where(_is_open(rescore_id), Run.state.in_(UNSCORED))
+        .order_by(Run.id)
+        .limit(MOST_UNDECIDED)
+    )  # fmt: skip
+    return tuple(UndecidedRun(*row) for row in session.execute(statement))
 
 
-def entries_of_runs(session: Session, run_ids: Sequence[int]) -> dict[int, Entry]:
-    """By run, its entry, locked."""
-    statement = select(Run.id, Entry).join(Entry, Run.entry_id == Entry.id).where(Run.id.in_(run_ids))
-    return dict(session.execute(statement.order_by(Entry.id).with_for_update(of=Entry)).all())
+def locked_undecided_run(session: Session, run_id: int) -> Run | None:
+    """A run of an open re-scoring that waits for a decision, locked."""
+    statement = (
+        select(Run)
+        .join(Rescore, Run.rescore_id == Rescore.id)
+        .where(
+            Run.id == run_id,
+            Run.state.in_(UNSCORED),
+            Run.decision.is_(None),
+            Rescore.activated_at.is_(None),
+            Rescore.abandoned_at.is_(None),
+        )
+        .with_for_update(of=Run)
+    )
+    return session.scalar(statement)
 
 
 def phase_of_entry(session: Session, entry_id: int) -> int | None:

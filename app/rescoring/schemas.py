@@ -1,7 +1,31 @@
 """Re-scorings as organisers see them."""
 
+import enum
 from dataclasses import dataclass
 from datetime import datetime
+
+from app.models import RunState
+
+
+class Choice(enum.StrEnum):
+    """What an organiser can do with an entry that a re-scoring could not score."""
+
+    KEEP = "keep"  # its old score stays on the board, marked
+    WITHDRAW = "withdraw"
+    RETRY = "retry"
+
+
+@dataclass(frozen=True, slots=True)
+class UndecidedRun:
+    """A run that a re-scoring could not score; the boards switch once all of them are decided."""
+
+    run: int
+    entry: int
+    submission: int
+    competition: int
+    method: str
+    state: RunState
+    failure_message: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,5 +35,6 @@ class RescoreView:
     id: int
     total: int
     done: int
-    failed: int
+    failed: int  # not scored, and not decided yet
     created_at: datetime
+    undecided: tuple[UndecidedRun, ...] = ()  # the first of them

@@ -1,26 +1,29 @@
-"""Scoring what stands on the boards again, in the shadow: the boards keep what they show until all is through."""
+"""Scoring what stands on the boards again, in the shadow: the boards keep what they show until all of it is scored."""
 
 import structlog
 from sqlalchemy import func
 from sqlalchemy.orm import Session
 
 import scoring
+from app.access import Actor
 from app.editions import queries as editions
+from app.entries import service as entries
 from app.errors import ConflictError, NotFoundError
-from app.evaluation.rules import ENDED, SHADOW
-from app.models import Board, Entry, Rescore, Run, RunState
+from app.models import AuditRecord, Decision, Rescore, Run
 from app.platform import Platform
+from app.publications import queries as publications
 from app.rescoring import queries
+from app.rescoring.schemas import Choice
 
 log = structlog.get_logger()
 
 
 def request(
-    platform: Platform, phase_id: int, *, entry_id: int | None = None, asked_by: int | None = None
+    platform: Platform, phase_id: int, *, entry_id: int | None = None, requested_by: int | None = None
 ) -> int:
     """Score a phase's entries, or one of them, again under its newest ground truth and this scorer.
 
-    Returns the re-scoring's number. Raises NotFoundError for what has no ground truth, ConflictError when the phase is
+    Returns the id of the re-scoring. Raises NotFoundError for what has no ground truth, ConflictError when the phase is
     already being scored again, or one entry should get another ground truth or scorer than the rest of its board.
     """
     with platform.transaction() as session:
@@ -28,7 +31,7 @@ def request(
         truth = editions.newest_truth(session, phase_id)
         if truth is None:
             raise NotFoundError("this phase has no ground truth")
-        if phase_id in queries.open_rescores(session):
+        if queries.has_open_rescore(session, phase_id):
             raise ConflictError(
                 "this phase is already being scored again; wait for the end, or abandon it first"
             )
@@ -42,18 +45,18 @@ def request(
             entry_id=entry_id,
             ground_truth_id=truth.id,
             scorer=scoring.SCORER,
-            asked_by=asked_by,
+            requested_by=requested_by,
         )
         session.add(rescore)
         session.flush()
-        count = _queue_missing(session, rescore, boards)
+        count = queries.queue_missing_runs(session, rescore)
+    platform.cache.forget_versions()
     log.info("rescore requested", rescore=rescore.id, runs=count)
-    for _ in range(min(count, platform.settings.workers)):
-        platform.doorbell.ring()
+    platform.notifier.wake_workers(count=min(count, platform.settings.workers))
     return rescore.id
 
 
-def request_entry(platform: Platform, entry_id: int, *, asked_by: int | None = None) -> int:
+def request_entry(platform: Platform, entry_id: int, *, requested_by: int | None = None) -> int:
     """Score one entry again.
 
     Raises NotFoundError, and ConflictError as `request` does.
@@ -62,91 +65,110 @@ def request_entry(platform: Platform, entry_id: int, *, asked_by: int | None = N
         phase_id = queries.phase_of_entry(session, entry_id)
     if phase_id is None:
         raise NotFoundError(f"there is no entry {entry_id}")
-    return request(platform, phase_id, entry_id=entry_id, asked_by=asked_by)
+    return request(platform, phase_id, entry_id=entry_id, requested_by=requested_by)
 
 
-def _queue_missing(session: Session, rescore: Rescore, boards: list[Board]) -> int:
-    """A run for every entry within reach that has none of this re-scoring; how many."""
-    protocols = {board.competition: board.protocol for board in boards}
-    missing = queries.entries_to_rescore(session, rescore)
-    session.add_all(_run(rescore, entry, protocols[entry.competition]) for entry in missing)
-    return len(missing)
+def activate_complete(platform: Platform) -> int:
+    """Switch the boards of every re-scoring that is complete; returns how many were switched.
 
-
-def _run(rescore: Rescore, entry: Entry, protocol: str) -> Run:
-    return Run(
-        entry_id=entry.id,
-        rescore_id=rescore.id,
-        ground_truth_id=rescore.ground_truth_id,
-        protocol=protocol,
-        scorer=rescore.scorer,
-        priority=SHADOW,
-    )
-
-
-def publish_complete(platform: Platform) -> int:
-    """Switch the boards of every re-scoring that is through; how many were switched.
-
-    Safe at any time and from several workers: a re-scoring is locked while it is looked at.
+    Safe at any time and from several workers. While runs are missing this is one look at an index.
     """
     with platform.transaction() as session:
-        waiting = queries.unpublished_rescores(session)
-    return sum(_publish_if_complete(platform, number) for number in waiting)
+        waiting = {
+            number: queries.is_waiting(session, number) for number in queries.open_rescore_ids(session)
+        }
+    return sum(_activate_if_complete(platform, number) for number, waits in waiting.items() if not waits)
 
 
-def _publish_if_complete(platform: Platform, number: int) -> bool:
+def _activate_if_complete(platform: Platform, rescore_id: int) -> bool:
     with platform.transaction() as session:
-        phase_id = queries.phase_of_rescore(session, number)
-        boards = queries.locked_boards(session, phase_id)
-        rescore = queries.open_rescore(session, number)
-        if rescore is None:
+        rescore = queries.locked_rescore(session, rescore_id)
+        if rescore is None or queries.is_waiting(session, rescore_id):
             return False
-        late = _queue_missing(session, rescore, boards)  # what came onto the boards in the meantime
-        runs = queries.runs_of_rescore(session, number)
-        if not late and all(run.state is RunState.SCORED for run in runs):
-            _switch(session, rescore, boards, runs)
-            return True
+        late = queries.queue_missing_runs(session, rescore)  # of entries that reached the boards meanwhile
+        if not late:
+            _activate(session, rescore)
     if late:
-        platform.doorbell.ring()
-    return False
+        platform.notifier.wake_workers()
+    return not late
 
 
-def _switch(session: Session, rescore: Rescore, boards: list[Board], runs: list[Run]) -> None:
-    """Show the new runs and their versions; a reader sees the old board or the new one, nothing between."""
-    entries = queries.entries_of_runs(session, [run.id for run in runs])
-    for run in runs:
-        entries[run.id].shown_run_id = run.id
-    touched = {entry.competition for entry in entries.values()}
-    for board in boards:
-        if rescore.entry_id is None or board.competition in touched:
-            board.ground_truth_id, board.scorer = rescore.ground_truth_id, rescore.scorer
-            board.version += 1
-            board.updated_at = func.clock_timestamp()
-    rescore.published_at = func.clock_timestamp()
-    log.info("rescore published", rescore=rescore.id, runs=len(runs))
+def _activate(session: Session, rescore: Rescore) -> None:
+    """Switch the boards to the new runs and versions; a reader sees the old board or the new one, nothing between."""
+    if rescore.entry_id is None:
+        queries.switch_boards(session, rescore)
+        queries.move_queued_runs(session, rescore.phase_id)
+    count = publications.publish(session, Run.rescore_id == rescore.id)
+    kept = publications.keep(session, rescore.id)
+    rescore.activated_at = func.clock_timestamp()
+    log.info("rescore activated", rescore=rescore.id, runs=count, kept=kept)
 
 
-def retry(platform: Platform, number: int) -> int:
-    """Queue what failed in a re-scoring again; how many runs."""
+def queue_outdated(platform: Platform) -> int:
+    """Queue runs for results that raced a switch and do not stand on their board; returns how many."""
     with platform.transaction() as session:
-        rescore = queries.open_rescore(session, number)
-        if rescore is None:
-            raise NotFoundError(f"there is no open re-scoring {number}")
-        failed = [run for run in queries.runs_of_rescore(session, number) if run.state in ENDED[1:]]
-        for run in failed:
-            run.state, run.attempt, run.sentence = RunState.QUEUED, 0, None
-    platform.doorbell.ring()
-    return len(failed)
+        count = queries.queue_outdated_entries(session)
+    if count:
+        log.info("outdated entries queued", runs=count)
+        platform.notifier.wake_workers()
+    return count
 
 
-def abandon(platform: Platform, number: int) -> None:
+def decide(platform: Platform, actor: Actor, run_id: int, choice: Choice, reason: str = "") -> None:
+    """Decide about an entry that a re-scoring could not score: keep its old score, withdraw it, or try again.
+
+    The boards switch by themselves with the next sweep after the last decision.
+    Raises NotFoundError for a run that waits for no decision, MalformedError for a withdrawal without a reason.
+    """
+    with platform.transaction() as session:
+        run = queries.locked_undecided_run(session, run_id)
+        if run is None or run.rescore_id is None:
+            raise NotFoundError(f"no run {run_id} waits for a decision")
+        entry_id = run.entry_id
+        if choice is Choice.KEEP:
+            run.decision, run.decision_reason, run.decided_by = Decision.KEEP, reason, actor.user_id
+            session.add(
+                AuditRecord(
+                    user_id=actor.user_id,
+                    action="rescore.keep",
+                    subject=f"entry {entry_id}",
+                    reason=reason,
+                    details={"run": run_id, "rescore": run.rescore_id},
+                )
+            )
+        elif choice is Choice.RETRY:
+            queries.requeue_unscored(session, run.rescore_id, run_id)
+    if choice is Choice.WITHDRAW:
+        entries.withdraw(platform, actor, entry_id, reason)
+    platform.notifier.wake_workers()
+
+
+def retry(platform: Platform, rescore_id: int) -> int:
+    """Queue what was refused or failed in a re-scoring again; returns how many runs.
+
+    Raises NotFoundError when it is not under way any more.
+    """
+    with platform.transaction() as session:
+        _open_rescore(session, rescore_id)
+        count = queries.requeue_unscored(session, rescore_id)
+    platform.notifier.wake_workers()
+    return count
+
+
+def abandon(platform: Platform, rescore_id: int) -> None:
     """Drop a re-scoring; the boards stay as they are.
 
     Raises NotFoundError when it is not under way any more.
     """
     with platform.transaction() as session:
-        rescore = queries.open_rescore(session, number)
-        if rescore is None:
-            raise NotFoundError(f"there is no open re-scoring {number}")
+        rescore = _open_rescore(session, rescore_id)
         rescore.abandoned_at = func.clock_timestamp()
-        queries.end_waiting_runs(session, number, "the re-scoring was abandoned")
+        queries.abandon_runs(session, rescore_id, "the re-scoring was abandoned")
+    platform.cache.forget_versions()
+
+
+def _open_rescore(session: Session, rescore_id: int) -> Rescore:
+    rescore = queries.locked_rescore(session, rescore_id)
+    if rescore is None:
+        raise NotFoundError(f"there is no open re-scoring {rescore_id}")
+    return rescore

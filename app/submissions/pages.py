@@ -1,4 +1,4 @@
-"""From a checked upload to a submission, and what became of it."""
+"""The form that confirms an upload, and the pages of submissions."""
 
 import uuid
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 import scoring
 from app.access import Action
-from app.accounts.rules import sentences
+from app.accounts.rules import field_errors
 from app.exhibits.schemas import ExhibitView
 from app.models import RunState
 from app.submissions import service
@@ -26,9 +26,9 @@ FIELDS = {
     "name": "method",
     "competitions": "competition",
 }  # of `NewSubmission`, where the form says otherwise
-BESIDE = {
+FIELD_OF_REFUSAL = {
     RefusalCode.ONE_RESULT: "method",
-    RefusalCode.NAME_BURNT: "method",
+    RefusalCode.NAME_RETIRED: "method",
     RefusalCode.NOT_IN_ARCHIVE: "competition",
 }
 
@@ -42,35 +42,42 @@ class ConfirmForm(BaseModel):
     affiliation: str = ""
     description: str = ""
     competition: list[str] = []
+    make_public: bool = False
 
     def shown(self) -> dict[str, object]:
         """The form again, as it was filled in."""
         return self.model_dump() | {"competition": [int(n) for n in self.competition if n.isdecimal()]}
 
-    def wanted(self, upload_id: uuid.UUID) -> NewSubmission:
-        """What the form asks for; raises ValidationError."""
-        method = self.model_dump(exclude={"method", "competition"}) | {"name": self.method}
+    def to_submission(self, upload_id: uuid.UUID) -> NewSubmission:
+        """The form as a request of the API; raises ValidationError."""
+        method = self.model_dump(exclude={"method", "competition", "make_public"}) | {"name": self.method}
         return NewSubmission.model_validate(
-            {"upload": upload_id, "method": method, "competitions": self.competition}
+            {
+                "upload": upload_id,
+                "method": method,
+                "competitions": self.competition,
+                "make_public": self.make_public,
+            }
         )
 
 
-@router.get("/uploads/{upload_id}", dependencies=[requires(Action.UPLOAD)])
-def report(request: Request, platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
-    """What the check found, and the form that has it scored."""
-    upload = uploads.find(platform, actor, upload_id)
-    return _report(request, upload, ConfirmForm(competition=[str(n) for n in upload.competitions]), {})
+@router.get("/submissions/new", dependencies=[requires(Action.SUBMIT)])
+def form(request: Request, platform: ThePlatform, actor: CurrentActor, upload: uuid.UUID) -> Response:
+    """The form that has a checked upload scored as a method's result."""
+    found = uploads.get_upload(platform, actor, upload)
+    return _form(request, found, ConfirmForm(competition=[str(n) for n in found.competitions]), {})
 
 
-def _report(
+def _form(
     request: Request, upload: UploadView, form: ConfirmForm, problems: dict[str, str], code: int = 200
 ) -> Response:
     sheet = service.confirmation(platform_of_request(request), actor_of_request(request), upload)
     return render(
         request,
-        "submissions/upload.html",
+        "submissions/new.html",
         code=code,
         upload=upload,
+        competitions=(upload.report or {}).get("competitions", ()),
         phase=sheet.phase,
         methods=sheet.methods,
         quota=sheet.quota,
@@ -81,31 +88,37 @@ def _report(
     )
 
 
-@router.post("/uploads/{upload_id}/confirm", dependencies=[requires(Action.SUBMIT)])
+@router.post("/submissions/new", dependencies=[requires(Action.SUBMIT)])
 def confirm(
     request: Request,
     platform: ThePlatform,
     actor: CurrentActor,
-    upload_id: uuid.UUID,
+    upload: uuid.UUID,
     form: Annotated[ConfirmForm, Form()],
 ) -> Response:
     """Have an upload scored as a method's result."""
     try:
-        number, _ = service.confirm(platform, actor, form.wanted(upload_id))
+        submission_id, _ = service.confirm(platform, actor, form.to_submission(upload))
     except ValidationError as error:
-        problems = {FIELDS.get(field, field): told for field, told in sentences(error).items()}
-        return _report(request, uploads.find(platform, actor, upload_id), form, problems, 422)
+        problems = {FIELDS.get(field, field): message for field, message in field_errors(error).items()}
+        return _form(request, uploads.get_upload(platform, actor, upload), form, problems, 422)
     except RefusedError as error:
-        return _report(request, uploads.find(platform, actor, upload_id), form, _beside(error.refusals), 409)
-    return RedirectResponse(f"/submissions/{number}", status_code=303)
+        return _form(
+            request,
+            uploads.get_upload(platform, actor, upload),
+            form,
+            _messages_by_field(error.refusals),
+            409,
+        )
+    return RedirectResponse(f"/submissions/{submission_id}", status_code=303)
 
 
-def _beside(refusals: Iterable[Refusal]) -> dict[str, str]:
-    """The sentences by the field that can mend them; under "" what no field can."""
-    told: dict[str, list[str]] = {}
+def _messages_by_field(refusals: Iterable[Refusal]) -> dict[str, str]:
+    """Messages by the field that they are about; under "" those about none."""
+    messages: dict[str, list[str]] = {}
     for refusal in refusals:
-        told.setdefault(BESIDE.get(refusal.code, ""), []).append(refusal.sentence)
-    return {field: "; ".join(sentences) for field, sentences in told.items()}
+        messages.setdefault(FIELD_OF_REFUSAL.get(refusal.code, ""), []).append(refusal.message)
+    return {field: "; ".join(found) for field, found in messages.items()}
 
 
 @router.get("/submissions", dependencies=[requires(Action.SUBMIT)])
@@ -114,24 +127,24 @@ def mine(request: Request, platform: ThePlatform, actor: CurrentActor) -> Respon
     return render(request, "submissions/mine.html", rows=service.my_rows(platform, actor))
 
 
-@router.get("/submissions/{number}", dependencies=[requires(Action.READ_SUBMISSION)])
-def submission(request: Request, platform: ThePlatform, actor: CurrentActor, number: int) -> Response:
-    """A submission: its way, its scores, its curves."""
-    view, exhibits = _submission(platform, actor, number)
+@router.get("/submissions/{submission_id}", dependencies=[requires(Action.READ_SUBMISSION)])
+def submission(request: Request, platform: ThePlatform, actor: CurrentActor, submission_id: int) -> Response:
+    """A submission: its progress, scores and curves."""
+    view, exhibits = _submission(platform, actor, submission_id)
     return render(request, "submissions/submission.html", submission=view, exhibits=exhibits)
 
 
-@router.get("/submissions/{number}/status", dependencies=[requires(Action.READ_SUBMISSION)])
-def status(request: Request, platform: ThePlatform, actor: CurrentActor, number: int) -> Response:
+@router.get("/submissions/{submission_id}/status", dependencies=[requires(Action.READ_SUBMISSION)])
+def status(request: Request, platform: ThePlatform, actor: CurrentActor, submission_id: int) -> Response:
     """The part of the page that changes; it asks for itself again until it is final."""
-    view, exhibits = _submission(platform, actor, number)
+    view, exhibits = _submission(platform, actor, submission_id)
     return render(request, "submissions/status.html", submission=view, exhibits=exhibits)
 
 
 def _submission(
-    platform: ThePlatform, actor: CurrentActor, number: int
+    platform: ThePlatform, actor: CurrentActor, submission_id: int
 ) -> tuple[SubmissionView, dict[int, tuple[ExhibitView, ...]]]:
-    view = service.submission_page(platform, actor, number)
+    view = service.submission_page(platform, actor, submission_id)
     exhibits = {
         entry.id: service.exhibits(platform, actor, entry.shown)
         for entry in view.entries

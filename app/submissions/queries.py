@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Sequence
-from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, or_, select, true
 from sqlalchemy.orm import Session, aliased
@@ -14,35 +13,33 @@ from app.models import (
     Edition,
     Entry,
     EntryState,
-    Exhibit,
     GroundTruth,
     Method,
     Phase,
     Run,
-    RunState,
     Submission,
     Team,
     Upload,
 )
-from app.submissions.rules import Past
+from app.submissions.rules import PriorEntry
 from app.submissions.schemas import MethodView, SubmissionRow
 
 
 def visible_submissions(actor: Actor) -> ColumnElement[bool]:
-    """Which submissions a reader may see: organisers all, a team its own, everybody what stands on a board."""
+    """Which submissions a reader may see: organisers all, a team its own, everybody results of public methods."""
     if actor.is_organiser:
         return true()
     any_entry = aliased(Entry)
-    on_a_board = (
+    has_result = (
         select(any_entry.id)
         .where(
             any_entry.submission_id == Submission.id,
             any_entry.state == EntryState.SCORED,
-            any_entry.shown_run_id.is_not(None),
+            any_entry.published_run_id.is_not(None),
         )
         .correlate(Submission)
     )
-    return or_(on_a_board.exists(), Method.team_id == actor.team_id)
+    return or_(and_(Method.public_at.is_not(None), has_result.exists()), Method.team_id == actor.team_id)
 
 
 def stored_upload(session: Session, team_id: int, upload_id: uuid.UUID) -> Upload | None:
@@ -57,16 +54,16 @@ def lock_team(session: Session, team_id: int) -> None:
     session.execute(select(Team.id).where(Team.id == team_id).with_for_update())
 
 
-def past_entries(session: Session, team_id: int, phase_id: int) -> list[Past]:
+def prior_entries(session: Session, team_id: int, phase_id: int) -> list[PriorEntry]:
     """What the team entered in this phase before."""
     statement = (
         select(Method.name, Entry.competition, Entry.state, Submission.created_at)
         .select_from(Entry)
         .join(Method, Entry.method_id == Method.id)
-        .join(Submission)
+        .join(Submission, Entry.submission_id == Submission.id)
         .where(Method.team_id == team_id, Entry.phase_id == phase_id)
     )
-    return [Past(*row) for row in session.execute(statement)]
+    return [PriorEntry(*row) for row in session.execute(statement)]
 
 
 def method_of_name(session: Session, team_id: int, name: str) -> Method | None:
@@ -86,7 +83,7 @@ def method_view(method: Method) -> MethodView:
     """A method as pages show it."""
     return MethodView(
         method.id, method.name, method.title, method.contributors, method.affiliation, method.description,
-        method.is_baseline,
+        method.is_baseline, method.public_at,
     )  # fmt: skip
 
 
@@ -98,13 +95,13 @@ def submission_of_key(session: Session, user_id: int, key: str) -> Submission | 
 
 
 def boards_for(session: Session, phase_id: int, competitions: Sequence[int]) -> list[Board]:
-    """What the phase's competitions are scored under now; share-locked, so that no switch slips in between."""
+    """What the phase's competitions are scored under now."""
     statement = select(Board).where(Board.phase_id == phase_id, Board.competition.in_(competitions))
-    return list(session.scalars(statement.order_by(Board.competition).with_for_update(read=True)))
+    return list(session.scalars(statement.order_by(Board.competition)))
 
 
 def submission_of(
-    session: Session, actor: Actor, number: int
+    session: Session, actor: Actor, submission_id: int
 ) -> tuple[Submission, Method, Team, Upload] | None:
     """A submission that the reader may see, with what belongs to it."""
     statement = (
@@ -112,7 +109,7 @@ def submission_of(
         .join(Method, Submission.method_id == Method.id)
         .join(Team, Method.team_id == Team.id)
         .join(Upload, Submission.upload_id == Upload.id)
-        .where(Submission.id == number, visible_submissions(actor))
+        .where(Submission.id == submission_id, visible_submissions(actor))
     )
     return session.execute(statement).one_or_none()
 
@@ -123,7 +120,7 @@ def runs_of(session: Session, submission_id: int) -> list[tuple[Entry, Run, int]
     latest = (
         select(every.id)
         .where(every.entry_id == Entry.id)
-        .order_by((every.id == Entry.shown_run_id).desc().nulls_last(), every.id.desc())
+        .order_by((every.id == Entry.published_run_id).desc().nulls_last(), every.id.desc())
         .limit(1)
         .correlate(Entry)
         .scalar_subquery()
@@ -157,59 +154,15 @@ def scores_of(session: Session, run_ids: Sequence[int]) -> dict[int, list[ClassS
     return found
 
 
-def exhibits_of(session: Session, run_id: int) -> list[dict[str, Any]]:
-    """The exhibits of a run, as they were written down."""
-    return list(
-        session.scalars(select(Exhibit.content).where(Exhibit.run_id == run_id).order_by(Exhibit.position))
-    )
-
-
-def visible_run(session: Session, actor: Actor, run_id: int) -> tuple[Run, Phase] | None:
-    """A run whose submission the reader may see, with its phase; of others' runs only what a board shows."""
-    shown = (
-        true() if actor.is_organiser else or_(Entry.shown_run_id == Run.id, Method.team_id == actor.team_id)
-    )
-    statement = (
-        select(Run, Phase)
-        .join(Entry, Run.entry_id == Entry.id)
-        .join(Phase, Entry.phase_id == Phase.id)
-        .join(Method, Entry.method_id == Method.id)
-        .join(Submission, Entry.submission_id == Submission.id)
-        .where(Run.id == run_id, visible_submissions(actor), shown)
-    )
-    return session.execute(statement).one_or_none()
-
-
-def waiting_order(session: Session) -> dict[int, int]:
-    """The place of every queued run, 1 for the next; the order in which workers claim."""
-    statement = (
-        select(Run.id).where(Run.state == RunState.QUEUED).order_by(Run.priority, Run.queued_at, Run.id)
-    )
-    return {run: place for place, run in enumerate(session.scalars(statement), start=1)}
-
-
-def usual_seconds(session: Session) -> float | None:
-    """How long the last fifty scored runs took from claim to end, on average."""
-    took = func.extract("epoch", Run.finished_at - Run.claimed_at)
-    recent = (
-        select(took.label("took"))
-        .where(Run.state == RunState.SCORED)
-        .order_by(Run.finished_at.desc())
-        .limit(50)
-    ).subquery()
-    average = session.scalar(select(func.avg(recent.c.took)))
-    return float(average) if average is not None else None
-
-
 def rows_of_team(session: Session, team_id: int) -> list[SubmissionRow]:
     """A team's entries, newest first, with their state and mean; positions are filled in by the service."""
     every = aliased(Run)
     latest = select(func.max(every.id)).where(every.entry_id == Entry.id).correlate(Entry).scalar_subquery()
-    run = func.coalesce(Entry.shown_run_id, latest)
+    run = func.coalesce(Entry.published_run_id, latest)
     statement = (
         select(
             Submission.id, Edition.code, Phase.image_set, Entry.competition, Method.name, Submission.created_at,
-            Entry.state, Run.state, Run.id, ClassScore.value, Run.sentence,
+            Entry.state, Run.state, Run.id, ClassScore.value, Run.failure_message,
         )
         .select_from(Entry)
         .join(Submission, Entry.submission_id == Submission.id)

@@ -1,14 +1,16 @@
-"""Whether a submission is taken: each rule a pure function, each refusal a sentence."""
+"""Whether a submission is taken: each rule a pure function, each refusal a message."""
 
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import groupby
 
 from app.editions.schemas import PhaseState, PhaseView
+from app.errors import ConflictError, ForbiddenError, MalformedError
 from app.models import EntryState
 
-HOLDS = (EntryState.PENDING, EntryState.SCORED)  # states in which an entry is its method's one result
+COUNTED_STATES = frozenset({EntryState.PENDING, EntryState.SCORED})  # an entry is its method's one result
 
 
 class RefusalCode(enum.StrEnum):
@@ -18,30 +20,32 @@ class RefusalCode(enum.StrEnum):
     CLOSED = "closed"
     NOT_CHECKED = "not-checked"
     INVALID = "invalid"
+    REMOVED = "removed"
     NOT_IN_ARCHIVE = "not-in-archive"
     ONE_RESULT = "one-result"
-    NAME_BURNT = "name-burnt"
+    NAME_RETIRED = "name-retired"
     QUOTA = "quota"
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A reason with its sentence."""
+    """A reason, with its message for people."""
 
     code: RefusalCode
-    sentence: str
+    message: str
+    retry_at: datetime | None = None  # when the same would be accepted
 
 
 class RefusedError(Exception):
     """The rules do not take a submission; all the reasons at once."""
 
     def __init__(self, refusals: Sequence[Refusal]) -> None:
-        super().__init__("; ".join(refusal.sentence for refusal in refusals))
+        super().__init__("; ".join(refusal.message for refusal in refusals))
         self.refusals = tuple(refusals)
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PriorEntry:
     """An entry that the team made in this phase before."""
 
     method: str
@@ -51,31 +55,40 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True)
+class Proposal:
+    """What the team asks for: the archive's files for these competitions as the results of this method."""
+
+    method: str
+    competitions: Sequence[int]
+    tasks: Mapping[
+        int, str
+    ]  # of every competition of the edition; those of one task share their ground truth
+    is_baseline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Archive:
     """What counts of an upload: when it was started, what its check said, which competitions it has files for."""
 
     started_at: datetime
     valid: bool | None
     competitions: tuple[int, ...]
+    is_removed: bool = False
 
 
 def refusals(
-    now: datetime,
-    phase: PhaseView,
-    archive: Archive,
-    method: str,
-    competitions: Sequence[int],
-    past: Sequence[Past],
+    now: datetime, phase: PhaseView, archive: Archive, proposal: Proposal, prior: Sequence[PriorEntry]
 ) -> list[Refusal]:
-    """Every reason why `archive` is not taken as the result of `method`; none if it is."""
-    found = [*_of_period(now, phase, archive.started_at), *_of_archive(archive, competitions)]
-    for competition in competitions:
-        found += _of_method(method, competition, past)
-        found += _of_quota(now, phase, competition, past)
-    return found
+    """Every reason why `archive` is not accepted as the proposed result; none if it is."""
+    return [
+        *_period_refusals(now, phase, archive.started_at),
+        *_archive_refusals(archive, proposal.competitions),
+        *_method_refusals(proposal, prior),
+        *_quota_refusals(now, phase, proposal, prior),
+    ]
 
 
-def _of_period(now: datetime, phase: PhaseView, started_at: datetime) -> Iterable[Refusal]:
+def _period_refusals(now: datetime, phase: PhaseView, started_at: datetime) -> Iterable[Refusal]:
     if phase.state is PhaseState.UPCOMING:
         yield Refusal(RefusalCode.NOT_OPEN, f"{phase.image_set} opens at {phase.opens_at:%Y-%m-%d %H:%M} UTC")
     elif phase.closes_at is not None and now >= phase.closes_at:
@@ -86,54 +99,149 @@ def _of_period(now: datetime, phase: PhaseView, started_at: datetime) -> Iterabl
             )
 
 
-def _of_archive(archive: Archive, competitions: Sequence[int]) -> Iterable[Refusal]:
-    if archive.valid is None:
+def _archive_refusals(archive: Archive, competitions: Sequence[int]) -> Iterable[Refusal]:
+    if archive.is_removed:
+        message = "the archive has been removed, because nobody confirmed it in time; upload it again"
+        yield Refusal(RefusalCode.REMOVED, message)
+    elif archive.valid is None:
         yield Refusal(RefusalCode.NOT_CHECKED, "the upload is not complete, or has not been checked yet")
     elif not archive.valid:
         yield Refusal(RefusalCode.INVALID, "the archive has problems; its report names each of them")
     missing = [number for number in competitions if number not in archive.competitions]
     if archive.valid and (missing or not competitions):
-        wanted = ", ".join(map(str, missing)) or "any competition"
-        yield Refusal(RefusalCode.NOT_IN_ARCHIVE, f"the archive has no files for competition {wanted}")
+        which = ", ".join(map(str, missing)) or "any competition"
+        yield Refusal(RefusalCode.NOT_IN_ARCHIVE, f"the archive has no files for competition {which}")
 
 
-def _of_method(method: str, competition: int, past: Sequence[Past]) -> Iterable[Refusal]:
-    same = [one for one in past if one.competition == competition and one.method.lower() == method.lower()]
-    if any(one.state in HOLDS for one in same):
-        yield Refusal(
-            RefusalCode.ONE_RESULT,
-            f"{method} already has a result in competition {competition}, and a method has one; "
-            "another method needs a name of its own",
-        )
-    elif any(one.state is EntryState.WITHDRAWN for one in same):
-        yield Refusal(
-            RefusalCode.NAME_BURNT,
-            f"{method} was withdrawn from competition {competition}; its name stays with it",
-        )
+def _method_refusals(proposal: Proposal, prior: Sequence[PriorEntry]) -> Iterable[Refusal]:
+    for competition in proposal.competitions:
+        states = {
+            entry.state
+            for entry in prior
+            if entry.competition == competition and entry.method.lower() == proposal.method.lower()
+        }
+        if states & COUNTED_STATES:
+            yield Refusal(
+                RefusalCode.ONE_RESULT,
+                f"{proposal.method} already has a result in competition {competition}, and a method has one; "
+                "another method needs a name of its own",
+            )
+        elif EntryState.WITHDRAWN in states:
+            yield Refusal(
+                RefusalCode.NAME_RETIRED,
+                f"{proposal.method} was withdrawn from competition {competition}; its name cannot be used there again",
+            )
 
 
-def _of_quota(now: datetime, phase: PhaseView, competition: int, past: Sequence[Past]) -> Iterable[Refusal]:
-    if phase.quota is None:
+def _quota_refusals(
+    now: datetime, phase: PhaseView, proposal: Proposal, prior: Sequence[PriorEntry]
+) -> Iterable[Refusal]:
+    """A refusal for each task whose quota the proposal would exceed; organisers' baselines have none."""
+    if phase.quota is None or proposal.is_baseline:
         return
-    counted = counting(now, phase.quota_window, competition, past)
-    if len(counted) >= phase.quota:
-        free = counted[-phase.quota].created_at + phase.quota_window
+    for task, results in _by_task(proposal):
+        used = counted_results(now, phase.quota_window, task, proposal.tasks, prior)
+        excess = len(used) + len(results) - phase.quota
+        if excess <= 0:
+            continue
+        used_slots = f"{len(used)} of {phase.quota} {task} results in {phase.quota_window.days} days are used"
+        if excess > len(used):  # too many at once, however long one waits
+            yield Refusal(
+                RefusalCode.QUOTA,
+                f"{used_slots}, and this archive has {len(results)}: score fewer competitions of this task at once",
+            )
+            continue
+        free = used[excess - 1].created_at + phase.quota_window
         yield Refusal(
-            RefusalCode.QUOTA,
-            f"{len(counted)} of {phase.quota} results in {phase.quota_window.days} days are used in competition "
-            f"{competition}; the next is free at {free:%Y-%m-%d %H:%M} UTC",
+            RefusalCode.QUOTA, f"{used_slots}; the next slot is free at {free:%Y-%m-%d %H:%M} UTC", free
         )
 
 
-def counting(now: datetime, window: timedelta, competition: int, past: Sequence[Past]) -> list[Past]:
-    """The entries that count against the quota, oldest first: what revealed a score, or is about to.
+def _by_task(proposal: Proposal) -> Iterable[tuple[str, list[int]]]:
+    def task(competition: int) -> str:
+        return proposal.tasks.get(competition, "")
 
-    What was refused or failed told nothing about the test set and costs nothing; what was withdrawn did.
+    for name, competitions in groupby(sorted(proposal.competitions, key=task), key=task):
+        yield name, list(competitions)
+
+
+def counted_results(
+    now: datetime, window: timedelta, task: str, tasks: Mapping[int, str], prior: Sequence[PriorEntry]
+) -> list[PriorEntry]:
+    """The results that count against the quota of a task, oldest first: what revealed a score, or is about to.
+
+    Both competitions of a task count, because they are scored against the same annotation. What was refused or failed
+    revealed nothing and is free; what was withdrawn did reveal a score.
     """
-    costs = (*HOLDS, EntryState.WITHDRAWN)
+    states = {*COUNTED_STATES, EntryState.WITHDRAWN}
     recent = (
-        one
-        for one in past
-        if one.competition == competition and one.state in costs and one.created_at > now - window
+        entry
+        for entry in prior
+        if tasks.get(entry.competition) == task and entry.state in states and entry.created_at > now - window
     )
-    return sorted(recent, key=lambda one: one.created_at)
+    return sorted(recent, key=lambda entry: entry.created_at)
+
+
+def smallest_proposal(archive: Archive, tasks: Mapping[int, str]) -> Proposal:
+    """The least that an archive can be scored for, before anybody has chosen: one competition of each task."""
+    first = {
+        task: number for number, task in sorted(tasks.items(), reverse=True) if number in archive.competitions
+    }
+    return Proposal("", sorted(first.values()), tasks)
+
+
+def quota_text(
+    now: datetime, phase: PhaseView, archive: Archive, tasks: Mapping[int, str], prior: Sequence[PriorEntry]
+) -> str | None:
+    """How much of the quota is left for the tasks of an archive, in words; none where there is no quota."""
+    if phase.quota is None:
+        return None
+    archive_tasks = {tasks[number] for number in archive.competitions if number in tasks}
+    used = [len(counted_results(now, phase.quota_window, task, tasks, prior)) for task in archive_tasks]
+    left = max(0, phase.quota - max(used, default=0))
+    return f"{left} of {phase.quota} results per task left in {phase.quota_window.days} days"
+
+
+def withdrawal_refusal(
+    state: EntryState, *, is_organiser: bool, is_public: bool, reason: str | None
+) -> Exception | None:
+    """Why an entry may not be withdrawn by its team or an organiser; none if it may."""
+    if state is EntryState.WITHDRAWN:
+        return ConflictError("This entry has already been withdrawn.")
+    if state not in COUNTED_STATES:
+        return ConflictError(f"This entry was {state.value}; there is no result to withdraw.")
+    if is_organiser:
+        return None if reason else MalformedError("An organiser gives a reason for withdrawing an entry.")
+    if is_public:
+        return ForbiddenError("This method is public; ask an organiser to withdraw its results.")
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaLine:
+    """How much of a phase's quota a team has left for one task."""
+
+    task: str
+    quota: int
+    left: int
+    window: timedelta
+    next_free: datetime | None  # none: a slot is free now
+
+
+def quota_lines(
+    now: datetime, phase: PhaseView, tasks: Mapping[int, str], prior: Sequence[PriorEntry]
+) -> tuple[QuotaLine, ...]:
+    """The quota of every task of a phase; nothing where there is no quota."""
+    if phase.quota is None:
+        return ()
+    return tuple(_quota_line(now, phase, task, tasks, prior) for task in dict.fromkeys(tasks.values()))
+
+
+def _quota_line(
+    now: datetime, phase: PhaseView, task: str, tasks: Mapping[int, str], prior: Sequence[PriorEntry]
+) -> QuotaLine:
+    assert phase.quota is not None
+    used = counted_results(now, phase.quota_window, task, tasks, prior)
+    left = max(0, phase.quota - len(used))
+    next_free = None if left else used[len(used) - phase.quota].created_at + phase.quota_window
+    return QuotaLine(task, phase.quota, left, phase.quota_window, next_free)

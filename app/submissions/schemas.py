@@ -1,7 +1,7 @@
 """Uploads, methods and submissions as pages and programs see them."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
@@ -9,14 +9,15 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.accounts.schemas import Visible
-from app.editions.rules import disclosed, disclosed_bounds
+from app.editions.rules import disclosed
 from app.editions.schemas import PhaseView
 from app.exhibits.schemas import ClassValue
 from app.models import ClassScore, EntryState, Run, RunState
+from app.workers.schemas import Queue
 
 
 class NewMethod(BaseModel):
-    """What a team tells about a method, as it will stand on the leaderboard."""
+    """What a team says about a method, as the leaderboard shows it."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
@@ -45,6 +46,12 @@ class NewSubmission(BaseModel):
         Annotated[tuple[int, ...], Field(min_length=1)] | None,
         Field(description="numbers of competitions; default: all that the archive has files for"),
     ] = None
+    make_public: Annotated[
+        bool,
+        Field(
+            description="show the method to everybody as soon as it is scored; default: only your team and the organisers see it"
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,7 @@ class MethodView:
     affiliation: str
     description: str
     is_baseline: bool
+    public_at: datetime | None  # none: only its team and organisers see its results
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +88,10 @@ class RunView:
     queued_at: datetime
     claimed_at: datetime | None
     finished_at: datetime | None
-    sentence: str | None
+    failure_message: str | None
     position: int | None  # 1: next to be scored
     wait_seconds: int | None  # expected
+    has_worker: bool  # a worker that can score it is alive
     protocol: str
     measure: str | None
     ground_truth: int  # version
@@ -106,6 +115,9 @@ class EntryView:
     state: EntryState
     shown: RunView  # what the board shows, or the latest run
     runs: int
+    withdrawn_at: datetime | None
+    withdraw_reason: str | None
+    can_withdraw: bool  # the reader may take it off its board
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +129,7 @@ class SubmissionView:
     image_set: str
     method: MethodView
     team: str
+    upload_id: uuid.UUID | None  # for its team, to download the archive and its report
     filename: str
     size: int
     sha256: str
@@ -124,8 +137,15 @@ class SubmissionView:
     checked_at: datetime
     created_at: datetime
     entries: tuple[EntryView, ...]
-    is_ours: bool  # the reader's own team's
+    is_ours: bool  # the reader is of its team, or an organiser
+    can_make_public: bool  # the reader is of its team, and the method is not public yet
     is_final: bool  # nothing will change by waiting
+    withheld: str | None  # which parts of the results this reader does not see, and until when
+
+
+def is_final(entry: EntryState, run: RunState) -> bool:
+    """Whether nothing will change by waiting."""
+    return entry is not EntryState.PENDING and run not in (RunState.QUEUED, RunState.RUNNING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,32 +162,13 @@ class SubmissionRow:
     run_state: RunState
     position: int | None
     mean: float | None
-    sentence: str | None
+    failure_message: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """What is known of the queue: the place of each waiting run, and how long a run usually takes."""
-
-    places: Mapping[int, int]
-    seconds: float | None
-
-    def place(self, run: Run) -> int | None:
-        """1 for the run that is taken next."""
-        return self.places.get(run.id)
-
-    def wait(self, run: Run) -> int | None:
-        """Seconds until the run is through, as far as one can tell."""
-        place = self.place(run)
-        return round(place * self.seconds) if place and self.seconds is not None else None
-
-
-def run_view(
-    run: Run, version: int, scores: Sequence[ClassScore], waiting: Waiting, *, everything: bool
-) -> RunView:
+def run_view(run: Run, version: int, scores: Sequence[ClassScore], queue: Queue, *, details: bool) -> RunView:
     """A run as a reader may see it; `version` is its ground truth's."""
     headline = next((score for score in scores if score.class_name is None), None)
-    low, high = _bounds(headline, everything=everything) if headline else (None, None)
+    bounded = headline if details else None
     return RunView(
         id=run.id,
         state=run.state,
@@ -175,38 +176,34 @@ def run_view(
         queued_at=run.queued_at,
         claimed_at=run.claimed_at,
         finished_at=run.finished_at,
-        sentence=run.sentence,
-        position=waiting.place(run),
-        wait_seconds=waiting.wait(run),
+        failure_message=run.failure_message,
+        position=queue.place(run),
+        wait_seconds=queue.wait_seconds(run),
+        has_worker=queue.has_worker(run),
         protocol=run.protocol,
         measure=run.measure,
         ground_truth=version,
         scorer=run.scorer,
         receipt=run.receipt,
-        headline=disclosed(headline.value, everything=everything) if headline else None,
+        headline=disclosed(headline.value, details=details) if headline else None,
         headline_reason=headline.reason if headline else None,
-        low=low,
-        high=high,
+        low=bounded.low if bounded else None,
+        high=bounded.high if bounded else None,
         classes=tuple(
-            class_value(score, everything=everything) for score in scores if score.class_name is not None
+            class_value(score, details=details) for score in scores if score.class_name is not None
         ),
         is_rescore=run.rescore_id is not None,
     )
 
 
-def class_value(score: ClassScore, *, everything: bool) -> ClassValue:
-    """A class's score as a reader may see it; counts tell about the hidden objects."""
-    low, high = _bounds(score, everything=everything)
+def class_value(score: ClassScore, *, details: bool) -> ClassValue:
+    """A class's score as a reader may see it; counts and intervals reveal something of the hidden objects."""
     return ClassValue(
         name=score.class_name or "",
-        value=disclosed(score.value, everything=everything),
-        low=low,
-        high=high,
+        value=disclosed(score.value, details=details),
+        low=score.low if details else None,
+        high=score.high if details else None,
         reason=score.reason,
-        positives=score.positives if everything else None,
-        answers=score.answers if everything else None,
+        positives=score.positives if details else None,
+        predictions=score.predictions if details else None,
     )
-
-
-def _bounds(score: ClassScore, *, everything: bool) -> tuple[float | None, float | None]:
-    return disclosed_bounds(score.low, score.high, everything=everything)

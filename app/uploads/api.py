@@ -1,94 +1,298 @@
-"""Uploads for programs: one raw stream, or pieces that resume."""
+"""Uploads for programs: the tus protocol, and one raw stream for curl."""
 
 import uuid
+from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from app.access import Action
 from app.editions import service as editions
+from app.errors import BadRequestError, ProtocolVersionError, RangeError, RemovedError, UnsupportedTypeError
+from app.storage.streams import verified
 from app.uploads import service
-from app.uploads.schemas import Announced, NewUpload, UploadView
+from app.uploads.rules import (
+    CHECKSUM_ALGORITHMS,
+    TUS_EXTENSIONS,
+    TUS_VERSION,
+    Checksum,
+    attachment,
+    format_metadata,
+    http_date,
+    parse_checksum,
+    parse_competitions,
+    parse_metadata,
+    parse_range,
+    parse_sha256,
+    parse_size,
+)
+from app.uploads.schemas import UploadMetadata, UploadPage, UploadView
 from app.web import CurrentActor, ThePlatform, requires
 
-router = APIRouter(prefix="/api", tags=["uploads"], dependencies=[requires(Action.UPLOAD)])
+router = APIRouter(prefix="/api/v1", tags=["uploads"])
+
+PIECE_TYPE = "application/offset+octet-stream"
+
+UPLOAD = requires(Action.UPLOAD)
+
+
+def speaks_tus(
+    tus_resumable: Annotated[str | None, Header(description=f"always {TUS_VERSION}")] = None,
+) -> None:
+    """Refuse clients that speak another version of the protocol."""
+    if tus_resumable != TUS_VERSION:
+        raise ProtocolVersionError(f"Tus-Resumable must be {TUS_VERSION}, found {tus_resumable}")
+
+
+TUS = Depends(speaks_tus)
 
 Filename = Annotated[
     str, Query(min_length=1, max_length=255, description="name of the archive, e.g. results.tar.gz")
 ]
 Competitions = Annotated[
-    list[int] | None, Query(description="meant for this competition alone; files of others are then problems")
+    list[int] | None, Query(description="for this competition alone; files of others are then problems")
 ]
-Length = Annotated[int | None, Header(alias="Content-Length", ge=0, include_in_schema=False)]
-Offset = Annotated[int, Header(ge=0, alias="Upload-Offset", description="where the upload stands")]
+ContentLength = Annotated[int | None, Header(alias="Content-Length", ge=0, include_in_schema=False)]
+ContentType = Annotated[str, Header(alias="Content-Type", include_in_schema=False)]
+Length = Annotated[str | None, Header(alias="Upload-Length", description="bytes of the whole archive")]
+DeferLength = Annotated[
+    str | None, Header(alias="Upload-Defer-Length", description="1: Upload-Length comes with a later request")
+]
+Metadata = Annotated[
+    str,
+    Header(
+        alias="Upload-Metadata",
+        description="`filename`, and optionally `sha256` (hexadecimal, of the whole archive) and "
+        "`competitions` (such as 3,4), each with its value in Base64",
+    ),
+]
+Offset = Annotated[
+    str | None, Header(alias="Upload-Offset", description="how many bytes the upload has so far")
+]
+ChecksumHeader = Annotated[
+    str | None, Header(alias="Upload-Checksum", description="`sha1` or `sha256` of this body, in Base64")
+]
 
 
-@router.put("/editions/{edition}/{image_set}/uploads", status_code=201)
+@router.options(
+    "/editions/{edition}/{image_set}/uploads",  # noqa: FAST003 - one response for all addresses
+    status_code=204,
+    dependencies=[requires(Action.READ_PUBLIC)],
+    include_in_schema=False,
+)
+@router.options(
+    "/uploads/{upload_id}",
+    status_code=204,
+    dependencies=[requires(Action.READ_PUBLIC)],
+    include_in_schema=False,
+)
+def options(platform: ThePlatform) -> Response:
+    """What this server knows of the tus protocol."""
+    headers = {
+        "Tus-Resumable": TUS_VERSION,
+        "Tus-Version": TUS_VERSION,
+        "Tus-Extension": TUS_EXTENSIONS,
+        "Tus-Max-Size": str(platform.settings.max_upload),
+        "Tus-Checksum-Algorithm": ",".join(CHECKSUM_ALGORITHMS),
+    }
+    return Response(status_code=204, headers=headers)
+
+
+@router.post("/editions/{edition}/{image_set}/uploads", status_code=201, dependencies=[UPLOAD, TUS])
+async def create(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    edition: str,
+    image_set: str,
+    length: Length = None,
+    defer_length: DeferLength = None,
+    metadata: Metadata = "",
+    checksum: ChecksumHeader = None,
+    content_type: ContentType = "",
+) -> Response:
+    """Create an upload (tus); the header Location is its address. The body may hold its first bytes."""
+    new = _metadata(length, defer_length, metadata)
+    expected = _checksum(checksum)
+    phase = await run_in_threadpool(editions.phase_page, platform, edition, image_set)
+    upload_id = await run_in_threadpool(service.create_upload, platform, actor, phase, new)
+    upload = await run_in_threadpool(service.get_upload, platform, actor, upload_id)
+    if content_type == PIECE_TYPE:
+        await service.receive(platform, upload, 0, _body(request, expected))
+        upload = await service.finish(platform, actor, upload_id)
+    return Response(status_code=201, headers={"Location": f"/api/v1/uploads/{upload_id}", **_state(upload)})
+
+
+def _metadata(length: str | None, defer_length: str | None, header: str) -> UploadMetadata:
+    """What the headers say of a new upload."""
+    if (length is None) == (defer_length is None) or defer_length not in (None, "1"):
+        raise BadRequestError("expected either Upload-Length or 'Upload-Defer-Length: 1'")
+    try:
+        size = parse_size(length, "Upload-Length") if length is not None else None
+        values = parse_metadata(header)
+        return UploadMetadata(
+            filename=values.get("filename") or values.get("name") or "",
+            size=size,
+            sha256=parse_sha256(values.get("sha256", "")),
+            competitions=parse_competitions(values.get("competitions", "")),
+        )
+    except ValueError as error:
+        raise BadRequestError(str(error)) from error
+
+
+def _checksum(header: str | None) -> Checksum | None:
+    try:
+        return parse_checksum(header) if header is not None else None
+    except ValueError as error:
+        raise BadRequestError(str(error)) from error
+
+
+def _body(request: Request, checksum: Checksum | None) -> AsyncIterator[bytes]:
+    """The bytes of a request, verified where it has a checksum."""
+    if checksum is None:
+        return request.stream()
+    return verified(request.stream(), checksum.algorithm, checksum.digest)
+
+
+def _state(upload: UploadView) -> dict[str, str]:
+    """Where an upload stands, as headers."""
+    headers = {"Tus-Resumable": TUS_VERSION, "Upload-Offset": str(upload.received)}
+    if upload.expires_at is not None:
+        headers["Upload-Expires"] = http_date(upload.expires_at)
+    return headers
+
+
+@router.patch("/uploads/{upload_id}", status_code=204, dependencies=[UPLOAD, TUS])
+async def append(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    upload_id: uuid.UUID,
+    offset: Offset = None,
+    length: Length = None,
+    checksum: ChecksumHeader = None,
+    content_type: ContentType = "",
+) -> Response:
+    """Send the next bytes (tus). After the last ones the archive is checked before the response is sent."""
+    if content_type != PIECE_TYPE:
+        raise UnsupportedTypeError(f"Content-Type must be {PIECE_TYPE}")
+    expected = _checksum(checksum)
+    try:
+        start = parse_size(offset or "", "Upload-Offset")
+        size = parse_size(length, "Upload-Length") if length is not None else None
+    except ValueError as error:
+        raise BadRequestError(str(error)) from error
+    upload = await run_in_threadpool(_stored, platform, actor, upload_id)
+    if size is not None and upload.size is None:
+        upload = await run_in_threadpool(service.declare_size, platform, actor, upload_id, size)
+    await service.receive(platform, upload, start, _body(request, expected))
+    return Response(status_code=204, headers=_state(await service.finish(platform, actor, upload_id)))
+
+
+def _stored(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> UploadView:
+    """An upload whose bytes have not been removed."""
+    upload = service.get_upload(platform, actor, upload_id)
+    if upload.is_removed:
+        raise RemovedError("the bytes of this upload have been removed; send the archive again")
+    return upload
+
+
+@router.head("/uploads/{upload_id}", dependencies=[UPLOAD])
+def where(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
+    """How many bytes an upload has (tus), in the header Upload-Offset."""
+    upload = _stored(platform, actor, upload_id)
+    offset = service.upload_offset(platform, actor, upload_id)
+    size = {"Upload-Defer-Length": "1"} if upload.size is None else {"Upload-Length": str(upload.size)}
+    metadata = {"filename": upload.filename, "sha256": upload.expected_sha256 or ""}
+    headers = {
+        **_state(upload),
+        **size,
+        "Upload-Offset": str(offset),
+        "Upload-Metadata": format_metadata({key: value for key, value in metadata.items() if value}),
+        "Cache-Control": "no-store",
+    }
+    return Response(headers=headers)
+
+
+@router.delete("/uploads/{upload_id}", status_code=204, dependencies=[UPLOAD])
+def remove(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
+    """Delete an upload that was not confirmed (tus), with its bytes."""
+    service.delete_upload(platform, actor, upload_id)
+    return Response(status_code=204, headers={"Tus-Resumable": TUS_VERSION})
+
+
+@router.put("/editions/{edition}/{image_set}/uploads", status_code=201, dependencies=[UPLOAD])
 async def send(
     request: Request,
+    response: Response,
     platform: ThePlatform,
     actor: CurrentActor,
     edition: str,
     image_set: str,
     filename: Filename,
     competition: Competitions = None,
-    length: Length = None,
+    length: ContentLength = None,
 ) -> UploadView:
-    """Send an archive as the body of one request; the answer is its validation report.
+    """Send an archive as the body of one request; the response is its validation report.
 
-    Should the stream break off, the upload can be resumed like one that was begun with `POST`.
+    A stream that breaks off leaves an upload that can be resumed by tus.
     """
-    told = Announced(filename, length, competitions=competition)
+    metadata = UploadMetadata(filename, length, competitions=competition)
     phase = await run_in_threadpool(editions.phase_page, platform, edition, image_set)
-    number = await run_in_threadpool(service.begin, platform, actor, phase, told)
-    upload = await run_in_threadpool(service.find, platform, actor, number)
+    upload_id = await run_in_threadpool(service.create_upload, platform, actor, phase, metadata)
+    upload = await run_in_threadpool(service.get_upload, platform, actor, upload_id)
     await service.receive(platform, upload, 0, request.stream(), last=True)
-    return await service.finish(platform, actor, number)
+    response.headers["Location"] = f"/api/v1/uploads/{upload_id}"
+    return await service.finish(platform, actor, upload_id)
 
 
-@router.post("/editions/{edition}/{image_set}/uploads", status_code=201)
-def begin(
+@router.get("/uploads", dependencies=[UPLOAD])
+def uploads(platform: ThePlatform, actor: CurrentActor, after: str | None = None) -> UploadPage:
+    """Your team's uploads, newest first, fifty a page; `next` is the value of `after` for the next page."""
+    return service.my_uploads(platform, actor, after)
+
+
+@router.get("/uploads/{upload_id}", dependencies=[UPLOAD])
+def upload(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> UploadView:
+    """An upload with its validation report."""
+    return service.get_upload(platform, actor, upload_id)
+
+
+@router.get("/uploads/{upload_id}/archive", dependencies=[UPLOAD])
+def archive(
     platform: ThePlatform,
     actor: CurrentActor,
-    edition: str,
-    image_set: str,
-    new: NewUpload,
-    response: Response,
-) -> UploadView:
-    """Announce an archive that will come in pieces."""
-    phase = editions.phase_page(platform, edition, image_set)
-    number = service.begin(
-        platform, actor, phase, Announced(new.filename, new.size, new.sha256, new.competitions)
+    upload_id: uuid.UUID,
+    byte_range: Annotated[str | None, Header(alias="Range")] = None,
+    if_range: Annotated[str | None, Header(alias="If-Range")] = None,
+) -> Response:
+    """The archive as it is stored; a range of bytes can be asked for."""
+    found = service.archive(platform, actor, upload_id)
+    headers = {
+        "Content-Disposition": attachment(found.filename),
+        "Accept-Ranges": "bytes",
+        "ETag": f'"{found.sha256}"',
+        "Cache-Control": "private, no-cache",
+    }
+    if if_range not in (None, headers["ETag"]):
+        byte_range = None
+    try:
+        part = parse_range(byte_range, found.size)
+    except ValueError:
+        raise RangeError(found.size) from None
+    first, last = part or (0, found.size - 1)
+    headers["Content-Length"] = str(last - first + 1)
+    if part is not None:
+        headers["Content-Range"] = f"bytes {first}-{last}/{found.size}"
+    content = service.blocks(platform, found.key, first, last)
+    return StreamingResponse(
+        content, 206 if part else 200, headers=headers, media_type="application/octet-stream"
     )
-    response.headers["Location"] = f"/api/uploads/{number}"
-    return service.find(platform, actor, number)
 
 
-@router.patch("/uploads/{upload_id}")
-async def resume(
-    request: Request, platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID, offset: Offset
-) -> UploadView:
-    """Send the next piece; after the last one the answer holds the validation report."""
-    upload = await run_in_threadpool(service.find, platform, actor, upload_id)
-    await service.receive(platform, upload, offset, request.stream())
-    return await service.finish(platform, actor, upload_id)
-
-
-@router.head("/uploads/{upload_id}")
-def where(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
-    """Where an upload stands, in the header Upload-Offset."""
-    upload = service.find(platform, actor, upload_id)
-    return Response(headers={"Upload-Offset": str(upload.received), "Cache-Control": "no-store"})
-
-
-@router.get("/uploads/{upload_id}")
-def report(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> UploadView:
-    """An upload with its validation report."""
-    return service.find(platform, actor, upload_id)
-
-
-@router.post("/uploads/{upload_id}/check")
+@router.post("/uploads/{upload_id}/check", dependencies=[UPLOAD])
 async def check(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> UploadView:
-    """Check an upload whose check was cut short; harmless otherwise."""
-    return await service.finish(platform, actor, upload_id)
+    """Check an upload whose check was interrupted; does nothing otherwise."""
+    return await service.check(platform, actor, upload_id)

@@ -1,4 +1,4 @@
-"""The form that takes an archive."""
+"""A person's uploads, and the form that takes an archive."""
 
 import uuid
 from collections.abc import AsyncIterator
@@ -8,11 +8,11 @@ from fastapi import APIRouter, File, Request, UploadFile
 from fastapi.responses import RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 
-import scoring
 from app.access import Action
 from app.editions import service as editions
+from app.errors import MalformedError
 from app.uploads import service
-from app.uploads.schemas import Announced
+from app.uploads.schemas import UploadMetadata
 from app.web import CurrentActor, ThePlatform, render, requires
 
 router = APIRouter(dependencies=[requires(Action.UPLOAD)])
@@ -22,35 +22,8 @@ PIECE = 1 << 20
 Sent = Annotated[UploadFile | str | None, File()]  # words where a program forgot to attach a file
 
 
-@router.get("/editions/{edition}/{image_set}/submit")
-def form(request: Request, platform: ThePlatform, edition: str, image_set: str) -> Response:
-    """Where to drop an archive, and what it should hold."""
-    return _form(request, platform, edition, image_set, (), 200)
-
-
-def _form(
-    request: Request,
-    platform: ThePlatform,
-    edition: str,
-    image_set: str,
-    problems: tuple[str, ...],
-    code: int,
-) -> Response:
-    phase = editions.phase_page(platform, edition, image_set)
-    return render(
-        request,
-        "submissions/submit.html",
-        code=code,
-        phase=phase,
-        competitions=[one for one in scoring.competitions(phase.dataset) if scoring.is_scorable(one)],
-        max_upload=platform.settings.max_upload,
-        problems=problems,
-    )
-
-
 @router.post("/editions/{edition}/{image_set}/submit")
 async def send(
-    request: Request,
     platform: ThePlatform,
     actor: CurrentActor,
     edition: str,
@@ -59,16 +32,14 @@ async def send(
 ) -> Response:
     """Take an archive from a plain form, check it, and show its report."""
     if archive is None or isinstance(archive, str) or not archive.filename:
-        return await run_in_threadpool(
-            _form, request, platform, edition, image_set, ("choose an archive first",), 422
-        )
-    told = Announced(archive.filename, archive.size)
+        raise MalformedError("Choose an archive first")
+    metadata = UploadMetadata(archive.filename, archive.size)
     phase = await run_in_threadpool(editions.phase_page, platform, edition, image_set)
-    number = await run_in_threadpool(service.begin, platform, actor, phase, told)
-    upload = await run_in_threadpool(service.find, platform, actor, number)
+    upload_id = await run_in_threadpool(service.create_upload, platform, actor, phase, metadata)
+    upload = await run_in_threadpool(service.get_upload, platform, actor, upload_id)
     await service.receive(platform, upload, 0, _pieces(archive), last=True)
-    await service.finish(platform, actor, number)
-    return RedirectResponse(f"/uploads/{number}", status_code=303)
+    await service.finish(platform, actor, upload_id)
+    return RedirectResponse(f"/uploads/{upload_id}", status_code=303)
 
 
 async def _pieces(archive: UploadFile) -> AsyncIterator[bytes]:
@@ -76,8 +47,35 @@ async def _pieces(archive: UploadFile) -> AsyncIterator[bytes]:
         yield piece
 
 
+@router.get("/uploads")
+def mine(request: Request, platform: ThePlatform, actor: CurrentActor, after: str | None = None) -> Response:
+    """The team's uploads, each with what can be done with it."""
+    return render(request, "uploads/mine.html", page=service.my_uploads(platform, actor, after))
+
+
+@router.get("/uploads/{upload_id}")
+def upload(request: Request, platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
+    """An upload with what its check found, and what can be done next."""
+    found = service.get_upload(platform, actor, upload_id)
+    phase = editions.phase_page(platform, found.edition, found.image_set)
+    return render(request, "uploads/upload.html", upload=found, phase=phase)
+
+
 @router.post("/uploads/{upload_id}/check")
 async def check(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
-    """Check an upload whose check was cut short."""
-    await service.finish(platform, actor, upload_id)
+    """Check an upload whose check was interrupted."""
+    await service.check(platform, actor, upload_id)
     return RedirectResponse(f"/uploads/{upload_id}", status_code=303)
+
+
+@router.post("/uploads/{upload_id}/delete")
+def remove(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
+    """Delete an upload that was not confirmed."""
+    service.delete_upload(platform, actor, upload_id)
+    return RedirectResponse("/uploads", status_code=303)
+
+
+@router.get("/uploads/{upload_id}/archive")
+def archive(upload_id: uuid.UUID) -> Response:
+    """The archive as it is stored."""
+    return RedirectResponse(f"/api/v1/uploads/{upload_id}/archive", status_code=303)

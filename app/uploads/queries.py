@@ -2,31 +2,49 @@
 
 import uuid
 from dataclasses import dataclass
-from datetime import timedelta
+from typing import Any
 
-from sqlalchemy import and_, delete, func, select, true, update
+from sqlalchemy import ColumnElement, func, select, text, true, tuple_, update
+from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.orm import Session
 
 from app.access import Actor
-from app.models import Edition, Phase, Upload, UploadState
-from app.uploads.schemas import UploadView
+from app.models import Edition, Phase, Submission, Upload, UploadState
+from app.retention.queries import expires_at
+from app.retention.schemas import Retention
+from app.storage import digest_of
+from app.uploads.schemas import Cursor, StoredContent, UploadRow, UploadView
 
 
 @dataclass(frozen=True, slots=True)
-class ToCheck:
-    """Where an archive and the description that it is checked against lie."""
+class Declared:
+    """What an upload will be: its size, what its hash should be, and where its files belong."""
 
-    sha256: str
+    size: int
+    sha256: str | None
     filename: str
-    description_key: str
-    competitions: tuple[int, ...] | None
+    dataset: str
+    image_set: str
 
 
-def upload_of(session: Session, actor: Actor, upload_id: uuid.UUID) -> UploadView | None:
+def _submissions() -> ColumnElement[Any]:
+    """The numbers of the submissions that an upload was confirmed as."""
+    numbers = select(
+        func.coalesce(
+            func.array_agg(aggregate_order_by(Submission.id, Submission.id)), text("'{}'::bigint[]")
+        )
+    )
+    return numbers.where(Submission.upload_id == Upload.id).correlate(Upload).scalar_subquery()
+
+
+def upload_of(
+    session: Session, actor: Actor, upload_id: uuid.UUID, retention: Retention
+) -> UploadView | None:
     """An upload of the reader's own team; organisers see all."""
     columns = (
         Upload.id, Edition.code, Phase.image_set, Upload.filename, Upload.size, Upload.received, Upload.sha256,
         Upload.state, Upload.valid, Upload.report, Upload.started_at, Upload.checked_at,
+        expires_at(retention), Upload.expected_sha256, Upload.competitions, _submissions(),
     )  # fmt: skip
     own = true() if actor.is_organiser else Upload.team_id == actor.team_id
     statement = (
@@ -39,38 +57,97 @@ def upload_of(session: Session, actor: Actor, upload_id: uuid.UUID) -> UploadVie
     return UploadView(*row) if row else None
 
 
-def advance(session: Session, upload_id: uuid.UUID, offset: int, received: int, *, final: bool) -> bool:
-    """Note that bytes up to `received` have arrived, `final` the last; whether the upload still stood at `offset`."""
-    values = {"received": received, **({"size": received} if final else {})}
+def uploads_of_team(
+    session: Session, team_id: int, retention: Retention, *, before: Cursor | None, limit: int
+) -> list[UploadRow]:
+    """A team's uploads, newest first; `before` is the last one of the page before."""
+    columns = (
+        Upload.id, Edition.code, Phase.image_set, Upload.filename, Upload.size, Upload.received, Upload.state,
+        Upload.valid, func.jsonb_array_length(Upload.report["problems"]), Upload.started_at,
+        expires_at(retention), _submissions(),
+    )  # fmt: skip
+    earlier = tuple_(Upload.started_at, Upload.id) < (before.started_at, before.id) if before else true()
+    statement = (
+        select(*columns)
+        .join(Phase, Upload.phase_id == Phase.id)
+        .join(Edition)
+        .where(Upload.team_id == team_id, earlier)
+        .order_by(Upload.started_at.desc(), Upload.id.desc())
+        .limit(limit)
+    )
+    return [UploadRow(*row) for row in session.execute(statement)]
+
+
+def locked_upload(session: Session, actor: Actor, upload_id: uuid.UUID) -> Upload | None:
+    """An upload of the reader's team, locked; organisers see all."""
+    own = true() if actor.is_organiser else Upload.team_id == actor.team_id
+    return session.scalar(select(Upload).where(Upload.id == upload_id, own).with_for_update())
+
+
+def submissions_of(session: Session, upload_id: uuid.UUID) -> list[int]:
+    """The submissions that an upload was confirmed as."""
+    return list(session.scalars(select(Submission.id).where(Submission.upload_id == upload_id)))
+
+
+def note_received(session: Session, upload_id: uuid.UUID, received: int, size: int | None) -> bool:
+    """Note that `received` bytes have arrived, and the size if it is known now; whether the upload still takes bytes."""
+    values: dict[str, Any] = {"received": func.greatest(Upload.received, received)}
+    if size is not None:
+        values["size"] = size
     statement = (
         update(Upload)
-        .where(Upload.id == upload_id, Upload.received == offset, Upload.state == UploadState.RECEIVING)
+        .where(Upload.id == upload_id, Upload.state == UploadState.RECEIVING)
         .values(values)
         .returning(Upload.id)
     )
     return session.scalar(statement) is not None
 
 
-def locked(session: Session, upload_id: uuid.UUID) -> Upload | None:
-    """An upload's row, locked until the end of the transaction."""
-    return session.scalar(select(Upload).where(Upload.id == upload_id).with_for_update())
-
-
-def to_check(session: Session, upload_id: uuid.UUID) -> ToCheck | None:
-    """What a check needs of an upload that waits for one."""
+def declared(session: Session, upload_id: uuid.UUID) -> Declared | None:
+    """What is to arrive for an upload that still takes bytes and whose size is known."""
     statement = (
-        select(Upload.sha256, Upload.filename, Phase.description_key, Upload.competitions)
+        select(Upload.size, Upload.expected_sha256, Upload.filename, Edition.dataset, Phase.image_set)
         .join(Phase, Upload.phase_id == Phase.id)
-        .where(Upload.id == upload_id, Upload.state == UploadState.RECEIVED)
+        .join(Edition)
+        .where(Upload.id == upload_id, Upload.state == UploadState.RECEIVING, Upload.size.is_not(None))
     )
     row = session.execute(statement).one_or_none()
-    if row is None:
-        return None
-    asked = tuple(row.competitions) if row.competitions else None
-    return ToCheck(row.sha256 or "", row.filename, row.description_key, asked)
+    return Declared(row.size or 0, *row[1:]) if row else None
 
 
-def forget_stale_uploads(session: Session, age: timedelta) -> list[uuid.UUID]:
-    """Delete uploads that were never completed; their numbers, so that their bytes can go too."""
-    stale = and_(Upload.state == UploadState.RECEIVING, Upload.started_at < func.now() - age)
-    return list(session.scalars(delete(Upload).where(stale).returning(Upload.id)))
+def record_content(session: Session, upload_id: uuid.UUID, content: StoredContent) -> None:
+    """Note the content of an upload, unless another request has done so or the upload has ended."""
+    session.execute(
+        update(Upload)
+        .where(Upload.id == upload_id, Upload.state == UploadState.RECEIVING)
+        .values(
+            sha256=digest_of(content.key),
+            filename=content.filename,
+            state=UploadState.RECEIVED,
+            received=Upload.size,
+            received_at=func.clock_timestamp(),
+        )
+    )
+
+
+def declare_size(session: Session, upload_id: uuid.UUID, size: int) -> None:
+    """Note the size of an upload that was started without one."""
+    session.execute(
+        update(Upload)
+        .where(
+            Upload.id == upload_id,
+            Upload.size.is_(None),
+            Upload.received <= size,
+            Upload.state == UploadState.RECEIVING,
+        )
+        .values(size=size)
+    )
+
+
+def reject(session: Session, upload_id: uuid.UUID) -> None:
+    """Note that the bytes of an upload do not have the declared checksum."""
+    session.execute(
+        update(Upload)
+        .where(Upload.id == upload_id, Upload.state == UploadState.RECEIVING)
+        .values(state=UploadState.REJECTED, received=0, removed_at=func.clock_timestamp())
+    )

@@ -1,12 +1,28 @@
-"""What an upload may be called, and where the next bytes go."""
+"""What an upload may be called, and how the tus protocol writes things down."""
 
+import base64
+import hashlib
+import re
 import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import format_datetime
+from urllib.parse import quote
 
-LONGEST_NAME = 120
+from scoring import competitions
+from scoring.registry import file_name_as_regex
+
+MAX_NAME_LENGTH = 120
+SINGLE_FILES = (".txt", ".xml")
+
+TUS_VERSION = "1.0.0"
+TUS_EXTENSIONS = "creation,creation-defer-length,creation-with-upload,checksum,expiration,termination"
+CHECKSUM_ALGORITHMS = ("sha1", "sha256")
 
 
 def shown_name(filename: str) -> str:
-    r"""The name of an archive as it is kept and shown: no folders, nothing that hides, not too long.
+    r"""The name of an archive as it is stored and shown: no folders, nothing that hides, not too long.
 
     It never becomes a path; the server names files by their content.
 
@@ -15,4 +31,169 @@ def shown_name(filename: str) -> str:
     """
     last = filename.replace("\\", "/").rsplit("/", 1)[-1]
     seen = "".join(letter for letter in last if unicodedata.category(letter)[0] != "C").strip(" .")
-    return seen[-LONGEST_NAME:] or "archive"
+    return seen[-MAX_NAME_LENGTH:] or "archive"
+
+
+def is_single_file(filename: str) -> bool:
+    """Whether this is a result file by itself, and no archive of them."""
+    return filename.lower().endswith(SINGLE_FILES)
+
+
+def result_path(filename: str, dataset: str, image_set: str) -> str | None:
+    """Where a result file belongs in an archive; none for a name that no competition of the edition has.
+
+    >>> result_path("comp3_det_test_car.txt", "VOC2007", "test"), result_path("car.txt", "VOC2007", "test")
+    ('results/VOC2007/Main/comp3_det_test_car.txt', None)
+    """
+    for competition in competitions(dataset):
+        found = file_name_as_regex(competition).fullmatch(filename)
+        if found and found["set"] == image_set:
+            return "/".join(filter(None, ("results", dataset, competition.folder, filename)))
+    return None
+
+
+def unknown_result_file(filename: str, dataset: str, image_set: str) -> str:
+    """What to say of a single file whose name no competition has."""
+    patterns = (each.file_pattern_of(image_set).rpartition("/")[2] for each in competitions(dataset))
+    expected = ", ".join(name for name in patterns if is_single_file(name))
+    return f"{filename} is not the name of a result file; expected an archive, or one of {expected}"
+
+
+def parse_range(header: str | None, size: int) -> tuple[int, int] | None:
+    """First and last byte of the one range that is asked for; none for the whole content.
+
+    Raises ValueError for a range that is not within the content.
+
+    >>> parse_range("bytes=0-99", 1000), parse_range("bytes=-1", 1000), parse_range(None, 1000)
+    ((0, 99), (999, 999), None)
+    """
+    found = re.fullmatch(r"bytes=(\d{0,18})-(\d{0,18})", (header or "").strip(), re.ASCII)
+    if found is None or found[0] == "bytes=-":
+        return None  # several ranges, or another unit: the whole content is a correct answer
+    first, last = found[1], found[2]
+    start = int(first) if first else max(0, size - int(last))
+    end = min(int(last), size - 1) if first and last else size - 1
+    if start > end:
+        raise ValueError(f"bytes {start} to {end}")
+    return start, end
+
+
+def attachment(filename: str) -> str:
+    """A `Content-Disposition` that saves a file under this name, whatever letters it has.
+
+    >>> print(attachment('a "b" ü.zip'))
+    attachment; filename="a _b_ _.zip"; filename*=UTF-8''a%20%22b%22%20%C3%BC.zip
+    """
+    plain = re.sub(r"[^A-Za-z0-9 ._()+-]", "_", filename)
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Checksum:
+    """The digest that the bytes of one request must have."""
+
+    algorithm: str
+    digest: bytes
+
+
+def parse_checksum(header: str) -> Checksum:
+    """The value of `Upload-Checksum`.
+
+    Raises ValueError for an unknown algorithm or a digest that is not Base64.
+
+    >>> parse_checksum("sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0=").algorithm
+    'sha1'
+    """
+    algorithm, _, encoded = header.strip().partition(" ")
+    if algorithm not in CHECKSUM_ALGORITHMS:
+        raise ValueError(f"Upload-Checksum: expected {' or '.join(CHECKSUM_ALGORITHMS)}, found {algorithm!r}")
+    digest = _decode(encoded, "Upload-Checksum")
+    if len(digest) != hashlib.new(algorithm, usedforsecurity=False).digest_size:
+        raise ValueError(f"Upload-Checksum: the digest does not have the length of a {algorithm} digest")
+    return Checksum(algorithm, digest)
+
+
+def parse_metadata(header: str) -> dict[str, str]:
+    """The value of `Upload-Metadata`: keys with Base64 values, separated by commas.
+
+    Raises ValueError for anything else.
+
+    >>> parse_metadata("filename cmVzdWx0cy56aXA=, is_final")
+    {'filename': 'results.zip', 'is_final': ''}
+    """
+    found: dict[str, str] = {}
+    for pair in filter(None, (part.strip() for part in header.split(","))):
+        key, _, encoded = pair.partition(" ")
+        if key in found:
+            raise ValueError(f"Upload-Metadata: the key {key!r} appears twice")
+        try:
+            found[key] = _decode(encoded, "Upload-Metadata").decode()
+        except UnicodeDecodeError:
+            raise ValueError(f"Upload-Metadata: the value of {key!r} is not UTF-8") from None
+    return found
+
+
+def format_metadata(values: Mapping[str, str]) -> str:
+    """`Upload-Metadata` of these values.
+
+    >>> format_metadata({"filename": "results.zip"})
+    'filename cmVzdWx0cy56aXA='
+    """
+    return ",".join(f"{key} {base64.b64encode(value.encode()).decode()}" for key, value in values.items())
+
+
+def parse_competitions(text: str) -> tuple[int, ...] | None:
+    """Numbers of competitions, separated by commas; none for an empty text.
+
+    Raises ValueError.
+
+    >>> parse_competitions("3, 4"), parse_competitions("")
+    ((3, 4), None)
+    """
+    if not text:
+        return None
+    if not re.fullmatch(r"\s*\d{1,2}\s*(,\s*\d{1,2}\s*)*", text, re.ASCII):
+        raise ValueError(f"Upload-Metadata: expected numbers of competitions such as '3,4', found {text!r}")
+    return tuple(sorted({int(each) for each in text.split(",")}))
+
+
+def parse_sha256(text: str) -> str | None:
+    """A digest of the whole file in hexadecimal; none for an empty text.
+
+    Raises ValueError.
+    """
+    if not text:
+        return None
+    if not re.fullmatch("[0-9a-f]{64}", text.lower()):
+        raise ValueError(f"Upload-Metadata: sha256 must have 64 hexadecimal digits, found {text!r}")
+    return text.lower()
+
+
+def parse_size(text: str, header: str) -> int:
+    """A number of bytes.
+
+    Raises ValueError.
+
+    >>> parse_size("12", "Upload-Length")
+    12
+    """
+    if not re.fullmatch(r"\d{1,18}", text, re.ASCII):
+        raise ValueError(f"{header}: expected a number of bytes, found {text!r}")
+    return int(text)
+
+
+def http_date(moment: datetime) -> str:
+    """A time as HTTP headers write it.
+
+    >>> from datetime import UTC
+    >>> http_date(datetime(2026, 11, 21, 12, tzinfo=UTC))
+    'Sat, 21 Nov 2026 12:00:00 GMT'
+    """
+    return format_datetime(moment, usegmt=True)
+
+
+def _decode(encoded: str, header: str) -> bytes:
+    try:
+        return base64.b64decode(encoded, validate=True)
+    except ValueError:  # of binascii, or a letter beyond ASCII
+        raise ValueError(f"{header}: {encoded!r} is not Base64") from None

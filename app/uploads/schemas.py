@@ -3,17 +3,15 @@
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Annotated, Any
-
-from pydantic import BaseModel, ConfigDict, Field
+from datetime import UTC, datetime
+from typing import Any, Self
 
 from app.models import UploadState
 
 
 @dataclass(frozen=True, slots=True)
-class Announced:
-    """What is known of an archive before it arrives; without a size the end of the stream tells it."""
+class UploadMetadata:
+    """What is known of an archive before it arrives; without a size the stream ends it."""
 
     filename: str
     size: int | None
@@ -21,25 +19,9 @@ class Announced:
     competitions: Sequence[int] | None = None  # meant for these alone
 
 
-class NewUpload(BaseModel):
-    """An upload that will come in pieces."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    filename: Annotated[str, Field(min_length=1, max_length=255, description="name of the archive")]
-    size: Annotated[int, Field(gt=0, description="bytes to come")]
-    sha256: Annotated[
-        str | None, Field(pattern="^[0-9a-f]{64}$", description="of the whole archive, to be verified")
-    ] = None
-    competitions: Annotated[
-        tuple[int, ...] | None,
-        Field(description="meant for these competitions alone; files of others are then problems"),
-    ] = None
-
-
 @dataclass(frozen=True, slots=True)
 class UploadView:
-    """An upload; `report` is the validation report as `heldout validate` would print it."""
+    """An upload; `report` is the validation report as `python -m scoring validate` prints it."""
 
     id: uuid.UUID
     edition: str
@@ -53,6 +35,25 @@ class UploadView:
     report: dict[str, Any] | None
     started_at: datetime
     checked_at: datetime | None
+    expires_at: datetime | None  # when it is removed; none: it is kept, or its bytes are gone
+    expected_sha256: str | None
+    only_competitions: list[int] | None  # files of others are problems
+    submissions: list[int]  # that it was confirmed as
+
+    @property
+    def shown_state(self) -> str:
+        """The state as pages show it."""
+        return shown_state(self.state, self.valid)
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether there are no bytes any more."""
+        return self.state in (UploadState.REJECTED, UploadState.EXPIRED)
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the whole archive is here."""
+        return self.state in (UploadState.RECEIVED, UploadState.CHECKED)
 
     @property
     def competitions(self) -> tuple[int, ...]:
@@ -60,6 +61,86 @@ class UploadView:
         return competitions_of(self.report)
 
 
+@dataclass(frozen=True, slots=True)
+class UploadRow:
+    """A line of "my uploads"."""
+
+    id: uuid.UUID
+    edition: str
+    image_set: str
+    filename: str
+    size: int | None
+    received: int
+    state: UploadState
+    valid: bool | None
+    problems: int | None  # in its report
+    started_at: datetime
+    expires_at: datetime | None
+    submissions: list[int]
+
+    @property
+    def shown_state(self) -> str:
+        """The state as pages show it."""
+        return shown_state(self.state, self.valid)
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where a page of uploads ended."""
+
+    started_at: datetime
+    id: uuid.UUID
+
+    def __str__(self) -> str:
+        """As an address carries it."""
+        return f"{self.started_at.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}_{self.id}"
+
+    @classmethod
+    def parse(cls, written: str) -> Self:
+        """What `str` wrote; raises ValueError for anything else."""
+        moment, _, upload_id = written.partition("_")
+        return cls(datetime.strptime(moment, "%Y%m%dT%H%M%S.%f%z"), uuid.UUID(upload_id))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredContent:
+    """Where the bytes of an upload are stored, and under which name they are downloaded."""
+
+    key: str
+    filename: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredArchive:
+    """An archive to download; size in bytes."""
+
+    key: str
+    sha256: str
+    filename: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class UploadPage:
+    """Some of a team's uploads, newest first; `next` asks for those after them."""
+
+    uploads: tuple[UploadRow, ...]
+    next: str | None
+    stored: int  # bytes of the reader's own uploads that are not confirmed
+    max_stored: int
+
+
 def competitions_of(report: dict[str, Any] | None) -> tuple[int, ...]:
     """Which competitions a validation report found files for."""
     return tuple(sorted(found["number"] for found in (report or {}).get("competitions", ())))
+
+
+def shown_state(state: UploadState, valid: bool | None) -> str:  # noqa: FBT001 - the column
+    """The state of an upload in a word; that of a checked one is what its check found.
+
+    >>> shown_state(UploadState.RECEIVED, None), shown_state(UploadState.CHECKED, False)
+    ('received', 'with problems')
+    """
+    if state is not UploadState.CHECKED:
+        return state.value
+    return "valid" if valid else "with problems"

@@ -1,60 +1,69 @@
 """Taking bytes in, and checking them once they are complete."""
 
-import fcntl
-import json
+import tarfile
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
-from datetime import timedelta
-from typing import Any, BinaryIO
+from contextlib import aclosing, suppress
 
-import anyio.to_thread
-import structlog
-from sqlalchemy import func
 from starlette.concurrency import run_in_threadpool
 
-import scoring
-from app import children
 from app.access import Actor
+from app.checks import service as checks
 from app.editions.schemas import PhaseView
-from app.errors import ConflictError, MalformedError, NotFoundError, OffsetError, TooLargeError
+from app.errors import (
+    BadRequestError,
+    CheckBusyError,
+    ChecksumError,
+    ConflictError,
+    MalformedError,
+    NotFoundError,
+    OffsetError,
+    TooLargeError,
+)
 from app.models import Upload, UploadState
 from app.platform import Platform
-from app.sandbox import ChildError, ChildLimits, TooMuchError, run_apart
+from app.retention import queries as retention_queries
+from app.retention import service as retention
+from app.storage import content_key
+from app.storage.streams import pieces_of
 from app.uploads import queries
-from app.uploads.queries import ToCheck
-from app.uploads.rules import shown_name
-from app.uploads.schemas import Announced, UploadView
-
-log = structlog.get_logger()
+from app.uploads.queries import Declared
+from app.uploads.rules import is_single_file, result_path, shown_name, unknown_result_file
+from app.uploads.schemas import Cursor, StoredArchive, StoredContent, UploadMetadata, UploadPage, UploadView
 
 MiB = 1 << 20
-STALE = timedelta(days=2)  # uploads that were never completed are forgotten after that
+PAGE = 50  # uploads
 
 
-def begin(platform: Platform, actor: Actor, phase: PhaseView, told: Announced) -> uuid.UUID:
+def create_upload(platform: Platform, actor: Actor, phase: PhaseView, metadata: UploadMetadata) -> uuid.UUID:
     """Make room for an archive; nothing is counted yet.
 
-    Raises TooLargeError.
+    Raises TooLargeError, StoredBytesError, and MalformedError for a single file that is not one of a result.
     """
     assert actor.team_id is not None
     assert actor.user_id is not None
-    refuse_larger(platform, told.size or 0)
-    number = uuid.uuid4()
+    refuse_larger(platform, metadata.size or 0)
+    if metadata.size == 0:
+        raise MalformedError("The archive is empty")
+    filename = shown_name(metadata.filename)
+    if is_single_file(filename) and result_path(filename, phase.dataset, phase.image_set) is None:
+        raise MalformedError(unknown_result_file(filename, phase.dataset, phase.image_set))
+    upload_id = uuid.uuid4()
     with platform.transaction() as session:
+        retention.refuse_beyond_share(platform, session, actor.user_id, metadata.size)
         session.add(
             Upload(
-                id=number,
+                id=upload_id,
                 phase_id=phase.id,
                 team_id=actor.team_id,
                 user_id=actor.user_id,
-                filename=shown_name(told.filename),
-                size=told.size,
-                announced_sha256=told.sha256,
-                competitions=sorted(told.competitions) if told.competitions else None,
+                filename=filename,
+                size=metadata.size,
+                expected_sha256=metadata.sha256,
+                competitions=sorted(metadata.competitions) if metadata.competitions else None,
             )
         )
-    return number
+    return upload_id
 
 
 def refuse_larger(platform: Platform, size: int) -> None:
@@ -66,155 +75,221 @@ def refuse_larger(platform: Platform, size: int) -> None:
         )
 
 
-def find(platform: Platform, actor: Actor, number: uuid.UUID) -> UploadView:
+def get_upload(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> UploadView:
     """An upload of the reader's team.
 
     Raises NotFoundError.
     """
     with platform.transaction() as session:
-        found = queries.upload_of(session, actor, number)
+        found = queries.upload_of(session, actor, upload_id, retention.retention_of(platform))
     if found is None:
-        raise NotFoundError(f"your team has no upload {number}")
+        raise NotFoundError(f"your team has no upload {upload_id}")
     return found
+
+
+def upload_offset(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> int:
+    """How many bytes of an upload have arrived, which the store knows best.
+
+    Raises NotFoundError.
+    """
+    upload = get_upload(platform, actor, upload_id)
+    if upload.state is not UploadState.RECEIVING:
+        return upload.received
+    return platform.archives.length(upload_id)
 
 
 async def receive(
     platform: Platform, upload: UploadView, offset: int, chunks: AsyncIterator[bytes], *, last: bool = False
 ) -> int:
-    """Write `chunks` at `offset`, and note how far the upload has come, also when the stream breaks off.
+    """Append `chunks` to an upload at `offset`, and note how far it has come, also when the stream breaks off.
 
+    Bytes are stored piece by piece: no lock is held, and no connection or thread taken, while a client is slow.
     `last`: the end of the stream is the end of the archive. Returns the number of bytes that have arrived.
-    Raises OffsetError when the upload stands elsewhere, ConflictError when somebody else is writing to it,
-    TooLargeError beyond the announced size or the limit.
+    Raises OffsetError when the upload is elsewhere, ConflictError when it is complete or somebody else is writing to it,
+    TooLargeError beyond the declared size or the limit.
     """
     if upload.state is not UploadState.RECEIVING:
         raise ConflictError("this upload is complete")
-    received, ended = offset, False
-    with _part(platform, upload, offset) as file:
+    store = platform.archives
+    end = await run_in_threadpool(store.length, upload.id)
+    if offset != end:
+        raise OffsetError(end)
+    size = None
+    async with aclosing(
+        pieces_of(_within_limits(platform, upload, offset, chunks), store.piece_size)
+    ) as pieces:
         try:
-            async for chunk in chunks:
-                _refuse_beyond(platform, upload, received + len(chunk))
-                file.write(chunk)
-                received += len(chunk)
-            ended = True
+            async for piece in pieces:
+                end = await run_in_threadpool(store.append, upload.id, end, piece)
+            size = end if last else None
         finally:
-            file.flush()
-            await run_in_threadpool(_note, platform, upload.id, offset, received, final=last and ended)
-    return received
+            await run_in_threadpool(_note, platform, upload.id, size)
+    return end
 
 
-def _refuse_beyond(platform: Platform, upload: UploadView, received: int) -> None:
-    if upload.size is not None and received > upload.size:
-        raise TooLargeError(f"{upload.size} bytes were announced, and more came")
-    refuse_larger(platform, received)
+async def _within_limits(
+    platform: Platform, upload: UploadView, offset: int, chunks: AsyncIterator[bytes]
+) -> AsyncIterator[bytes]:
+    async for chunk in chunks:
+        offset += len(chunk)
+        if upload.size is not None and offset > upload.size:
+            raise TooLargeError(f"{upload.size} bytes were declared, and more came")
+        refuse_larger(platform, offset)
+        yield chunk
 
 
-@contextmanager
-def _part(platform: Platform, upload: UploadView, offset: int) -> Iterator[BinaryIO]:
-    """The file that gathers the bytes, locked against a second writer and cut off at `offset`."""
-    path = platform.archives.incoming(upload.id)
-    with path.open("ab") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise ConflictError("another request is writing to this upload") from error
-        there = min(path.stat().st_size, upload.received)
-        if there < upload.received:  # the machine lost what it had not yet written to the disk
-            _note(platform, upload.id, upload.received, there)
-        if offset != there:
-            raise OffsetError(there)
-        file.truncate(offset)
-        yield file
-
-
-def _note(platform: Platform, number: uuid.UUID, offset: int, received: int, *, final: bool = False) -> None:
+def _note(platform: Platform, upload_id: uuid.UUID, size: int | None) -> None:
+    """Write down how far an upload has come, and its `size` if that is known now."""
+    if size == 0:
+        raise MalformedError("the archive is empty: no byte arrived")
+    received = platform.archives.length(upload_id)
     with platform.transaction() as session:
-        if not queries.advance(session, number, offset, received, final=final):
-            raise ConflictError("another request has written to this upload")
+        if not queries.note_received(session, upload_id, received, size):
+            raise ConflictError("another request has completed this upload")
 
 
-async def finish(platform: Platform, actor: Actor, number: uuid.UUID) -> UploadView:
-    """Once all bytes are there: keep them under their hash, check them, and write the report down.
+async def finish(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> UploadView:
+    """Once all bytes are there: store them under their hash, check them, and write the report down.
 
-    Safe to call again at any time; what is not complete yet stays as it is.
-    Raises NotFoundError, and MalformedError when the bytes do not have the announced hash.
+    Safe to call again at any time; what is not complete yet stays as it is, and while another archive of the same person is
+    checked for long, this one stays unchecked. Raises NotFoundError, and ChecksumError when the bytes do not have the
+    declared hash.
     """
-    upload = await run_in_threadpool(find, platform, actor, number)
-    if upload.state is UploadState.RECEIVING and upload.received == upload.size:
-        await run_in_threadpool(_keep, platform, upload)
-    if upload.state is UploadState.CHECKED or upload.received != upload.size:
-        return upload
-    await anyio.to_thread.run_sync(_check, platform, number, limiter=platform.checks)
-    return await run_in_threadpool(find, platform, actor, number)
+    await _store(platform, actor, upload_id)
+    with suppress(CheckBusyError):
+        await checks.check(platform, upload_id)
+    return await run_in_threadpool(get_upload, platform, actor, upload_id)
 
 
-def _keep(platform: Platform, upload: UploadView) -> None:
-    path = platform.archives.incoming(upload.id)
+async def check(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> UploadView:
+    """Check an upload whose check was interrupted; does nothing otherwise.
+
+    Raises NotFoundError, and CheckBusyError while another archive of the same person is being checked.
+    """
+    await _store(platform, actor, upload_id)
+    await checks.check(platform, upload_id)
+    return await run_in_threadpool(get_upload, platform, actor, upload_id)
+
+
+async def _store(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> None:
+    upload = await run_in_threadpool(get_upload, platform, actor, upload_id)
+    if upload.state is UploadState.RECEIVING and await run_in_threadpool(_is_whole, platform, upload):
+        await run_in_threadpool(_commit, platform, upload_id)
+
+
+def _is_whole(platform: Platform, upload: UploadView) -> bool:
+    return upload.size is not None and platform.archives.length(upload.id) >= upload.size
+
+
+def _commit(platform: Platform, upload_id: uuid.UUID) -> None:
+    """Store the bytes, then record their key, then remove the partial upload; each step may be repeated after a crash."""
     with platform.transaction() as session:
-        row = queries.locked(session, upload.id)
-        if row is None or row.state is not UploadState.RECEIVING:
-            return  # another request was faster
-        if not path.exists():
-            row.received = 0
-            return
-        key = platform.archives.adopt(path)
-        if row.announced_sha256 not in (None, key):
-            wrong = row.announced_sha256
-            session.delete(row)
-        else:
-            row.sha256, row.state, row.received_at = key, UploadState.RECEIVED, func.now()
-            return
-    raise MalformedError(
-        f"the bytes that arrived have sha256 {key}, announced was {wrong}; send the archive again"
-    )
-
-
-def _check(platform: Platform, number: uuid.UUID) -> None:
-    """Run the validator in a child and keep its report; its answer does not depend on who runs it, or how often."""
-    with platform.transaction() as session:
-        found = queries.to_check(session, number)
-    if found is None:
-        return
-    report = _report(platform, found)
-    with platform.transaction() as session:
-        row = queries.locked(session, number)
-        if row is not None:
-            row.state, row.report, row.checked_at = UploadState.CHECKED, report, func.now()
-            row.valid = bool(report["valid"])
-    log.info("upload checked", upload=str(number), valid=report["valid"], problems=len(report["problems"]))
-
-
-def _report(platform: Platform, found: ToCheck) -> dict[str, Any]:
-    settings = platform.settings
-    archive, description = (platform.archives.path(key) for key in (found.sha256, found.description_key))
-    limits = ChildLimits(seconds=settings.check_seconds, memory=settings.child_memory, nice=5)
+        declared = queries.declared(session, upload_id)
+    if declared is None:
+        return  # another request was faster
     try:
-        report: dict[str, Any] = json.loads(
-            run_apart(limits, children.check, archive, found.filename, description, found.competitions)
-        )
-    except TooMuchError as error:
-        return _hopeless("too-expensive", f"the check of this archive was stopped: {error}")
-    except ChildError:
-        log.exception("check died", archive=archive.name)
-        return _hopeless(
-            "check-ended", "the check of this archive ended in the middle; the organisers can see why"
-        )
-    return report
-
-
-def _hopeless(code: str, sentence: str) -> dict[str, Any]:
-    problem = scoring.Problem(code=code, message=sentence)
-    nothing = scoring.Validation(
-        competitions=(), problems=(problem,), notes=(), unlisted={}, members=0, unpacked=0
-    )
-    told: dict[str, Any] = nothing.as_json()
-    return told
-
-
-def sweep(platform: Platform) -> int:
-    """Forget uploads that were never completed, with their bytes; how many."""
+        key = platform.archives.commit(upload_id, declared.size, declared.sha256)
+    except ChecksumError:
+        with platform.transaction() as session:
+            queries.reject(session, upload_id)
+        platform.archives.discard(upload_id)
+        raise
+    content = StoredContent(key, declared.filename)
+    if is_single_file(declared.filename):
+        content = _packed(platform, upload_id, key, declared)
     with platform.transaction() as session:
-        stale = queries.forget_stale_uploads(session, STALE)
-    for number in stale:
-        platform.archives.incoming(number).unlink(missing_ok=True)
-    return len(stale)
+        queries.record_content(session, upload_id, content)
+        retention_queries.begin_removal(session, {key, content.key})  # of what is not the upload's now
+    platform.archives.discard(upload_id)
+
+
+def _packed(platform: Platform, upload_id: uuid.UUID, key: str, declared: Declared) -> StoredContent:
+    """A single result file in an archive, at its path; the same file gives the same archive."""
+    path = result_path(declared.filename, declared.dataset, declared.image_set) or declared.filename
+    with platform.archives.materialise(key) as file, platform.archives.draft() as draft:
+        with tarfile.open(draft, "w", format=tarfile.USTAR_FORMAT) as archive, file.open("rb") as content:
+            member = tarfile.TarInfo(path)
+            member.size = declared.size
+            archive.addfile(member, content)
+        return StoredContent(platform.archives.put(draft, upload_id), f"{declared.filename}.tar")
+
+
+def declare_size(platform: Platform, actor: Actor, upload_id: uuid.UUID, size: int) -> UploadView:
+    """State the size of an upload that was started without one.
+
+    Raises NotFoundError, TooLargeError, MalformedError for nothing at all, ConflictError for another size than the upload has.
+    """
+    refuse_larger(platform, size)
+    if size == 0:
+        raise MalformedError("The archive is empty")
+    get_upload(platform, actor, upload_id)
+    with platform.transaction() as session:
+        queries.declare_size(session, upload_id, size)
+    upload = get_upload(platform, actor, upload_id)
+    if upload.size != size:
+        raise ConflictError(
+            f"Upload-Length is {size}, but {upload.size or upload.received} bytes were declared or have arrived"
+        )
+    return upload
+
+
+def delete_upload(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> None:
+    """Delete an upload with its bytes.
+
+    Raises NotFoundError, and ConflictError for a confirmed one, which is kept for ever.
+    """
+    with platform.transaction() as session:
+        upload = queries.locked_upload(session, actor, upload_id)
+        if upload is None:
+            raise NotFoundError(f"your team has no upload {upload_id}")
+        submissions = queries.submissions_of(session, upload_id)
+        if submissions:
+            raise ConflictError(f"This archive was confirmed as submission {submissions[0]}; it is kept")
+        session.delete(upload)
+        session.flush()
+        retention_queries.begin_removal(
+            session, [content_key(upload.sha256, upload_id)] if upload.sha256 else []
+        )
+    platform.archives.discard(upload_id)
+    retention.remove_contents(platform)
+
+
+def my_uploads(platform: Platform, actor: Actor, after: str | None = None) -> UploadPage:
+    """A page of the team's uploads, newest first; `after` is the `next` of the page before.
+
+    Raises BadRequestError for another `after`.
+    """
+    try:
+        before = Cursor.parse(after) if after else None
+    except ValueError as error:
+        raise BadRequestError(f"after: {after!r} is no page of uploads") from error
+    with platform.snapshot() as session:
+        rows = queries.uploads_of_team(
+            session, actor.team_id or 0, retention.retention_of(platform), before=before, limit=PAGE + 1
+        )
+        used = retention_queries.unconfirmed(session, actor.user_id or 0, platform.settings.max_upload)
+    more = Cursor(rows[PAGE - 1].started_at, rows[PAGE - 1].id) if len(rows) > PAGE else None
+    return UploadPage(
+        tuple(rows[:PAGE]), str(more) if more else None, used.bytes, platform.settings.max_stored
+    )
+
+
+def archive(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> StoredArchive:
+    """The stored archive of an upload of the reader's team.
+
+    Raises NotFoundError.
+    """
+    upload = get_upload(platform, actor, upload_id)
+    if not upload.is_stored or upload.sha256 is None:
+        raise NotFoundError(f"upload {upload_id} has no stored archive")
+    key = content_key(upload.sha256, upload_id)
+    return StoredArchive(key, upload.sha256, upload.filename, platform.archives.size(key))
+
+
+def blocks(platform: Platform, key: str, first: int, last: int) -> Iterator[bytes]:
+    """The bytes of a stored archive from `first` to `last`."""
+    with platform.archives.open(key, first) as content:
+        rest = last - first + 1
+        while rest and (block := content.read(min(MiB, rest))):
+            rest -= len(block)
+            yield block

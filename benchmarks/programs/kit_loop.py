@@ -1,4 +1,4 @@
-"""The kit's rules as most programs follow them: an answer at a time, against arrays of its image's objects.
+"""The kit's rules as most programs follow them: one detection at a time, against arrays of its image's objects.
 
 Our own statement of VOCevaldet.m (2010 to 2012); also the oracle that all faster ways are compared with.
 `kit_loop.py KNOWN FOLDER`.

@@ -60,13 +60,13 @@ def _main(known_file: str, folder: str, *options: str) -> None:
 
         values = {}
         for name, path in class_files(folder).items():
-            told = [
+            pairs = [
                 (label, said)
                 for label, said in zip(labels[name], _confidences(path, places), strict=True)
                 if label
             ]
             values[name] = float(
-                average_precision_score([label > 0 for label, _ in told], [said for _, said in told])
+                average_precision_score([label > 0 for label, _ in pairs], [said for _, said in pairs])
             )
         return values
 

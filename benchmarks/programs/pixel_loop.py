@@ -1,6 +1,6 @@
 """Segmentation as most programs do it: Pillow, a mask of what is not void, and `bincount`. `pixel_loop.py TRUTHS FOLDER`.
 
-With `--sklearn` scikit-learn's confusion matrix counts, on every tenth image only, and the time is told tenfold.
+With `--sklearn` scikit-learn's confusion matrix counts, on every tenth image only, and the time is multiplied by ten.
 """
 
 import sys
@@ -16,17 +16,17 @@ _LABELS = 21
 _VOID = 255
 
 
-def _by_bincount(truth: Any, answer: Any) -> Any:
+def _by_bincount(truth: Any, prediction: Any) -> Any:
     there = truth != _VOID
-    pairs = np.bincount(_LABELS * truth[there].astype(int) + answer[there], minlength=_LABELS**2)
+    pairs = np.bincount(_LABELS * truth[there].astype(int) + prediction[there], minlength=_LABELS**2)
     return pairs.reshape(_LABELS, _LABELS)
 
 
-def _by_sklearn(truth: Any, answer: Any) -> Any:
+def _by_sklearn(truth: Any, prediction: Any) -> Any:
     from sklearn.metrics import confusion_matrix  # noqa: PLC0415 - only there with the peers
 
     there = truth != _VOID
-    return confusion_matrix(truth[there], answer[there], labels=range(_LABELS))
+    return confusion_matrix(truth[there], prediction[there], labels=range(_LABELS))
 
 
 def _main(truths: str, folder: str, *options: str) -> None:
@@ -38,8 +38,8 @@ def _main(truths: str, folder: str, *options: str) -> None:
     def run() -> Mapping[str, float]:
         total = np.zeros((_LABELS, _LABELS), np.int64)
         for path in files:
-            with Image.open(Path(truths, path.name)) as truth, Image.open(path) as answer:
-                total += count(np.asarray(truth), np.asarray(answer))
+            with Image.open(Path(truths, path.name)) as truth, Image.open(path) as prediction:
+                total += count(np.asarray(truth), np.asarray(prediction))
         found = np.diagonal(total)
         shares = found / (total.sum(0) + total.sum(1) - found)
         return dict(zip(names, shares.tolist(), strict=True))

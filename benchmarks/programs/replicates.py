@@ -1,6 +1,6 @@
 """The bootstrap of a scored archive: `replicates.py ours|naive TRUTH ARCHIVE REPLICATES`.
 
-Naive is what everybody would write: draw images, repeat their answers, value each class anew. Nothing is matched again.
+Naive is what everybody would write: draw images, repeat their predictions, score each class anew. Nothing is matched again.
 """
 
 import sys

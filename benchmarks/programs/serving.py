@@ -13,7 +13,7 @@ Run = Callable[[], Mapping[str, float]]
 
 
 # whatever a library prints from now on is thrown away
-_TOLD = os.fdopen(os.dup(1), "w")
+_REPLIES = os.fdopen(os.dup(1), "w")
 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
@@ -28,10 +28,10 @@ def serve(run: Run) -> None:
     for _ in sys.stdin:
         start, busy = time.perf_counter(), time.process_time()
         values = run()
-        told: dict[str, Any] = {
+        reply: dict[str, Any] = {
             "seconds": time.perf_counter() - start,
             "processor": time.process_time() - busy,
             "peak": _peak(),
             "values": dict(values),
         }
-        print(json.dumps(told), file=_TOLD, flush=True)
+        print(json.dumps(reply), file=_REPLIES, flush=True)

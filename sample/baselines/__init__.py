@@ -48,5 +48,5 @@ def _draw(truth: Truth, folder: Path, family: Family, competition: int, seed: in
     # both competitions of a task throw the same dice, so that only the ease tells them apart
     dice = Dice(seed, given, size, *truth.image_set.encode())
     task = Task(truth, competition, 1.0 if competition == given else OTHER_DATA_EASE)
-    pack(level.answer(task, dice), archive)
+    pack(level.predict(task, dice), archive)
     return Baseline(name, level.title, level.description, competition, archive)

@@ -7,7 +7,7 @@ from functools import partial
 
 from sample.annotations import Annotation, Box, Object
 from sample.baselines.archives import ResultFile, text_file
-from sample.baselines.levels import Family, Level, Task, confidence, told
+from sample.baselines.levels import Family, Level, Task, confidence, description_of
 from sample.dice import Dice
 from sample.shapes import CLASSES
 
@@ -43,12 +43,12 @@ def _detect(jitter: Jitter, task: Task, dice: Dice) -> Iterable[ResultFile]:
             found += _answers(jitter, clumsy[thing.class_name], one, thing, dice)
         found += _inventions(jitter, task.ease, one, somewhere, dice)
     for name in CLASSES:
-        lines = (_line(answer) for answer in found if answer.class_name == name)
+        lines = (_line(detection) for detection in found if detection.class_name == name)
         yield text_file(f"Main/comp{task.competition}_det_{task.image_set}_{name}.txt", lines)
 
 
 def _answers(jitter: Jitter, clumsy: float, one: Annotation, thing: Object, dice: Dice) -> Iterator[_Found]:
-    """Answers about one object: usually one, none when missed, more when repeated or confused."""
+    """Detections of one object: usually one, none when missed, more when repeated or confused."""
     ease = _ease(thing)
     missed = dice.chance(min(0.95, jitter.missed * clumsy * (1.7 - ease)))
     hand = 0.6 + 0.8 * dice.unit()  # some boxes are shaken more, and less sure for it
@@ -110,7 +110,7 @@ def _level(size: str, jitter: Jitter) -> Level:
         f"objects are missed, more of the small and hidden ones, {jitter.repeated:.0%} are found twice and "
         f"{jitter.confused:.0%} taken for something else too; made-up boxes are {jitter.invented:g} an image."
     )
-    return Level(f"True boxes, {size} jitter", told(what), partial(_detect, jitter))
+    return Level(f"True boxes, {size} jitter", description_of(what), partial(_detect, jitter))
 
 
 DETECTION = Family(

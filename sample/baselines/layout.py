@@ -6,7 +6,7 @@ from functools import partial
 
 from sample.annotations import Box, Object
 from sample.baselines.archives import ResultFile, text_file
-from sample.baselines.levels import Family, Level, Task, confidence, told
+from sample.baselines.levels import Family, Level, Task, confidence, description_of
 from sample.dice import Dice
 from sample.shapes import PARTS
 
@@ -74,7 +74,7 @@ def _level(size: str, wobble: Wobble) -> Level:
         f"each part is moved and resized by about {wobble.shake:.0%} of its side, {wobble.lost:.0%} of the parts and "
         f"{wobble.skipped:.0%} of the persons are left out, and {wobble.invented:.0%} of the persons get a part too many."
     )
-    return Level(f"True parts, {size} wobble", told(what), partial(_lay_out, wobble))
+    return Level(f"True parts, {size} wobble", description_of(what), partial(_lay_out, wobble))
 
 
 LAYOUT = Family(

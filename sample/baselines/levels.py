@@ -1,4 +1,4 @@
-"""What the baselines of a task share: their name, their levels, and how they answer."""
+"""What the baselines of a task share: their name, their levels, and how they predict."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ OTHER_DATA_EASE = 0.88  # with other training data allowed, the disturbance is t
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What an answer is for: a competition of an image set, and how much of the disturbance it gets."""
+    """What a prediction is for: a competition of an image set, and how much of the disturbance it gets."""
 
     truth: Truth
     competition: int
@@ -31,7 +31,7 @@ class Level:
 
     title: str
     description: str
-    answer: Callable[[Task, Dice], Iterable[ResultFile]]
+    predict: Callable[[Task, Dice], Iterable[ResultFile]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class Family:
     levels: tuple[Level, Level, Level]
 
 
-def told(what: str) -> str:
-    """Return a description that says plainly where the answers come from."""
+def description_of(what: str) -> str:
+    """Return a description that says plainly where the predictions come from."""
     return (
         f"A baseline made from the true annotation, not a method that looks at pictures: {what} "
         "In the competition that allows other training data it is disturbed a little less."

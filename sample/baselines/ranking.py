@@ -1,11 +1,11 @@
-"""Baselines for classification and for actions: the right answer, and noise on its confidence."""
+"""Baselines for classification and for actions: the true label, and noise on its confidence."""
 
 from collections.abc import Iterable
 from functools import partial
 
 from sample.annotations import Annotation, presence
 from sample.baselines.archives import ResultFile, text_file
-from sample.baselines.levels import Family, Level, Task, confidence, told
+from sample.baselines.levels import Family, Level, Task, confidence, description_of
 from sample.dice import Dice
 from sample.shapes import ACTIONS, CLASSES
 
@@ -53,7 +53,7 @@ def _noise_level(size: str, noise: float) -> Level:
         f"each image is scored by whether the class is there and how large, with {size} noise "
         f"of deviation {noise:g} on a scale from 0 to 1."
     )
-    return Level(f"True classes with {size} noise", told(what), partial(_classify, noise))
+    return Level(f"True classes with {size} noise", description_of(what), partial(_classify, noise))
 
 
 def _doubt_level(size: str, noise: float) -> Level:
@@ -61,7 +61,7 @@ def _doubt_level(size: str, noise: float) -> Level:
         f"each person is scored by whether the action is done, with {size} noise "
         f"of deviation {noise:g} on a scale from 0 to 1."
     )
-    return Level(f"True actions with {size} noise", told(what), partial(_name_actions, noise))
+    return Level(f"True actions with {size} noise", description_of(what), partial(_name_actions, noise))
 
 
 CLASSIFICATION = Family(

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 
 from sample.annotations import Annotation, Box, Object
 from sample.baselines.archives import ResultFile
-from sample.baselines.levels import Family, Level, Task, told
+from sample.baselines.levels import Family, Level, Task, description_of
 from sample.canvas import Regions
 from sample.dice import Dice
 from sample.masks import VOID, write_mask
@@ -106,7 +106,7 @@ def _level(size: str, smudge: Smudge) -> Level:
         f"object's side, about {smudge.missed:.0%} of the objects are missed and {smudge.confused:.0%} taken for "
         f"another class; {smudge.invented:g} blots an image are made up."
     )
-    return Level(f"True masks, {size} smudge", told(what), partial(_segment, smudge))
+    return Level(f"True masks, {size} smudge", description_of(what), partial(_segment, smudge))
 
 
 SEGMENTATION = Family(

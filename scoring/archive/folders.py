@@ -19,6 +19,8 @@ def members(folder: Path, meter: Meter, names: Names) -> Iterator[Member]:
         for name in sorted((*folders, *files)):
             meter.count_member()
             path = Path(here, name)
+            if name in folders:
+                meter.count_folder()
             inside = path.relative_to(folder).as_posix()
             problem = _fault(path, inside)
             if problem is not None:

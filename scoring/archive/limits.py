@@ -21,6 +21,7 @@ class Meter:
     packed: int | None = None
     kind: str = ""
     members: int = 0
+    folders: int = 0
     unpacked: int = 0
 
     @classmethod
@@ -34,6 +35,15 @@ class Meter:
         if self.members > self.limits.members:
             message = f"too many entries: an archive may hold at most {self.limits.members} files and folders"
             raise SubmissionError(Problem("too-many-members", message, expected=str(self.limits.members)))
+
+    def count_folder(self) -> None:
+        """The last member was a folder."""
+        self.folders += 1
+
+    @property
+    def files(self) -> int:
+        """How many members were no folders."""
+        return self.members - self.folders
 
     def count_bytes(self, count: int) -> None:
         """So many bytes have come out. Raises SubmissionError when there are too many."""

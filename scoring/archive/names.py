@@ -77,13 +77,13 @@ def _fault_of_characters(name: str) -> Problem | None:
     if _SURROGATE.search(name):
         return Problem("name-encoding", "the name is not encoded as UTF-8", shown(name))
     if not name.isprintable():
-        message = "the name holds a control character or another one that cannot be seen"
+        message = "the name contains a control character or an invisible one"
         return Problem("name-character", message, shown(name))
     if unicodedata.normalize("NFKC", name) != unicodedata.normalize("NFC", name):
-        message = "the name holds a character that only looks like another one"
+        message = "the name contains a character that only looks like another one"
         return Problem("name-character", message, shown(name))
     if any(part != part.strip() for part in name.split("/")):
-        return Problem("name-character", "the name begins or ends with a blank character", shown(name))
+        return Problem("name-character", "the name begins or ends with whitespace", shown(name))
     return None
 
 

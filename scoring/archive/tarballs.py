@@ -50,6 +50,8 @@ def members(stream: Stream, meter: Meter, names: Names) -> Iterator[Member]:
     while (entry := _next_entry(stream)) is not None:
         meter.count_member()
         meter.allow_member(entry.name, entry.size)
+        if entry.kind == DIRTYPE:
+            meter.count_folder()
         end = stream.position + (_in_blocks(entry.size) if _has_content(entry) else 0)
         problem = _fault(entry)
         if problem is not None:

@@ -62,6 +62,8 @@ def members(file: BinaryIO, meter: Meter, names: Names) -> Iterator[Member]:
     for extent in extents:
         meter.count_member()
         info = extent.info
+        if info.is_dir():
+            meter.count_folder()
         problem = _fault(info)
         if problem is not None:
             names.problems.add(problem)

@@ -5,7 +5,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -14,7 +14,14 @@ from scoring.arrays import Floats, Integers
 from scoring.errors import Problem, Problems, shown
 from scoring.formats.grammar import QUOTED, Wrong, number_in, split, unknown_image
 from scoring.formats.images import ImageIndex
-from scoring.formats.lines import Reader, parse_tidied, table_of, with_plain_line_ends
+from scoring.formats.line_reader import (
+    LineReader,
+    Mask,
+    lenient_table_of,
+    parse_tidied,
+    table_of,
+    with_plain_line_ends,
+)
 from scoring.formats.subjects import Subjects
 
 CONFIDENCE: Final = "confidence"
@@ -30,6 +37,10 @@ class Confidences:
     def __len__(self) -> int:
         """How many lines there are."""
         return len(self.subject)
+
+    def where(self, mask: Mask, /) -> Self:
+        """Only the lines that the mask selects."""
+        return type(self)(self.subject[mask], self.confidence[mask])
 
 
 class Row(NamedTuple):
@@ -90,8 +101,10 @@ def read_confidences(
     >>> part.confidence.tolist()
     [0.5]
     """
-    reader = Reader(
+    reader = LineReader(
+        len(subjects.fields) + 1,
         partial(_read_fast, subjects=subjects),
+        partial(_read_leniently, subjects=subjects),
         partial(_read_exactly, subjects=subjects, file=file, problems=problems),
     )
     return reader.read(data, file, problems)
@@ -105,7 +118,7 @@ def repetitions(data: bytes, subjects: Subjects, *, file: str) -> Iterator[Probl
         if isinstance(row, Row) and first.setdefault(row.subject, number) < number:
             name = shown(b" ".join(line.split()[:-1]), QUOTED)
             message = f"a duplicate: the {subjects.kind} '{name}' is already on line {first[row.subject]}"
-            yield Problem("repeated", message, file, number, name)
+            yield Problem("repeated", message, file, number, name, text=shown(line.removesuffix(b"\n")))
 
 
 def judge_confidence(line: bytes, subjects: Subjects) -> Row | Wrong | None:
@@ -137,6 +150,23 @@ def _read_fast(block: bytes, subjects: Subjects) -> Confidences | None:
     return parse_tidied(block, partial(_parse, subjects=subjects))
 
 
+def _read_leniently(block: bytes, subjects: Subjects) -> tuple[Confidences, Mask] | None:
+    """A row for each regular line, and which of them are right."""
+    if not len(subjects):
+        return None
+    table = lenient_table_of(block, dict.fromkeys(subjects.fields, pl.String) | {CONFIDENCE: pl.Float64})
+    if table is None:
+        return None
+    columns, known = [], np.ones(table.height, np.bool_)
+    for name, words in zip(subjects.fields, subjects.words, strict=True):
+        column = table[name].cast(words, strict=False)
+        known &= column.is_not_null().to_numpy()
+        columns.append(column.to_physical().fill_null(0).to_numpy())
+    subject, found = subjects.search(columns)
+    confidence = table[CONFIDENCE].fill_null(np.nan).to_numpy()
+    return Confidences(subject, confidence), known & found & np.isfinite(confidence)
+
+
 def _parse(block: bytes, subjects: Subjects) -> Confidences | None:
     if block[: block.find(b" ")] not in subjects.images:
         return None  # also what the parser would take for a compressed file
@@ -157,7 +187,7 @@ def _read_exactly(
     for number, line in enumerate(io.BytesIO(block), first):
         row = judge_confidence(line.removesuffix(b"\n"), subjects)
         if isinstance(row, Wrong):
-            problems.add(row.at(file, number))
+            problems.add(row.at(file, number, line.removesuffix(b"\n")))
             wrong += 1
         elif row is not None:
             places.append(row.subject)

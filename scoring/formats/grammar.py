@@ -2,13 +2,14 @@
 
 import math
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from scoring.description import Image
 from scoring.errors import Problem, shown
 from scoring.formats.images import ImageIndex
+from scoring.similar_names import similar_name
 
 FIELDS: Final = ("image", "confidence", "left", "top", "right", "bottom")
 LONGEST_LINE: Final = 1000  # bytes; an honest line has less than a hundred
@@ -50,9 +51,10 @@ class Wrong:
     found: str | None = None
     expected: str | None = None
 
-    def at(self, file: str, line: int) -> Problem:
-        """Say it of this line."""
-        return Problem(self.code, self.message, file, line, self.found, self.expected)
+    def at(self, file: str, line: int, text: bytes | None = None) -> Problem:
+        """The problem of this line, with its text if it has one."""
+        quoted = None if text is None else shown(text)
+        return Problem(self.code, self.message, file, line, self.found, self.expected, quoted)
 
 
 def judge(line: bytes, images: ImageIndex) -> Row | Wrong | None:
@@ -73,7 +75,7 @@ def _what_is_wrong(line: bytes, images: ImageIndex) -> Wrong | None:
     if not fields:
         return None
     if fields[0] not in images.places:
-        return unknown_image(fields[0], images.places, f"the set {images.title}")
+        return unknown_image(fields[0], images.known, f"the set {images.title}")
     for name, field in zip(FIELDS[1:], fields[1:], strict=True):
         number = number_in(field, name)
         if isinstance(number, Wrong):
@@ -120,7 +122,7 @@ def judge_box(box: Box, image: Image) -> Wrong | None:
 def _wrong_character(strange: re.Match[bytes]) -> Wrong:
     found, column = shown(strange[0]), strange.start() + 1
     if strange[0] == b"\0":
-        return Wrong("binary", f"character {column} is NUL: this is no text file", found)
+        return Wrong("binary", f"character {column} is NUL: this is not a text file", found)
     if strange[0] > b"\x7f":
         message = f"character {column} (byte {found}) is not ASCII; expected plain text and decimal numbers"
         return Wrong("encoding", message, found, "ASCII")
@@ -131,16 +133,16 @@ def _wrong_count(fields: list[bytes], names: Sequence[str]) -> Wrong:
     expected = " ".join(f"<{name}>" for name in names)
     message = f"expected {len(names)} fields, found {len(fields)}"
     if any(b"," in field or b";" in field for field in fields):
-        message += "; fields are separated by blanks, not by commas"
+        message += "; separate fields by spaces, not by commas"
     return Wrong("field-count", message, shown(b" ".join(fields)), expected)
 
 
-def unknown_image(field: bytes, known: Container[bytes], where: str) -> Wrong:
+def unknown_image(field: bytes, known: Collection[bytes], where: str) -> Wrong:
     """Say that a field names none of the known images of a set, and how it might have been meant."""
     message = f"unknown image '{shown(field, QUOTED)}': it is not in {where}"
-    plain = _ENDING.sub(b"", field).strip(b"\"'")
-    if plain in known:
-        message += f"; write '{shown(plain)}'"
+    meant = similar_name(_ENDING.sub(b"", field).strip(b"\"'"), known)
+    if meant is not None:
+        message += f"; did you mean '{shown(meant)}'?"
     return Wrong("unknown-image", message, shown(field), f"an image of {where}")
 
 

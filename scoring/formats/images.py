@@ -46,6 +46,11 @@ class ImageIndex:
         return {image.id.encode(): place for place, image in enumerate(self.images)}
 
     @cached_property
+    def known(self) -> frozenset[bytes]:
+        """The names of the images of the Main set."""
+        return frozenset(self.places)
+
+    @cached_property
     def sizes(self) -> NDArray[np.float64]:
         """Width and height in pixels of the images of the Main set, float64 (images, 2)."""
         sizes = [(image.width, image.height) for image in self.images]

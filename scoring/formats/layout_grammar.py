@@ -56,6 +56,7 @@ class LayoutReader:
     problems: Problems
     mistakes: Severity
     met: dict[tuple[str, int], int] = field(default_factory=dict)
+    names: frozenset[bytes] = frozenset()  # of the images, once one is unknown
 
     def read(self, layout: Element) -> Row | None:
         """What a layout says; None if something in it is wrong, and then every such thing is a problem."""
@@ -100,7 +101,10 @@ class LayoutReader:
 
     def _image(self, text: bytes) -> Image | Wrong:
         known = self.listed.images
-        return known[text] if text in known else unknown_image(text, known, self.listed.where)
+        if text in known:
+            return known[text]
+        self.names = self.names or frozenset(known)
+        return unknown_image(text, self.names, self.listed.where)
 
     def _part(self, part: Element, image: Image | None) -> PlacedPart | None:
         kind, box = self._leaf(part, "class", _kind), self._box(part, image)

@@ -55,11 +55,16 @@ class Subjects:
 
     def find(self, columns: Sequence[NDArray[Any]]) -> Integers | None:
         """The places of those that the columns name, by each field's number in `words`; None if one is not of the set."""
+        places, known = self.search(columns)
+        return places if known.all() else None
+
+    def search(self, columns: Sequence[NDArray[Any]]) -> tuple[Integers, NDArray[np.bool_]]:
+        """The places of those that the columns name, and which of them are of the set; some place for the others."""
         keys = _keys(columns, self.words)
         if len(self.fields) == 1:  # every word is somebody's name
-            return self.order[keys]
+            return self.order[keys], np.ones(len(keys), np.bool_)
         found = np.searchsorted(self.keys[:-1], keys)  # the last one is where every larger key ends, too
-        return None if np.any(self.keys[found] != keys) else self.order[found]
+        return self.order[found], self.keys[found] == keys
 
 
 def images_of(description: Description) -> Subjects:

@@ -6,6 +6,7 @@ from typing import Self
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from scoring.arrays import Integers
 
@@ -50,3 +51,9 @@ class Words:
         """Where the words of a column stand in the list, int32 (n,); None if one of them does not."""
         places = column.to_physical().to_numpy()
         return None if np.any(places >= len(self)) else places.astype(np.int32)
+
+    def known_places(self, column: pl.Series) -> tuple[Integers, NDArray[np.bool_]]:
+        """Where the words of a column stand in the list, int32 (n,), and which of them do, bool (n,); 0 for the others."""
+        places = column.to_physical().fill_null(len(self)).to_numpy()
+        known: NDArray[np.bool_] = places < len(self)
+        return np.where(known, places, 0).astype(np.int32), known

@@ -6,13 +6,13 @@ from typing import Final
 from xml.parsers import expat  # with every handler below set, it offers no more than defusedxml does
 
 from scoring.errors import Problem, Problems, shown
+from scoring.limits import MAX_FILE_PROBLEMS
 
 MOST_BYTES: Final = 64 << 20
 MOST_ELEMENTS: Final = 5_000_000
 MOST_IN_A_RECORD: Final = 10_000
 DEEPEST: Final = 32
 LONGEST_TEXT: Final = 1000  # characters in one element; an honest number has a dozen
-MOST_WRONG: Final = 10_000
 
 _ENCODINGS: Final = frozenset({"utf-8", "utf-16", "us-ascii", "iso-8859-1"})
 _BLANK: Final = " \t\r\n"
@@ -64,7 +64,7 @@ def read_records(
         problems.add(Problem("file-too-large", message, file, found=str(len(data)), expected=str(MOST_BYTES)))
         return
     if data.startswith(_BYTE_ORDER_MARKS):
-        message = "the byte order mark (BOM) at the beginning is passed over"
+        message = "the file begins with a byte order mark (BOM); it is ignored"
         problems.note(Problem("byte-order-mark", message, file))
     if b"\r" in data:
         message = "lines end with a carriage return (CR); they are read as if they ended with a line feed"
@@ -167,7 +167,7 @@ class _Reader:
     def declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
         if encoding is not None and encoding.lower() not in _ENCODINGS:
             found = shown(encoding, 40)
-            self.stop("encoding", f"the encoding '{found}' is not read; expected UTF-8", found, "UTF-8")
+            self.stop("encoding", f"the encoding '{found}' is not supported; expected UTF-8", found, "UTF-8")
 
     def doctype(self, *_: object) -> None:
         self.stop("doctype", "a document type (DOCTYPE) is not allowed, nor are entities")
@@ -184,8 +184,8 @@ class _Reader:
         line = self.parser.CurrentLineNumber
         self.problems.add(Problem(code, message, self.file, line, found, expected))
         self.wrong += 1
-        if self.wrong == MOST_WRONG:
-            message = f"{MOST_WRONG} things are wrong up to line {line}; the file was not read further"
+        if self.wrong == MAX_FILE_PROBLEMS:
+            message = f"stopped after {MAX_FILE_PROBLEMS:,} problems in this file; what follows line {line:,} was not read"
             self.problems.add(Problem("file-not-read-on", message, self.file))
             raise _Stop
 
@@ -196,6 +196,6 @@ class _Reader:
 
 def _unexpected(name: str, parent: str, allowed: tuple[str, ...]) -> tuple[str, str, str]:
     where = f" in <{parent}>" if parent else " as the outermost"
-    expected = " or ".join(f"<{each}>" for each in allowed) or "text alone"
+    expected = " or ".join(f"<{each}>" for each in allowed) or "only text"
     found = f"<{shown(name, 40)}>"
     return f"unexpected element {found}{where}; expected {expected}", found, expected

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -10,8 +10,11 @@ from scoring.archive import Member, Meter, walk
 from scoring.description import Description
 from scoring.errors import Problem, Problems, Severity, shown
 from scoring.limits import Limits
-from scoring.registry import CompetitionInfo, competitions, expected_files
-from scoring.results.misnomers import ELSEWHERE, HARMLESS, explain
+from scoring.registry import CompetitionInfo, expected_files, offered
+from scoring.results.misnomers import ELSEWHERE, HARMLESS, NOT_OFFERED, explain
+
+MAX_SUGGESTIONS: Final = 100
+"""Files of an archive for which the name that was meant is looked for."""
 
 _EDITION: Final = re.compile(r"VOC20\d\d", re.IGNORECASE)
 
@@ -38,7 +41,10 @@ def competition_files(
     archive cannot be read on.
     """
     meter = Meter.of(path, limits or description.limits)
-    for file in result_files(path, description, problems=problems, meter=meter):
+    everything = replace(
+        description, not_offered=()
+    )  # whoever asks for it by its number has the ground truth
+    for file in result_files(path, everything, problems=problems, meter=meter):
         if file.competition.number == number:
             yield file
 
@@ -72,11 +78,13 @@ class Finder:
     expected: Mapping[str, tuple[CompetitionInfo, str]] = field(init=False)
     _met: dict[str, str] = field(default_factory=dict)
     _folders: dict[str, bool] = field(default_factory=dict)
+    _explained: int = 0
+    _not_offered: set[str | None] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.expected = {
             name: (info, about)
-            for info in competitions(self.description.dataset)
+            for info in offered(self.description)
             for name, about in expected_files(info, self.description)
         }
 
@@ -131,12 +139,17 @@ class Finder:
             return False
         if folder != usual and self.stray is Severity.PROBLEM:
             place = f"in the folder '{shown(folder)}'" if folder else "in no folder"
-            message = f"result files lie {place}; they are taken as if it were '{usual}'"
+            message = f"result files are {place} instead of '{usual}'; they are read all the same"
             self.problems.note(Problem("folder", message, found=shown(folder), expected=usual))
         return True
 
     def _say_why_not(self, member: Member) -> None:
-        problem = explain(member.name, self.description)
+        self._explained += 1
+        problem = explain(member.name, self.description, suggest=self._explained <= MAX_SUGGESTIONS)
+        if problem.code == NOT_OFFERED:  # said once for all files of a competition
+            if problem.found in self._not_offered:
+                return
+            self._not_offered.add(problem.found)
         if problem.code in HARMLESS:
             self.problems.note(problem)
         else:

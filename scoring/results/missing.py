@@ -5,7 +5,7 @@ from typing import Final
 
 from scoring.description import Description
 from scoring.errors import Problem, Severity
-from scoring.registry import CompetitionInfo, competitions
+from scoring.registry import CompetitionInfo, offered
 
 _MOST_NAMED: Final = 30  # missing files in one sentence
 
@@ -18,7 +18,7 @@ def about_nothing(infos: Sequence[CompetitionInfo], description: Description) ->
     no result file of comp7 was found; expected files such as 'results/VOC2012/Layout/comp7_layout_val.xml'
     """
     expected = f"results/{description.dataset}/{infos[0].file_pattern_of(description.image_set)}"
-    all_of_them = len(infos) == len(competitions(description.dataset))
+    all_of_them = len(infos) == len(offered(description))
     names = "any competition" if all_of_them else " or ".join(info.name for info in infos)
     message = f"no result file of {names} was found; expected files such as '{expected}'"
     return Problem("no-results", message, expected=expected)

@@ -1,6 +1,7 @@
 """What there is to find in a phase's images: one imported version of its annotation, immutable and named by its hash."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final, Self
@@ -20,6 +21,7 @@ from scoring.arrays import (
     unpack_words,
 )
 from scoring.description import Description, Image
+from scoring.truth.availability import missing_truth
 from scoring.truth.masks import Masks
 
 KIND: Final = "truth"
@@ -154,6 +156,11 @@ class GroundTruth:
         """
         return cls.of_bytes(path.read_bytes())
 
+    @property
+    def missing(self) -> Mapping[int, str]:
+        """Competitions of the dataset that cannot be scored with this annotation, by number, and what it lacks."""
+        return missing_truth(self.lists, self.tables)
+
     def save(self, path: Path) -> None:
         """Write the whole of it to one file; the same annotation gives the same bytes."""
         path.write_bytes(self.content)
@@ -220,5 +227,6 @@ def _description_of(lists: Lists, tables: Tables) -> Description:
         segmentation=lists.segmentation,
         persons=lists.persons,
         acting=lists.acting,
+        not_offered=tuple(missing_truth(lists, tables)),
         further=(*images[lists.main :], *(Image(name, *size) for name, size in masks if name not in listed)),
     )

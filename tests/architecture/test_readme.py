@@ -39,15 +39,15 @@ def _in_a_folder_with_everything_it_names(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
 
 
-def test_the_readme_s_example_runs_and_says_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_readme_s_example_runs_and_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, object] = {}
 
     exec(compile(EXAMPLE, "README.md", "exec"), names)
 
-    said = capsys.readouterr().out.splitlines()
-    assert said[:3] == ["cat 1.0 1 1", "dog 1.0 1 1", "1.000, on other images 1.000 to 1.000"]
-    assert [line.split()[0] for line in said[3:6]] == ["cat", "dog", "mean"]
-    assert 0 < float(said[6]) < 1
+    output = capsys.readouterr().out.splitlines()
+    assert output[:3] == ["cat 1.0 1 1", "dog 1.0 1 1", "1.000, on other images 1.000 to 1.000"]
+    assert [line.split()[0] for line in output[3:6]] == ["cat", "dog", "mean"]
+    assert 0 < float(output[6]) < 1
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.split()[0])

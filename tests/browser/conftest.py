@@ -1,4 +1,4 @@
-"""A site, a headless Chromium, and visits to the one with the other."""
+"""Fixtures: a site, and a headless Chromium that visits it."""
 
 import shutil
 from collections.abc import Callable, Iterator

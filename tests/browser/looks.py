@@ -104,14 +104,14 @@ def too_wide_by(page: Page) -> int:
     return pixels
 
 
-def tab_until(page: Page, wanted: str, most: int = 60) -> list[str]:
-    """Press the tab key until `wanted` has the focus; what had it on the way, each in sight and marked."""
+def tab_until(page: Page, target: str, most: int = 60) -> list[str]:
+    """Press the tab key until `target` has the focus; what had it on the way, each in sight and marked."""
     names: list[str] = []
     while len(names) < most:
         page.keyboard.press("Tab")
         focused = page.evaluate(FOCUSED)
         assert focused["visible"], focused
         names.append(focused["name"])
-        if names[-1] == wanted:
+        if names[-1] == target:
             return names
     raise AssertionError(names)

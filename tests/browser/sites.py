@@ -8,8 +8,8 @@ from pathlib import Path
 
 import sample
 from app.accounts import service as accounts
-from app.editions import service as editions
-from app.editions.service import TreeImport
+from app.imports.schemas import TreeImport
+from app.imports.service import import_tree
 from app.models import Disclosure
 from app.web import SESSION_COOKIE
 from tests.browser.archives import spoilt, thinned
@@ -59,8 +59,12 @@ def running_site(servers: OwnServers) -> Iterator[Site]:
     ):
         tree = sample.draw_edition(Path(folder), images=IMAGES).tree
         for image_set, disclosure in SETS.items():
-            wanted = TreeImport(tree, sample.NAME, image_set, title="Sample edition", disclosure=disclosure)
-            editions.import_tree(place.platform, wanted)
+            import_tree(
+                place.platform,
+                TreeImport(
+                    tree, sample.NAME, image_set, title="Sample edition", disclosure=disclosure, quota=1000
+                ),
+            )
         address = place.start_web()
         place.start_worker()
         yield _filled(place, address, tree)
@@ -98,6 +102,6 @@ def _filled(place: Installation, address: str, tree: Path) -> Site:
 
 def _person(client: Client, name: str) -> Client:
     email = f"{name.split(maxsplit=1)[0].lower()}@example.org"
-    told = {"email": email, "name": name, "password": "a long password"}
-    assert client.http.post("/register", data=told).status_code == 303
+    form = {"email": email, "name": name, "password": "a long password"}
+    assert client.http.post("/register", data=form).status_code == 303
     return client

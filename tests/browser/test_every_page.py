@@ -1,4 +1,4 @@
-"""What holds for every page, for whoever looks at it, in the light and in the dark, on a desk and on a phone."""
+"""What holds for every page, for every kind of user, in light and dark mode, on wide and narrow screens."""
 
 import re
 
@@ -20,9 +20,10 @@ PUBLIC = (
 )  # fmt: skip
 PARTICIPANTS = (
     "/submissions", "/submissions/{val3}", "/account", "/editions/sample/test/submit", "/uploads/{valid}",
+    "/submissions/new?upload={valid}", "/uploads",
     "/uploads/{spoilt}", "/organise", "/first-organiser/used",
 )  # fmt: skip
-ORGANISERS = ("/organise", "/submissions/{test3}")
+ORGANISERS = ("/organise", "/organise/storage", "/submissions/{test3}")
 MISTAKES = ("/nowhere", "/organise", "/leaderboards/sample/test/3?sort=nothing", "/first-organiser/used")
 PAGES = [
     *((None, path) for path in PUBLIC),
@@ -82,13 +83,13 @@ def test_a_name_of_forty_letters_breaks_no_page_on_a_phone(site: Site, visit: Vi
 @pytest.mark.parametrize(
     ("who", "path", "status", "title"),
     [
-        (None, "/nowhere", 404, "Nothing here"),
-        (None, "/submissions/999999", 404, "Nothing here"),
-        ("participant", "/organise", 403, "Not allowed"),
-        (None, "/leaderboards/sample/test/3?sort=nothing", 422, "Not understood"),
+        (None, "/nowhere", 404, "Not found"),
+        (None, "/submissions/999999", 404, "Not found"),
+        ("participant", "/organise", 403, "Forbidden"),
+        (None, "/leaderboards/sample/test/3?sort=nothing", 422, "Unprocessable content"),
     ],
 )
-def test_an_error_page_tells_its_reference(
+def test_an_error_page_shows_its_reference(
     visit: Visit, who: str | None, path: str, status: int, title: str
 ) -> None:
     page = visit(who)
@@ -97,7 +98,7 @@ def test_an_error_page_tells_its_reference(
     assert response is not None
     assert response.status == status
     expect(page.get_by_role("heading", level=1)).to_have_text(title)
-    expect(page.get_by_text("tell this reference")).to_contain_text(response.headers["x-request-id"])
+    expect(page.get_by_text("give this reference")).to_contain_text(response.headers["x-request-id"])
 
 
 def test_counts_of_nine_digits_scroll_within_their_table_on_a_phone(site: Site, visit: Visit) -> None:

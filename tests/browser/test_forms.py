@@ -19,14 +19,14 @@ def log_in(page: Page, password: str) -> None:
     page.get_by_role("button", name="Log in").click()
 
 
-def test_a_wrong_password_is_told_at_the_field_and_on_top(visit: Visit) -> None:
+def test_a_wrong_password_is_reported_at_the_field_and_on_top(visit: Visit) -> None:
     page = visit()
 
     log_in(page, "not the password")
 
     field = page.get_by_label("E-mail address")
     expect(field).to_have_attribute("aria-invalid", "true")
-    expect(field).to_have_accessible_description("no account has this address and password")
+    expect(field).to_have_accessible_description("no account has this e-mail address and password")
     expect(field).to_have_value("ada@example.org")
     expect(page.get_by_label("Password")).to_have_value("")
     expect(page.get_by_role("alert")).to_be_focused()
@@ -52,22 +52,23 @@ def test_a_new_token_is_shown_once_and_can_be_revoked(visit: Visit) -> None:
     page.goto("/account")
     page.get_by_label("Name of a new token").fill("browser test")
 
-    page.get_by_role("button", name="Make a token").click()
+    page.get_by_role("button", name="Create token").click()
     expect(page.get_by_role("status")).to_contain_text("hld_")
     page.goto("/account")
 
     expect(page.get_by_role("status")).to_have_count(0)
     row = page.get_by_role("row", name="browser test")
-    row.get_by_text("Revoke").click()
-    row.get_by_role("button", name="Stop it for good").click()
+    row.get_by_text("Revoke browser test").click()
+    row.get_by_role("button", name="Revoke permanently").click()
     expect(row).to_contain_text("revoked")
 
 
 def test_a_confirmation_without_a_competition_asks_for_one(site: Site, visit: Visit) -> None:
     page = visit("participant")
-    page.goto(f"/uploads/{site.uploads['valid']}")
-    page.get_by_label("Method").fill("Undecided")
-    page.get_by_role("checkbox").uncheck()
+    page.goto(f"/submissions/new?upload={site.uploads['valid']}")
+    page.get_by_label("Method", exact=True).fill("Undecided")
+    chosen = page.get_by_role("group", name="Competitions").get_by_role("checkbox")
+    chosen.uncheck()
 
     page.get_by_role("button", name="Score it").click()
 
@@ -75,19 +76,19 @@ def test_a_confirmation_without_a_competition_asks_for_one(site: Site, visit: Vi
     expect(page.get_by_role("group", name="Competitions")).to_have_accessible_description(
         "choose at least one"
     )
-    expect(page.get_by_role("checkbox")).not_to_be_checked()
-    expect(page.get_by_label("Method")).to_have_value("Undecided")
+    expect(chosen).not_to_be_checked()
+    expect(page.get_by_label("Method", exact=True)).to_have_value("Undecided")
 
 
-def test_a_method_that_has_a_result_is_told_at_its_field(site: Site, visit: Visit) -> None:
+def test_a_method_that_has_a_result_is_reported_at_its_field(site: Site, visit: Visit) -> None:
     taken = site.participant.submission(site.scored["test", 3])["method"]["name"]
     page = visit("participant")
-    page.goto(f"/uploads/{site.uploads['valid']}")
-    page.get_by_label("Method").fill(taken)
+    page.goto(f"/submissions/new?upload={site.uploads['valid']}")
+    page.get_by_label("Method", exact=True).fill(taken)
 
     page.get_by_role("button", name="Score it").click()
 
-    expect(page.get_by_label("Method")).to_have_accessible_description(
+    expect(page.get_by_label("Method", exact=True)).to_have_accessible_description(
         re.compile(f"^{taken} already has a result in competition 3")
     )
 
@@ -103,7 +104,7 @@ def test_an_upload_goes_on_after_a_lost_connection(site: Site, visit: Visit, wat
         else:
             route.continue_()
 
-    page.route("**/api/uploads/*", cut_once)
+    page.route("**/api/v1/uploads/*", cut_once)
     page.goto("/editions/sample/test/submit")
     page.get_by_label("Archive of result files").set_input_files(
         FilePayload(name="cut.tar.gz", mimeType="application/gzip", buffer=site.good)
@@ -124,4 +125,31 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_sent(visit: Visit) -> 
         FilePayload(name="large.tar", mimeType="application/x-tar", buffer=bytes((1 << 20) + 1))
     )
 
-    expect(page.locator("#upload-state")).to_contain_text("at most 1.0 MiB are taken")
+    expect(page.locator("#upload-state")).to_contain_text("at most 1.0 MiB are accepted")
+
+
+def test_what_was_typed_is_there_again_after_a_login_when_the_session_has_ended(
+    site: Site, visit: Visit
+) -> None:
+    page = visit()
+    log_in(page, "a long password")
+    page.goto(f"/submissions/new?upload={site.uploads['valid']}")
+    page.get_by_label("Method", exact=True).fill('Typed "once" <only>')
+    page.get_by_label("Title").fill("A title")
+    page.get_by_label("Description").fill("Two lines\nof description")
+    page.get_by_role("checkbox", name="3, detection").uncheck()
+    site.installation.ask(
+        "DELETE FROM login_session WHERE created_at = (SELECT max(created_at) FROM login_session)"
+    )
+
+    page.get_by_role("button", name="Score it").click()
+    expect(page.get_by_role("status")).to_contain_text("You are not logged in any more")
+    page.get_by_label("E-mail address").fill("ada@example.org")
+    page.get_by_label("Password").fill("a long password")
+    page.get_by_role("button", name="Log in").click()
+
+    expect(page.get_by_role("status")).to_contain_text("filled in as you left it")
+    expect(page.get_by_label("Method", exact=True)).to_have_value('Typed "once" <only>')
+    expect(page.get_by_label("Title")).to_have_value("A title")
+    expect(page.get_by_label("Description")).to_have_value("Two lines\nof description")
+    expect(page.get_by_role("checkbox", name="3, detection")).not_to_be_checked()

@@ -27,20 +27,23 @@ def test_the_first_tab_leads_past_the_navigation(visit: Visit) -> None:
 def test_an_archive_is_uploaded_and_confirmed_by_keyboard_alone(site: Site, visit: Visit) -> None:
     page = visit("participant")
     page.goto("/editions/sample/test/submit")
-    before = ["Skip to the content", "Heldout", "My submissions", "Ada Byron", "Sample edition"]
+    before = ["Skip to the content", "Heldout", "My submissions", "My uploads", "Ada Byron", "Sample edition"]
     assert tab_until(page, "field-archive") == [*before, "field-archive"]
 
     choose_by_keyboard(page, site.good)
-    assert tab_until(page, "Upload and check") == ["Upload and check"]
+    assert tab_until(page, "Upload and check") == ["field-folder", "Upload and check"]
     page.keyboard.press("Enter")
     page.wait_for_url("**/uploads/*")
+    tab_until(page, "Choose a method and score it")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/submissions/new?*")
 
     tab_until(page, "field-method")
     page.keyboard.type("By_keyboard")
     fields = ["field-title", "field-contributors", "field-affiliation", "field-description"]
-    assert tab_until(page, "Score it") == [*fields, "", "Score it"]
+    assert tab_until(page, "confirm") == [*fields, "", "", "confirm"]
     page.keyboard.press("Enter")
-    page.wait_for_url("**/submissions/*")
+    page.wait_for_url(re.compile(r"/submissions/\d+$"))
     expect(page.locator("#status h2 .chip")).to_have_text("scored")
 
 

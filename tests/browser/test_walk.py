@@ -38,7 +38,7 @@ def test_the_same_without_a_script(site: Site, visit: Visit) -> None:
         confirm(page, "Plain_net")
         expect(state(page)).to_have_text("queued")
     site.organiser.final(int(page.url.rpartition("/")[2]))
-    page.get_by_role("link", name="Look again").click()
+    page.get_by_role("link", name="Reload").click()
 
     expect(state(page)).to_have_text("scored")
     see_it_on_the_board(page, "Plain_net")
@@ -60,9 +60,10 @@ def upload_with_problems_and_again(page: Page, site: Site) -> None:
     upload(page, site.spoilt)
     expect(page.get_by_text("with problems")).to_be_visible()
     problems = page.locator(".faults").first
-    expect(problems).to_contain_text("comp3_det_test_car.txt:3: expected 6 fields, found 5")
-    expect(problems).to_contain_text("comp3_det_test_car.txt:1: unknown image")
-    expect(page.get_by_role("button", name="Score it")).to_have_count(0)
+    expect(problems.get_by_role("heading", name="comp3_det_test_car.txt")).to_be_visible()
+    expect(problems).to_contain_text("line 1: unknown image")
+    expect(problems).to_contain_text("line 3: expected 6 fields, found 5")
+    expect(page.get_by_role("link", name="score it")).to_have_count(0)
 
     page.get_by_role("link", name="upload again").click()
     upload(page, site.good)
@@ -78,10 +79,11 @@ def upload(page: Page, archive: bytes) -> None:
 
 
 def confirm(page: Page, method: str) -> None:
-    page.get_by_label("Method").fill(method)
+    page.get_by_role("link", name="Choose a method and score it").click()
+    page.get_by_label("Method", exact=True).fill(method)
     page.get_by_label("Title").fill("Each second box")
     page.get_by_role("button", name="Score it").click()
-    page.wait_for_url("**/submissions/*")
+    page.wait_for_url(re.compile(r"/submissions/\d+$"))
 
 
 def state(page: Page) -> Locator:
@@ -90,6 +92,9 @@ def state(page: Page) -> Locator:
 
 def see_it_on_the_board(page: Page, method: str) -> None:
     mean = page.locator(".headline").inner_text()
+    page.get_by_text(f"Make {method} public").click()
+    page.get_by_role("button", name="Make public").click()
+    expect(page.get_by_text("Only your team")).to_have_count(0)
     page.get_by_role("link", name="Detection").click()
     row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=method))
     expect(row.locator(".mean")).to_contain_text(mean)

@@ -10,25 +10,27 @@ from app.main import create_app
 from app.migrating import migrate
 from app.platform import Platform, platform_of
 from app.settings import Settings
+from tests.system.servers import OwnServers
 
 Browser = Callable[[], TestClient]
 
 
 @pytest.fixture(scope="module")
 def platform(
-    database_url: str, broker_url: str, tmp_path_factory: pytest.TempPathFactory
+    own_servers: OwnServers, database_url: str, broker_url: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Platform]:
     """A platform with an empty, migrated database."""
     folder = tmp_path_factory.mktemp("installation")
     settings = Settings(
         data=folder,
         database_url=database_url,
+        migration_database_url=own_servers.owners_url(database_url),
         broker_url=broker_url,
         private_storage=folder / "private",
         max_upload=1 << 20,
     )
     made = platform_of(settings)
-    migrate(made.engine)
+    migrate(settings)
     yield made
     made.engine.dispose()
 

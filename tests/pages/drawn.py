@@ -8,21 +8,19 @@ NAMES = "aeroplane bicycle bird boat bottle bus car cat chair cow diningtable do
 CLASSES = [*NAMES.split(), "pottedplant", "sheep", "sofa", "train", "tvmonitor"]
 
 
-def curves(*, coarse: bool) -> tuple[CurveView, ...]:
+def curves() -> tuple[CurveView, ...]:
     recall = tuple(each / 40 for each in range(41))
-    return tuple(CurveView(name, recall, tuple(1 - each**2 for each in recall), coarse) for name in CLASSES)
+    return tuple(CurveView(name, recall, tuple(1 - each**2 for each in recall)) for name in CLASSES)
 
 
-def shown(run: RunView, *, coarse: bool) -> tuple[ExhibitView, ...]:
+def shown(run: RunView) -> tuple[ExhibitView, ...]:
     """What a page shows of a run: every kind of exhibit there is."""
-    drawn = curves(coarse=coarse)
+    drawn = curves()
     matrix = MatrixView(("background", EVIL), ((0.9, 0.1), (None, None)), ((9, 1), (0, 0)))
     return (
         ExhibitView("score_table", run.measure or "Score", run.classes, run.headline, run.low, run.high),
         ExhibitView("score_table", f"{EVIL}, difficult objects included", (ClassValue("car", 0.4),), 0.4),
         ExhibitView("curve", "Precision over recall", drawn),
-        ExhibitView(
-            "roc_curve", "Found over false alarms", (RocView("car", (0.0, 1.0), (0.5, 1.0), coarse),)
-        ),
+        ExhibitView("roc_curve", "ROC curve", (RocView("car", (0.0, 1.0), (0.5, 1.0)),)),
         ExhibitView("confusion_matrix", "Confusion of labels", (matrix,)),
     )

@@ -9,21 +9,18 @@ from typing import Any
 import scoring
 from app.access import Actor
 from app.accounts.schemas import TokenView
-from app.documentation.pages import Field, Operation
-from app.editions.schemas import (
-    CompetitionCard,
-    EditionSummary,
-    EditionView,
-    Leader,
-    PhaseCard,
-    PhaseState,
-    PhaseView,
-)
+from app.delivery.schemas import DeadMessage
+from app.documentation.schemas import Field, Operation
+from app.editions.schemas import PhaseState, PhaseView
 from app.exhibits.schemas import ClassValue
-from app.leaderboards.schemas import BoardRow, BoardView, Cell
-from app.models import Disclosure, EntryState, Role, RunState, UploadState
+from app.home.schemas import CompetitionCard, EditionSummary, EditionView, ExpectedFiles, PhaseCard
+from app.leaderboards.schemas import BoardRow, BoardView, Cell, Leader
+from app.models import Disclosure, EntryState, Role, RunState, Topic, UploadState
 from app.organisers.schemas import OrganiserPhase
-from app.rescoring.schemas import RescoreView
+from app.problems import PROBLEMS
+from app.rescoring.schemas import RescoreView, UndecidedRun
+from app.retention.schemas import Retention, StorageLine, StorageView
+from app.submissions.rules import QuotaLine
 from app.submissions.schemas import (
     EntryView,
     MethodView,
@@ -31,7 +28,7 @@ from app.submissions.schemas import (
     SubmissionRow,
     SubmissionView,
 )
-from app.uploads.schemas import UploadView
+from app.uploads.schemas import UploadPage, UploadRow, UploadView
 from tests.pages.drawn import CLASSES, EVIL, shown
 
 Sample = tuple[str, dict[str, Any]]  # a template and its context
@@ -45,6 +42,8 @@ PHASE = PhaseView(
     dataset="VOC2007",
     image_set="test",
     disclosure=Disclosure.ROUNDED,
+    details_at_close=False,
+    shows_details=False,
     protocol="voc2007",
     description_key="d",
     opens_at=NOW - timedelta(days=30),
@@ -54,9 +53,18 @@ PHASE = PhaseView(
     quota_window=timedelta(days=7),
     state=PhaseState.OPEN,
 )
-VAL = replace(PHASE, id=2, image_set="val", disclosure=Disclosure.FULL, closes_at=None, quota=None)
+VAL = replace(
+    PHASE, id=2, image_set="val", disclosure=Disclosure.FULL, shows_details=True, closes_at=None, quota=None
+)
 METHOD = MethodView(
-    1, "LEAR_flat", EVIL, "A. Author, B. Author", "Somewhere", f"One\nparagraph {EVIL}", is_baseline=True
+    1,
+    "LEAR_flat",
+    EVIL,
+    "A. Author, B. Author",
+    "Somewhere",
+    f"One\nparagraph {EVIL}",
+    is_baseline=True,
+    public_at=NOW,
 )
 PARTICIPANT = Actor(user_id=1, team_id=1, name=EVIL, email="ada@example.org")
 ORGANISER = replace(PARTICIPANT, role=Role.ORGANISER)
@@ -73,7 +81,7 @@ def competition(number: int, leaders: int) -> CompetitionCard:
 
 
 def _value(name: str, value: float, index: int) -> ClassValue:
-    return ClassValue(name, value, value * 0.97, value * 1.02, positives=100 + index, answers=12032)
+    return ClassValue(name, value, value * 0.97, value * 1.02, positives=100 + index, predictions=12032)
 
 
 def values(best: float = 0.9, blank: str = "sofa") -> tuple[ClassValue, ...]:
@@ -95,9 +103,10 @@ def run(state: RunState, **changes: Any) -> RunView:
         queued_at=NOW - timedelta(seconds=50),
         claimed_at=NOW - timedelta(seconds=20) if begun else None,
         finished_at=NOW if ended else None,
-        sentence=None if not ended or scored else f"comp3_det_test_car.txt:1: {EVIL}",
+        failure_message=None if not ended or scored else f"comp3_det_test_car.txt:1: {EVIL}",
         position=None if begun else 2,
         wait_seconds=None if ended else 40,
+        has_worker=True,
         protocol="voc2007",
         measure="AP (11 points)" if scored else None,
         ground_truth=1,
@@ -127,6 +136,9 @@ def submission(*runs: RunView, final: bool = True) -> SubmissionView:
             states.get(each.state, EntryState.PENDING),
             each,
             runs=number,
+            withdrawn_at=None,
+            withdraw_reason=None,
+            can_withdraw=number == 1,
         )
         for number, each in enumerate(runs, start=1)
     )
@@ -136,6 +148,7 @@ def submission(*runs: RunView, final: bool = True) -> SubmissionView:
         image_set="test",
         method=METHOD,
         team="Oak",
+        upload_id=uuid.UUID(int=7),
         filename=f"results_{EVIL}.tar.gz",
         size=305 * 1024**2,
         sha256="cd" * 32,
@@ -144,8 +157,21 @@ def submission(*runs: RunView, final: bool = True) -> SubmissionView:
         created_at=NOW - timedelta(minutes=1),
         entries=entries,
         is_ours=True,
+        can_make_public=False,
+        withheld=EVIL,
         is_final=final,
     )
+
+
+def withdrawn() -> SubmissionView:
+    """A submission of a private method, withdrawn before it was scored."""
+    view = submission(run(RunState.ABANDONED))
+    [entry] = view.entries
+    gone = replace(
+        entry, state=EntryState.WITHDRAWN, withdrawn_at=NOW, withdraw_reason=EVIL, can_withdraw=False
+    )
+    private = replace(METHOD, public_at=None)
+    return replace(view, entries=(gone,), method=private, can_make_public=True)
 
 
 def fault(code: str, file: str | None, line: int | None) -> dict[str, Any]:
@@ -156,6 +182,7 @@ def fault(code: str, file: str | None, line: int | None) -> dict[str, Any]:
         "line": line,
         "found": "5",
         "expected": "6",
+        "text": EVIL,
     }
 
 
@@ -205,9 +232,36 @@ def upload(state: UploadState, *, valid: bool | None = None) -> dict[str, Any]:
         report=report(valid=bool(valid)) if checked else None,
         started_at=NOW,
         checked_at=NOW if checked else None,
+        expires_at=NOW + timedelta(days=2),
+        expected_sha256=None,
+        only_competitions=None,
+        submissions=[],
     )
+    return {"upload": view, "phase": PHASE}
+
+
+def upload_row(state: UploadState, *, valid: bool) -> UploadRow:
+    return UploadRow(
+        id=uuid.uuid5(uuid.NAMESPACE_URL, f"{state} {valid}"),
+        edition="VOC2007",
+        image_set="test",
+        filename=f"results_{EVIL}.tar.gz",
+        size=2048,
+        received=1024,
+        state=state,
+        valid=valid,
+        problems=None if valid else 12,
+        started_at=NOW,
+        expires_at=NOW + timedelta(days=2),
+        submissions=[7] if valid else [],
+    )
+
+
+def confirmation() -> dict[str, Any]:
+    view = upload(UploadState.CHECKED, valid=True)["upload"]
     return {
         "upload": view,
+        "competitions": view.report["competitions"],
         "phase": PHASE,
         "methods": (METHOD,),
         "refusals": (),
@@ -230,6 +284,8 @@ def board(methods: int, **changes: Any) -> BoardView:
             affiliation="" if place == 2 else "Somewhere",
             description="" if place == 2 else "How it works. " * 12,
             is_baseline=place == 2,
+            is_public=place != 3,
+            is_outdated=place == 4,
             submission=place,
             mean=None if place == methods - 1 else 0.8 - place / 30,
             mean_best=place < 2,
@@ -268,8 +324,19 @@ def board(methods: int, **changes: Any) -> BoardView:
 
 
 def organised(phase: PhaseView = PHASE, **changes: Any) -> OrganiserPhase:
-    rescore = RescoreView(id=1, total=40, done=12, failed=1, created_at=NOW)
-    known = OrganiserPhase(phase, 40, 3, 1, failed=0, ground_truth=2, shown_ground_truth=1, rescore=rescore)
+    failed = UndecidedRun(7, 8, 12, 3, EVIL, RunState.REFUSED, EVIL)
+    rescore = RescoreView(id=1, total=40, done=12, failed=3, created_at=NOW, undecided=(failed,))
+    known = OrganiserPhase(
+        phase,
+        40,
+        3,
+        1,
+        failed=0,
+        ground_truth=2,
+        shown_ground_truth=1,
+        rescore=rescore,
+        not_offered={5: f"no label images {EVIL}"},
+    )
     return replace(known, **changes)
 
 
@@ -285,28 +352,38 @@ def samples() -> Iterator[Sample]:
 
 def of_editions() -> Iterator[Sample]:
     summary = EditionSummary("VOC2007", EVIL, "VOC2007", (PHASE, VAL), 12)
-    yield "home.html", {"editions": ()}
-    yield "home.html", {"editions": (summary, replace(summary, phases=()))}
+    yield "home/home.html", {"editions": ()}
+    yield "home/home.html", {"editions": (summary, replace(summary, phases=()))}
     closed = replace(PHASE, id=3, image_set="old", state=PhaseState.CLOSED)
     upcoming = replace(PHASE, id=4, image_set="new", state=PhaseState.UPCOMING)
     competitions = (competition(3, 3), competition(4, 0))
     cards = tuple(PhaseCard(each, competitions) for each in (PHASE, VAL, closed, upcoming))
-    yield "editions/edition.html", {"edition": EditionView("VOC2007", EVIL, "VOC2007", ())}
-    yield "editions/edition.html", {"edition": EditionView("VOC2007", EVIL, "VOC2007", cards)}
+    yield "home/edition.html", {"edition": EditionView("VOC2007", EVIL, "VOC2007", ())}
+    yield "home/edition.html", {"edition": EditionView("VOC2007", EVIL, "VOC2007", cards)}
 
 
 def of_accounts() -> Iterator[Sample]:
     typed = {"email": EVIL, "name": EVIL}
     for page in ("accounts/register.html", "accounts/login.html"):
-        yield page, {"form": {}, "problems": {}, "next": "/"}
-        yield page, {"form": typed, "problems": {"email": EVIL, "": "Both are wrong."}, "next": EVIL}
+        empty = {"form": {}, "problems": {}, "next": "/", "carried": "", "is_interrupted": False}
+        yield page, empty
+        yield page, {**empty, "is_interrupted": True}
+        problems = {"email": EVIL, "": "Both are wrong."}
+        yield (
+            page,
+            {"form": typed, "problems": problems, "next": EVIL, "carried": EVIL, "is_interrupted": True},
+        )
     token = TokenView(1, EVIL, "hld_ab", NOW, None, None)
-    yield "accounts/account.html", {"tokens": (), "new_token": None, "problems": {"name": EVIL}}
+    yield (
+        "accounts/account.html",
+        {"tokens": (), "new_token": None, "form": {"name": EVIL}, "problems": {"name": EVIL}},
+    )
     yield (
         "accounts/account.html",
         {
             "tokens": (token, replace(token, last_used_at=NOW, revoked_at=NOW)),
             "new_token": "hld_x",
+            "form": {},
             "problems": {},
         },
     )
@@ -315,19 +392,34 @@ def of_accounts() -> Iterator[Sample]:
 
 
 def of_uploads() -> Iterator[Sample]:
-    submit = {"phase": PHASE, "competitions": scoring.competitions("VOC2007"), "max_upload": 1024**3}
-    yield "submissions/submit.html", {**submit, "problems": ()}
-    yield "submissions/submit.html", {**submit, "problems": (EVIL,)}
-    for state in (UploadState.RECEIVING, UploadState.RECEIVED):
-        yield "submissions/upload.html", upload(state)
-    yield "submissions/upload.html", upload(UploadState.CHECKED, valid=False)
-    valid = upload(UploadState.CHECKED, valid=True)
-    yield "submissions/upload.html", valid
+    files = [ExpectedFiles(each, EVIL) for each in scoring.competitions("VOC2007")]
+    submit = {"phase": PHASE, "competitions": files, "quota": (), "max_upload": 1024**3}
+    used = QuotaLine("detection", 2, 0, timedelta(days=7), NOW + timedelta(days=3))
+    yield "home/submit.html", submit
+    yield "home/submit.html", {**submit, "phase": VAL, "quota": (used, replace(used, left=1, next_free=None))}
+    for state in UploadState:
+        if state is not UploadState.CHECKED:
+            yield "uploads/upload.html", upload(state)
+    rows = tuple(upload_row(state, valid=valid) for state in UploadState for valid in (True, False))
+    page = UploadPage(rows, "20261121T120000.000000Z_x", 1024, 4096)
+    yield "uploads/mine.html", {"page": page}
+    yield "uploads/mine.html", {"page": replace(page, uploads=(), next=None)}
+    lines = (
+        StorageLine("confirmed", 1200, 1024**3, None, 0),
+        StorageLine("partial", 3, 2048, NOW + timedelta(days=1), 2),
+    )
+    retention = Retention(timedelta(days=7), timedelta(days=2), timedelta(days=2))
+    storage = StorageView(lines, 1100, 1024**3, 1, retention, 1024**3)
+    yield "retention/storage.html", {"storage": storage}
+    yield "retention/storage.html", {"storage": replace(storage, lines=(), removals=0)}
+    yield "uploads/upload.html", upload(UploadState.CHECKED, valid=False)
+    yield "uploads/upload.html", upload(UploadState.CHECKED, valid=True)
+    yield "submissions/new.html", confirmation()
     wrong = {"method": EVIL, "competition": "choose one", "description": "is too long"}
     form = {"method": EVIL, "description": EVIL, "competition": [3]}
     yield (
-        "submissions/upload.html",
-        {**valid, "form": form, "problems": wrong, "refusals": (EVIL,), "quota": None},
+        "submissions/new.html",
+        {**confirmation(), "form": form, "problems": wrong, "refusals": (EVIL,), "quota": None},
     )
 
 
@@ -335,7 +427,7 @@ def of_submissions() -> Iterator[Sample]:
     waiting = submission(
         run(RunState.QUEUED),
         run(RunState.RUNNING, attempt=2),
-        run(RunState.QUEUED, position=None),
+        run(RunState.QUEUED, position=None, has_worker=False),
         final=False,
     )
     blank = run(
@@ -348,14 +440,15 @@ def of_submissions() -> Iterator[Sample]:
     ended = submission(run(RunState.SCORED), blank, run(RunState.REFUSED), run(RunState.FAILED))
     for page in ("submissions/submission.html", "submissions/status.html"):
         yield page, {"submission": waiting, "exhibits": {}}
-        exhibits = {
-            entry.id: shown(entry.shown, coarse=place == 0) for place, entry in enumerate(ended.entries)
-        }
+        exhibits = {entry.id: shown(entry.shown) for entry in ended.entries}
         yield page, {"submission": ended, "exhibits": exhibits}
+        yield page, {"submission": withdrawn(), "exhibits": {}}
     row = SubmissionRow(
         12, "VOC2007", "test", 3, EVIL, NOW, EntryState.PENDING, RunState.QUEUED, 2, None, None
     )
-    failed = replace(row, state=EntryState.FAILED, run_state=RunState.FAILED, position=None, sentence=EVIL)
+    failed = replace(
+        row, state=EntryState.FAILED, run_state=RunState.FAILED, position=None, failure_message=EVIL
+    )
     scored = replace(row, state=EntryState.SCORED, run_state=RunState.SCORED, position=None, mean=0.0)
     yield "submissions/mine.html", {"rows": ()}
     yield "submissions/mine.html", {"rows": (row, failed, scored)}
@@ -369,21 +462,30 @@ def of_boards() -> Iterator[Sample]:
 
 
 def of_the_rest() -> Iterator[Sample]:
-    yield "organisers/overview.html", {"phases": ()}
+    message = DeadMessage(3, Topic.INTERVALS, {"run_id": 7}, 5, EVIL, NOW)
+    yield "organisers/overview.html", {"phases": (), "dead": (message,)}
     closed = replace(PHASE, id=3, state=PhaseState.CLOSED)
     upcoming = replace(PHASE, id=4, state=PhaseState.UPCOMING)
     untruthful = organised(upcoming, ground_truth=0, rescore=None, failed=2)
     yield (
         "organisers/overview.html",
-        {"phases": (organised(), organised(closed, rescore=None), untruthful)},
+        {"phases": (organised(), organised(closed, rescore=None), untruthful), "dead": ()},
     )
-    field = Field("id", "path", is_needed=True, meaning=EVIL)
-    put = Operation(
-        "PUT", "/api/x", (EVIL, f"`{EVIL}`"), "upload.create", (field,), "201", is_list=False, answer=("id",)
-    )
-    get = Operation("GET", "/", ("Read",), "public.read", (), "200", is_list=True, answer=())
-    yield "api_docs.html", {"operations": ()}
-    yield "api_docs.html", {"operations": (put, get)}
-    wrong: dict[str, Any] = {"status": 404, "sentence": EVIL, "reference": "r-1", "problems": (EVIL,)}
-    yield "error.html", wrong
-    yield "error.html", {**wrong, "status": 401, "problems": ()}
+    field = Field("id", "path", is_required=True, description=EVIL)
+    paragraphs = (EVIL, f"`{EVIL}`")
+    put = Operation("PUT", "/api/v1/x", paragraphs, "upload.create", (field,), "201 Created", EVIL, EVIL)
+    get = Operation("GET", "/", ("Read",), "public.read", (), "204 No Content", "curl", "")
+    page = {"problems": PROBLEMS.values(), "example": EVIL}
+    yield "api_docs.html", {**page, "operations": ()}
+    yield "api_docs.html", {**page, "operations": (put, get)}
+    yield "problems.html", {"problems": PROBLEMS.values()}
+    yield "problems.html", {"problems": (PROBLEMS["quota"],)}
+    missing: dict[str, Any] = {
+        "kind": PROBLEMS["not-found"],
+        "detail": EVIL,
+        "reference": "r-1",
+        "is_form": True,
+        "problems": (EVIL,),
+    }
+    yield "error.html", missing
+    yield "error.html", {**missing, "kind": PROBLEMS["unavailable"], "is_form": False, "problems": ()}

@@ -12,7 +12,7 @@ def problem(file: str | None, code: str = "field-count") -> dict[str, object]:
     return {"code": code, "message": "expected 6 fields, found 5", "file": file, "line": 1}
 
 
-def test_a_score_of_nothing_is_shown_and_a_missing_one_is_blank() -> None:
+def test_a_score_of_zero_is_shown_and_a_missing_one_is_blank() -> None:
     assert formats.score(0.0) == "0.0"
     assert formats.score(None) == ""
     assert formats.score(0.64849, 2) == "64.85"
@@ -38,7 +38,7 @@ def test_every_voc_class_fits_a_narrow_column() -> None:
     assert len(set(shorts)) == 21
 
 
-def test_a_moment_is_told_in_utc_whatever_zone_it_came_in() -> None:
+def test_a_moment_is_shown_in_utc_whatever_zone_it_came_in() -> None:
     evening = NOON.astimezone(timezone(timedelta(hours=9)))
 
     assert formats.when(evening) == '<time datetime="2026-11-21T12:00:00Z">2026-11-21 12:00 UTC</time>'
@@ -50,7 +50,7 @@ def test_a_moment_that_has_not_come_is_blank() -> None:
 
 
 @pytest.mark.parametrize(
-    ("distance", "sentence"),
+    ("distance", "text"),
     [
         (timedelta(), "just now"),
         (timedelta(seconds=59), "just now"),
@@ -60,12 +60,12 @@ def test_a_moment_that_has_not_come_is_blank() -> None:
         (timedelta(days=-7), "in 7 days"),
     ],
 )
-def test_a_moment_is_told_by_its_distance_from_now(distance: timedelta, sentence: str) -> None:
-    assert formats.ago(NOON - distance, NOON) == sentence
+def test_a_moment_is_shown_by_its_distance_from_now(distance: timedelta, text: str) -> None:
+    assert formats.ago(NOON - distance, NOON) == text
 
 
 @pytest.mark.parametrize(
-    ("length", "sentence"),
+    ("length", "text"),
     [
         (0, "less than a second"),
         (1, "1 second"),
@@ -74,12 +74,12 @@ def test_a_moment_is_told_by_its_distance_from_now(distance: timedelta, sentence
         (timedelta(days=1, seconds=30), "1 day 30 seconds"),
     ],
 )
-def test_a_duration_has_two_units_at_most(length: timedelta | float, sentence: str) -> None:
-    assert formats.duration(length) == sentence
+def test_a_duration_has_two_units_at_most(length: timedelta | float, text: str) -> None:
+    assert formats.duration(length) == text
 
 
 @pytest.mark.parametrize(
-    ("count", "sentence"),
+    ("count", "text"),
     [
         (0, "0 bytes"),
         (1023, "1,023 bytes"),
@@ -89,8 +89,8 @@ def test_a_duration_has_two_units_at_most(length: timedelta | float, sentence: s
         (3 * 1024**5, "3072.0 TiB"),
     ],
 )
-def test_a_size_is_told_in_units_of_1024(count: int, sentence: str) -> None:
-    assert formats.size(count) == sentence
+def test_a_size_is_shown_in_units_of_1024(count: int, text: str) -> None:
+    assert formats.size(count) == text
 
 
 def test_problems_are_grouped_by_file_with_those_of_no_file_first() -> None:

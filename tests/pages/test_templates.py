@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -16,7 +17,17 @@ from app.models import RunState, UploadState
 from app.web import templates
 from scoring.report import EXHIBITS
 from tests.pages.drawn import shown
-from tests.pages.samples import NOW, ORGANISER, PARTICIPANT, board, run, samples, submission, upload
+from tests.pages.samples import (
+    NOW,
+    ORGANISER,
+    PARTICIPANT,
+    board,
+    confirmation,
+    run,
+    samples,
+    submission,
+    upload,
+)
 
 ROOT = Path(__file__).parents[2]
 TEMPLATES = ROOT / "templates"
@@ -33,6 +44,7 @@ def render(page: str, context: Mapping[str, Any], actor: Actor = PARTICIPANT) ->
         "now": NOW,
         "path": "/?a=b",
         "address": "https://voc.example/",
+        "draft": None,
     }
     return environment().get_template(page).render({**shared, **context})
 
@@ -83,7 +95,7 @@ def test_nothing_stands_inline_that_the_content_policy_forbids() -> None:
         assert not [name for name in attributes if name == "style" or name.startswith(("on", "hx-on"))], page
 
 
-def test_nothing_is_asked_of_other_hosts() -> None:
+def test_nothing_is_requested_from_other_hosts() -> None:
     for page, tag, attributes in every_element():
         for name in {
             "src",
@@ -98,7 +110,7 @@ def test_nothing_is_asked_of_other_hosts() -> None:
             assert re.match(r"(/(?!/)|#|\?)", attributes[name] or ""), (page, tag, attributes)
 
 
-def test_styles_and_scripts_of_ours_ask_nothing_of_other_hosts() -> None:
+def test_styles_and_scripts_of_ours_request_nothing_from_other_hosts() -> None:
     ours = [
         path
         for path in (ROOT / "static").rglob("*")
@@ -174,7 +186,7 @@ def test_every_kind_of_exhibit_has_a_template() -> None:
 
 def status_of(state: RunState, *, final: bool) -> str:
     view = submission(run(state), final=final)
-    exhibits = {entry.id: shown(entry.shown, coarse=False) for entry in view.entries}
+    exhibits = {entry.id: shown(entry.shown) for entry in view.entries}
     return render("submissions/status.html", {"submission": view, "exhibits": exhibits})
 
 
@@ -198,14 +210,30 @@ def test_the_header_that_sorts_already_turns_the_order_around() -> None:
 
 
 def test_the_button_says_what_it_costs() -> None:
-    page = render("submissions/upload.html", upload(UploadState.CHECKED, valid=True))
+    page = render("submissions/new.html", confirmation())
 
     assert "Score it (uses 1 of 3; next slot Tue 14:00 UTC)</button>" in page
 
 
 def test_a_refused_archive_is_said_to_cost_nothing_and_offers_no_scoring() -> None:
-    page = render("submissions/upload.html", upload(UploadState.CHECKED, valid=False))
+    page = render("uploads/upload.html", upload(UploadState.CHECKED, valid=False))
 
     assert "Nothing was counted." in page
-    assert "and 1,022 more of this kind" in page
-    assert "Score it" not in page
+    assert "1,022 more, not listed" in page
+    assert page.index("Fix 1,044 problems") < page.index("Content")
+    assert "and 10 more in this file" in page
+    assert "score it" not in page
+
+
+def test_a_report_of_a_thousand_problems_is_a_small_page() -> None:
+    checked = upload(UploadState.CHECKED, valid=False)
+    problem = checked["upload"].report["problems"][0]
+    for many in (
+        [{**problem, "line": line} for line in range(1000)],
+        [{**problem, "file": f"comp3_det_test_{name}.txt"} for name in range(1000)],
+    ):
+        report = {**checked["upload"].report, "problems": many}
+        page = render("uploads/upload.html", {**checked, "upload": replace(checked["upload"], report=report)})
+
+        assert len(page) < 100_000
+        assert "as JSON" in page

@@ -15,8 +15,8 @@ CLASSES = ("car", "dog")
 def standing(
     name: str, mean: float | None, car: float | None = None, dog: float | None = None, age: int = 0
 ) -> Standing:
-    method = MethodView(1, name, "", "", "", "", is_baseline=False)
-    return Standing(method, 1, DAY - timedelta(days=age), mean, {"car": car, "dog": dog})
+    method = MethodView(1, name, "", "", "", "", is_baseline=False, public_at=DAY)
+    return Standing(method, 1, DAY - timedelta(days=age), False, mean, {"car": car, "dog": dog})
 
 
 def order(standings: list[Standing], by: str = "mean", *, descending: bool = True) -> list[str]:

@@ -16,7 +16,7 @@ from sample import ACTIONS, CLASSES, Baseline, draw_baselines, draw_edition
 from sample.annotations import Box, presence
 from sample.truth import Truth, read_truth
 
-Answer = tuple[float, bool | None]  # confidence; right, wrong or not counted
+Prediction = tuple[float, bool | None]  # confidence; true positive, false positive or ignored
 
 
 class Drawn(NamedTuple):
@@ -39,14 +39,14 @@ def members(archive: Path) -> dict[str, bytes]:
         return {one.name: file.read() for one in tar if (file := tar.extractfile(one)) is not None}
 
 
-def average_precision(answers: Sequence[Answer], positives: int) -> float:
-    """Mean, over the positives, of the share of right answers down to each; right enough to tell levels apart."""
-    right = total = 0
+def average_precision(predictions: Sequence[Prediction], positives: int) -> float:
+    """Mean, over the positives, of the precision down to each; exact enough to distinguish the levels."""
+    matched = total = 0
     precisions = 0.0
-    for _, verdict in sorted(answers, key=lambda answer: -answer[0]):
-        if verdict is not None:
-            total, right = total + 1, right + verdict
-            precisions += verdict * right / total
+    for _, is_match in sorted(predictions, key=lambda prediction: -prediction[0]):
+        if is_match is not None:
+            total, matched = total + 1, matched + is_match
+            precisions += is_match * matched / total
     return precisions / positives
 
 
@@ -77,17 +77,17 @@ def mean_detection(truth: Truth, archive: Path) -> float:
             for image, one in images.items()
         }
         taken: set[tuple[str, int]] = set()
-        answers: list[Answer] = []
+        predictions: list[Prediction] = []
         for image, sure, *edges in sorted(lines, key=lambda words: -float(words[1])):
             overlaps = [overlap([float(edge) for edge in edges], thing.box) for thing in objects[image]]
             best = int(np.argmax(overlaps)) if overlaps else -1
             hit = bool(overlaps) and overlaps[best] >= 0.5
             if hit and objects[image][best].difficult:
                 continue
-            answers.append((float(sure), hit and (image, best) not in taken))
+            predictions.append((float(sure), hit and (image, best) not in taken))
             taken |= {(image, best)} if hit else set()
         positives = sum(not thing.difficult for things in objects.values() for thing in things)
-        scores.append(average_precision(answers, positives))
+        scores.append(average_precision(predictions, positives))
     return float(np.mean(scores))
 
 
@@ -95,10 +95,10 @@ def mean_classification(truth: Truth, archive: Path) -> float:
     scores = []
     for class_name, lines in lines_of(archive):
         labels = {one.image: presence(one, class_name) for one in truth.annotations}
-        answers: list[Answer] = [
+        predictions: list[Prediction] = [
             (float(sure), None if labels[image] == 0 else labels[image] > 0) for image, sure in lines
         ]
-        scores.append(average_precision(answers, sum(label > 0 for label in labels.values())))
+        scores.append(average_precision(predictions, sum(label > 0 for label in labels.values())))
     return float(np.mean(scores))
 
 
@@ -106,11 +106,11 @@ def mean_action(truth: Truth, archive: Path) -> float:
     images = {one.image: one for one in truth.annotations}
     scores = []
     for action, lines in lines_of(archive):
-        answers: list[Answer] = [
+        predictions: list[Prediction] = [
             (float(sure), action in (images[image].objects[int(number) - 1].actions or ()))
             for image, number, sure in lines
         ]
-        scores.append(average_precision(answers, sum(bool(verdict) for _, verdict in answers)))
+        scores.append(average_precision(predictions, sum(bool(is_match) for _, is_match in predictions)))
     return float(np.mean(scores))
 
 
@@ -123,8 +123,8 @@ def mean_segmentation(truth: Truth, archive: Path) -> float:
             Image.open(truth.tree / "SegmentationClass" / image) as mask,
             Image.open(io.BytesIO(content)) as result,
         ):
-            right, answer = np.asarray(mask), np.asarray(result)
-        pairs = right[right != 255].astype(np.int64) * labels + answer[right != 255]
+            labels_true, prediction = np.asarray(mask), np.asarray(result)
+        pairs = labels_true[labels_true != 255].astype(np.int64) * labels + prediction[labels_true != 255]
         counts += np.bincount(pairs, minlength=labels * labels).reshape(labels, labels)
     both = np.diagonal(counts)
     return float(np.mean(both / (counts.sum(axis=0) + counts.sum(axis=1) - both)))
@@ -132,7 +132,7 @@ def mean_segmentation(truth: Truth, archive: Path) -> float:
 
 def mean_layout(truth: Truth, archive: Path) -> float:
     persons = {(one.image, number): one.objects[number - 1] for one, number in truth.layouts}
-    answers: dict[str, list[Answer]] = defaultdict(list)
+    predictions: dict[str, list[Prediction]] = defaultdict(list)
     [content] = members(archive).values()
     for layout in fromstring(content).findall("layout"):
         person = persons[layout.findtext("image") or "", int(layout.findtext("object") or 0)]
@@ -141,11 +141,13 @@ def mean_layout(truth: Truth, archive: Path) -> float:
             edges = [float(part.findtext(f"bndbox/{edge}") or 0) for edge in ("xmin", "ymin", "xmax", "ymax")]
             name = part.findtext("class") or ""
             hits = [true for true in free if true.name == name and overlap(edges, true.box) >= 0.5]
-            answers[name].append((float(layout.findtext("confidence") or 0), bool(hits)))
+            predictions[name].append((float(layout.findtext("confidence") or 0), bool(hits)))
             free = [true for true in free if not hits or true is not hits[0]]
     names = [part.name for person in persons.values() for part in person.parts or ()]
     return float(
-        np.mean([average_precision(answers[name], names.count(name)) for name in ("head", "hand", "foot")])
+        np.mean(
+            [average_precision(predictions[name], names.count(name)) for name in ("head", "hand", "foot")]
+        )
     )
 
 

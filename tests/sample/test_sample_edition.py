@@ -21,11 +21,11 @@ PARTS_AT_MOST = {"head": 1, "hand": 2, "foot": 2}
 
 class Drawn(NamedTuple):
     edition: SampleEdition
-    told: dict[str, tuple[Annotation, ...]]
+    annotations_by_set: dict[str, tuple[Annotation, ...]]
 
     @property
     def every_image(self) -> list[Annotation]:
-        return [one for annotations in self.told.values() for one in annotations]
+        return [one for annotations in self.annotations_by_set.values() for one in annotations]
 
     @property
     def every_object(self) -> list[tuple[Annotation, Object]]:
@@ -145,7 +145,7 @@ def test_regions_leave_room_in_a_byte() -> None:
 
 
 def test_each_class_is_shown_by_some_images_of_each_set_and_not_by_others(drawn: Drawn) -> None:
-    for annotations in drawn.told.values():
+    for annotations in drawn.annotations_by_set.values():
         for name in CLASSES:
             labels = Counter(presence(one, name) for one in annotations)
             assert labels[1] >= 4
@@ -160,7 +160,7 @@ def test_some_objects_are_difficult_occluded_truncated_and_most_are_not(drawn: D
 
 
 def test_label_files_say_what_the_annotation_says(drawn: Drawn) -> None:
-    for image_set, annotations in drawn.told.items():
+    for image_set, annotations in drawn.annotations_by_set.items():
         for name in CLASSES:
             assert words(drawn.edition.tree, f"Main/{name}_{image_set}.txt") == [
                 [one.image, str(presence(one, name))] for one in annotations

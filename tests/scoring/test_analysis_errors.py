@@ -67,7 +67,7 @@ def scene(folder: Path) -> GroundTruth:
     return truth_of(folder, image)
 
 
-def test_every_kind_of_mistake_is_told(tmp_path: Path) -> None:
+def test_every_kind_of_mistake_is_reported(tmp_path: Path) -> None:
     answers = [
         Answer(0, 0.9, CAT),
         Answer(0, 0.8, (2, 1, 20, 20)),

@@ -38,7 +38,7 @@ def uploads(attacks: Path) -> list[Upload]:
 
 
 @pytest.mark.timeout(600)
-def test_every_upload_gets_its_verdict_in_the_right_words(uploads: list[Upload], phase: Description) -> None:
+def test_every_upload_gets_the_expected_result_and_message(uploads: list[Upload], phase: Description) -> None:
     wrong = {each.name: fault for each in uploads if (fault := fault_of(each, each.validate(phase)))}
 
     assert len(uploads) > 200
@@ -55,7 +55,7 @@ def test_no_upload_takes_long_or_leads_the_message_astray(
 
         assert time.monotonic() - begun < MOST_SECONDS, upload.name
         text = json.dumps(validation.as_json())
-        assert len(text) < 64 << 10, upload.name
+        assert len(text) < 1 << 20, upload.name
         for secret in (str(attacks), "Traceback", "root:", "\\u0000"):
             assert secret not in text, upload.name
         for problem in validation.problems + validation.notes:

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scoring.errors import Problems
-from scoring.formats import confidences, lines
+from scoring.formats import confidences, line_reader
 from scoring.formats.confidences import Confidences, read_images, read_persons, repetitions
 from scoring.formats.grammar import LONGEST_LINE
 from scoring.formats.images import ImageIndex
@@ -83,7 +83,7 @@ def test_byte_order_marks_and_other_line_ends_are_noted() -> None:
     ("line", "code", "words"),
     [
         (b"000009 0.5", "unknown-image", "'000009': it is not in the set VOC2012 test"),
-        (b"000001.jpg 0.5", "unknown-image", "write '000001'"),
+        (b"000001.jpg 0.5", "unknown-image", "did you mean '000001'?"),
         (b"000001", "field-count", "expected 2 fields, found 1"),
         (b"000001 0.5 1 2 3 4", "field-count", "expected 2 fields, found 6"),
         (b"000001,0.5", "field-count", "not by commas"),
@@ -219,8 +219,7 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
 
 
 def test_files_of_many_blocks_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "BLOCK", 30)
-    monkeypatch.setattr(lines, "SMALL_BLOCK", 30)
+    monkeypatch.setattr(line_reader, "BLOCK", 30)
 
     found, problems = images(b"000001 1\n000002 2\n000003 3\n" * 3 + b"wrong\n000001 4\n")
 

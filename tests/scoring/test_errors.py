@@ -1,7 +1,7 @@
 import json
 
 from scoring.description import Description
-from scoring.errors import LISTED, Problem, Problems, Severity, SubmissionError, shown
+from scoring.errors import LISTED, MAX_LISTED, Problem, Problems, Severity, SubmissionError, shown
 from tests.scoring.archives import description
 
 WRONG = Problem("field-count", "expected 6 fields, found 5", "comp3_det_test_car.txt", 1042)
@@ -28,6 +28,16 @@ def test_twenty_of_a_kind_are_listed_and_the_rest_is_counted() -> None:
 
     assert [problem.line for problem in problems.listed] == [*range(1, LISTED + 1), 1042]
     assert problems.unlisted == {"unknown-image": 5}
+
+
+def test_each_file_has_its_twenty_and_a_report_has_a_thousand() -> None:
+    problems = Problems()
+    for code in ("binary", "encoding", "field-count"):
+        problems.extend(Problem(code, "", f"{each % 100}.txt", each) for each in range(10_000))
+
+    assert len(problems.listed) == MAX_LISTED
+    assert problems.unlisted == {"binary": 9_500, "encoding": 9_500, "field-count": 10_000}
+    assert problems.total == 30_000
 
 
 def test_notes_are_kept_apart_from_problems() -> None:

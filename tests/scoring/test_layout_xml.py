@@ -71,7 +71,7 @@ def test_there_a_number_is_one_element_too_many_and_a_box_may_not_be_missing() -
 
 WRONG = {
     "unknown image 'b_1'": layout(image="b_1"),
-    "write 'a_1'": layout(image="a_1.jpg"),
+    "did you mean 'a_1'?": layout(image="a_1.jpg"),
     "expected an object's number, counted from 1, as object, found '0'": layout(number="0"),
     "as object, found '1.0'": layout(number="1.0"),
     "as object, found '１'": layout(number="１"),
@@ -97,7 +97,7 @@ WRONG = {
     "unexpected element <pose> in <layout>; expected <image> or <object> or": layout(
         "<pose>Left</pose>", HEAD
     ),
-    "unexpected element <b> in <image>; expected text alone": layout(image="a_1<b/>"),
+    "unexpected element <b> in <image>; expected only text": layout(image="a_1<b/>"),
     "unexpected attribute 'id' of <layout>; expected none": layout().replace("<layout", "<layout id='1'"),
     "unexpected attribute 'x' and 1 more of <part>": layout(HEAD.replace("<part", "<part x='1' y='2'")),
     "unexpected text 'here' in <part>": layout(HEAD.replace("<part>", "<part> here ")),
@@ -229,8 +229,8 @@ UNREADABLE = {
     "junk after document element": results(layout()) * 2,
     "not well-formed (invalid token)": "<results>\0</results>",
     "unexpected element <html> as the outermost; expected <results>": "<html/>",
-    "the encoding 'UTF-7' is not read; expected UTF-8": '<?xml version="1.0" encoding="UTF-7"?><results/>',
-    "the encoding 'zlib_codec' is not read": '<?xml version="1.0" encoding="zlib_codec"?><results/>',
+    "the encoding 'UTF-7' is not supported; expected UTF-8": '<?xml version="1.0" encoding="UTF-7"?><results/>',
+    "the encoding 'zlib_codec' is not supported": '<?xml version="1.0" encoding="zlib_codec"?><results/>',
     "(DOCTYPE) is not allowed, nor are entities": '<!DOCTYPE r [<!ENTITY a "b">]><results>&a;</results>',
     "a processing instruction is not allowed, found <?xml-stylesheet": "<?xml-stylesheet a?><results/>",
     "nested too deep; at most 32 levels": "<results>" + "<a>" * 40 + "</a>" * 40 + "</results>",
@@ -255,9 +255,9 @@ def test_wrong_bytes_are_not_well_formed() -> None:
 def test_long_files_are_read_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scoring.formats.xml_records.MOST_ELEMENTS", 30)
     assert "too many elements; at most 30 are read" in problems(results(*[layout()] * 9))[-1]
-    monkeypatch.setattr("scoring.formats.xml_records.MOST_WRONG", 3)
+    monkeypatch.setattr("scoring.formats.xml_records.MAX_FILE_PROBLEMS", 3)
     assert (
-        "3 things are wrong up to line 4; the file was not read further"
+        "stopped after 3 problems in this file; what follows line 4 was not read"
         in problems(results(*["<a/>"] * 9))[-1]
     )
     monkeypatch.setattr("scoring.formats.xml_records.MOST_BYTES", 100)

@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scoring.errors import Problem, Problems, Severity
-from scoring.formats import lines
-from scoring.formats.grammar import LONGEST_LINE
+from scoring.formats import line_reader, lines
+from scoring.formats.grammar import LONGEST_LINE, Row, Wrong, judge
 from scoring.formats.images import ImageIndex
 from scoring.formats.lines import Detections, Reading, inverted, outside, read_detections, read_in_blocks
 from tests.scoring.archives import description
@@ -95,8 +95,8 @@ def test_a_file_without_lines_is_empty(data: bytes) -> None:
     ("line", "code", "words"),
     [
         (b"000009 0.5 1 2 3 4", "unknown-image", "'000009'"),
-        (b"000001.jpg 0.5 1 2 3 4", "unknown-image", "write '000001'"),
-        (b'"000001" 0.5 1 2 3 4', "unknown-image", "write '000001'"),
+        (b"000001.jpg 0.5 1 2 3 4", "unknown-image", "did you mean '000001'?"),
+        (b'"000001" 0.5 1 2 3 4', "unknown-image", "did you mean '000001'?"),
         (b"../../etc/passwd 0.5 1 2 3 4", "unknown-image", "VOC2012 test"),
         (b"000001 0.5 1 2 3", "field-count", "expected 6 fields, found 5"),
         (b"000001 0.5 1 2 3 4 7", "field-count", "expected 6 fields, found 7"),
@@ -138,11 +138,11 @@ def test_a_wrong_line_is_named_and_the_others_are_read(line: bytes, code: str, w
 
 
 def test_every_wrong_line_is_counted() -> None:
-    _, problems = read(b"000009 0.5 1 2 3 4\n" * 1000 + b"000001 nan 1 2 3 4\n")
+    _, problems = read(b"000009 0.5 1 2 3 4\n" * 900 + b"000001 nan 1 2 3 4\n")
 
     assert len(problems.listed) == 21
-    assert problems.listed[-1].line == 1001
-    assert problems.unlisted == {"unknown-image": 980}
+    assert problems.listed[-1].line == 901
+    assert problems.unlisted == {"unknown-image": 880}
 
 
 def test_text_of_two_bytes_a_character_is_one_problem() -> None:
@@ -192,7 +192,7 @@ def test_an_inverted_box_is_a_problem_where_it_is_asked_for(box: str) -> None:
     assert (problem.code, problem.line) == ("inverted-box", 5)
     assert inverted(kept, INDEX).tolist() == [False] * 4 + [True]
     assert kit.listed == ()
-    assert blocks[0].boxes.tolist() == kept.boxes.tolist()
+    assert blocks[0].boxes.tolist() == kept.boxes.tolist()[:4]
 
 
 def test_boxes_outside_their_image_are_told_apart() -> None:
@@ -205,8 +205,7 @@ def test_boxes_outside_their_image_are_told_apart() -> None:
 
 
 def test_a_file_is_read_in_blocks_that_end_with_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "BLOCK", 60)
-    monkeypatch.setattr(lines, "SMALL_BLOCK", 60)
+    monkeypatch.setattr(line_reader, "BLOCK", 60)
     data = (
         GOOD * 7 + b"000001 nan 1 2 3 4\n" + GOOD + b" " * 80 + GOOD + b"000001 nan" + b" " * 80 + b"1 2 3 4"
     )
@@ -217,29 +216,54 @@ def test_a_file_is_read_in_blocks_that_end_with_a_line(monkeypatch: pytest.Monke
     assert [problem.line for problem in problems.listed] == [8, 11]
 
 
-def test_one_wrong_line_costs_the_lines_around_it_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "SMALL_BLOCK", 60)
+def test_the_lines_around_wrong_ones_are_read_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line_reader, "BLOCK", 60)
+    good = [b"00000%d 0.%d 10 20 110 220\n" % (1 + each % 3, each) for each in range(10)]
 
-    blocks, problems = read_strictly(GOOD * 5 + b"wrong\n" + GOOD * 5)
+    found, problems = read(b"".join([*good[:5], b"wrong\n", b"\n", b"\t000001  x 1 2 3 4\n", *good[5:]]))
 
-    assert [len(block) for block in blocks] == [2, 2, 2, 2, 2]
-    assert [problem.line for problem in problems.listed] == [6]
+    assert found.confidence.tolist() == [each / 10 for each in range(10)]
+    assert [problem.line for problem in problems.listed] == [6, 8]
 
 
-def test_a_file_with_too_many_wrong_lines_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "MOST_WRONG", 30)
-    monkeypatch.setattr(lines, "SMALL_BLOCK", 200)
+def test_only_wrong_lines_are_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = list[bytes]()
 
-    _, problems = read(b"wrong\n" * 100)
+    def watched(line: bytes, images: ImageIndex) -> Row | Wrong | None:
+        judged.append(line)
+        return judge(line, images)
 
-    assert problems.unlisted == {"field-count": 13}
+    monkeypatch.setattr("scoring.formats.lines.judge", watched)
+    wrong = [
+        b"000009 0.5 1 2 3 4",
+        b"000001 0.5 1 2 3",
+        b"000001 x 1 2 3 4",
+        b"000001 nan 1 2 3 4",
+        b"\xff",
+        b"1" * 1001,
+    ]
+
+    read(b"".join(GOOD * 50 + line + b"\n\n" for line in wrong))
+
+    assert judged == wrong
+
+
+def test_a_file_is_not_read_on_after_too_many_wrong_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line_reader, "MAX_FILE_PROBLEMS", 30)
+
+    found, problems = read(GOOD + b"wrong\n" * 29 + GOOD * 2 + b"wrong\n" + GOOD * 100 + b"wrong\n")
+
+    assert len(found) == 3
+    assert problems.unlisted == {"field-count": 10}
     assert problems.listed[-1] == Problem(
-        "file-not-read-on", "33 lines are wrong up to line 33; the file was not read further", FILE
+        "file-not-read-on",
+        "stopped after 30 problems in this file; the lines after line 33 were not read",
+        FILE,
     )
 
 
 def test_a_file_with_too_many_lines_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "MOST_LINES", 3)
+    monkeypatch.setattr(line_reader, "MAX_LINES", 3)
 
     assert read(GOOD * 3)[1].listed == ()
     assert [problem.code for problem in read(GOOD * 4)[1].listed] == ["too-many-lines"]
@@ -371,7 +395,7 @@ def test_memory_stays_near_what_is_kept() -> None:
     tracemalloc.stop()
 
     assert blocks == 400_000
-    assert peak < 4 * lines.BLOCK
+    assert peak < 4 * line_reader.BLOCK
 
 
 @pytest.mark.parametrize("behind", [b"", GOOD * 3])

@@ -1,5 +1,6 @@
 import dataclasses
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -131,7 +132,7 @@ def test_boxes_outside_their_images_are_one_note(tmp_path: Path) -> None:
 
     assert validation.valid
     assert codes(validation.notes) == ["box-outside"]
-    assert "30 of 36 boxes reach outside" in validation.notes[0].message
+    assert "30 of 36 boxes extend beyond their image" in validation.notes[0].message
 
 
 @pytest.mark.parametrize(
@@ -318,13 +319,44 @@ def test_the_files_of_one_competition_are_read_within_the_limits_of_the_descript
 
 
 def test_wrong_lines_of_all_files_are_reported_together(tmp_path: Path) -> None:
-    files = {name: lines() + b"000001 0.5 1 2 3\n" * 15 for name in detections()}
+    files = {name: lines() + b"000001 0.5 1 2 3\n" * 25 for name in detections()}
 
     validation = validated(tmp_path, files)
 
-    assert codes(validation.problems) == ["field-count"] * 20
+    assert codes(validation.problems) == ["field-count"] * 60
+    assert {problem.file for problem in validation.problems} == {Path(name).name for name in files}
     assert str(validation.problems[0]) == "comp3_det_test_bird.txt:4: expected 6 fields, found 5"
-    assert validation.unlisted == {"field-count": 25}
+    assert validation.unlisted == {"field-count": 15}
+
+
+def test_files_are_not_read_after_too_many_problems_in_an_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scoring.validation.MAX_ARCHIVE_PROBLEMS", 30)
+    monkeypatch.setattr("scoring.results.portions._MOST", 1)
+    monkeypatch.setattr("scoring.ahead.THREADS", 1)
+    files = dict.fromkeys(detections(4) | detections(3), b"wrong\n" * 25)
+
+    validation = validated(tmp_path, files)
+
+    assert validation.problems[-1] == Problem(
+        "archive-not-read-on",
+        "stopped after 50 problems in this archive; 4 more files were not read",
+        found="4",
+    )
+    assert all(not found.missing for found in validation.competitions)
+
+
+def test_a_wrong_line_in_every_block_takes_little_longer_than_none(tmp_path: Path) -> None:
+    block = b"000001 0.5 10 20 110 220\n" * 10_000
+    times = dict[bytes, float]()
+    for wrong in (b"", b"000001 x 10 20 110 220\n"):
+        path = written(tmp_path, gz(tar(dict.fromkeys(detections(), (block + wrong) * 40))), "results.tar.gz")
+        start = time.process_time()
+        validate(path, description(), limits=Limits(ratio=10**6))
+        times[wrong] = time.process_time() - start
+
+    assert max(times.values()) < 4 * times[b""]
 
 
 def test_a_report_is_the_same_byte_for_byte_and_survives_json(tmp_path: Path) -> None:

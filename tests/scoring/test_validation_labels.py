@@ -109,13 +109,13 @@ def test_a_repeated_image_is_noted_where_somebody_works(tmp_path: Path) -> None:
     assert validation.valid
     [note] = validation.notes
     assert str(note) == (
-        "comp1: 3 of 12 lines repeat the image of another one; the last one counts, and an archive with such lines is"
+        "comp1: 3 of 12 lines repeat the image of another line; the last one counts, and an archive with such lines is"
         " refused"
     )
 
 
 def test_only_so_many_repetitions_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "MOST_WRONG", 30)
+    monkeypatch.setattr(checks, "MAX_FILE_PROBLEMS", 30)
 
     validation = sent(tmp_path, classification() | {CAR: images() * 20})
 

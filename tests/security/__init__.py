@@ -1,1 +1,1 @@
-"""What must not happen, whoever tries."""
+"""Attacks that must not succeed."""

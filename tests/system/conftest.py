@@ -7,11 +7,14 @@ from dataclasses import dataclass
 import pytest
 
 from tests.system.installations import Client, Installation, installation
+from tests.system.object_store import ObjectStore, object_store
 from tests.system.servers import OwnServers
+
+collect_ignore = ["other_scorer.py"]  # a program: importing it would change the scorer version of every test
 
 
 @dataclass(frozen=True, slots=True)
-class Peaceful:
+class SharedSite:
     """Two web servers and a worker that no test breaks."""
 
     installation: Installation
@@ -24,11 +27,18 @@ class Peaceful:
 
 
 @pytest.fixture(scope="session")
-def peaceful(own_servers: OwnServers) -> Iterator[Peaceful]:
+def site(own_servers: OwnServers) -> Iterator[SharedSite]:
     """One for all tests that only use it; each makes its own edition and its own people."""
     with installation(own_servers) as running:
         with ThreadPoolExecutor() as together:
             worker = together.submit(running.start_worker)
             first, second = together.map(running.start_web, ("web 1", "web 2"))
         worker.result()
-        yield Peaceful(running, (first, second), running.organiser(first), running.client(first))
+        yield SharedSite(running, (first, second), running.organiser(first), running.client(first))
+
+
+@pytest.fixture(scope="session")
+def objects() -> Iterator[ObjectStore]:
+    """One S3 server for all tests; what a test makes has a name of its own."""
+    with object_store() as running:
+        yield running

@@ -49,12 +49,20 @@ def in_a_pipe(file: Path) -> Iterator[Pipe]:
 
 @contextmanager
 def away(file: Path) -> Iterator[None]:
-    """A ground truth is not where it should be: scoring fails, and it is our fault."""
+    """A ground truth is not where it should be, as if its storage was unavailable."""
     aside = file.rename(file.with_suffix(".aside"))
     try:
         yield
     finally:
         aside.replace(file)
+
+
+@contextmanager
+def broken(file: Path) -> Iterator[None]:
+    """A ground truth that cannot be read: scoring crashes."""
+    with away(file):
+        file.write_bytes(b"no ground truth")
+        yield
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""An installation in a process of its own, for tests that end it: tells its pids, then waits for a signal."""
+"""An installation in a process of its own, for tests that end it: prints its pids, then waits for a signal."""
 
 import json
 import signal
@@ -13,19 +13,23 @@ DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.pau
 
 
 def main(data: Path) -> None:
-    with interrupted_by_signals(), embedded_servers(data, say=_say) as servers, supervised(_say) as processes:
+    with (
+        interrupted_by_signals(),
+        embedded_servers(data, report=_report) as servers,
+        supervised(_report) as processes,
+    ):
         log = data / "logs" / "test.log"
-        web = Child("web", [sys.executable, "-c", DEAF], {}, log, grace=timedelta(seconds=0.2))
+        web = Child("web", [sys.executable, "-c", DEAF], {}, log, stop_timeout=timedelta(seconds=0.2))
         processes.start(web, lambda: True)
         processes.start(Child("worker", ["sleep", "600"], {}, log), lambda: True)
         pids = [processes.pid("web"), processes.pid("worker")]
         pids += [servers.processes.pid("postgres"), servers.processes.pid("valkey")]
-        print(json.dumps({"pids": pids, "database_url": servers.database_url}), flush=True)  # noqa: T201 - this is how it tells
+        print(json.dumps({"pids": pids, "database_url": servers.migration_database_url}), flush=True)  # noqa: T201 - a program for tests
         signal.pause()
 
 
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)  # noqa: T201 - this is how it tells
+def _report(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)  # noqa: T201 - a program for tests
 
 
 if __name__ == "__main__":

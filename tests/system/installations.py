@@ -13,22 +13,27 @@ from typing import Any, TypeVar
 
 import httpx2
 import psycopg
+import redis
 from sqlalchemy import make_url
 
 from app.accounts import service as accounts
-from app.editions import service as editions
-from app.editions.service import Imported, TreeImport
+from app.imports.schemas import Imported, TreeImport
+from app.imports.service import import_tree
 from app.migrating import migrate
 from app.models import Role
 from app.platform import Platform, platform_of
-from app.processes import web_child, worker_child
-from app.settings import Settings, free_port
+from app.processes import environment_of, web_child, worker_child
+from app.serving import listen
+from app.settings import Settings
+from app.storage import Storage
 from app.supervisor import Child, Supervisor, supervised
+from app.uploads.rules import TUS_VERSION, format_metadata
 from tests.system.process_trees import pool_of
 from tests.system.servers import OwnServers, eventually, plain
 
 LONGEST = 60  # seconds in which everything has to come to its end
-BROKERS = count(1)  # numbers of the broker's databases, so that installations do not hear each other's rings
+# databases of the broker, 16 in all: with one of its own an installation does not get another's notifications
+FREE_BROKER_DATABASES = list(range(1, 16))
 PEOPLE = count(1)
 
 Answer = TypeVar("Answer")
@@ -42,31 +47,64 @@ class Client:
 
     def send(self, phase: str, archive: bytes, name: str = "results.tar.gz") -> httpx2.Response:
         """Upload an archive as one stream."""
-        return self.http.put(f"/api/editions/{phase}/uploads", params={"filename": name}, content=archive)
+        return self.http.put(f"/api/v1/editions/{phase}/uploads", params={"filename": name}, content=archive)
+
+    def create(self, phase: str, size: int, filename: str = "results.tar.gz", **metadata: str) -> str:
+        """Create an upload by tus; its address."""
+        headers = {
+            "Tus-Resumable": TUS_VERSION,
+            "Upload-Length": str(size),
+            "Upload-Metadata": format_metadata({"filename": filename, **metadata}),
+        }
+        response = self.http.post(f"/api/v1/editions/{phase}/uploads", headers=headers)
+        assert response.status_code == 201, response.text
+        return str(response.headers["Location"])
+
+    def append(
+        self, where: str, content: bytes | Iterator[bytes], offset: int, **headers: str
+    ) -> httpx2.Response:
+        """Send bytes to an upload by tus; `headers` have underscores where HTTP has hyphens."""
+        tus = {
+            "Tus-Resumable": TUS_VERSION,
+            "Upload-Offset": str(offset),
+            "Content-Type": "application/offset+octet-stream",
+            **{name.replace("_", "-"): value for name, value in headers.items()},
+        }
+        return self.http.patch(where, content=content, headers=tus)
+
+    def offset(self, where: str) -> int:
+        """How many bytes an upload has."""
+        return int(self.http.head(where, headers={"Tus-Resumable": TUS_VERSION}).headers["Upload-Offset"])
 
     def upload(self, phase: str, archive: bytes) -> str:
-        """The number of an upload that was checked and has no problems."""
-        answer = good(self.send(phase, archive))
-        assert answer["valid"], answer["report"]
-        return str(answer["id"])
+        """The id of an upload that was checked and has no problems."""
+        upload = good(self.send(phase, archive))
+        assert upload["valid"], upload["report"]
+        return str(upload["id"])
 
     def confirm(
-        self, upload: str, method: str, key: str | None = None, competitions: tuple[int, ...] | None = None
+        self,
+        upload: str,
+        method: str,
+        key: str | None = None,
+        competitions: tuple[int, ...] | None = None,
+        *,
+        make_public: bool = True,
     ) -> httpx2.Response:
         """Have an upload scored as a method's result."""
-        wanted: dict[str, Any] = {"upload": upload, "method": {"name": method}}
+        request: dict[str, Any] = {"upload": upload, "method": {"name": method}, "make_public": make_public}
         if competitions is not None:
-            wanted["competitions"] = competitions
+            request["competitions"] = competitions
         return self.http.post(
-            "/api/submissions", json=wanted, headers={"Idempotency-Key": key} if key else {}
+            "/api/v1/submissions", json=request, headers={"Idempotency-Key": key} if key else {}
         )
 
     def submit(self, phase: str, archive: bytes, method: str) -> int:
-        """Upload and confirm; the submission's number."""
+        """Upload and confirm; the id of the submission."""
         return int(good(self.confirm(self.upload(phase, archive), method))["id"])
 
     def submission(self, number: int) -> Any:
-        return good(self.http.get(f"/api/submissions/{number}"))
+        return good(self.http.get(f"/api/v1/submissions/{number}"))
 
     def final(self, number: int, seconds: float = LONGEST) -> Any:
         """A submission once nothing will change any more."""
@@ -74,7 +112,7 @@ class Client:
         return self.submission(number)
 
     def board(self, phase: str, competition: int = 3) -> Any:
-        return good(self.http.get(f"/api/leaderboards/{phase}/{competition}"))
+        return good(self.http.get(f"/api/v1/leaderboards/{phase}/{competition}"))
 
     def means(self, phase: str, competition: int = 3) -> dict[str, float | None]:
         """What a board shows, by method."""
@@ -89,26 +127,27 @@ class Installation:
     platform: Platform
     processes: Supervisor
     servers: OwnServers
-    until_the_end: ExitStack = field(default_factory=ExitStack)
+    stack: ExitStack = field(default_factory=ExitStack)
 
     def start_web(self, name: str = "web", **changed: object) -> str:
         """Start a web server, with settings of its own; returns its address."""
-        settings = self.settings.model_copy(update={"port": free_port("127.0.0.1"), **changed})
+        listener = self.stack.enter_context(listen(self.settings.model_copy(update={"port": 0})))
+        settings = self.settings.model_copy(update={"port": listener.getsockname()[1], **changed})
         with httpx2.Client(base_url=settings.local_address, timeout=2) as http:
-            self.processes.start(self._named(name, web_child(settings)), lambda: is_healthy(http))
+            self.processes.start(self.named(name, web_child(settings, listener)), lambda: is_healthy(http))
         return settings.local_address
 
     def start_worker(self, name: str = "worker", **changed: object) -> None:
         """Start a worker, and wait until its pool is there."""
         settings = self.settings.model_copy(update=changed)
-        child = self._named(name, worker_child(settings))
+        child = self.named(name, worker_child(settings))
         self.processes.start(child, lambda: len(self.pool(name)) == settings.workers)
 
-    def _named(self, name: str, child: Child) -> Child:
+    def named(self, name: str, child: Child) -> Child:
         return replace(
             child,
             name=name,
-            log=child.log.with_name(f"{name}.log"),
+            log=self.settings.data / "logs" / f"{name}.log",
             environment={**child.environment, **self._bytecode()},
         )
 
@@ -120,6 +159,11 @@ class Installation:
             "PYTHONDONTWRITEBYTECODE": "",
             "PYTHONPYCACHEPREFIX": str(self.servers.data / "bytecode"),
         }
+
+    def children(self) -> list[Child]:
+        """How web servers and workers are started."""
+        with listen(self.settings.model_copy(update={"port": 0})) as listener:
+            return [web_child(self.settings, listener), worker_child(self.settings)]
 
     def pid(self, name: str) -> int:
         """The process with this name; waits for one that is being started again."""
@@ -133,9 +177,7 @@ class Installation:
     def client(self, address: str, token: str | None = None) -> Client:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         return Client(
-            self.until_the_end.enter_context(
-                httpx2.Client(base_url=address, headers=headers, timeout=LONGEST)
-            )
+            self.stack.enter_context(httpx2.Client(base_url=address, headers=headers, timeout=LONGEST))
         )
 
     def organiser(self, address: str) -> Client:
@@ -148,9 +190,9 @@ class Installation:
         return self.client(address, registered(address, name))
 
     def command(self, *words: str, **changed: str | None) -> subprocess.CompletedProcess[str]:
-        """What `heldout-server` says, told where this installation is as a worker is; variables may be `changed`."""
+        """Run `heldout-server` with the settings of this installation as variables, which may be `changed`."""
         program = Path(sys.executable).with_name("heldout-server")
-        variables = {**worker_child(self.settings).environment, **self._bytecode(), **changed}
+        variables = {**environment_of(self.settings, without=set()), **self._bytecode(), **changed}
         return subprocess.run(
             [str(program), *words],
             env={name: value for name, value in variables.items() if value is not None},
@@ -161,8 +203,9 @@ class Installation:
         )
 
     def load(self, tree: Path, edition: str, **rules: Any) -> Imported:
-        """Import a tree as the test set of an edition."""
-        return editions.import_tree(self.platform, TreeImport(tree, edition, "test", **rules))
+        """Import a tree as the test set of an edition, with room for as many results as a test sends."""
+        rules = {"quota": 1000} | rules
+        return import_tree(self.platform, TreeImport(tree, edition, "test", **rules))
 
     def truth(self, phase: str) -> Path:
         """The file of a phase's newest ground truth."""
@@ -173,38 +216,57 @@ class Installation:
             edition,
             image_set,
         )
-        return self.platform.truths.path(fingerprint)
+        return stored_file(self.platform.truths, fingerprint)
 
     def ask(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        """What the database itself says."""
-        with psycopg.connect(plain(str(self.settings.database_url)), autocommit=True) as connection:
+        """What the database itself says to the owner of the tables."""
+        with psycopg.connect(plain(str(self.settings.migration_database_url)), autocommit=True) as connection:
             cursor = connection.execute(statement.encode(), values)
             return cursor.fetchall() if cursor.description else []
+
+
+def stored_file(store: Storage, key: str) -> Path:
+    """Where a folder has a content, so that a test can put something else in its place."""
+    with store.materialise(key) as path:
+        return path
 
 
 @contextmanager
 def installation(servers: OwnServers, **settings: Any) -> Iterator[Installation]:
     """An installation with an empty database and nothing running yet; all it starts ends with it."""
     database_url = servers.fresh_database()
-    broker = make_url(servers.urls.broker_url).set(database=str(next(BROKERS)))
-    with tempfile.TemporaryDirectory(prefix="heldout test ") as folder, ExitStack() as until_the_end:
+    with tempfile.TemporaryDirectory(prefix="heldout test ") as folder, ExitStack() as stack:
+        broker_url = stack.enter_context(broker_database(servers))
         data = Path(folder, "data")
         data.mkdir(mode=0o700)
-        chosen: dict[str, Any] = {"lease_seconds": 3, "sweep_seconds": 1, **settings}
+        chosen: dict[str, Any] = {"lease_seconds": 3, "sweep_seconds": 1, "retry_seconds": 0.05, **settings}
         complete = Settings(
             data=data,
             database_url=database_url,
-            broker_url=broker.render_as_string(hide_password=False),
+            migration_database_url=servers.owners_url(database_url),
+            broker_url=broker_url,
             private_storage=data / "private",
-            secret_key=servers.urls.secret_key,
             **chosen,
         )
         platform = platform_of(complete)
-        migrate(platform.engine)
-        until_the_end.callback(servers.drop_database, database_url)
-        until_the_end.callback(platform.engine.dispose)
-        processes = until_the_end.enter_context(supervised(print))
-        yield Installation(complete, platform, processes, servers, until_the_end)
+        migrate(complete)
+        stack.callback(servers.drop_database, database_url)
+        stack.callback(platform.engine.dispose)
+        processes = stack.enter_context(supervised(print))
+        yield Installation(complete, platform, processes, servers, stack)
+
+
+@contextmanager
+def broker_database(servers: OwnServers) -> Iterator[str]:
+    """The URL of an empty database of the broker that nobody else uses meanwhile."""
+    number = FREE_BROKER_DATABASES.pop(0)
+    url = make_url(servers.urls.broker_url).set(database=str(number)).render_as_string(hide_password=False)
+    try:
+        with redis.Redis.from_url(url) as client:
+            client.flushdb()
+        yield url
+    finally:
+        FREE_BROKER_DATABASES.append(number)
 
 
 def registered(address: str, name: str) -> str:
@@ -218,14 +280,14 @@ def registered(address: str, name: str) -> str:
 
 
 def good(response: httpx2.Response) -> Any:
-    """The JSON of an answer that must not be a refusal."""
+    """The JSON of a response that must be a success."""
     assert response.is_success, f"{response.status_code} {response.text}"
     return response.json()
 
 
 def is_healthy(web: httpx2.Client) -> bool:
     try:
-        return web.get("/health").is_success
+        return web.get("/ready").is_success
     except httpx2.HTTPError:
         return False
 
@@ -235,10 +297,10 @@ def awaited(look: Callable[[], Answer | None], seconds: float = LONGEST) -> Answ
     found: list[Answer] = []
 
     def is_there() -> bool:
-        answer = look()
-        if answer:
-            found.append(answer)
-        return bool(answer)
+        result = look()
+        if result:
+            found.append(result)
+        return bool(result)
 
     assert eventually(is_there, seconds), "waited in vain"
     return found[0]

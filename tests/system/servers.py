@@ -4,6 +4,7 @@ import os
 import select
 import shutil
 import signal
+import socket
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ from sqlalchemy import make_url
 
 from app.embedded import Servers, embedded_servers
 from app.embedded.folder import read_secrets
-from app.embedded.postgres import SUPERUSER
+from app.embedded.postgres import OWNER, SUPERUSER
 
 DATABASES = count(1)
 
@@ -32,11 +33,16 @@ class OwnServers:
     urls: Servers
 
     def fresh_database(self) -> str:
-        """The URL of a new, empty database, which belongs to the application's role."""
+        """The application's URL of a new, empty database."""
         name = f"test_{next(DATABASES)}"
         with psycopg.connect(self._superuser_url(), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name} OWNER heldout")
+            connection.execute(f"CREATE DATABASE {name} OWNER {OWNER}")
         return make_url(self.urls.database_url).set(database=name).render_as_string(hide_password=False)
+
+    def owners_url(self, url: str) -> str:
+        """The URL of the same database for the role that owns its tables."""
+        owner = make_url(self.urls.migration_database_url)
+        return owner.set(database=make_url(url).database).render_as_string(hide_password=False)
 
     def drop_database(self, url: str) -> None:
         with psycopg.connect(self._superuser_url(), autocommit=True) as connection:
@@ -98,7 +104,7 @@ def own_servers() -> Iterator[OwnServers]:
     # a blank in the name, because people have them in theirs
     with tempfile.TemporaryDirectory(prefix="heldout test ") as folder:
         data = Path(folder, "data")
-        with embedded_servers(data, say=print) as urls:
+        with embedded_servers(data, report=print) as urls:
             yield OwnServers(data, urls)
 
 
@@ -154,9 +160,16 @@ def gone(pidfd: int, seconds: float) -> bool:
         os.close(pidfd)
 
 
+def free_port() -> int:
+    """A port that nobody listens on just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 def eventually(question: Callable[[], bool], seconds: float = 20) -> bool:
     """Ask until the answer is yes, for what cannot be waited for otherwise."""
     give_up = time.monotonic() + seconds
-    while not (answer := question()) and time.monotonic() < give_up:
+    while not (response := question()) and time.monotonic() < give_up:
         time.sleep(0.02)
-    return answer
+    return response

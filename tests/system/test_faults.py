@@ -12,10 +12,9 @@ import pytest
 from app.access import Actor
 from app.platform import platform_of
 from app.queue import Job, celery_of
-from app.settings import free_port
 from app.submissions import service as submissions
 from app.submissions.schemas import NewSubmission
-from tests.system.holds import away, in_a_pipe
+from tests.system.holds import away, broken, in_a_pipe
 from tests.system.installations import (
     LONGEST,
     Client,
@@ -24,10 +23,11 @@ from tests.system.installations import (
     good,
     installation,
     is_healthy,
+    stored_file,
 )
 from tests.system.kits import results, small_kit
 from tests.system.process_trees import has_open, is_alive, kill_all, stopped, tree_of, working_children
-from tests.system.servers import OwnServers, eventually, kill
+from tests.system.servers import OwnServers, eventually, free_port, kill
 
 pytestmark = pytest.mark.system
 
@@ -55,18 +55,18 @@ class Scene:
         """The process that scores just now."""
         return awaited(lambda: next(iter(working_children(self.running.pid(worker))), None))
 
-    def attempts(self, *numbers: int) -> list[int]:
+    def attempts(self, *submission_ids: int) -> list[int]:
         """How often the run of each submission was tried, after all is over and everything is right."""
-        for number in numbers:
-            self.someone.final(number)
-        found = self.running.ask(ENTRIES, list(numbers))
-        assert [tuple(row[1:]) for row in found] == [("scored", 1, 1, 3, 3, True, 0.5)] * len(numbers)
+        for submission_id in submission_ids:
+            self.someone.final(submission_id)
+        found = self.running.ask(ENTRIES, list(submission_ids))
+        assert [tuple(row[1:]) for row in found] == [("scored", 1, 1, 3, 3, True, 0.5)] * len(submission_ids)
         return [row[0] for row in found]
 
 
 # of each entry: attempts, state; runs, scored ones among them; rows of scores, different ones; are there exhibits; the mean
 ENTRIES = """
-SELECT max(r.attempt), e.state, count(*), count(*) FILTER (WHERE r.state = 'scored' AND e.shown_run_id = r.id),
+SELECT max(r.attempt), e.state, count(*), count(*) FILTER (WHERE r.state = 'scored' AND e.published_run_id = r.id),
        sum((SELECT count(*) FROM class_score s WHERE s.run_id = r.id)),
        sum((SELECT count(DISTINCT coalesce(class_name, '')) FROM class_score s WHERE s.run_id = r.id)),
        bool_and(EXISTS (SELECT 1 FROM exhibit x WHERE x.run_id = r.id)),
@@ -90,7 +90,7 @@ def whole(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture
 def scene(whole: Scene) -> Scene:
-    """What the test before has broken, mended by itself."""
+    """The installation once it has recovered from the test before."""
     running = whole.running
     assert eventually(lambda: is_healthy(whole.someone.http), LONGEST)
     assert eventually(lambda: len(running.pool()) == running.settings.workers, LONGEST)
@@ -99,20 +99,20 @@ def scene(whole: Scene) -> Scene:
 
 def test_a_run_whose_pool_process_is_killed_while_it_scores_is_scored_by_another(scene: Scene) -> None:
     with in_a_pipe(scene.truth) as pipe:
-        number = scene.confirm()
+        submission_id = scene.confirm()
         child = scene.scoring_child()
         [holder] = [pid for pid in scene.running.pool() if child in tree_of(pid)]
 
         kill_all([holder])
 
-        assert eventually(lambda: not is_alive(child))  # scoring ends with the process that wanted it
+        assert eventually(lambda: not is_alive(child))  # scoring ends with the process that started it
         pipe.put_back()
-    assert scene.attempts(number) == [2]
+    assert scene.attempts(submission_id) == [2]
 
 
 def test_a_run_whose_scoring_process_is_killed_is_scored_again(scene: Scene) -> None:
     with in_a_pipe(truth := scene.truth) as pipe:
-        number = scene.confirm()
+        submission_id = scene.confirm()
         child = scene.scoring_child()
         assert eventually(
             lambda: has_open(child, truth)
@@ -121,12 +121,12 @@ def test_a_run_whose_scoring_process_is_killed_is_scored_again(scene: Scene) -> 
 
         kill_all([child])
 
-    assert scene.attempts(number) == [2]
+    assert scene.attempts(submission_id) == [2]
 
 
 def test_a_worker_killed_with_all_its_children_loses_nothing(scene: Scene) -> None:
     with in_a_pipe(scene.truth) as pipe:
-        number = scene.confirm()
+        submission_id = scene.confirm()
         scene.scoring_child()
         waiting = scene.confirm()
         everybody = tree_of(scene.running.pid("worker"))
@@ -134,38 +134,40 @@ def test_a_worker_killed_with_all_its_children_loses_nothing(scene: Scene) -> No
         kill_all(everybody)
 
         pipe.put_back()
-    assert scene.attempts(number, waiting)[0] == 2
+    assert scene.attempts(submission_id, waiting)[0] == 2
 
 
-def test_a_worker_that_stood_still_longer_than_its_lease_writes_nothing(scene: Scene) -> None:
+def test_a_worker_that_was_stopped_longer_than_its_lease_writes_nothing(scene: Scene) -> None:
     running = scene.running
     with in_a_pipe(scene.truth) as pipe:
-        number = scene.confirm()
+        submission_id = scene.confirm()
         scene.scoring_child()
         with stopped(tree_of(running.pid("worker"))):
             pipe.put_back()
             running.start_worker("second worker")
-            attempts = scene.attempts(number)
+            attempts = scene.attempts(submission_id)
             running.processes.stop("second worker")
-            before = everything_about(running, number)
-            told = log_of(running, "worker").count('"claim lost"')
+            before = everything_about(running, submission_id)
+            logged_before = log_of(running, "worker").count('"claim lost"')
             pipe.deliver()
 
-        is_told = eventually(lambda: log_of(running, "worker").count('"claim lost"') == told + 1, LONGEST)
-    assert is_told, log_of(running, "worker")[-3000:]
-    assert attempts == scene.attempts(number) == [2]
-    assert everything_about(running, number) == before
+        is_logged = eventually(
+            lambda: log_of(running, "worker").count('"claim lost"') == logged_before + 1, LONGEST
+        )
+    assert is_logged, log_of(running, "worker")[-3000:]
+    assert attempts == scene.attempts(submission_id) == [2]
+    assert everything_about(running, submission_id) == before
 
 
-def everything_about(running: Installation, number: int) -> list[list[tuple[Any, ...]]]:
+def everything_about(running: Installation, submission_id: int) -> list[list[tuple[Any, ...]]]:
     """Every row that belongs to a submission."""
     runs = "SELECT r.id FROM run r JOIN entry e ON r.entry_id = e.id WHERE e.submission_id = %s"
     return [
-        running.ask("SELECT * FROM entry WHERE submission_id = %s", number),
-        running.ask(f"SELECT * FROM run WHERE id IN ({runs})", number),
-        running.ask(f"SELECT * FROM class_score WHERE run_id IN ({runs}) ORDER BY id", number),
-        running.ask(f"SELECT * FROM exhibit WHERE run_id IN ({runs}) ORDER BY position", number),
-        running.ask("SELECT version FROM board ORDER BY competition"),
+        running.ask("SELECT * FROM entry WHERE submission_id = %s", submission_id),
+        running.ask(f"SELECT * FROM run WHERE id IN ({runs})", submission_id),
+        running.ask(f"SELECT * FROM class_score WHERE run_id IN ({runs}) ORDER BY id", submission_id),
+        running.ask(f"SELECT * FROM exhibit WHERE run_id IN ({runs}) ORDER BY position", submission_id),
+        running.ask("SELECT * FROM publication ORDER BY id"),
     ]
 
 
@@ -175,55 +177,55 @@ def log_of(running: Installation, name: str) -> str:
 
 def test_twenty_runs_outlive_a_broker_that_forgets_everything(scene: Scene) -> None:
     with stopped(scene.running.pool()):
-        numbers = [scene.confirm() for _ in range(20)]
-        assert {queued(scene, number) for number in numbers} == {"queued"}
+        submission_ids = [scene.confirm() for _ in range(20)]
+        assert {queued(scene, submission_id) for submission_id in submission_ids} == {"queued"}
 
         with scene.running.servers.broker_down(loses=True):
             pass
 
-    assert scene.attempts(*numbers) == [1] * 20
+    assert scene.attempts(*submission_ids) == [1] * 20
     assert scene.attempts(scene.confirm()) == [1]
 
 
-def queued(scene: Scene, number: int) -> str:
-    [entry] = scene.someone.submission(number)["entries"]
+def queued(scene: Scene, submission_id: int) -> str:
+    [entry] = scene.someone.submission(submission_id)["entries"]
     return str(entry["shown"]["state"])
 
 
 def test_a_submission_is_acknowledged_at_once_while_the_broker_does_not_answer(scene: Scene) -> None:
     with scene.running.servers.broker_paused():
         began = time.monotonic()
-        numbers = [scene.confirm() for _ in range(3)]
+        submission_ids = [scene.confirm() for _ in range(3)]
         took = time.monotonic() - began
 
     assert took < 3
-    assert scene.attempts(*numbers) == [1] * 3
+    assert scene.attempts(*submission_ids) == [1] * 3
 
 
 def test_what_was_acknowledged_while_the_database_was_killed_is_scored_once(scene: Scene) -> None:
-    names = [f"Load {number}" for number in range(24)]
+    names = [f"Load {submission_id}" for submission_id in range(24)]
 
     def confirm(name: str) -> int:
-        """Ask until there is an answer, as a program does; the key makes that harmless."""
+        """Ask until there is a response, as a program does; the key makes that harmless."""
         return awaited(lambda: acknowledged(scene, name))
 
     with ThreadPoolExecutor(4) as crowd:
         asked = [crowd.submit(confirm, name) for name in names]
         awaited(lambda: any(one.done() for one in asked))
         scene.running.servers.kill_database()
-        numbers = [one.result() for one in asked]
+        submission_ids = [one.result() for one in asked]
 
-    assert len(set(numbers)) == len(names)
-    assert len(scene.attempts(*sorted(numbers))) == len(names)
+    assert len(set(submission_ids)) == len(names)
+    assert len(scene.attempts(*sorted(submission_ids))) == len(names)
 
 
 def acknowledged(scene: Scene, name: str) -> int | None:
     try:
-        answer = scene.someone.confirm(scene.upload, name, key=name)
+        response = scene.someone.confirm(scene.upload, name, key=name)
     except httpx2.HTTPError:
         return None
-    assert answer.is_success or answer.status_code >= 500, answer.text
-    return int(answer.json()["id"]) if answer.is_success else None
+    assert response.is_success or response.status_code >= 500, response.text
+    return int(response.json()["id"]) if response.is_success else None
 
 
 def test_an_upload_goes_on_after_its_web_server_was_killed(scene: Scene) -> None:
@@ -231,11 +233,8 @@ def test_an_upload_goes_on_after_its_web_server_was_killed(scene: Scene) -> None
     archive = results(cat=5, dog=5)
     half = len(archive) // 2
     before = running.ask("SELECT count(*) FROM submission")
-    new = good(
-        http.post(f"/api/editions/{PHASE}/uploads", json={"filename": "oak.tar.gz", "size": len(archive)})
-    )
-    where = f"/api/uploads/{new['id']}"
-    good(http.patch(where, content=archive[:half], headers={"Upload-Offset": "0"}))
+    where = scene.someone.create(PHASE, len(archive))
+    assert scene.someone.append(where, archive[:half], 0).status_code == 204
 
     def dying() -> Iterator[bytes]:
         yield archive[half : half + 10]
@@ -243,91 +242,120 @@ def test_an_upload_goes_on_after_its_web_server_was_killed(scene: Scene) -> None
         yield archive[half + 10 :]
 
     with pytest.raises(httpx2.HTTPError):
-        http.patch(where, content=dying(), headers={"Upload-Offset": str(half)})
+        scene.someone.append(where, dying(), half)
 
     assert eventually(lambda: is_healthy(http), LONGEST)
-    offset = int(http.head(where).headers["Upload-Offset"])
+    offset = scene.someone.offset(where)
     assert offset >= half
-    finished = good(http.patch(where, content=archive[offset:], headers={"Upload-Offset": str(offset)}))
+    assert scene.someone.append(where, archive[offset:], offset).status_code == 204
+    finished = good(http.get(where))
     assert (finished["state"], finished["valid"]) == ("checked", True)
     assert running.ask("SELECT count(*) FROM submission") == before
     assert good(scene.someone.confirm(finished["id"], f"Method {next(METHODS)}"))
 
 
-def test_a_check_that_was_cut_short_by_the_death_of_its_web_server_is_done_again(scene: Scene) -> None:
+def test_a_check_that_was_interrupted_by_the_death_of_its_web_server_is_done_again(scene: Scene) -> None:
     running, http = scene.running, scene.someone.http
     [[key]] = running.ask("SELECT description_key FROM phase")
     [[others]] = running.ask("SELECT count(*) FROM upload")
-    with in_a_pipe(running.platform.archives.path(key)), ThreadPoolExecutor(1) as sender:
-        answer = sender.submit(scene.someone.send, PHASE, results(cat=1, dog=1))
+    with in_a_pipe(stored_file(running.platform.descriptions, key)), ThreadPoolExecutor(1) as sender:
+        response = sender.submit(scene.someone.send, PHASE, results(cat=1, dog=1))
         child = awaited(lambda: next(iter(working_children(running.pid("web"))), None))
 
         kill(running.pid("web"))
 
-        assert isinstance(answer.exception(), httpx2.HTTPError)
+        assert isinstance(response.exception(), httpx2.HTTPError)
         assert eventually(lambda: not is_alive(child))
     assert eventually(lambda: is_healthy(http), LONGEST)
     [[upload]] = running.ask("SELECT id FROM upload ORDER BY started_at OFFSET %s", others)
-    assert good(http.get(f"/api/uploads/{upload}"))["state"] == "received"
+    assert good(http.get(f"/api/v1/uploads/{upload}"))["state"] == "received"
     assert scene.someone.confirm(str(upload), "Unchecked").status_code == 409
-    checked = good(http.post(f"/api/uploads/{upload}/check"))
+    checked = good(http.post(f"/api/v1/uploads/{upload}/check"))
     assert (checked["state"], checked["valid"]) == ("checked", True)
 
 
 def test_a_message_that_is_delivered_20_times_is_one_scoring(scene: Scene) -> None:
     celery = celery_of(scene.running.settings)
     with stopped(scene.running.pool()):
-        number = scene.confirm()
+        submission_id = scene.confirm()
         for _ in range(20):
             celery.send_task(Job.EVALUATE.value, task_id="the same")
     celery.close()
 
-    assert scene.attempts(number) == [1]
+    assert scene.attempts(submission_id) == [1]
 
 
-def test_a_submission_whose_web_server_dies_before_it_rings_is_scored(scene: Scene) -> None:
+def test_a_submission_whose_web_server_dies_before_it_notifies_is_scored(scene: Scene) -> None:
     with scene.running.servers.broker_paused():
-        number = scene.confirm()
+        submission_id = scene.confirm()
         kill(scene.running.pid("web"))
 
     assert eventually(lambda: is_healthy(scene.someone.http), LONGEST)
-    assert scene.attempts(number) == [1]
+    assert scene.attempts(submission_id) == [1]
 
 
-def test_a_submission_for_which_nobody_ever_rings_is_scored(scene: Scene) -> None:
-    nowhere = f"redis://127.0.0.1:{free_port('127.0.0.1')}/0"
-    lonely = platform_of(scene.running.settings.model_copy(update={"broker_url": nowhere}))
+def test_a_submission_without_any_notification_is_scored(scene: Scene) -> None:
+    nowhere = f"redis://127.0.0.1:{free_port()}/0"
+    unnotified = platform_of(scene.running.settings.model_copy(update={"broker_url": nowhere}))
     [[user, team]] = scene.running.ask("SELECT user_id, team_id FROM upload WHERE id = %s", scene.upload)
-    wanted = {"upload": scene.upload, "method": {"name": "Quiet"}}
+    request = {"upload": scene.upload, "method": {"name": "Quiet"}}
 
-    number, _ = submissions.confirm(lonely, Actor(user, team), NewSubmission.model_validate(wanted))
-    lonely.engine.dispose()
+    submission_id, _ = submissions.confirm(
+        unnotified, Actor(user, team), NewSubmission.model_validate(request)
+    )
+    unnotified.engine.dispose()
 
-    assert scene.attempts(number) == [1]
+    assert scene.attempts(submission_id) == [1]
 
 
-def test_what_fails_three_times_has_failed_with_a_sentence_and_may_be_sent_again(scene: Scene) -> None:
+def test_a_run_whose_scoring_crashes_three_times_has_failed_and_may_be_sent_again(scene: Scene) -> None:
     method = f"Method {next(METHODS)}"
-    with away(scene.truth):
-        number = scene.confirm(method)
+    with broken(scene.truth):
+        submission_id = scene.confirm(method)
 
-        [entry] = scene.someone.final(number)["entries"]
+        [entry] = scene.someone.final(submission_id)["entries"]
 
     assert (entry["state"], entry["shown"]["state"], entry["shown"]["attempt"]) == ("failed", "failed", 3)
-    assert entry["shown"]["sentence"] == (
-        "scoring failed on our side 3 times; it costs nothing, the organisers have been told"
+    assert entry["shown"]["failure_message"] == (
+        "scoring failed on our side 3 times; this costs nothing, and organisers see it on their page"
     )
     assert method not in scene.someone.means(PHASE)
     assert scene.attempts(scene.confirm(method)) == [1]
 
 
-def test_a_run_that_is_killed_with_its_worker_three_times_has_failed(scene: Scene) -> None:
+def test_a_run_whose_scoring_process_is_killed_three_times_has_failed(scene: Scene) -> None:
     with in_a_pipe(scene.truth):
-        number = scene.confirm()
+        submission_id = scene.confirm()
         for _ in range(3):
+            kill_all([scene.scoring_child()])
+        [entry] = scene.someone.final(submission_id)["entries"]
+
+    assert (entry["state"], entry["shown"]["attempt"]) == ("failed", 3)
+
+
+def test_a_run_is_scored_after_its_ground_truth_was_away_for_longer_than_three_attempts(scene: Scene) -> None:
+    with away(scene.truth):
+        submission_id = scene.confirm()
+        assert eventually(lambda: retries(scene, submission_id) > 3, LONGEST)
+        assert queued(scene, submission_id) in ("queued", "running")
+
+    assert scene.attempts(submission_id)[0] > 3
+
+
+def retries(scene: Scene, submission_id: int) -> int:
+    """How often the run of a submission was put back to the queue."""
+    statement = "SELECT requeues FROM run JOIN entry e ON entry_id = e.id WHERE e.submission_id = %s"
+    [[count]] = scene.running.ask(statement, submission_id)
+    return int(count)
+
+
+def test_a_run_that_is_killed_with_its_worker_four_times_is_scored(scene: Scene) -> None:
+    with in_a_pipe(scene.truth) as pipe:
+        submission_id = scene.confirm()
+        for _ in range(4):
             child = scene.scoring_child()
             [holder] = [pid for pid in scene.running.pool() if child in tree_of(pid)]
             kill_all([holder, child])
-        [entry] = scene.someone.final(number)["entries"]
+        pipe.put_back()
 
-    assert (entry["state"], entry["shown"]["attempt"]) == ("failed", 3)
+    assert scene.attempts(submission_id) == [5]

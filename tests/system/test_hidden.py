@@ -1,4 +1,4 @@
-import math
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -8,8 +8,8 @@ import pytest
 from fastapi.routing import APIRoute
 
 from app.main import API, PAGES
-from tests.system.conftest import Peaceful
-from tests.system.installations import Client, good
+from tests.system.conftest import SharedSite
+from tests.system.installations import Client, awaited, good
 from tests.system.kits import results, small_kit
 from tests.system.process_trees import tree_of
 
@@ -28,29 +28,29 @@ ADDRESSES = sorted(
 
 
 @pytest.fixture(scope="module")
-def oak(peaceful: Peaceful) -> Client:
-    return peaceful.participant("oak")
+def oak(site: SharedSite) -> Client:
+    return site.participant("oak")
 
 
 @pytest.fixture(scope="module")
-def submission(peaceful: Peaceful, oak: Client, tmp_path_factory: pytest.TempPathFactory) -> int:
+def submission(site: SharedSite, oak: Client, tmp_path_factory: pytest.TempPathFactory) -> int:
     """A scored submission on a held-out phase."""
     tree = small_kit(tmp_path_factory.mktemp("hidden"))
-    peaceful.installation.load(tree, "hidden", protocol="voc2007")
+    site.installation.load(tree, "hidden", protocol="voc2007")
     number = oak.submit(PHASE, results(cat=5, dog=5), "Acorn")
     oak.final(number)
     return number
 
 
-def private_folder(peaceful: Peaceful) -> str:
-    return str(peaceful.installation.settings.private_storage)
+def private_folder(site: SharedSite) -> str:
+    return str(site.installation.settings.private_storage)
 
 
 def test_the_environment_of_no_process_of_the_web_server_names_the_private_storage(
-    peaceful: Peaceful, submission: int
+    site: SharedSite, submission: int
 ) -> None:
-    running = peaceful.installation
-    private = private_folder(peaceful).encode()
+    running = site.installation
+    private = private_folder(site).encode()
 
     for pid in tree_of(running.pid("web 1")):
         variables = Path(f"/proc/{pid}/environ").read_bytes()
@@ -61,10 +61,10 @@ def test_the_environment_of_no_process_of_the_web_server_names_the_private_stora
 
 
 def test_no_process_of_the_web_server_has_a_file_of_the_private_storage_open(
-    peaceful: Peaceful, submission: int
+    site: SharedSite, submission: int
 ) -> None:
-    private = private_folder(peaceful)
-    pids = tree_of(peaceful.installation.pid("web 1"))
+    private = private_folder(site)
+    pids = tree_of(site.installation.pid("web 1"))
 
     for pid in pids:
         assert [name for name in open_files(pid) if name.startswith(private)] == []
@@ -80,9 +80,9 @@ def open_files(pid: int) -> Iterator[str]:
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_no_address_serves_a_file_of_the_private_storage(
-    address: str, peaceful: Peaceful, oak: Client, submission: int
+    address: str, site: SharedSite, oak: Client, submission: int
 ) -> None:
-    truth = peaceful.installation.truth(PHASE)
+    truth = site.installation.truth(PHASE)
     beginning = truth.read_bytes()[:32]
     assert beginning.startswith(b"heldout truth")
 
@@ -91,10 +91,10 @@ def test_no_address_serves_a_file_of_the_private_storage(
         f"..%2F..%2Fprivate%2Fcontent%2F{truth.name[:2]}%2F{truth.name}",
         str(submission),
     ):
-        for client in (peaceful.organiser, oak):
-            answer = client.http.get(filled(address, word), follow_redirects=False)
-            assert answer.status_code < 500, answer.text
-            assert beginning not in answer.content
+        for client in (site.organiser, oak):
+            response = client.http.get(filled(address, word), follow_redirects=False)
+            assert response.status_code < 500, response.text
+            assert beginning not in response.content
 
 
 def filled(address: str, word: str) -> str:
@@ -105,96 +105,102 @@ def filled(address: str, word: str) -> str:
 
 @pytest.mark.parametrize("way", ["..", "%2e%2e", "..%2f..", "%5c..", "//"])
 def test_nothing_beside_the_style_sheets_and_scripts_is_served_from_below_static(
-    way: str, peaceful: Peaceful, submission: int
+    way: str, site: SharedSite, submission: int
 ) -> None:
-    truth = peaceful.installation.truth(PHASE)
+    truth = site.installation.truth(PHASE)
 
     for depth in range(1, 8):
         address = "/static/" + f"{way}/" * depth + str(truth).lstrip("/").replace(" ", "%20")
-        answer = peaceful.organiser.http.get(address)
-        assert answer.status_code in (404, 405), address
-        assert b"heldout truth" not in answer.content
+        response = site.organiser.http.get(address)
+        assert response.status_code in (404, 405), address
+        assert b"heldout truth" not in response.content
 
 
 def test_a_held_out_phase_shows_three_decimals_to_all_but_organisers(
-    peaceful: Peaceful, oak: Client, submission: int
+    site: SharedSite, oak: Client, submission: int
 ) -> None:
-    stranger = peaceful.participant("elm")
+    stranger = site.participant("elm")
 
-    assert peaceful.organiser.means(PHASE)["Acorn"] == pytest.approx(HALF_AT_ELEVEN_LEVELS, abs=1e-12)
-    for reader in (oak, stranger, peaceful.anybody):
+    assert site.organiser.means(PHASE)["Acorn"] == pytest.approx(HALF_AT_ELEVEN_LEVELS, abs=1e-12)
+    for reader in (oak, stranger, site.anybody):
         for address in (
-            f"/api/leaderboards/{PHASE}/3",
-            f"/api/submissions/{submission}",
-            "/api/editions/hidden",
-            f"/api/runs/{shown_run(reader, submission)}/tables",
+            f"/api/v1/leaderboards/{PHASE}/3",
+            f"/api/v1/submissions/{submission}",
+            "/api/v1/editions/hidden",
         ):
-            told = good(reader.http.get(address))
-            assert all(value == round(value, 3) for value in fractions(told)), address
+            body = good(reader.http.get(address))
+            assert all(value == round(value, 3) for value in fractions(body)), address
         assert reader.means(PHASE)["Acorn"] == 0.545
-    assert [row["mean"] for row in good(oak.http.get("/api/submissions"))] == [0.545]
+    assert [row["mean"] for row in good(oak.http.get("/api/v1/submissions"))] == [0.545]
 
 
 @pytest.mark.parametrize(
     "page", [f"/leaderboards/{PHASE}/3", "/submissions/{}", "/submissions/{}/status", "/editions/hidden", "/"]
 )
 def test_no_page_shows_more_digits_than_the_board(
-    page: str, peaceful: Peaceful, oak: Client, submission: int
+    page: str, site: SharedSite, oak: Client, submission: int
 ) -> None:
-    for reader in (oak, peaceful.anybody):
-        answer = reader.http.get(page.format(submission), headers={"Accept": "text/html"})
-        assert answer.status_code == 200
-        assert "54.54" not in answer.text
-        assert "0.5454" not in answer.text
+    for reader in (oak, site.anybody):
+        response = reader.http.get(page.format(submission), headers={"Accept": "text/html"})
+        assert response.status_code == 200
+        assert "54.54" not in response.text
+        assert "0.5454" not in response.text
 
 
-def test_a_held_out_run_shows_no_counts_and_curves_of_41_points_with_two_decimals(
-    peaceful: Peaceful, oak: Client, submission: int
+def test_a_held_out_run_shows_no_curves_intervals_counts_or_further_tables_but_to_organisers(
+    site: SharedSite, oak: Client, submission: int
 ) -> None:
-    for reader in (oak, peaceful.anybody):
+    run = shown_run(site.organiser, submission)
+    for reader in (oak, site.anybody):
         [entry] = reader.submission(submission)["entries"]
-        assert {(one["positives"], one["answers"]) for one in entry["shown"]["classes"]} == {(None, None)}
-        curves = good(reader.http.get(f"/api/runs/{entry['shown']['id']}/curves"))
-        assert [curve["name"] for curve in curves] == ["cat", "dog"]
-        for curve in curves:
-            assert curve["coarse"]
-            assert len(curve["precision"]) == len(curve["recall"]) == 41
-            assert curve["precision"] == [round(value, 2) for value in curve["precision"]]
+        shown = entry["shown"]
+        assert {(one["positives"], one["predictions"]) for one in shown["classes"]} == {(None, None)}
+        assert {(one["low"], one["high"]) for one in [shown, *shown["classes"]]} == {(None, None)}
+        for what in ("curves", "tables"):
+            response = reader.http.get(f"/api/v1/runs/{run}/{what}")
+            assert response.status_code == 403
+            assert "held out" in response.text
+        page = reader.http.get(f"/submissions/{submission}", headers={"Accept": "text/html"}).text
+        assert "hidden because the annotation of test is held out" in page
+        assert not re.search("polyline|PR curve|ROC curve|95&nbsp;%|difficult objects included", page)
 
-    [entry] = peaceful.organiser.submission(submission)["entries"]
-    assert {(one["positives"], one["answers"]) for one in entry["shown"]["classes"]} == {(10, 5)}
-    curves = good(peaceful.organiser.http.get(f"/api/runs/{entry['shown']['id']}/curves"))
+    [entry] = site.organiser.submission(submission)["entries"]
+    assert {(one["positives"], one["predictions"]) for one in entry["shown"]["classes"]} == {(10, 5)}
+    curves = good(site.organiser.http.get(f"/api/v1/runs/{run}/curves"))
     assert [len(curve["recall"]) for curve in curves] == [5, 5]
-
-
-def test_every_score_stands_with_the_interval_that_other_images_would_leave_it_in(
-    peaceful: Peaceful, oak: Client, submission: int
-) -> None:
-    [exact], [rounded] = (reader.submission(submission)["entries"] for reader in (peaceful.organiser, oak))
-    exact, rounded = exact["shown"], rounded["shown"]
-
-    assert exact["low"] < exact["headline"] < exact["high"]
-    assert (rounded["low"], rounded["high"]) == outwards(exact)
-    for one, shown in zip(exact["classes"], rounded["classes"], strict=True):
-        assert 0 <= one["low"] < one["value"] < one["high"] <= 1
-        assert (shown["low"], shown["high"]) == outwards(one)
-
-
-def outwards(interval: dict[str, float]) -> tuple[float, float]:
-    """The bounds as a held-out phase shows them: two decimals, never inside the interval."""
-    return math.floor(interval["low"] * 100) / 100, math.ceil(interval["high"] * 100) / 100
-
-
-def test_beside_the_official_number_stands_the_one_with_difficult_objects_included(
-    peaceful: Peaceful, submission: int
-) -> None:
-    run = shown_run(peaceful.anybody, submission)
-
-    [table] = good(peaceful.anybody.http.get(f"/api/runs/{run}/tables"))
-
+    [table] = good(site.organiser.http.get(f"/api/v1/runs/{run}/tables"))
     assert table["title"].endswith("difficult objects included")
-    assert [row["name"] for row in table["rows"]] == ["cat", "dog"]
-    assert table["total"] == 0.545
+    page = site.organiser.http.get(f"/submissions/{submission}", headers={"Accept": "text/html"}).text
+    assert re.search(
+        "polyline.*difficult objects included|difficult objects included.*polyline", page, re.DOTALL
+    )
+
+
+def test_organisers_see_the_interval_of_every_score(site: SharedSite, submission: int) -> None:
+    def shown_once_computed() -> Any:
+        [entry] = site.organiser.submission(submission)["entries"]
+        return entry["shown"] if entry["shown"]["low"] is not None else None
+
+    shown = awaited(shown_once_computed)
+
+    assert shown["low"] < shown["headline"] < shown["high"]
+    for one in shown["classes"]:
+        assert 0 <= one["low"] < one["value"] < one["high"] <= 1
+
+
+@pytest.mark.parametrize(("chosen", "status"), [("true", 200), ("false", 403)])
+def test_a_phase_that_is_over_shows_curves_only_if_its_organiser_chose_so(
+    chosen: str, status: int, site: SharedSite, oak: Client, submission: int
+) -> None:
+    run = shown_run(oak, submission)
+    over = "closes_at = now() - interval '1 hour', opens_at = now() - interval '1 day', grace = interval '0'"
+    of_phase = "FROM edition e WHERE e.id = p.edition_id AND e.code = 'hidden'"
+    try:
+        site.installation.ask(f"UPDATE phase p SET {over}, details_at_close = {chosen} {of_phase}")
+
+        assert oak.http.get(f"/api/v1/runs/{run}/curves").status_code == status
+    finally:
+        site.installation.ask(f"UPDATE phase p SET closes_at = NULL, details_at_close = false {of_phase}")
 
 
 def shown_run(reader: Client, submission: int) -> int:
@@ -203,21 +209,21 @@ def shown_run(reader: Client, submission: int) -> int:
     return number
 
 
-def test_the_public_description_holds_no_boxes_and_no_labels(peaceful: Peaceful, submission: int) -> None:
-    told = good(peaceful.anybody.http.get(f"/api/editions/{PHASE}/description"))
+def test_the_public_description_holds_no_boxes_and_no_labels(site: SharedSite, submission: int) -> None:
+    body = good(site.anybody.http.get(f"/api/v1/editions/{PHASE}/description"))
 
-    assert set(told) == {
-        "dataset", "image_set", "classes", "actions", "images", "segmentation", "persons", "acting", "further",
+    assert set(body) == {
+        "dataset", "image_set", "classes", "actions", "images", "segmentation", "persons", "acting", "further", "not_offered",
         "limits",
     }  # fmt: skip
-    assert len(told["images"]) == 10
-    assert told["images"][0] == ["000001", 50, 40]
+    assert len(body["images"]) == 10
+    assert body["images"][0] == ["000001", 50, 40]
 
 
-def fractions(told: Any) -> Iterator[float]:
-    """Every number with a point in an answer, wherever it stands."""
-    if isinstance(told, float):
-        yield told
-    elif isinstance(told, dict | list):
-        for part in told.values() if isinstance(told, dict) else told:
+def fractions(body: Any) -> Iterator[float]:
+    """Every number with a point in a response, wherever it stands."""
+    if isinstance(body, float):
+        yield body
+    elif isinstance(body, dict | list):
+        for part in body.values() if isinstance(body, dict) else body:
             yield from fractions(part)

@@ -7,7 +7,7 @@ from threading import Barrier
 import httpx2
 import pytest
 
-from tests.system.conftest import Peaceful
+from tests.system.conftest import SharedSite
 from tests.system.installations import Client, good
 from tests.system.kits import results, small_kit
 
@@ -17,8 +17,8 @@ TIMES = 20
 
 
 @pytest.fixture(scope="module")
-def phase(peaceful: Peaceful, tmp_path_factory: pytest.TempPathFactory) -> str:
-    peaceful.installation.load(small_kit(tmp_path_factory.mktemp("races")), "races")
+def phase(site: SharedSite, tmp_path_factory: pytest.TempPathFactory) -> str:
+    site.installation.load(small_kit(tmp_path_factory.mktemp("races")), "races")
     return "races/test"
 
 
@@ -34,96 +34,96 @@ def at_once(clients: list[Client], ask: Callable[[Client], httpx2.Response]) -> 
         return list(crowd.map(wait_and_ask, clients))
 
 
-def crowd_of(peaceful: Peaceful, someone: Client) -> list[Client]:
+def crowd_of(site: SharedSite, someone: Client) -> list[Client]:
     """The same person many times, at both web servers in turn."""
     token = someone.http.headers["Authorization"].removeprefix("Bearer ")
-    running, addresses = peaceful.installation, peaceful.addresses
+    running, addresses = site.installation, site.addresses
     return [running.client(addresses[number % 2], token) for number in range(TIMES)]
 
 
 def test_of_20_confirmations_of_one_method_at_two_web_servers_one_is_taken(
-    peaceful: Peaceful, phase: str
+    site: SharedSite, phase: str
 ) -> None:
-    oak = peaceful.participant("oak")
+    oak = site.participant("oak")
     upload = oak.upload(phase, results(cat=5, dog=5))
 
-    answers = at_once(crowd_of(peaceful, oak), lambda client: client.confirm(upload, "Acorn"))
+    responses = at_once(crowd_of(site, oak), lambda client: client.confirm(upload, "Acorn"))
 
-    assert Counter(answer.status_code for answer in answers) == {201: 1, 409: TIMES - 1}
-    for answer in answers:
-        if answer.status_code == 409:
-            assert answer.json()["title"] == (
+    assert Counter(response.status_code for response in responses) == {201: 1, 409: TIMES - 1}
+    for response in responses:
+        if response.status_code == 409:
+            assert response.json()["detail"] == (
                 "Acorn already has a result in competition 3, and a method has one; "
                 "another method needs a name of its own"
             )
-    [taken] = [answer.json()["id"] for answer in answers if answer.status_code == 201]
+    [taken] = [response.json()["id"] for response in responses if response.status_code == 201]
     assert [entry["shown"]["state"] for entry in oak.final(taken)["entries"]] == ["scored"]
-    assert [row["submission"] for row in good(oak.http.get("/api/submissions"))] == [taken]
+    assert [row["submission"] for row in good(oak.http.get("/api/v1/submissions"))] == [taken]
 
 
-def test_20_confirmations_with_one_key_are_one_submission(peaceful: Peaceful, phase: str) -> None:
-    elm = peaceful.participant("elm")
+def test_20_confirmations_with_one_key_are_one_submission(site: SharedSite, phase: str) -> None:
+    elm = site.participant("elm")
     upload = elm.upload(phase, results(cat=5, dog=5))
 
-    answers = at_once(crowd_of(peaceful, elm), lambda client: client.confirm(upload, "Leaf", "the same"))
+    responses = at_once(crowd_of(site, elm), lambda client: client.confirm(upload, "Leaf", "the same"))
 
-    assert Counter(answer.status_code for answer in answers) == {201: 1, 200: TIMES - 1}
-    [number] = {answer.json()["id"] for answer in answers}
-    assert {answer.headers["Location"] for answer in answers} == {f"/api/submissions/{number}"}
-    assert len(good(elm.http.get("/api/submissions"))) == 1
+    assert Counter(response.status_code for response in responses) == {201: 1, 200: TIMES - 1}
+    [number] = {response.json()["id"] for response in responses}
+    assert {response.headers["Location"] for response in responses} == {f"/api/v1/submissions/{number}"}
+    assert len(good(elm.http.get("/api/v1/submissions"))) == 1
 
 
-def test_20_methods_at_once_use_up_a_quota_of_one_result(peaceful: Peaceful, tmp_path: Path) -> None:
-    peaceful.installation.load(small_kit(tmp_path), "scarce", quota=1)
-    oak = peaceful.participant("oak")
+def test_20_methods_at_once_use_up_a_quota_of_one_result(site: SharedSite, tmp_path: Path) -> None:
+    site.installation.load(small_kit(tmp_path), "scarce", quota=1)
+    oak = site.participant("oak")
     upload = oak.upload("scarce/test", results(cat=5, dog=5))
     names = iter([f"Method {number}" for number in range(TIMES)])
 
-    answers = at_once(crowd_of(peaceful, oak), lambda client: client.confirm(upload, next(names)))
+    responses = at_once(crowd_of(site, oak), lambda client: client.confirm(upload, next(names)))
 
-    assert Counter(answer.status_code for answer in answers) == {201: 1, 429: TIMES - 1}
-    assert len(good(oak.http.get("/api/submissions"))) == 1
+    assert Counter(response.status_code for response in responses) == {201: 1, 429: TIMES - 1}
+    assert len(good(oak.http.get("/api/v1/submissions"))) == 1
 
 
-def test_a_key_that_was_used_for_something_else_is_refused(peaceful: Peaceful, phase: str) -> None:
-    ash = peaceful.participant("ash")
+def test_a_key_that_was_used_for_something_else_is_refused(site: SharedSite, phase: str) -> None:
+    ash = site.participant("ash")
     upload = ash.upload(phase, results(cat=5, dog=5))
     first = good(ash.confirm(upload, "Key", "once"))["id"]
 
     again = ash.confirm(upload, "Other", "once")
 
     assert again.status_code == 409
-    assert again.json()["title"] == f"the idempotency key 'once' was used for another submission ({first})"
+    assert again.json()["detail"] == f"the idempotency key 'once' was used for another submission ({first})"
 
 
-def test_two_people_may_use_the_same_key_and_the_same_name(peaceful: Peaceful, phase: str) -> None:
+def test_two_people_may_use_the_same_key_and_the_same_name(site: SharedSite, phase: str) -> None:
     numbers = []
     for name in ("fir", "yew"):
-        someone = peaceful.participant(name)
+        someone = site.participant(name)
         upload = someone.upload(phase, results(cat=5, dog=5))
         numbers.append(good(someone.confirm(upload, "Twig", "key"))["id"])
 
     assert len(set(numbers)) == 2
 
 
-def test_20_registrations_of_one_address_are_one_account(peaceful: Peaceful) -> None:
+def test_20_registrations_of_one_address_are_one_account(site: SharedSite) -> None:
     start = Barrier(TIMES)
 
     def register(number: int) -> int:
         person = {"email": "rush@example.org", "name": "Rush", "password": "a long password"}
         start.wait()
-        return httpx2.post(f"{peaceful.addresses[number % 2]}/register", data=person, timeout=60).status_code
+        return httpx2.post(f"{site.addresses[number % 2]}/register", data=person, timeout=60).status_code
 
     with ThreadPoolExecutor(TIMES) as crowd:
-        answers = list(crowd.map(register, range(TIMES)))
+        responses = list(crowd.map(register, range(TIMES)))
 
-    assert Counter(answers) == {303: 1, 409: TIMES - 1}
+    assert Counter(responses) == {303: 1, 409: TIMES - 1}
 
 
-def test_a_tree_that_is_imported_twice_at_once_is_there_once(peaceful: Peaceful, tmp_path: Path) -> None:
+def test_a_tree_that_is_imported_twice_at_once_is_there_once(site: SharedSite, tmp_path: Path) -> None:
     tree = small_kit(tmp_path)
     with ThreadPoolExecutor(4) as crowd:
-        imported = list(crowd.map(lambda _: peaceful.installation.load(tree, "twice"), range(4)))
+        imported = list(crowd.map(lambda _: site.installation.load(tree, "simultaneous"), range(4)))
 
     assert sorted(one.is_new for one in imported) == [False, False, False, True]
     assert {one.version for one in imported} == {1}

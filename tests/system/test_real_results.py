@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.shared import SHARED, unpack
-from tests.system.conftest import Peaceful
+from tests.system.conftest import SharedSite
 from tests.system.installations import Client, good
 from tests.system.kits import packed
 
@@ -29,7 +29,7 @@ INCOMPLETE = "yolov1_choasup"
 class Scored:
     """Two editions with three real results each, and what the commands printed that loaded them."""
 
-    peaceful: Peaceful
+    site: SharedSite
     someone: Client
     printed: Mapping[str, str]
 
@@ -44,36 +44,44 @@ class Scored:
 
     def curves(self, reader: Client, edition: str, method: str) -> dict[str, dict[str, Any]]:
         """The curves of a method's run by class."""
-        number = self.rows(reader, edition)[method]["submission"]
-        [entry] = reader.submission(number)["entries"]
-        curves = good(reader.http.get(f"/api/runs/{entry['shown']['id']}/curves"))
+        submission_id = self.rows(reader, edition)[method]["submission"]
+        [entry] = reader.submission(submission_id)["entries"]
+        curves = good(reader.http.get(f"/api/v1/runs/{entry['shown']['id']}/curves"))
         return {curve["name"]: curve for curve in curves}
 
 
 @pytest.fixture(scope="module")
-def scored(peaceful: Peaceful, tmp_path_factory: pytest.TempPathFactory) -> Scored:
+def scored(site: SharedSite, tmp_path_factory: pytest.TempPathFactory) -> Scored:
     if not DATA.is_dir():
         pytest.skip(f"the real data is not at {DATA}")
     folder = tmp_path_factory.mktemp("real")
     unpack(DATA / "voc2007_annotations_imagesets.tar.xz", folder)
-    running, someone = peaceful.installation, peaceful.participant("Real")
+    running, someone = site.installation, site.participant("Real")
     printed = {}
     for edition, options in {"VOC2007": [], "VOC2007area": ["--protocol", "voc2012"]}.items():
-        told = running.command(
-            "import", str(folder / "VOC2007"), "--edition", edition, "--phase", "test", *options
+        done = running.command(
+            "import",
+            str(folder / "VOC2007"),
+            "--edition",
+            edition,
+            "--phase",
+            "test",
+            "--quota",
+            "1000",
+            *options,
         )
-        assert told.returncode == 0, told.stderr
-        printed[edition] = told.stdout
+        assert done.returncode == 0, done.stderr
+        printed[edition] = done.stdout
 
     def send(method: str) -> list[int]:
         archive = repacked(DATA / "results" / f"{method}.tar.xz")
         return [someone.submit(f"{edition}/test", archive, method) for edition in MEASURES]
 
     with ThreadPoolExecutor(2) as senders:
-        numbers = [number for sent in senders.map(send, METHODS) for number in sent]
-    for number in numbers:
-        assert [entry["state"] for entry in someone.final(number)["entries"]] == ["scored"]
-    return Scored(peaceful, someone, printed)
+        submission_ids = [submission_id for sent in senders.map(send, METHODS) for submission_id in sent]
+    for submission_id in submission_ids:
+        assert [entry["state"] for entry in someone.final(submission_id)["entries"]] == ["scored"]
+    return Scored(site, someone, printed)
 
 
 def repacked(archive: Path) -> bytes:
@@ -111,7 +119,7 @@ def test_the_import_prints_the_statistics_of_the_set(scored: Scored) -> None:
 def test_every_class_on_the_board_has_the_kit_s_average_precision(
     scored: Scored, edition: str, method: str
 ) -> None:
-    row = scored.rows(scored.peaceful.organiser, edition)[method]
+    row = scored.rows(scored.site.organiser, edition)[method]
     recorded = golden(edition, method)
 
     entered = {name: value for name, value in row["values"].items() if value is not None}
@@ -131,7 +139,7 @@ def test_every_class_on_the_board_has_the_kit_s_average_precision(
 def test_a_result_of_18_classes_has_two_blanks_and_no_mean_and_ranks_after_the_complete_ones(
     scored: Scored, edition: str
 ) -> None:
-    board = scored.peaceful.anybody.board(f"{edition}/test", COMPETITION)
+    board = scored.site.anybody.board(f"{edition}/test", COMPETITION)
 
     assert [row["rank"] for row in board["rows"]] == [1, 2, None]
     assert [row["method"] for row in board["rows"]][-1] == INCOMPLETE
@@ -144,7 +152,7 @@ def test_a_result_of_18_classes_has_two_blanks_and_no_mean_and_ranks_after_the_c
 def test_every_point_of_every_curve_is_the_kit_s(scored: Scored, edition: str, tmp_path: Path) -> None:
     unpack(DATA / "golden" / "real_curves.tar.xz", tmp_path)
 
-    curves = scored.curves(scored.peaceful.organiser, edition, "yolo2_e150")
+    curves = scored.curves(scored.site.organiser, edition, "yolo2_e150")
 
     recorded = {
         file.stem.removeprefix("det_"): np.loadtxt(file, ndmin=2)
@@ -154,7 +162,6 @@ def test_every_point_of_every_curve_is_the_kit_s(scored: Scored, edition: str, t
     assert set(curves) == set(recorded)
     for name, points in recorded.items():
         curve = curves[name]
-        assert not curve["coarse"]
         ours = np.array([curve["recall"], curve["precision"]], np.float64).T
         np.testing.assert_allclose(ours, points, rtol=0, atol=EXACT, err_msg=name)
 
@@ -163,9 +170,9 @@ def test_every_point_of_every_curve_is_the_kit_s(scored: Scored, edition: str, t
 def test_participants_and_the_public_see_three_decimals_of_a_held_out_board(
     scored: Scored, edition: str
 ) -> None:
-    exact = scored.rows(scored.peaceful.organiser, edition)
+    exact = scored.rows(scored.site.organiser, edition)
 
-    for reader in (scored.someone, scored.peaceful.anybody):
+    for reader in (scored.someone, scored.site.anybody):
         rows = scored.rows(reader, edition)
         assert rows.keys() == exact.keys()
         for method, row in rows.items():
@@ -177,18 +184,14 @@ def test_participants_and_the_public_see_three_decimals_of_a_held_out_board(
 
 
 @pytest.mark.parametrize("edition", MEASURES)
-def test_participants_and_the_public_see_coarse_curves_of_complete_results_and_no_counts(
+def test_participants_and_the_public_see_neither_curves_nor_counts_of_a_held_out_phase(
     scored: Scored, edition: str
 ) -> None:
-    for reader in (scored.someone, scored.peaceful.anybody):
+    for reader in (scored.someone, scored.site.anybody):
         for method in METHODS:
-            curves = scored.curves(reader, edition, method)
-            assert len(curves) == (0 if method == INCOMPLETE else 20)
-            for curve in curves.values():
-                assert curve["coarse"]
-                assert len(curve["recall"]) == len(curve["precision"]) == 41
-                assert curve["precision"] == [round(value, 2) for value in curve["precision"]]
-            number = scored.rows(reader, edition)[method]["submission"]
-            [entry] = reader.submission(number)["entries"]
+            submission_id = scored.rows(reader, edition)[method]["submission"]
+            [entry] = reader.submission(submission_id)["entries"]
+            curves = reader.http.get(f"/api/v1/runs/{entry['shown']['id']}/curves")
+            assert curves.status_code == 403
             for result in entry["shown"]["classes"]:
-                assert (result["positives"], result["answers"]) == (None, None)
+                assert (result["positives"], result["predictions"]) == (None, None)

@@ -1,6 +1,7 @@
 import os
 import queue
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from app.log_files import LogLimit
 from app.supervisor import Child, NotReadyError, Supervisor, interrupted_by_signals, supervised
 from tests.system.servers import eventually, gone, kill
 
@@ -52,14 +54,14 @@ def test_a_child_that_keeps_dying_is_started_ever_later(
     assert (tmp_path / "lives").read_text() == ".\n.\n"
 
 
-def test_a_child_that_never_gets_ready_is_told_with_the_end_of_its_log(
+def test_a_child_that_never_gets_ready_is_reported_with_the_end_of_its_log(
     supervisor: Supervisor, tmp_path: Path
 ) -> None:
-    with pytest.raises(NotReadyError) as told:
+    with pytest.raises(NotReadyError) as refused:
         supervisor.start(child(tmp_path, "echo no disk left; exit 7"), lambda: False)
 
-    assert "child ended with exit code 7 before it was ready" in str(told.value)
-    assert "no disk left" in str(told.value)
+    assert "child ended with exit code 7 before it was ready" in str(refused.value)
+    assert "no disk left" in str(refused.value)
 
 
 def test_a_child_that_is_not_ready_in_time_is_not_left_running(
@@ -75,14 +77,16 @@ def test_a_child_that_is_not_ready_in_time_is_not_left_running(
     assert not Path("/proc", note.read_text().strip()).exists()
 
 
-def test_a_program_that_does_not_exist_is_told(supervisor: Supervisor, tmp_path: Path) -> None:
+def test_a_program_that_does_not_exist_is_reported(supervisor: Supervisor, tmp_path: Path) -> None:
     with pytest.raises(NotReadyError, match="no-such-program"):
         supervisor.start(replace(child(tmp_path, ""), command=["no-such-program"]), lambda: False)
 
 
-def test_a_deaf_child_is_killed_after_its_grace(supervisor: Supervisor, tmp_path: Path) -> None:
+def test_a_child_that_ignores_its_signal_is_killed_after_its_grace(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
     deaf = child(tmp_path, f"trap '' TERM; touch '{tmp_path}/deaf'; while :; do sleep 0.05; done")
-    supervisor.start(replace(deaf, grace=timedelta(seconds=0.2)), (tmp_path / "deaf").exists)
+    supervisor.start(replace(deaf, stop_timeout=timedelta(seconds=0.2)), (tmp_path / "deaf").exists)
     pid = supervisor.pid("child")
 
     began = time.monotonic()
@@ -113,9 +117,37 @@ def test_children_are_stopped_last_started_first(said: Said, tmp_path: Path) -> 
     assert order.read_text().split() == ["worker", "web", "database"]
 
 
+def test_a_signal_that_was_ignored_before_stays_so_here_and_not_in_children() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        with interrupted_by_signals():
+            os.kill(os.getpid(), signal.SIGHUP)
+            status = subprocess.run(["cat", "/proc/self/status"], capture_output=True, text=True, check=True)
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+    [ignored] = [int(line.split()[1], 16) for line in status.stdout.splitlines() if line.startswith("SigIgn")]
+    assert not ignored & 1 << signal.SIGHUP - 1
+
+
 def test_the_first_signal_interrupts_and_the_next_ones_do_not() -> None:
     with interrupted_by_signals():
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_a_log_that_grows_is_shortened_while_its_child_goes_on_writing(said: Said, tmp_path: Path) -> None:
+    limit = LogLimit(max_bytes=10_000, interval=timedelta(seconds=0.05))
+    script = "i=0; while :; do echo line $i; i=$((i + 1)); done"
+    with supervised(said.put, limit) as supervisor:
+        supervisor.start(child(tmp_path, script), lambda: True)
+        older = tmp_path / "logs" / "child.log.1"
+
+        assert eventually(older.exists)
+        first = older.read_bytes()
+        assert eventually(lambda: older.read_bytes() not in {b"", first})
+
+        assert older.stat().st_size <= limit.max_bytes

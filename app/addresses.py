@@ -1,0 +1,47 @@
+"""Which page an address belongs to."""
+
+from collections.abc import Sequence
+from urllib.parse import SplitResult, urlsplit
+
+from fastapi import Request
+from fastapi.routing import APIRoute
+
+
+def address_of(request: Request) -> str:
+    """The path of a request with its query."""
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+
+
+def nearest_page(request: Request) -> str:
+    """The page at this address or, for an address that only takes forms, the nearest one above it."""
+    path = request.url.path
+    while path not in ("", "/"):
+        if _is_page(request, path):
+            return address_of(request) if path == request.url.path else path
+        path = path.rpartition("/")[0]
+    return "/"
+
+
+def page_of_form(request: Request) -> str:
+    """The page whose form was sent: the one that the browser names, if it is ours, else the nearest."""
+    referrer = parts_of(request.headers.get("referer", ""))
+    if referrer.netloc == request.headers.get("host") and _is_page(request, referrer.path):
+        return referrer.path + (f"?{referrer.query}" if referrer.query else "")
+    return nearest_page(request)
+
+
+def parts_of(address: str) -> SplitResult:
+    """The parts of an address that a header names; all empty where it is none.
+
+    >>> parts_of("http://127.0.0.1:8000/login").netloc, parts_of("http://[").netloc
+    ('127.0.0.1:8000', '')
+    """
+    try:
+        return urlsplit(address)
+    except ValueError:  # such as an opening bracket alone
+        return urlsplit("")
+
+
+def _is_page(request: Request, path: str) -> bool:
+    routes: Sequence[APIRoute] = request.app.state.page_routes
+    return any("GET" in (route.methods or ()) and route.path_regex.match(path) for route in routes)

@@ -1,0 +1,155 @@
+"""Rendered pages of this process: made once per version, kept compressed, with an ETag."""
+
+import gzip
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+MAX_BYTES = 64 << 20
+FRESH = 1.0  # seconds for which a version is used without reading it again
+LONGEST_WAIT = 60.0  # seconds for somebody else's rendering
+SPLICED_LEVEL = 1  # of compression, where a page is made for one person
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A page or a document, compressed, and the name of its content."""
+
+    compressed: bytes
+    etag: str
+
+    @classmethod
+    def of(cls, content: bytes) -> "Rendered":
+        """Compress a content; the same content has the same ETag in every process."""
+        return cls(gzip.compress(content, mtime=0), f'W/"{sha256(content).hexdigest()[:24]}"')
+
+
+@dataclass(slots=True)
+class Cache:
+    """Versions and renderings, each computed by one thread while others wait for it.
+
+    A version is read again after a second, and at once after this process itself has changed something.
+    """
+
+    max_bytes: int = MAX_BYTES
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _epoch: int = 0
+    _versions: dict[Hashable, tuple[float, Hashable]] = field(default_factory=dict)
+    _rendered: OrderedDict[Hashable, Rendered] = field(default_factory=OrderedDict)
+    _bytes: int = 0
+    _flights: dict[Hashable, Future[Any]] = field(default_factory=dict)
+
+    def version(self, key: Hashable, read: Callable[[], Hashable]) -> Hashable:
+        """The version of what `key` names, at most a second old."""
+        with self._lock:
+            epoch, known = self._epoch, self._versions.get(key)
+        if known is not None and time.monotonic() - known[0] < FRESH:
+            return known[1]
+
+        def read_and_keep() -> Hashable:
+            started = time.monotonic()
+            version = read()
+            with self._lock:
+                if epoch == self._epoch:
+                    self._versions[key] = started, version
+            return version
+
+        result: Hashable = self._once(("version", epoch, key), read_and_keep)
+        return result
+
+    def forget_versions(self) -> None:
+        """Read every version again at its next use; the results of reads that are under way are dropped."""
+        with self._lock:
+            self._epoch += 1
+            self._versions.clear()
+
+    def rendered(self, key: Hashable, make: Callable[[], bytes]) -> Rendered:
+        """What was made for `key`, which names its version, too; made now if it is not there."""
+        with self._lock:
+            known = self._rendered.get(key)
+            if known is not None:
+                self._rendered.move_to_end(key)
+                return known
+
+        def make_and_keep() -> Rendered:
+            rendered = Rendered.of(make())
+            self._keep(key, rendered)
+            return rendered
+
+        result: Rendered = self._once(("rendered", key), make_and_keep)
+        return result
+
+    def _keep(self, key: Hashable, rendered: Rendered) -> None:
+        with self._lock:
+            before = self._rendered.pop(key, None)
+            self._bytes += len(rendered.compressed) - (len(before.compressed) if before else 0)
+            self._rendered[key] = rendered
+            while self._bytes > self.max_bytes:
+                _, oldest = self._rendered.popitem(last=False)
+                self._bytes -= len(oldest.compressed)
+
+    def _once(self, key: Hashable, work: Callable[[], Any]) -> Any:
+        """The result of `work`, which one thread does while those who want the same wait; also its exception."""
+        with self._lock:
+            flight = self._flights.get(key)
+            is_mine = flight is None
+            if flight is None:
+                flight = self._flights[key] = Future()
+        if not is_mine:
+            return flight.result(LONGEST_WAIT)
+        try:
+            flight.set_result(work())
+        except BaseException as error:
+            flight.set_exception(error)
+            raise
+        finally:
+            with self._lock:
+                del self._flights[key]
+        return flight.result()
+
+
+def conditional_response(
+    request: Request, rendered: Rendered, media_type: str, *, is_private: bool, splice: "Splice | None" = None
+) -> Response:
+    """The rendering, or 304 for a browser that has it. With a splice, a page for one person is made from it."""
+    etag = rendered.etag if splice is None else splice.etag(rendered)
+    headers = {
+        "ETag": etag,
+        "Cache-Control": "private, no-cache" if is_private else "no-cache",
+        "Vary": "Accept-Encoding, Cookie, Authorization",
+    }
+    known = request.headers.get("if-none-match", "")
+    if known.strip() == "*" or etag in (each.strip() for each in known.split(",")):
+        return Response(status_code=304, headers=headers)
+    takes_gzip = "gzip" in request.headers.get("accept-encoding", "")
+    if splice is None and takes_gzip:
+        body = rendered.compressed
+    else:
+        body = gzip.decompress(rendered.compressed)
+        if splice is not None:
+            body = body.replace(splice.marker, splice.content, 1)
+            body = gzip.compress(body, SPLICED_LEVEL, mtime=0) if takes_gzip else body
+    if takes_gzip:
+        headers["Content-Encoding"] = "gzip"
+    return Response(body, headers=headers, media_type=media_type)
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """What stands in a page in place of a marker for one person."""
+
+    marker: bytes
+    content: bytes
+
+    def etag(self, rendered: Rendered) -> str:
+        """The name of the page with this content in it."""
+        digest = sha256(rendered.etag.encode() + b"\0" + self.content).hexdigest()[:24]
+        return f'W/"{digest}"'

@@ -1,0 +1,1 @@
+"""The check of an archive that has arrived: its validation report."""

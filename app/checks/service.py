@@ -1,0 +1,141 @@
+"""Checking archives in child processes: so many at a time, and one of each person."""
+
+import json
+import uuid
+from datetime import timedelta
+from typing import Any
+from weakref import WeakValueDictionary
+
+import anyio
+import anyio.to_thread
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.concurrency import run_in_threadpool
+
+import scoring
+from app import children
+from app.checks import queries
+from app.checks.queries import Task
+from app.errors import CheckBusyError
+from app.platform import Platform
+from app.sandbox import ChildError, ChildLimits, LimitExceededError, run_in_subprocess
+
+log = structlog.get_logger()
+
+POLL = 0.2  # seconds between two looks whether another process has ended this person's check
+
+_turns: WeakValueDictionary[int, anyio.Lock] = (
+    WeakValueDictionary()
+)  # by person, for the order in this process
+
+
+async def check(platform: Platform, upload_id: uuid.UUID) -> None:
+    """Check an archive that has arrived and store its report; does nothing for an upload in another state.
+
+    One archive of a person is checked at a time, whichever web process they ask: the next waits for its turn, and takes no
+    place from others meanwhile. Raises CheckBusyError when it has not come after the longest time of a check.
+    """
+    user_id = await run_in_threadpool(_person, platform, upload_id)
+    if user_id is None:
+        return
+    turn = _turns.setdefault(user_id, anyio.Lock())
+    with anyio.move_on_after(platform.settings.check_seconds) as waiting:
+        async with turn:
+            while not await run_in_threadpool(_claim, platform, upload_id, user_id):
+                if await run_in_threadpool(_person, platform, upload_id) is None:
+                    return  # another request has checked it
+                await anyio.sleep(POLL)
+    if waiting.cancelled_caught:
+        raise CheckBusyError("Another archive of yours is being checked; this one is stored and waits")
+    await _check_with_lease(platform, upload_id)
+
+
+async def _check_with_lease(platform: Platform, upload_id: uuid.UUID) -> None:
+    """Check, and hold the turn meanwhile; should this process die, the turn ends by itself."""
+    failure: Exception | None = None
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_hold_turn, platform, upload_id)
+        try:
+            await anyio.to_thread.run_sync(_check, platform, upload_id, limiter=platform.checks)
+        except Exception as error:  # noqa: BLE001 - raised below, without the group of exceptions around it
+            failure = error
+        tasks.cancel_scope.cancel()
+    if failure is not None:
+        await run_in_threadpool(_release, platform, upload_id)
+        raise failure
+
+
+async def _hold_turn(platform: Platform, upload_id: uuid.UUID) -> None:
+    while True:
+        await anyio.sleep(platform.settings.lease_seconds / 3)
+        try:
+            await run_in_threadpool(_extend, platform, upload_id)
+        except SQLAlchemyError:
+            log.warning("turn of a check not extended", upload=str(upload_id))
+
+
+def _person(platform: Platform, upload_id: uuid.UUID) -> int | None:
+    with platform.transaction() as session:
+        return queries.person_of(session, upload_id)
+
+
+def _claim(platform: Platform, upload_id: uuid.UUID, user_id: int) -> bool:
+    with platform.transaction() as session:
+        return queries.claim(session, upload_id, user_id, _lease(platform))
+
+
+def _extend(platform: Platform, upload_id: uuid.UUID) -> None:
+    with platform.transaction() as session:
+        queries.extend(session, upload_id, _lease(platform))
+
+
+def _release(platform: Platform, upload_id: uuid.UUID) -> None:
+    with platform.transaction() as session:
+        queries.release(session, upload_id)
+
+
+def _lease(platform: Platform) -> timedelta:
+    return platform.settings.lease
+
+
+def _check(platform: Platform, upload_id: uuid.UUID) -> None:
+    """Run the validator in a child and store its report; it can be repeated with the same result."""
+    with platform.transaction() as session:
+        task = queries.task_of(session, upload_id)
+    if task is None:
+        return
+    report = _report(platform, task)
+    with platform.transaction() as session:
+        queries.record_report(session, upload_id, report)
+    log.info("upload checked", upload=str(upload_id), valid=report["valid"], problems=len(report["problems"]))
+
+
+def _report(platform: Platform, task: Task) -> dict[str, Any]:
+    settings = platform.settings
+    limits = ChildLimits(seconds=settings.check_seconds, memory=settings.child_memory, nice=5)
+    try:
+        with (
+            platform.archives.materialise(task.key) as archive,
+            platform.descriptions.materialise(task.description_key) as description,
+        ):
+            output = run_in_subprocess(
+                limits, children.check, archive, task.filename, description, task.competitions
+            )
+    except LimitExceededError as error:
+        return _failed_report("too-expensive", f"the check of this archive was stopped: {error}")
+    except ChildError:
+        log.exception("check died", archive=task.key)
+        return _failed_report(
+            "check-ended", "the check of this archive was interrupted; the organisers can see why"
+        )
+    report: dict[str, Any] = json.loads(output)
+    return report
+
+
+def _failed_report(code: str, sentence: str) -> dict[str, Any]:
+    problem = scoring.Problem(code=code, message=sentence)
+    nothing = scoring.Validation(
+        competitions=(), problems=(problem,), notes=(), unlisted={}, members=0, unpacked=0
+    )
+    report: dict[str, Any] = nothing.as_json()
+    return report

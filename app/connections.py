@@ -1,0 +1,29 @@
+"""Connections to the database that give up on a server which accepts them and never answers."""
+
+from typing import Any
+
+import psycopg
+from psycopg.abc import RV, PQGen
+from sqlalchemy import Engine, event
+
+
+def limit_response_time(engine: Engine, seconds: float) -> None:
+    """Let every statement of this engine fail after so many seconds without a response, and close its connection.
+
+    The server's own time-outs do nothing while the server is stopped, and TCP's nothing while its machine lives.
+    """
+
+    class BoundedConnection(psycopg.Connection[Any]):
+        """A connection whose statements take a limited time."""
+
+        def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
+            """Wait for a response; raises OperationalError when the time is up."""
+            try:
+                return super().wait(gen, interval, timeout or seconds)
+            except psycopg.errors._WaitTimeout as error:  # noqa: SLF001 - psycopg says callers should convert it
+                self.close()
+                raise psycopg.OperationalError(f"no response within {seconds:g} s") from error
+
+    @event.listens_for(engine, "do_connect")
+    def connect(_dialect: object, _record: object, arguments: Any, options: Any) -> psycopg.Connection[Any]:
+        return BoundedConnection.connect(*arguments, **options)

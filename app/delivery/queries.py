@@ -1,0 +1,109 @@
+"""The outbox as the processes that deliver it see it."""
+
+from datetime import timedelta
+
+from sqlalchemy import ColumnElement, and_, delete, func, select, update
+from sqlalchemy.orm import Session
+
+from app.delivery.schemas import DeadMessage, Delivery
+from app.models import OutboxMessage
+
+MOST_DEAD = 100  # on a page
+
+
+def _is_due() -> ColumnElement[bool]:
+    return and_(
+        OutboxMessage.delivered_at.is_(None),
+        OutboxMessage.dead_at.is_(None),
+        OutboxMessage.not_before <= func.clock_timestamp(),
+    )
+
+
+def claim_next(session: Session, lease: timedelta) -> Delivery | None:
+    """Take the message that has been due for the longest time; nobody else gets it for the length of a lease."""
+    first = (
+        select(OutboxMessage.id)
+        .where(_is_due())
+        .order_by(OutboxMessage.not_before, OutboxMessage.id)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+        .scalar_subquery()
+    )
+    statement = (
+        update(OutboxMessage)
+        .where(OutboxMessage.id == first)
+        .values(attempt=OutboxMessage.attempt + 1, not_before=func.clock_timestamp() + lease)
+        .returning(OutboxMessage.id, OutboxMessage.topic, OutboxMessage.payload, OutboxMessage.attempt)
+    )
+    row = session.execute(statement).one_or_none()
+    return Delivery(*row) if row else None
+
+
+def _is_mine(delivery: Delivery) -> ColumnElement[bool]:
+    return and_(
+        OutboxMessage.id == delivery.id,
+        OutboxMessage.attempt == delivery.attempt,
+        OutboxMessage.delivered_at.is_(None),
+    )
+
+
+def mark_delivered(session: Session, delivery: Delivery) -> None:
+    """Note that a message has been delivered, if this attempt is still the latest."""
+    statement = update(OutboxMessage).where(_is_mine(delivery))
+    session.execute(statement.values(delivered_at=func.clock_timestamp(), error=None))
+
+
+def postpone(session: Session, delivery: Delivery, pause: timedelta, error: str) -> None:
+    """Let a message be delivered again after a pause."""
+    statement = update(OutboxMessage).where(_is_mine(delivery))
+    session.execute(statement.values(not_before=func.clock_timestamp() + pause, error=error))
+
+
+def give_up(session: Session, delivery: Delivery, error: str) -> None:
+    """Give a message up; organisers see it."""
+    statement = update(OutboxMessage).where(_is_mine(delivery))
+    session.execute(statement.values(dead_at=func.clock_timestamp(), error=error))
+
+
+def count_due(session: Session, most: int) -> int:
+    """How many messages are due; counts no further than `most`."""
+    due = select(OutboxMessage.id).where(_is_due()).limit(most).subquery()
+    return session.scalar(select(func.count()).select_from(due)) or 0
+
+
+def forget_delivered(session: Session, age: timedelta) -> int:
+    """Delete messages that were delivered longer ago than `age`; how many."""
+    statement = delete(OutboxMessage).where(OutboxMessage.delivered_at < func.clock_timestamp() - age)
+    return len(session.scalars(statement.returning(OutboxMessage.id)).all())
+
+
+def dead_messages(session: Session) -> tuple[DeadMessage, ...]:
+    """The messages that were given up, the latest first."""
+    statement = (
+        select(
+            OutboxMessage.id, OutboxMessage.topic, OutboxMessage.payload, OutboxMessage.attempt,
+            func.coalesce(OutboxMessage.error, ""), OutboxMessage.dead_at,
+        )
+        .where(OutboxMessage.dead_at.is_not(None))
+        .order_by(OutboxMessage.dead_at.desc())
+        .limit(MOST_DEAD)
+    )  # fmt: skip
+    return tuple(DeadMessage(*row) for row in session.execute(statement))
+
+
+def revive(session: Session, message_id: int) -> bool:
+    """Let a message that was given up be delivered again; whether there was one."""
+    statement = (
+        update(OutboxMessage)
+        .where(OutboxMessage.id == message_id, OutboxMessage.dead_at.is_not(None))
+        .values(dead_at=None, attempt=0, not_before=func.clock_timestamp())
+    )
+    return session.scalar(statement.returning(OutboxMessage.id)) is not None
+
+
+def discard(session: Session, message_id: int) -> bool:
+    """Delete a message that was given up; whether there was one."""
+    statement = delete(OutboxMessage).where(
+        OutboxMessage.id == message_id, OutboxMessage.dead_at.is_not(None)
+    )
+    return session.scalar(statement.returning(OutboxMessage.id)) is not None

@@ -1,0 +1,98 @@
+"""Delivering messages: claim, handle, mark; what is interrupted in between is delivered again."""
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.access import Actor
+from app.delivery import queries
+from app.delivery.schemas import Delivery
+from app.errors import NotFoundError
+from app.evaluation.rules import pause_before_retry
+from app.intervals import service as intervals
+from app.models import AuditRecord, Topic
+from app.platform import Platform
+from app.queue import Job
+
+log = structlog.get_logger()
+
+MAX_ATTEMPTS = 5
+MAX_NOTIFICATIONS = 10  # of one sweep
+KEPT = timedelta(days=7)  # how long delivered messages can be looked at
+LONGEST_ERROR = 500  # characters
+
+Handler = Callable[[Platform, Mapping[str, Any]], None]
+
+HANDLERS: Mapping[Topic, Handler] = {Topic.INTERVALS: intervals.compute}
+
+
+def deliver_next(platform: Platform, handlers: Mapping[Topic, Handler] = HANDLERS) -> bool:
+    """Deliver the next message that is due; whether there was one.
+
+    A process that dies in between leaves the message to the next one when the lease has run out, so handlers must
+    give the same result twice. One whose delivery kills the process each time is given up like one that fails.
+    """
+    lease = timedelta(seconds=2 * platform.settings.delivery_seconds)
+    with platform.transaction() as session:
+        delivery = queries.claim_next(session, lease)
+    if delivery is None:
+        return False
+    if delivery.attempt > MAX_ATTEMPTS:
+        _give_up(platform, delivery, "the process that delivered it died each time")
+        return True
+    try:
+        handlers[delivery.topic](platform, delivery.payload)
+    except Exception as error:  # noqa: BLE001 - whatever a handler raises, other messages go on
+        _fail(platform, delivery, f"{type(error).__name__}: {error}"[:LONGEST_ERROR])
+    else:
+        with platform.transaction() as session:
+            queries.mark_delivered(session, delivery)
+    return True
+
+
+def _fail(platform: Platform, delivery: Delivery, error: str) -> None:
+    log.warning("delivery failed", message=delivery.id, attempt=delivery.attempt, error=error)
+    if delivery.attempt >= MAX_ATTEMPTS:
+        _give_up(platform, delivery, error)
+        return
+    pause = pause_before_retry(delivery.attempt, platform.settings.first_pause)
+    try:
+        with platform.transaction() as session:
+            queries.postpone(session, delivery, pause, error)
+    except SQLAlchemyError:
+        log.warning("delivery not postponed; its lease will run out", message=delivery.id)
+
+
+def _give_up(platform: Platform, delivery: Delivery, error: str) -> None:
+    log.error("delivery given up", message=delivery.id, topic=delivery.topic, error=error)
+    with platform.transaction() as session:
+        queries.give_up(session, delivery, error)
+
+
+def sweep(platform: Platform) -> None:
+    """Wake workers for messages that are due, and forget those that were delivered long ago."""
+    with platform.transaction() as session:
+        due = queries.count_due(session, MAX_NOTIFICATIONS)
+        queries.forget_delivered(session, KEPT)
+    if due:
+        platform.notifier.wake_workers(Job.DELIVER, count=due)
+
+
+def retry(platform: Platform, message_id: int) -> None:
+    """Deliver a message again that was given up. Raises NotFoundError."""
+    with platform.transaction() as session:
+        if not queries.revive(session, message_id):
+            raise NotFoundError(f"no message {message_id} was given up")
+    platform.notifier.wake_workers(Job.DELIVER)
+
+
+def discard(platform: Platform, actor: Actor, message_id: int) -> None:
+    """Delete a message that was given up. Raises NotFoundError."""
+    with platform.transaction() as session:
+        if not queries.discard(session, message_id):
+            raise NotFoundError(f"no message {message_id} was given up")
+        record = AuditRecord(user_id=actor.user_id, action="outbox.discard", subject=f"message {message_id}")
+        session.add(record)

@@ -1,0 +1,164 @@
+"""Examples of requests and responses, written from the schemas of the API."""
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from app.documentation.schemas import Field, Operation
+
+Schema = Mapping[str, Any]  # a piece of the OpenAPI description
+
+EXAMPLES: Mapping[str, Any] = {  # of fields, by their names; the schema of a field may bring its own
+    "edition": "VOC2012",
+    "image_set": "test",
+    "competition": 3,
+    "competitions": [3],
+    "filename": "results.tar.gz",
+    "class_name": "car",
+    "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "method": "LEAR_flat",
+    "team": "LEAR",
+    "protocol": "voc2012",
+    "measure": "Average precision",
+    "title": "Detection",
+    "name": "LEAR_flat",
+    "sort": "mean",
+    "status": "ok",
+    "code": "VOC2012",
+    "dataset": "VOC2012",
+    "edition_title": "PASCAL VOC 2012",
+    "contributors": "Ada Byron, Alan Turing",
+    "affiliation": "University of London",
+    "description": "Bag of words, linear classifier",
+    "kind": "score_table",
+    "scorer": "0.1.0",
+    "url": "https://example.org",
+}
+FORMATS: Mapping[str, Any] = {
+    "uuid": "0b0e7e39-8f51-4b6e-9d4c-5a1f6f0c2b11",
+    "date-time": "2026-11-21T12:00:00Z",
+    "date": "2026-11-21",
+    "duration": "P7D",
+}
+TYPES: Mapping[str, Any] = {"string": "text", "integer": 1, "number": 0.5, "boolean": False, "null": None}
+BINARY_METHODS = ("PUT", "PATCH")  # send the bytes of an archive where they have no JSON
+
+
+def operation(method: str, path: str, described: Schema, permission: str, schemas: Schema) -> Operation:
+    """One call as the page shows it; `schemas` are the schemas that others refer to."""
+    status, success = next(
+        (code, response) for code, response in described["responses"].items() if code.startswith("2")
+    )
+    body = _json(described.get("requestBody", {}))
+    paragraphs = described.get("description", described.get("summary", "")).split("\n\n")
+    return Operation(
+        method=method,
+        path=path,
+        paragraphs=tuple(" ".join(paragraph.split()) for paragraph in paragraphs),
+        permission=permission,
+        fields=(*_parameters(described), *_fields(body, schemas)),
+        status=f"{status} {HTTPStatus(int(status)).phrase}",
+        request=_command(method, path, described, body, schemas, needs_token=permission != "public.read"),
+        response=_response(_json(success), schemas),
+    )
+
+
+def example_of(schema: Schema, schemas: Schema, name: str = "") -> Any:
+    """A value that the schema allows.
+
+    >>> example_of({"type": "object", "properties": {"size": {"type": "integer", "minimum": 5}}}, {})
+    {'size': 5}
+    """
+    schema = _resolved(schema, schemas)
+    declared = [*schema.get("examples", ()), *(schema[key] for key in ("const", "default") if key in schema)]
+    declared += schema.get("enum", ())
+    first = next((value for value in declared if value is not None), None)
+    if first is not None:
+        return first
+    if schema.get("type") == "object":
+        return _object(schema, schemas)
+    return _array(schema, schemas, name) if schema.get("type") == "array" else _value(schema, name)
+
+
+def _object(schema: Schema, schemas: Schema) -> dict[str, Any]:
+    return {name: example_of(one, schemas, name) for name, one in schema.get("properties", {}).items()}
+
+
+def _array(schema: Schema, schemas: Schema, name: str) -> list[Any]:
+    if "prefixItems" in schema:
+        return [example_of(one, schemas, name) for one in schema["prefixItems"]]
+    items = schema.get("items", {})
+    return [example_of(items, schemas, name.removesuffix("s"))] if items else []
+
+
+def _value(schema: Schema, name: str) -> Any:
+    if "format" in schema and schema["format"] in FORMATS:
+        return FORMATS[schema["format"]]
+    kind = schema.get("type", "null")
+    example = EXAMPLES.get(name)
+    if example is not None and isinstance(example, type(TYPES[kind])):
+        return example
+    return schema.get("minimum", TYPES[kind])
+
+
+def _json(content: Schema) -> Schema:
+    schema: Schema = content.get("content", {}).get("application/json", {}).get("schema", {})
+    return schema
+
+
+def _parameters(described: Schema) -> Iterator[Field]:
+    for one in described.get("parameters", ()):
+        yield Field(one["name"], one["in"], one.get("required", False), one.get("description", ""))
+
+
+def _fields(schema: Schema, schemas: Schema, before: str = "") -> Iterator[Field]:
+    """The fields of a body; what lies deeper has a dot in its name."""
+    resolved = _resolved(schema, schemas)
+    for name, field in resolved.get("properties", {}).items():
+        is_required = name in resolved.get("required", ())
+        yield Field(before + name, "body", is_required, field.get("description", ""))
+        yield from _fields(field, schemas, f"{before}{name}.")
+
+
+def _resolved(schema: Schema, schemas: Schema) -> Schema:
+    """What a reference stands for, through "this or nothing"."""
+    if "$ref" in schema:
+        return _resolved(schemas[schema["$ref"].rpartition("/")[2]], schemas)
+    choices = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
+    return _resolved(choices[0], schemas) if choices else schema
+
+
+def _command(
+    method: str, path: str, described: Schema, body: Schema, schemas: Schema, *, needs_token: bool
+) -> str:
+    words = (
+        ["curl"] if method == "GET" else ["curl", "--head"] if method == "HEAD" else ["curl", "-X", method]
+    )
+    if needs_token:
+        words += ["-H", '"Authorization: Bearer $HELDOUT_TOKEN"']
+    query = []
+    for parameter in described.get("parameters", ()):
+        value = example_of(parameter.get("schema", {}), schemas, parameter["name"])
+        if parameter["in"] == "path":
+            path = path.replace(f"{{{parameter['name']}}}", str(value))
+        elif parameter.get("required"):
+            if parameter["in"] == "query":
+                query.append(f"{parameter['name']}={value}")
+            else:
+                words += ["-H", shlex.quote(f"{parameter['name']}: {value}")]
+    if body:
+        words += [
+            "-H",
+            '"Content-Type: application/json"',
+            "-d",
+            shlex.quote(json.dumps(example_of(body, schemas))),
+        ]
+    elif method in BINARY_METHODS:
+        words += ["--data-binary", "@results.tar.gz"]
+    return " ".join((*words, f'"$HELDOUT_URL{path}{"?" if query else ""}{"&".join(query)}"'))
+
+
+def _response(schema: Schema, schemas: Schema) -> str:
+    return json.dumps(example_of(schema, schemas), indent=2, ensure_ascii=False) if schema else ""

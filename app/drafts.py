@@ -1,0 +1,54 @@
+"""Forms that were sent without a valid session, kept through the login so that nothing typed is lost."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MAX_DRAFT_BYTES = 1 << 16
+
+
+class Draft(BaseModel):
+    """A form that was sent after the session had expired: kept through the login, then filled in again."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    action: Annotated[str, Field(max_length=2000)]  # where it was sent
+    page: Annotated[str, Field(max_length=2000)]  # where the form stands
+    fields: dict[str, list[str]]
+
+    def value(self, action: str, name: str) -> str:
+        """What was typed into this field, if it was a form of this address."""
+        return "".join(self.fields.get(name, [])[-1:]) if action == self.action else ""
+
+
+DraftText = Annotated[str, Field(max_length=MAX_DRAFT_BYTES)]
+
+
+def draft_of(action: str, page: str, fields: Iterable[tuple[str, str]]) -> str:
+    """A form that could not be accepted, as the login page carries it; "" for one without fields or a huge one.
+
+    >>> draft_of("/account/tokens", "/account", [("name", "laptop")])
+    '{"action": "/account/tokens", "page": "/account", "fields": {"name": ["laptop"]}}'
+    """
+    values: dict[str, list[str]] = {}
+    for name, value in fields:
+        if name != "password":
+            values.setdefault(name, []).append(value.replace("\0", ""))
+    draft = json.dumps({"action": action, "page": page, "fields": values})
+    return draft if values and len(draft) <= MAX_DRAFT_BYTES else ""
+
+
+def refilled(form: Mapping[str, object], fields: Mapping[str, list[str]]) -> dict[str, object]:
+    """A form with the values of a draft: several where the form has several, numbers where they can be.
+
+    >>> refilled({"method": "", "competition": [3, 4]}, {"method": ["oak"], "competition": ["4"]})
+    {'method': 'oak', 'competition': [4]}
+    """
+    several = {
+        name: [int(text) if text.isdecimal() else text for text in fields.get(name, [])]
+        for name, value in form.items()
+        if isinstance(value, list | tuple)
+    }
+    return dict(form) | {name: values[-1] for name, values in fields.items() if values} | several

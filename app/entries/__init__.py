@@ -1,0 +1,1 @@
+"""What becomes of a confirmed entry: shown to everybody, or withdrawn."""

@@ -1,0 +1,42 @@
+"""Withdrawing entries and making methods public, for programs."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.access import Action
+from app.entries import service
+from app.submissions import service as submissions
+from app.submissions.schemas import SubmissionView
+from app.web import CurrentActor, ThePlatform, requires
+
+router = APIRouter(prefix="/api/v1", tags=["submissions"])
+
+
+class Withdrawal(BaseModel):
+    """Why an entry is withdrawn."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
+
+    reason: Annotated[
+        str, Field(max_length=1000, description="required from organisers; its team and organisers read it")
+    ] = ""
+
+
+@router.post("/entries/{entry_id}/withdraw", dependencies=[requires(Action.SUBMIT)])
+def withdraw(
+    platform: ThePlatform, actor: CurrentActor, entry_id: int, withdrawal: Withdrawal
+) -> SubmissionView:
+    """Take an entry's result off its leaderboard: its team until the method is public, organisers at any time.
+
+    The submission stays. On a held-out phase the method's name stays retired and the quota stays used.
+    """
+    submission_id = service.withdraw(platform, actor, entry_id, withdrawal.reason)
+    return submissions.submission_page(platform, actor, submission_id)
+
+
+@router.post("/methods/{method_id}/public", status_code=204, dependencies=[requires(Action.SUBMIT)])
+def make_public(platform: ThePlatform, actor: CurrentActor, method_id: int) -> None:
+    """Show a method of your team and all its results to everybody. It cannot be undone."""
+    service.make_public(platform, actor, method_id)

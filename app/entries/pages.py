@@ -1,0 +1,33 @@
+"""The forms that withdraw an entry or make a method public."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Form
+from fastapi.responses import RedirectResponse, Response
+
+from app.access import Action
+from app.entries import service
+from app.submissions import service as submissions
+from app.web import CurrentActor, ThePlatform, requires
+
+router = APIRouter()
+
+
+@router.post("/entries/{entry_id}/withdraw", dependencies=[requires(Action.SUBMIT)])
+def withdraw(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    entry_id: int,
+    reason: Annotated[str, Form(max_length=1000)] = "",
+) -> Response:
+    """Take an entry's result off its board."""
+    submission_id = service.withdraw(platform, actor, entry_id, reason)
+    return RedirectResponse(f"/submissions/{submission_id}", status_code=303)
+
+
+@router.post("/submissions/{submission_id}/public", dependencies=[requires(Action.SUBMIT)])
+def make_public(platform: ThePlatform, actor: CurrentActor, submission_id: int) -> Response:
+    """Show a submission's method to everybody."""
+    method = submissions.submission_page(platform, actor, submission_id).method
+    service.make_public(platform, actor, method.id)
+    return RedirectResponse(f"/submissions/{submission_id}", status_code=303)

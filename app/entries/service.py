@@ -1,0 +1,85 @@
+"""Withdrawing entries, and showing methods to everybody."""
+
+from sqlalchemy import func
+
+from app.access import Actor
+from app.entries import queries
+from app.errors import NotFoundError
+from app.models import AuditRecord, Decision, EntryState, Run, RunState
+from app.platform import Platform
+from app.publications import queries as publications
+from app.submissions.rules import withdrawal_refusal
+
+
+def withdraw(platform: Platform, actor: Actor, entry_id: int, reason: str | None) -> int:
+    """Take an entry's result off its board, or end it before it has one; returns the id of its submission.
+
+    The archive stays as it was confirmed; a name on a held-out phase stays retired and the quota stays used.
+    Raises NotFoundError for what is not the reader's, and what `withdrawal_refusal` says.
+    """
+    reason = (reason or "").strip() or None
+    with platform.transaction() as session:
+        runs = queries.lock_open_runs(session, entry_id)
+        found = queries.lock_entry(session, actor, entry_id)
+        if found is None:
+            raise NotFoundError(f"your team has no entry {entry_id}")
+        entry, method = found
+        refusal = withdrawal_refusal(
+            entry.state,
+            is_organiser=actor.is_organiser,
+            is_public=method.public_at is not None,
+            reason=reason,
+        )
+        if refusal is not None:
+            raise refusal
+        for run in runs:
+            _end_for_withdrawal(run, actor)
+        publications.take_off_board(session, entry)
+        record = {"method": method.name, "competition": entry.competition, "state": entry.state.value}
+        entry.state, entry.withdrawn_at = EntryState.WITHDRAWN, func.clock_timestamp()
+        entry.withdrawn_by, entry.withdraw_reason = actor.user_id, reason
+        session.add(
+            AuditRecord(
+                user_id=actor.user_id,
+                action="entry.withdraw",
+                subject=f"entry {entry_id}",
+                reason=reason or "",
+                details=record,
+            )
+        )
+        submission_id = entry.submission_id
+    platform.cache.forget_versions()
+    return submission_id
+
+
+def _end_for_withdrawal(run: Run, actor: Actor) -> None:
+    """Abandon a run that is not final; one that waits for a decision of a re-scoring has it now."""
+    if run.state in (RunState.REFUSED, RunState.FAILED):
+        run.decision, run.decided_by = Decision.WITHDRAW, actor.user_id
+        return
+    run.state, run.failure_message = RunState.ABANDONED, "the entry was withdrawn"
+    run.lease_until, run.finished_at = None, func.clock_timestamp()
+
+
+def make_public(platform: Platform, actor: Actor, method_id: int) -> None:
+    """Show a method of the reader's team to everybody, with all its results; it cannot be hidden again.
+
+    Raises NotFoundError.
+    """
+    with platform.transaction() as session:
+        method = queries.lock_method(session, actor.team_id, method_id)
+        if method is None:
+            raise NotFoundError(f"your team has no method {method_id}")
+        if method.public_at is not None:
+            return
+        method.public_at = func.clock_timestamp()
+        method.revision += 1
+        session.add(
+            AuditRecord(
+                user_id=actor.user_id,
+                action="method.make_public",
+                subject=f"method {method_id}",
+                details={"method": method.name},
+            )
+        )
+    platform.cache.forget_versions()

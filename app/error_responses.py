@@ -1,0 +1,221 @@
+"""How errors are answered: as a page to a browser, as `application/problem+json` to a program."""
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, RedirectResponse, Response
+from sqlalchemy.exc import DataError, InterfaceError, InternalError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
+
+from app.addresses import address_of, nearest_page, page_of_form
+from app.drafts import draft_of
+from app.errors import (
+    BadRequestError,
+    CheckBusyError,
+    CrossSiteError,
+    DomainError,
+    LoginNeededError,
+    OffsetError,
+    ProtocolVersionError,
+    RangeError,
+    StorageUnavailableError,
+    TooLargeError,
+)
+from app.problems import (
+    MEDIA_TYPE,
+    PROBLEMS,
+    RETRY_AFTER,
+    Problem,
+    ProblemItem,
+    ProblemType,
+    problem_type_of_status,
+)
+from app.submissions.rules import RefusedError
+from app.uploads.rules import TUS_VERSION
+from app.web import render, wants_json
+
+log = structlog.get_logger()
+
+DISCONNECTING = ("25006", "25P03")  # a read-only server after a fail-over; idle in a transaction for too long
+
+Problems = list[ProblemItem]
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Answer what routes raise; what this leaves over reaches the middleware, which calls `answer_error` too."""
+    for kind in (DomainError, RefusedError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, _handle)
+
+
+async def _handle(request: Request, error: Exception) -> Response:
+    if isinstance(error, LoginNeededError) and request.method == "POST" and not wants_json(request):
+        return _login_page(request, await request.form())
+    return answer_error(request, error)
+
+
+def _login_page(request: Request, form: FormData) -> Response:
+    """The login page in response to a form: it carries what was typed, so that it can be filled in again."""
+    page = page_of_form(request)
+    fields = [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
+    return render(
+        request,
+        "accounts/login.html",
+        code=401,
+        form={},
+        problems={},
+        next=page,
+        carried=draft_of(address_of(request), page, fields),
+        is_interrupted=True,
+    )
+
+
+def answer_error(request: Request, error: Exception) -> Response:
+    """The response to any exception; unexpected ones are logged."""
+    match error:
+        case RefusedError():
+            return _answer_refused(request, error)
+        case DomainError():
+            return _answer_domain_error(request, error)
+        case RequestValidationError():
+            return _answer_malformed(request, error)
+        case HTTPException():
+            return _answer_http(request, error)
+    return _answer_failure(request, error)
+
+
+def _answer_failure(request: Request, error: Exception) -> Response:
+    if isinstance(error, DataError):
+        log.info("value out of range", path=_logged_path(request))
+        detail = "The request has a value that cannot be stored: a NUL character, or a number out of range"
+        return respond(request, PROBLEMS["malformed"], detail)
+    if is_unavailable(error):
+        log.warning("database unavailable", path=_logged_path(request), error=type(error).__name__)
+        detail = "The database cannot be reached at the moment. Please try again in a few seconds"
+        return respond(request, PROBLEMS["unavailable"], detail)
+    log.error("unhandled error", path=_logged_path(request), exc_info=error)
+    detail = "Something went wrong on our side; nothing was lost or counted"
+    return respond(request, PROBLEMS["server-error"], detail)
+
+
+def _logged_path(request: Request) -> str:
+    """The address of a route without its parameters, which may be a one-time link's."""
+    route = request.scope.get("route")
+    return getattr(route, "path", "/" + request.url.path.split("/")[1])
+
+
+def is_unavailable(error: Exception) -> bool:
+    """Whether the database is away, too busy, or was shut down in the middle."""
+    if isinstance(error, InternalError):
+        return getattr(error.orig, "sqlstate", None) in DISCONNECTING
+    return isinstance(error, OperationalError | InterfaceError | PoolTimeoutError)
+
+
+def respond(
+    request: Request,
+    kind: ProblemType,
+    detail: str,
+    problems: Problems | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """The response to a problem, as a page or as JSON."""
+    response = _json(request, kind, detail, problems or [])
+    if not wants_json(request):
+        response = _page(request, kind, detail, problems or [])
+    response.headers.update(headers or {})
+    if kind.status == 503:
+        response.headers.setdefault("Retry-After", str(RETRY_AFTER))
+    response.headers.setdefault("Cache-Control", "no-store")
+    return response
+
+
+def _json(request: Request, kind: ProblemType, detail: str, problems: Problems) -> Response:
+    problem = Problem(
+        type=kind.type,
+        code=kind.code,
+        title=kind.title,
+        status=kind.status,
+        detail=detail,
+        reference=getattr(request.state, "reference", ""),
+        problems=problems,
+    )
+    return JSONResponse(problem.model_dump(), kind.status, media_type=MEDIA_TYPE)
+
+
+def _page(request: Request, kind: ProblemType, detail: str, problems: Problems) -> Response:
+    return render(
+        request,
+        "error.html",
+        code=kind.status,
+        kind=kind,
+        detail=detail,
+        reference=getattr(request.state, "reference", ""),
+        is_form=request.method == "POST",
+        problems=tuple(problem.message for problem in problems),
+    )
+
+
+def _answer_domain_error(request: Request, error: DomainError) -> Response:
+    if isinstance(error, LoginNeededError) and request.method == "GET" and not wants_json(request):
+        return RedirectResponse(f"/login?next={quote(address_of(request))}", status_code=303)
+    if isinstance(error, StorageUnavailableError):
+        log.warning("storage unavailable", path=_logged_path(request), cause=error.cause)
+    return respond(request, PROBLEMS[error.code], str(error), headers=_headers_of(error))
+
+
+def _headers_of(error: DomainError) -> dict[str, str]:
+    headers = {}
+    match error:
+        case LoginNeededError():
+            headers = {"WWW-Authenticate": "Bearer"}
+        case OffsetError():
+            headers = {"Upload-Offset": str(error.received)}
+        case TooLargeError() | BadRequestError() | CrossSiteError():  # the body was not read
+            headers = {"Connection": "close"}
+        case ProtocolVersionError():
+            headers = {"Tus-Version": TUS_VERSION}
+        case CheckBusyError():
+            headers = {"Retry-After": str(error.retry_after)}
+        case RangeError():
+            headers = {"Content-Range": f"bytes */{error.size}"}
+    return headers
+
+
+def _answer_refused(request: Request, error: RefusedError) -> Response:
+    problems = [ProblemItem(code=refusal.code, message=refusal.message) for refusal in error.refusals]
+    free = [refusal.retry_at for refusal in error.refusals if refusal.retry_at is not None]
+    is_waiting_enough = len(free) == len(error.refusals)
+    headers = {"Retry-After": str(_seconds_until(max(free)))} if is_waiting_enough else {}
+    return respond(request, PROBLEMS[error.refusals[0].code], str(error), problems, headers)
+
+
+def _seconds_until(moment: datetime) -> int:
+    return max(1, math.ceil((moment - datetime.now(UTC)).total_seconds()))
+
+
+def _answer_malformed(request: Request, error: RequestValidationError) -> Response:
+    if not wants_json(request) and all(problem["loc"][0] == "path" for problem in error.errors()):
+        return respond(request, PROBLEMS["not-found"], "There is nothing at this address")
+    problems = [
+        ProblemItem(code=problem["type"], message=f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}")
+        for problem in error.errors()
+    ]
+    return respond(request, PROBLEMS["malformed"], "The request is not valid for this address", problems)
+
+
+def _answer_http(request: Request, error: HTTPException) -> Response:
+    if isinstance(error.__cause__, DomainError):  # raised while a form was read
+        return answer_error(request, error.__cause__)
+    if error.status_code == 405 and request.method == "GET" and not wants_json(request):
+        return RedirectResponse(
+            nearest_page(request), status_code=303
+        )  # e.g. the address of a form, reloaded
+    details = {404: "There is nothing at this address", 405: f"This address does not accept {request.method}"}
+    detail = details.get(error.status_code, str(error.detail))
+    return respond(request, problem_type_of_status(error.status_code), detail, headers=error.headers)

@@ -1,0 +1,104 @@
+"""The result files of an example: the same prediction for every image, so that its score reveals nothing."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+import scoring
+from scoring import Box, Description, Layout, Part
+from scoring.description import UNKNOWN_SIDE
+from scoring.registry import expected_files
+
+CONFIDENCE = 0.5
+WHOLE_IMAGE = 0  # object number of a person in an edition whose layout set lists images only
+Files = Iterator[tuple[str, bytes]]  # of each file its name and its content
+
+
+def example_files(description: Description, competition: scoring.CompetitionInfo) -> Files:
+    r"""The path below `results` and the content of every file of an example for one competition.
+
+    >>> phase = Description("VOC2012", "val", ("car",), (), (scoring.Image("2008_000001", 500, 375),))
+    >>> list(example_files(phase, scoring.competition_of("VOC2012", 1)))
+    [('results/VOC2012/Main/comp1_cls_val_car.txt', b'2008_000001 0.5\n')]
+    """
+    folder = "/".join(filter(None, ("results", description.dataset, competition.folder)))
+    content = CONTENTS[competition.task](description)
+    for name, about in expected_files(competition, description):
+        yield f"{folder}/{name}", content(about)
+
+
+def line_grammar(task: str) -> str:
+    """What a result file of a task holds, as the submit page says it."""
+    return GRAMMARS[task]
+
+
+def _classification(description: Description) -> Callable[[str], bytes]:
+    lines = _lines(f"{image.id} {CONFIDENCE}" for image in description.images)
+    return lambda _: lines
+
+
+def _detection(description: Description) -> Callable[[str], bytes]:
+    lines = _lines(
+        f"{image.id} {CONFIDENCE} 1 1 {image.width} {image.height}" for image in description.images
+    )
+    return lambda _: lines
+
+
+def _action(description: Description) -> Callable[[str], bytes]:
+    lines = _lines(f"{image} {number} {CONFIDENCE}" for image, number in description.acting)
+    return lambda _: lines
+
+
+def _segmentation(description: Description) -> Callable[[str], bytes]:
+    sizes = _sizes(description)
+
+    def all_background(image: str) -> bytes:
+        width, height = sizes[image]
+        return scoring.labels_to_png(np.zeros((height, width), np.uint8))
+
+    return all_background
+
+
+def _layout(description: Description) -> Callable[[str], bytes]:
+    sizes = _sizes(description)
+
+    def person(image: str, number: int) -> Layout:
+        width, height = sizes[image]
+        head = Part("head", Box(1, 1, max(1, width // 2), max(1, height // 4)))
+        if number == WHOLE_IMAGE:
+            return Layout(image, CONFIDENCE, (head,), box=Box(1, 1, width, height))
+        return Layout(image, CONFIDENCE, (head,), object=number)
+
+    content = scoring.layouts_to_xml([person(image, number) for image, number in description.persons])
+    return lambda _: content
+
+
+def has_sizes(description: Description) -> bool:
+    """Whether the sizes of all images are known, without which there are no boxes and no masks."""
+    return all(image.width != UNKNOWN_SIDE for image in (*description.images, *description.further))
+
+
+def _sizes(description: Description) -> dict[str, tuple[int, int]]:
+    """Width and height of every image, in pixels."""
+    return {image.id: (image.width, image.height) for image in (*description.images, *description.further)}
+
+
+def _lines(lines: Iterator[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+CONTENTS: Mapping[str, Callable[[Description], Callable[[str], bytes]]] = {
+    "classification": _classification,
+    "detection": _detection,
+    "segmentation": _segmentation,
+    "layout": _layout,
+    "action": _action,
+}
+
+GRAMMARS: Mapping[str, str] = {
+    "classification": "<image> <confidence>",
+    "detection": "<image> <confidence> <left> <top> <right> <bottom>",
+    "segmentation": "an indexed PNG of the image's size for each image; 0 is the background",
+    "layout": "<results> with a <layout> for each person: <image>, <object>, <confidence>, a <part> for each part",
+    "action": "<image> <object> <confidence>",
+}

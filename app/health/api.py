@@ -1,0 +1,31 @@
+"""Health and readiness, for monitoring."""
+
+from fastapi import APIRouter, Response
+
+from app.access import Action
+from app.health import service
+from app.health.schemas import Health, Readiness
+from app.web import ThePlatform, requires
+
+router = APIRouter(tags=["operation"], dependencies=[requires(Action.READ_PUBLIC)])
+
+
+@router.get("/health")
+async def health(platform: ThePlatform) -> Health:
+    """Whether this process is alive: 200 as long as it answers, with the state of each part.
+
+    `sweep` has the seconds since lost runs were last looked for, `workers` how many are alive, `outbox` how many seconds
+    its oldest message is late.
+    """
+    return await service.health(platform)
+
+
+@router.get("/ready")
+async def ready(platform: ThePlatform, response: Response) -> Readiness:
+    """Whether this process may serve: 200, or 503 with what is missing.
+
+    The database must be reachable and have the schema of this version; the storage must be writable.
+    """
+    found = await service.readiness(platform)
+    response.status_code = 200 if found.ready else 503
+    return found

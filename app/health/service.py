@@ -1,0 +1,86 @@
+"""Looking at the parts of an installation, each in bounded time."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.errors import StorageUnavailableError
+from app.health import queries
+from app.health.rules import health_of
+from app.health.schemas import Health, Progress, Readiness
+from app.migrating import is_current
+from app.platform import Platform
+from app.workers import queries as workers
+
+log = structlog.get_logger()
+
+CHECK_SECONDS = 3.0
+THREADS = 4  # of their own, so that requests that wait for the database do not hold these checks up
+
+_own_threads = anyio.CapacityLimiter(THREADS)
+Result = TypeVar("Result")
+
+
+async def health(platform: Platform) -> Health:
+    """How this installation is; never waits longer than a few seconds."""
+    return health_of(await _in_time(_progress, platform), platform.settings.sweep_seconds)
+
+
+async def readiness(platform: Platform) -> Readiness:
+    """Whether requests can be served here, and what is missing for that."""
+    found = {name: await _in_time(check, platform) for name, check in CHECKS.items()}
+    missing = tuple(message or f"{name} does not answer" for name, message in found.items() if message != "")
+    return Readiness(ready=not missing, missing=missing)
+
+
+def is_worker_alive(platform: Platform, host: str) -> bool:
+    """Whether a worker on this host has shown a sign of life in the last minute."""
+    with platform.transaction() as session:
+        return workers.has_alive_worker(session, host)
+
+
+def is_swept(platform: Platform) -> bool:
+    """Whether lost runs are looked for, by whichever process."""
+    with platform.transaction() as session:
+        progress = queries.progress(session)
+    return health_of(progress, platform.settings.sweep_seconds).sweep.status == "ok"
+
+
+async def _in_time(check: Callable[[Platform], Result], platform: Platform) -> Result | None:
+    """The result of a check, None when it takes too long or the database is away."""
+    with anyio.move_on_after(CHECK_SECONDS):
+        try:
+            return await anyio.to_thread.run_sync(
+                check, platform, abandon_on_cancel=True, limiter=_own_threads
+            )
+        except SQLAlchemyError as error:
+            log.warning("health check failed", check=check.__name__, error=type(error).__name__)
+    return None
+
+
+def _progress(platform: Platform) -> Progress:
+    with platform.transaction() as session:
+        return queries.progress(session)
+
+
+def _schema(platform: Platform) -> str:
+    with platform.transaction() as session:
+        if is_current(session.connection()):
+            return ""
+    return "the database has the schema of another version; run `heldout-server migrate`"
+
+
+def _storage(platform: Platform) -> str:
+    try:
+        platform.archives.check()
+    except StorageUnavailableError as error:
+        log.warning("health check failed", check="storage", error=error.cause)
+        return "the storage cannot be written"
+    return ""
+
+
+CHECKS = {"database": _schema, "storage": _storage}

@@ -1,0 +1,1 @@
+"""What there is to enter and to read: editions with their phases and leading methods."""

@@ -1,0 +1,105 @@
+"""Editions with their phases and the leading rows of every board."""
+
+from collections.abc import Mapping
+
+import scoring
+from app.access import Actor
+from app.editions import queries as editions
+from app.editions.schemas import PhaseView
+from app.editions.service import find_phase
+from app.errors import NotFoundError
+from app.examples.rules import line_grammar
+from app.home.schemas import (
+    CompetitionCard,
+    EditionSummary,
+    EditionView,
+    ExpectedFiles,
+    PhaseCard,
+    SubmitView,
+)
+from app.leaderboards import queries as leaderboards
+from app.leaderboards import service as boards
+from app.leaderboards.schemas import BoardSummary
+from app.platform import Platform
+from app.submissions import queries as submissions
+from app.submissions.rules import quota_lines
+
+
+def home(platform: Platform) -> tuple[EditionSummary, ...]:
+    """Every edition, newest first."""
+    with platform.snapshot() as session:
+        stored = editions.all_editions(session)
+        phases = editions.all_phases(session)
+        methods = leaderboards.methods_by_edition(session)
+    return tuple(
+        EditionSummary(
+            code=edition.code,
+            title=edition.title,
+            dataset=edition.dataset,
+            phases=tuple(phase for phase in phases if phase.edition == edition.code),
+            methods=methods.get(edition.id, 0),
+        )
+        for edition in stored
+    )
+
+
+def edition_page(platform: Platform, actor: Actor, code: str) -> EditionView:
+    """An edition with the first rows of every board.
+
+    Raises NotFoundError.
+    """
+    with platform.snapshot() as session:
+        edition = editions.edition_of(session, code)
+        if edition is None:
+            raise NotFoundError(f"there is no edition {code!r}")
+        phases = editions.phases_of(session, code)
+        summaries = boards.summaries(session, actor, phases)
+    cards = tuple(PhaseCard(phase, _competitions(phase, summaries)) for phase in phases)
+    return EditionView(code=edition.code, title=edition.title, dataset=edition.dataset, phases=cards)
+
+
+def _competitions(
+    phase: PhaseView, summaries: Mapping[tuple[int, int], BoardSummary]
+) -> tuple[CompetitionCard, ...]:
+    return tuple(
+        _card(phase, competition, summary)
+        for (phase_id, competition), summary in summaries.items()
+        if phase_id == phase.id
+    )
+
+
+def _card(phase: PhaseView, competition: int, summary: BoardSummary) -> CompetitionCard:
+    info = scoring.competition_of(phase.dataset, competition)
+    return CompetitionCard(
+        edition=phase.edition,
+        image_set=phase.image_set,
+        number=competition,
+        task=info.task,
+        title=info.title,
+        data_rule=info.own_data_rule,
+        methods=summary.methods,
+        leaders=summary.leaders,
+    )
+
+
+def submit_page(platform: Platform, actor: Actor, edition: str, image_set: str) -> SubmitView:
+    """What somebody needs to know before an upload.
+
+    Raises NotFoundError.
+    """
+    with platform.snapshot() as session:
+        phase = find_phase(session, edition, image_set)
+        prior = submissions.prior_entries(session, actor.team_id or 0, phase.id)
+        now = editions.now(session)
+    offered = tuple(
+        each
+        for each in scoring.competitions(phase.dataset)
+        if scoring.is_scorable(each) and each.number not in phase.not_offered
+    )
+    tasks = {each.number: each.task for each in offered}
+    return SubmitView(
+        phase=phase,
+        competitions=tuple(ExpectedFiles(each, line_grammar(each.task)) for each in offered),
+        quota=quota_lines(now, phase, tasks, prior),
+        max_upload=platform.settings.max_upload,
+    )

@@ -1,0 +1,145 @@
+"""`heldout-server import`: its options, and what it prints."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+import scoring
+from app.command_settings import platform_of_installation
+from app.imports import service
+from app.imports.rules import date_of
+from app.imports.schemas import NONE, Imported, TreeImport
+from app.models import Disclosure
+
+console = Console(soft_wrap=True)
+problems = Console(stderr=True, soft_wrap=True)
+
+NO_QUOTA = 0
+NEVER = "never"
+
+
+def import_tree(
+    tree: Annotated[
+        Path, typer.Argument(help="a development-kit tree: Annotations, ImageSets, …", exists=True)
+    ],
+    *,
+    edition: Annotated[str, typer.Option(help="code in addresses, e.g. VOC2007", metavar="CODE")],
+    phase: Annotated[str, typer.Option(help="the image set, e.g. test")],
+    title: Annotated[str | None, typer.Option(help="the edition's name on pages")] = None,
+    protocol: Annotated[str | None, typer.Option(help=f"one of {', '.join(scoring.PROTOCOLS)}")] = None,
+    disclosure: Annotated[
+        Disclosure | None,
+        typer.Option(help="full where the annotation is public, else rounded", show_default=False),
+    ] = None,
+    quota: Annotated[
+        int | None,
+        typer.Option(
+            help="results per team and task in a week; 2 where the annotation is held out; 0: no quota", min=0
+        ),
+    ] = None,
+    quota_days: Annotated[int | None, typer.Option(help="the quota's window, by default 7", min=1)] = None,
+    opens: Annotated[str | None, typer.Option(help="by default at once", metavar="2027-01-31T12:00Z")] = None,
+    closes: Annotated[
+        str | None, typer.Option(help="a date, or 'never'", metavar="2027-03-31T12:00Z")
+    ] = None,
+    closes_in: Annotated[int | None, typer.Option(help="days until the phase closes", min=1)] = None,
+    grace_minutes: Annotated[
+        int | None,
+        typer.Option(help="how long a started upload may still be confirmed; by default 60", min=0),
+    ] = None,
+    details_at_close: Annotated[
+        bool | None,
+        typer.Option(
+            help="show curves, intervals and counts of a held-out phase once it is over", show_default=False
+        ),
+    ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(help="of an archive, e.g. unpacked=2147483648; repeatable", metavar="NAME=NUMBER"),
+    ] = None,
+) -> None:
+    """Load a tree into a phase: public description and hidden annotation apart; all of it or nothing.
+
+    Of a phase that is there already, the given options change and the others stay.
+    """
+    try:
+        request = TreeImport(
+            tree=tree,
+            edition=edition,
+            image_set=phase,
+            title=title,
+            protocol=protocol,
+            disclosure=disclosure,
+            quota=NONE if quota == NO_QUOTA else quota,
+            quota_window=timedelta(days=quota_days) if quota_days else None,
+            opens_at=date_of(opens) if opens else None,
+            closes_at=(NONE if closes == NEVER else date_of(closes)) if closes else None,
+            closes_in=timedelta(days=closes_in) if closes_in else None,
+            grace=timedelta(minutes=grace_minutes) if grace_minutes is not None else None,
+            details_at_close=details_at_close,
+            limits=_numbers(limit or ()),
+        )
+        imported = service.import_tree(platform_of_installation(), request)
+    except scoring.TreeError as error:
+        for problem in error.problems:
+            problems.print(str(problem), markup=False, highlight=False)
+        problems.print(f"{len(error.problems)} problems; nothing was loaded")
+        raise typer.Exit(1) from None
+    except ValueError as error:
+        problems.print(str(error), markup=False, highlight=False)
+        raise typer.Exit(1) from None
+    _print_summary(imported, edition, phase)
+
+
+def _numbers(words: Iterable[str]) -> dict[str, int]:
+    """Limits as they are typed; raises ValueError for anything else."""
+    found = {}
+    for option in words:
+        name, _, number = option.partition("=")
+        if not (number.isascii() and number.isdigit()):
+            raise ValueError(f"--limit takes NAME=NUMBER, such as unpacked=2147483648, not {option!r}")
+        found[name] = int(number)
+    scoring.Limits().changed(found)
+    return found
+
+
+def _print_summary(imported: Imported, edition: str, phase: str) -> None:
+    console.print(statistics_table(imported.statistics, f"{edition} {phase}"))
+    unchanged = "with other rules:" if imported.changes else "nothing changed:"
+    state = "loaded" if imported.is_new else f"was there already, {unchanged}"
+    _print(f"{state} ground truth version {imported.version} of {edition} {phase}")
+    for change in imported.changes:
+        _print(f"{change.name}: {change.before} → {change.after}")
+    for warning in imported.warnings:
+        _print(f"WARNING: {warning}")
+    for number, reason in imported.not_offered.items():
+        _print(f"comp{number} is not offered: {reason}")
+    if imported.is_new and imported.version > 1:
+        if imported.new_boards:
+            _print(f"new boards: {', '.join(f'comp{number}' for number in imported.new_boards)}")
+        _print(
+            f"the other boards show version {imported.version - 1} until"
+            f" `heldout-server rescore --edition {edition} --phase {phase}`"
+        )
+
+
+def _print(line: str) -> None:
+    console.print(line, markup=False, highlight=False)
+
+
+def statistics_table(statistics: scoring.Statistics, title: str) -> Table:
+    """The objects of a set per class, as the development kits' documents print them."""
+    table = Table("class", title=title)
+    for column in ("images", "objects", "difficult"):
+        table.add_column(column, justify="right")
+    for row in statistics.rows:
+        table.add_row(row.name, str(row.images), str(row.objects), str(row.difficult))
+    total = statistics.total
+    table.add_section()
+    table.add_row("total", str(total.images), str(total.objects), str(total.difficult))
+    return table

@@ -1,0 +1,1 @@
+"""Development kits that become phases."""

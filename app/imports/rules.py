@@ -1,0 +1,168 @@
+"""Which names an edition and an image set may have, and what becomes of a phase's rules."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from app.editions.rules import quota_of
+from app.imports.schemas import NONE, Change, Rules, TreeImport
+from app.models import Disclosure
+
+LONGEST_NAME = 40
+DEFAULT_GRACE = timedelta(hours=1)
+DEFAULT_QUOTA_WINDOW = timedelta(days=7)
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+# words that stand in addresses where an edition or an image set stands, or may do so one day
+_RESERVED = frozenset(
+    [
+        "account",
+        "admin",
+        "api",
+        "boards",
+        "competitions",
+        "description",
+        "docs",
+        "editions",
+        "entries",
+        "health",
+        "leaderboards",
+        "login",
+        "logout",
+        "methods",
+        "new",
+        "organise",
+        "phases",
+        "ready",
+        "register",
+        "rescores",
+        "runs",
+        "static",
+        "submissions",
+        "submit",
+        "uploads",
+    ]
+)
+
+
+def check_name(name: str, what: str) -> None:
+    """Raise ValueError for a name that cannot stand in addresses; `what` is "edition code" or "image set".
+
+    >>> check_name("VOC2007", "edition code")
+    """
+    if not _NAME.fullmatch(name) or ".." in name:
+        expected = "letters, digits, '_', '.' and '-', beginning with a letter or digit"
+        raise ValueError(f"{what} {name!r} cannot stand in addresses; expected {expected}")
+    if len(name) > LONGEST_NAME:
+        raise ValueError(f"{what} {name!r} has {len(name)} characters; at most {LONGEST_NAME} are allowed")
+    if name.lower() in _RESERVED:
+        raise ValueError(f"{what} {name!r} is reserved, because addresses of other pages contain it")
+
+
+def date_of(text: str) -> datetime:
+    """A date and time with its time zone, in UTC.
+
+    Raises ValueError for anything else, also where the zone is missing.
+
+    >>> date_of("2027-01-31T12:00+02:00").isoformat()
+    '2027-01-31T10:00:00+00:00'
+    """
+    expected = "expected a date and time with its time zone, such as 2027-01-31T12:00Z"
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a date; {expected}") from None
+    if moment.tzinfo is None:
+        raise ValueError(f"{text!r} has no time zone; {expected} (Z stands for UTC)")
+    return moment.astimezone(UTC)
+
+
+def new_rules(request: TreeImport, now: datetime) -> Rules:
+    """The rules of a phase that is imported for the first time. Raises ValueError where they contradict each other."""
+    nothing = Rules(
+        disclosure=Disclosure.ROUNDED,
+        details_at_close=False,
+        quota=None,
+        quota_window=DEFAULT_QUOTA_WINDOW,
+        opens_at=now,
+        closes_at=None,
+        grace=DEFAULT_GRACE,
+    )
+    return changed_rules(nothing, request, now)
+
+
+def changed_rules(rules: Rules, request: TreeImport, now: datetime) -> Rules:
+    """The rules of a phase with the given options applied. Raises ValueError where they contradict each other."""
+    disclosure = _or(request.disclosure, rules.disclosure)
+    closes_at = now + request.closes_in if request.closes_in else _or(request.closes_at, rules.closes_at)
+    quota = _or(request.quota, rules.quota)
+    result = Rules(
+        disclosure=disclosure,
+        details_at_close=_or(request.details_at_close, rules.details_at_close),
+        quota=None if quota is NONE else quota_of(quota, disclosure),
+        quota_window=_or(request.quota_window, rules.quota_window),
+        opens_at=_or(request.opens_at, rules.opens_at),
+        closes_at=None if closes_at is NONE else closes_at,
+        grace=_or(request.grace, rules.grace),
+    )
+    for problem in _contradictions(result, request):
+        raise ValueError(problem)
+    return result
+
+
+def _or(given: Any, otherwise: Any) -> Any:
+    return otherwise if given is None else given
+
+
+def _contradictions(rules: Rules, request: TreeImport) -> Iterator[str]:
+    if request.closes_in is not None and request.closes_at is not None:
+        yield "either a closing date or the days until then can be given, not both"
+    if rules.quota is None and rules.disclosure is not Disclosure.FULL:
+        yield "a held-out phase needs a quota, because every score reveals something of the hidden annotation"
+    if rules.closes_at is not None and rules.closes_at <= rules.opens_at:
+        yield f"the phase would close ({shown(rules.closes_at)}) before it opens ({shown(rules.opens_at)})"
+
+
+def changes(before: Rules, after: Rules) -> tuple[Change, ...]:
+    """What differs, in words."""
+    pairs = ((each.name, getattr(before, each.name), getattr(after, each.name)) for each in fields(Rules))
+    return tuple(
+        Change(name.replace("_", " "), shown(old), shown(new)) for name, old, new in pairs if old != new
+    )
+
+
+def warnings(before: Rules, after: Rules) -> Iterator[str]:
+    """What a change of disclosure means."""
+    if before.disclosure == after.disclosure:
+        return
+    if after.disclosure is Disclosure.FULL:
+        yield (
+            "the annotation is public now: every digit, curve, interval and count of every result is shown to everybody, and"
+            " cannot be taken back once somebody has read it"
+        )
+    else:
+        yield (
+            "the annotation is held out from now on, but curves and counts were public until now: anybody who kept them knows"
+            " much of the labels"
+        )
+
+
+def shown(value: object) -> str:
+    """A rule's value in words: times in UTC, to the minute.
+
+    >>> shown(datetime(2027, 1, 31, 12, tzinfo=UTC)), shown(timedelta(days=7)), shown(None)
+    ('2027-01-31 12:00 UTC', '7 days', 'none')
+    """
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, datetime):
+        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    if isinstance(value, timedelta):
+        days = value // timedelta(days=1)
+        whole = value == timedelta(days=days) and days
+        return (f"{days} day" + "s" * (days > 1)) if whole else f"{value // timedelta(minutes=1)} minutes"
+    return str(value)

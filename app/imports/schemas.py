@@ -1,0 +1,82 @@
+"""What an import is given, and what it did."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import Enum
+from pathlib import Path
+
+import scoring
+from app.models import Disclosure
+
+
+class NoLimit(Enum):
+    """An option that takes a rule away: a phase without a quota, or without a closing date."""
+
+    NONE = "none"
+
+
+NONE = NoLimit.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class TreeImport:
+    """A development-kit tree to load, and the rules of its phase.
+
+    What is None is not given: it keeps its value in an existing phase, and has its default in a new one.
+    """
+
+    tree: Path
+    edition: str
+    image_set: str
+    title: str | None = None
+    protocol: str | None = None  # by default that of the tree's year
+    disclosure: Disclosure | None = None
+    details_at_close: bool | None = None
+    quota: int | NoLimit | None = None  # scored archives of a team and task within the window
+    quota_window: timedelta | None = None
+    opens_at: datetime | None = None
+    closes_at: datetime | NoLimit | None = None
+    closes_in: timedelta | None = None  # from the import on, instead of closes_at
+    grace: timedelta | None = None
+    limits: Mapping[str, int] = field(default_factory=dict)  # limits of an archive that change
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of a phase that an import can change."""
+
+    disclosure: Disclosure
+    details_at_close: bool
+    quota: int | None
+    quota_window: timedelta
+    opens_at: datetime
+    closes_at: datetime | None
+    grace: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A rule that an import changed, in words."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import left.
+
+    version: of the ground truth; is_new: was it not there before? new_boards: competitions that are offered from now on;
+    not_offered: those without ground truth, and what the annotation lacks; warnings: what the changes mean.
+    """
+
+    phase_id: int
+    version: int
+    is_new: bool
+    statistics: scoring.Statistics
+    changes: tuple[Change, ...]
+    warnings: tuple[str, ...]
+    new_boards: tuple[int, ...]
+    not_offered: Mapping[int, str]

@@ -1,0 +1,223 @@
+"""Loading development kits into phases."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+import scoring
+from app.editions import queries
+from app.editions.service import description_of
+from app.imports.rules import changed_rules, changes, check_name, new_rules, warnings
+from app.imports.schemas import Change, Imported, Rules, TreeImport
+from app.models import AuditRecord, Board, Edition, GroundTruth, Phase
+from app.platform import Platform
+
+
+def import_tree(platform: Platform, request: TreeImport) -> Imported:
+    """Load a tree into a phase: the public description apart from the hidden annotation.
+
+    Options that are given are applied to a phase that is there already. Files are stored first and rows written in one
+    transaction, so a failure leaves nothing that can be seen.
+    Raises scoring.TreeError with every file that is wrong, ValueError for options that cannot be.
+    """
+    check_name(request.edition, "edition code")
+    check_name(request.image_set, "image set")
+    truth = scoring.read_tree(request.tree, request.image_set)
+    protocol = _protocol(request, truth.description.dataset)
+    _check_that_something_is_offered(truth)
+    with platform.truths.draft() as draft:
+        truth.save(draft)
+        fingerprint = platform.truths.put(draft)
+    while (imported := _record(platform, request, truth, protocol, fingerprint)) is None:
+        pass  # another import was faster, and has changed what this one starts from
+    return imported
+
+
+def _record(
+    platform: Platform, request: TreeImport, truth: scoring.GroundTruth, protocol: str, fingerprint: str
+) -> Imported | None:
+    """Store the description, then write every row; None if the phase has got another description meanwhile."""
+    with platform.transaction() as session:
+        known = queries.phase_of(session, request.edition, request.image_set)
+    known_key = known.description_key if known else None
+    statistics = scoring.count_objects(truth)
+    limits, relimited = _limits(platform, request, known_key)
+    key = platform.descriptions.put(replace(truth.description, limits=limits).to_json().encode())
+    with platform.transaction() as session:
+        queries.lock_imports(session)
+        phase = queries.phase_of(session, request.edition, request.image_set)
+        if (phase.description_key if phase else None) != known_key:
+            return None
+        edition, retitled = _edition(session, request, truth.description.dataset)
+        stored = _store_phase(session, request, edition, protocol, key)
+        changed = (*retitled, *stored.changes, *relimited)
+        version, is_new, boards = _store_truth(session, stored.phase, truth, fingerprint)
+        if changed or is_new:
+            session.add(_audit_record(request, stored, changed, version if is_new else None))
+        return Imported(
+            phase_id=stored.phase.id,
+            version=version,
+            is_new=is_new,
+            statistics=statistics,
+            changes=changed,
+            warnings=stored.warnings,
+            new_boards=boards,
+            not_offered={int(number): reason for number, reason in stored.phase.not_offered.items()},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredPhase:
+    phase: Phase
+    is_new: bool
+    changes: tuple[Change, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def _protocol(request: TreeImport, dataset: str) -> str:
+    protocol = request.protocol or scoring.default_protocol(dataset)
+    if protocol not in scoring.PROTOCOLS:
+        raise ValueError(f"no protocol is called {protocol!r}; there are {', '.join(scoring.PROTOCOLS)}")
+    return protocol
+
+
+def _check_that_something_is_offered(truth: scoring.GroundTruth) -> None:
+    reasons = truth.missing
+    if len(reasons) == len(scoring.competitions(truth.description.dataset)):
+        listed = "; ".join(f"comp{number}: {reason}" for number, reason in reasons.items())
+        raise ValueError(f"the tree holds no ground truth for any competition ({listed}); nothing was loaded")
+
+
+def _edition(session: Session, request: TreeImport, dataset: str) -> tuple[Edition, tuple[Change, ...]]:
+    edition = queries.edition_of(session, request.edition)
+    if edition is None:
+        edition = Edition(code=request.edition, title=request.title or request.edition, dataset=dataset)
+        session.add(edition)
+        session.flush()
+        return edition, ()
+    if edition.dataset != dataset:
+        raise ValueError(f"edition {request.edition} holds {edition.dataset}, this tree is {dataset}")
+    if request.title in (None, edition.title):
+        return edition, ()
+    change = Change("title", edition.title, str(request.title))
+    edition.title = change.after
+    return edition, (change,)
+
+
+def _limits(
+    platform: Platform, request: TreeImport, description_key: str | None
+) -> tuple[scoring.Limits, tuple[Change, ...]]:
+    """The phase's limits with those that change; never smaller, so that what was accepted once can be scored again."""
+    if description_key is None:
+        return scoring.Limits().changed(request.limits), ()
+    old = description_of(platform.descriptions, description_key).limits
+    new = old.changed(request.limits)
+    pairs = [(each.name, getattr(old, each.name), getattr(new, each.name)) for each in fields(old)]
+    for name, before, after in pairs:
+        if after < before:
+            raise ValueError(
+                f"the limit '{name}' of phase {request.image_set} is {before} and can only be raised"
+            )
+    return new, tuple(
+        Change(f"limit {name}", str(before), str(after)) for name, before, after in pairs if before != after
+    )
+
+
+def _store_phase(
+    session: Session, request: TreeImport, edition: Edition, protocol: str, description_key: str
+) -> _StoredPhase:
+    now, phase = queries.now(session), queries.stored_phase(session, edition.id, request.image_set)
+    if phase is None:
+        phase = Phase(
+            edition_id=edition.id,
+            image_set=request.image_set,
+            protocol=protocol,
+            description_key=description_key,
+            **_columns(new_rules(request, now)),
+        )
+        session.add(phase)
+        session.flush()
+        return _StoredPhase(phase, is_new=True)
+    if phase.protocol != protocol:
+        raise ValueError(
+            f"phase {request.image_set} is scored by {phase.protocol}; another protocol needs another edition"
+        )
+    phase.description_key = description_key
+    before, after = _change_rules(phase, request, now)
+    return _StoredPhase(phase, False, changes(before, after), tuple(warnings(before, after)))
+
+
+def _change_rules(phase: Phase, request: TreeImport, now: datetime) -> tuple[Rules, Rules]:
+    before = Rules(**{each.name: getattr(phase, each.name) for each in fields(Rules)})
+    after = changed_rules(before, request, now)
+    for name, value in _columns(after).items():
+        setattr(phase, name, value)
+    return before, after
+
+
+def _columns(rules: Rules) -> dict[str, object]:
+    return {each.name: getattr(rules, each.name) for each in fields(Rules)}
+
+
+def _store_truth(
+    session: Session, phase: Phase, truth: scoring.GroundTruth, fingerprint: str
+) -> tuple[int, bool, tuple[int, ...]]:
+    """The version of the annotation, whether it is new, and the competitions that have a board from now on."""
+    known = queries.truth_of_fingerprint(session, phase.id, fingerprint)
+    if known is not None:
+        return known.version, False, ()
+    newest = queries.newest_truth(session, phase.id)
+    row = GroundTruth(
+        phase_id=phase.id,
+        version=newest.version + 1 if newest else 1,
+        fingerprint=fingerprint,
+        statistics=asdict(scoring.count_objects(truth)),
+    )
+    session.add(row)
+    session.flush()
+    # boards that are there come to a later version through a re-scoring
+    there = {board.competition for board in queries.boards_of(session, [phase.id])}
+    missing = truth.missing
+    _check_that_no_board_loses_its_truth(there, missing)
+    new = [
+        info.number
+        for info in scoring.competitions(truth.description.dataset)
+        if scoring.is_scorable(info) and info.number not in there and info.number not in missing
+    ]
+    session.add_all(_board(phase, number, row.id) for number in new)
+    phase.not_offered = {str(number): reason for number, reason in missing.items()}
+    return row.version, True, tuple(new)
+
+
+def _check_that_no_board_loses_its_truth(there: set[int], missing: Mapping[int, str]) -> None:
+    lost = [f"comp{number}: {reason}" for number, reason in missing.items() if number in there]
+    if lost:
+        raise ValueError(
+            f"this annotation lacks what competitions with a board need ({'; '.join(lost)}); nothing was loaded"
+        )
+
+
+def _board(phase: Phase, competition: int, ground_truth_id: int) -> Board:
+    return Board(
+        phase_id=phase.id,
+        competition=competition,
+        protocol=phase.protocol,
+        ground_truth_id=ground_truth_id,
+        scorer=scoring.SCORER,
+    )
+
+
+def _audit_record(
+    request: TreeImport, stored: _StoredPhase, changed: tuple[Change, ...], new_version: int | None
+) -> AuditRecord:
+    return AuditRecord(
+        action="phase.create" if stored.is_new else "phase.import",
+        subject=f"phase {stored.phase.id}",
+        details={
+            "phase": f"{request.edition} {request.image_set}",
+            "changes": [asdict(change) for change in changed],
+            "new_ground_truth": new_version,
+        },
+    )

@@ -1,0 +1,1 @@
+"""Confidence intervals of scores, computed after the scores are published."""

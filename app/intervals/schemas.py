@@ -1,0 +1,14 @@
+"""What intervals are computed from."""
+
+from dataclasses import dataclass
+
+import scoring
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRun:
+    """The keys of a run's statistics and ground truth, and its report without exhibits."""
+
+    statistics: str
+    truth: str
+    report: scoring.Report

@@ -1,0 +1,59 @@
+"""Outbox messages, heartbeats and the audit."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import CheckConstraint, ForeignKey, Index, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.models.people import User
+from app.models.states import Service, Topic
+from app.models.table import Base, key_column, now_column
+
+
+class OutboxMessage(Base):
+    """What has to follow from a change, written in its transaction and delivered at least once."""
+
+    __tablename__ = "outbox"
+    __table_args__ = (
+        Index(
+            "ix_outbox_due",
+            "not_before",
+            "id",
+            postgresql_where=text("delivered_at IS NULL AND dead_at IS NULL"),
+        ),
+        CheckConstraint("attempt >= 0", name="attempt_not_negative"),
+    )
+    id: Mapped[int] = key_column()
+    topic: Mapped[Topic]
+    payload: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime] = now_column()
+    not_before: Mapped[datetime] = now_column()
+    attempt: Mapped[int] = mapped_column(default=0)
+    delivered_at: Mapped[datetime | None]
+    dead_at: Mapped[datetime | None]  # given up; organisers see it
+    error: Mapped[str | None]
+
+
+class Heartbeat(Base):
+    """A process that was alive at `seen_at`."""
+
+    __tablename__ = "heartbeat"
+    name: Mapped[str] = mapped_column(primary_key=True)  # host and process
+    service: Mapped[Service]
+    scorer: Mapped[str | None]  # which version a worker scores
+    slots: Mapped[int] = mapped_column(default=0)  # runs a worker scores at the same time
+    seen_at: Mapped[datetime] = now_column()
+
+
+class AuditRecord(Base):
+    """Who did what, when and why; the application can add rows and never change them."""
+
+    __tablename__ = "audit"
+    id: Mapped[int] = key_column()
+    at: Mapped[datetime] = now_column()
+    user_id: Mapped[int | None] = mapped_column(ForeignKey(User.id))  # none: from the command line
+    action: Mapped[str]
+    subject: Mapped[str]  # what it was done to, e.g. "entry 7"
+    reason: Mapped[str] = mapped_column(default="")
+    details: Mapped[dict[str, Any]] = mapped_column(default=dict)

@@ -1,0 +1,124 @@
+"""Putting results on boards, and taking them off, in the database."""
+
+from sqlalchemy import CTE, ColumnElement, Update, and_, insert, or_, select, update
+from sqlalchemy.orm import Session, aliased
+
+from app.models import Board, Decision, Entry, EntryState, Publication, Run, RunState
+
+
+def publish(session: Session, *which: ColumnElement[bool]) -> int:
+    """Put scored runs on their boards, as conditions on Run say; how many of them.
+
+    Left out is a run of other versions than the board's, and of an entry that was withdrawn. The board's row is read
+    without a lock: a switch that commits meanwhile has raised its generation, so what was published under the one
+    before does not stand (`stands_on_board`).
+    """
+    placed = _placed(Run.state == RunState.SCORED, *which)
+    statement = (
+        update(Entry)
+        .where(
+            Entry.id == placed.c.entry_id,
+            Entry.state.in_((EntryState.PENDING, EntryState.SCORED)),
+            Board.phase_id == placed.c.phase_id,
+            Board.competition == placed.c.competition,
+            Board.ground_truth_id == placed.c.ground_truth_id,
+            Board.scorer == placed.c.scorer,
+            Board.protocol == placed.c.protocol,
+        )
+        .values(
+            state=EntryState.SCORED,
+            published_run_id=placed.c.run_id,
+            published_generation=Board.generation,
+        )
+    )
+    return _append(session, statement)
+
+
+def keep(session: Session, rescore_id: int) -> int:
+    """Let results stand whose entries a re-scoring could not score and an organiser decided to keep; how many."""
+    placed = _placed(Run.rescore_id == rescore_id, Run.decision == Decision.KEEP)
+    statement = (
+        update(Entry)
+        .where(
+            Entry.id == placed.c.entry_id,
+            Entry.state == EntryState.SCORED,
+            Board.phase_id == placed.c.phase_id,
+            Board.competition == placed.c.competition,
+        )
+        .values(published_generation=Board.generation)
+    )
+    return _append(session, statement)
+
+
+def _placed(*which: ColumnElement[bool]) -> CTE:
+    """Runs with the place of their entries.
+
+    Materialised in two steps, because a planner whose statistics are old otherwise joins every run of a board with every
+    entry of it: at 10,000 that takes more than a minute instead of a second.
+    """
+    runs = (
+        select(Run.id.label("run_id"), Run.entry_id, Run.ground_truth_id, Run.scorer, Run.protocol)
+        .where(*which)
+        .cte("runs")
+        .prefix_with("MATERIALIZED")
+    )
+    place = aliased(Entry)
+    return (
+        select(runs, place.phase_id, place.competition)
+        .join(place, place.id == runs.c.entry_id)
+        .cte("placed")
+        .prefix_with("MATERIALIZED")
+    )
+
+
+def _append(session: Session, published: Update) -> int:
+    """Append a publication for every entry that an update publishes; how many."""
+    changed = published.returning(
+        Entry.phase_id, Entry.competition, Entry.id, Entry.published_run_id, Entry.published_generation
+    ).cte("changed")
+    columns = ("phase_id", "competition", "entry_id", "run_id", "generation")
+    statement = insert(Publication).from_select(columns, select(changed)).returning(Publication.id)
+    return len(session.scalars(statement, execution_options={"synchronize_session": False}).all())
+
+
+def take_off_board(session: Session, entry: Entry) -> None:
+    """End the publication of an entry's result, if it has one."""
+    if entry.published_generation is not None:
+        session.add(
+            Publication(
+                phase_id=entry.phase_id,
+                competition=entry.competition,
+                entry_id=entry.id,
+                run_id=None,
+                generation=entry.published_generation,
+            )
+        )
+    entry.published_run_id, entry.published_generation = None, None
+
+
+def end_without_result(session: Session, entry_id: int, state: EntryState) -> None:
+    """Let an entry end whose run was refused or failed; what stands on a board or was withdrawn stays as it is."""
+    board = select(Board.generation).where(
+        Board.phase_id == Entry.phase_id, Board.competition == Entry.competition
+    )
+    has_no_result = or_(
+        Entry.state == EntryState.PENDING,
+        and_(
+            Entry.state == EntryState.SCORED,
+            Entry.published_generation != board.correlate(Entry).scalar_subquery(),
+        ),
+    )
+    session.execute(
+        update(Entry)
+        .where(Entry.id == entry_id, has_no_result)
+        .values(state=state, published_run_id=None, published_generation=None)
+    )
+
+
+def run_state(session: Session, run_id: int, entry_id: int) -> tuple[RunState, bool]:
+    """The state of an entry's run, and whether a re-scoring made it."""
+    statement = select(Run.state, Run.rescore_id.is_not(None)).where(
+        Run.id == run_id, Run.entry_id == entry_id
+    )
+    state, is_rescore = session.execute(statement).one()
+    return state, is_rescore

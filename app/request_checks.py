@@ -1,0 +1,71 @@
+"""What a request must satisfy before a route sees it: its origin, its length."""
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.types import Message, Receive
+
+from app.access import Actor
+from app.addresses import parts_of
+from app.errors import BadRequestError, CrossSiteError, LoginNeededError, TooLargeError
+
+MAX_SMALL_BODY = 1 << 20  # largest body that is not an archive, in bytes
+FORM_OVERHEAD = 1 << 16  # what a form adds to its file
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+
+def check_request(request: Request, actor: Actor, max_upload: int) -> int:
+    """The largest body, in bytes, that this request may have.
+
+    Raises CrossSiteError, BadRequestError, TooLargeError, LoginNeededError for an archive from nobody.
+    """
+    if request.method not in SAFE_METHODS and not actor.by_token and _is_cross_site(request.headers):
+        raise CrossSiteError("This request was sent by a page of another site")
+    length = request.headers.get("content-length", "0")
+    if not length.isascii() or not length.isdigit():
+        raise BadRequestError("Content-Length is not a number")
+    takes_archives = _takes_archives(request.url.path)
+    limit = max_upload + FORM_OVERHEAD if takes_archives and actor.is_logged_in else MAX_SMALL_BODY
+    if int(length) > limit:
+        if takes_archives and not actor.is_logged_in:
+            raise LoginNeededError("Log in before you send an archive, or send an API token")
+        raise TooLargeError(_limit_message(limit))
+    return limit
+
+
+def bounded(receive: Receive, limit: int) -> Receive:
+    """Count the bytes of a body as they arrive, whatever length was declared; raises TooLargeError."""
+    received = 0
+
+    async def counted() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > limit:
+            raise TooLargeError(_limit_message(limit))
+        return message
+
+    return counted
+
+
+def _takes_archives(path: str) -> bool:
+    return path.endswith(("/uploads", "/submit")) or path.startswith("/api/v1/uploads/")
+
+
+def _limit_message(limit: int) -> str:
+    """The limit as the sender knows it, without what a form adds to an archive."""
+    what, most = ("A request to this address", limit)
+    if limit != MAX_SMALL_BODY:
+        what, most = ("An archive", limit - FORM_OVERHEAD)
+    return f"{what} may have at most {most} bytes ({most >> 20} MiB)"
+
+
+def _is_cross_site(headers: Headers) -> bool:
+    """Whether a browser says that a page of another site sent this.
+
+    Every browser sends one of the two headers with a request that changes something; programs send neither.
+    """
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        return site not in ("same-origin", "none")
+    origin = headers.get("origin")
+    return origin is not None and parts_of(origin).netloc != headers.get("host")

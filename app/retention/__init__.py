@@ -1,0 +1,1 @@
+"""How long archives are kept, and their removal."""

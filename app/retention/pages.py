@@ -1,0 +1,16 @@
+"""What the storage holds, for organisers."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from app.access import Action
+from app.retention import service
+from app.web import ThePlatform, render, requires
+
+router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
+
+
+@router.get("/storage")
+def storage(request: Request, platform: ThePlatform) -> Response:
+    """Archives by kind, with their bytes and the next removal of each."""
+    return render(request, "retention/storage.html", storage=service.storage(platform))

@@ -1,0 +1,44 @@
+"""What the storage holds, as organisers see it."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long archives are kept that were not confirmed."""
+
+    unconfirmed: timedelta  # checked and valid, or never checked
+    invalid: timedelta
+    partial: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a person's uploads that are not confirmed take."""
+
+    bytes: int
+    uploads: int
+
+
+@dataclass(frozen=True, slots=True)
+class StorageLine:
+    """How much of the storage one kind of upload takes."""
+
+    kind: str
+    uploads: int
+    bytes: int
+    next_removal: datetime | None  # of the first of them; none: they are kept
+    due_within_day: int  # uploads
+
+
+@dataclass(frozen=True, slots=True)
+class StorageView:
+    """What the archive store holds by kind, and what waits to be removed."""
+
+    lines: tuple[StorageLine, ...]
+    contents: int  # archives
+    content_bytes: int
+    removals: int  # archives whose removal has started and is not complete
+    retention: Retention
+    max_stored: int  # bytes that the uploads of one person may take until they are confirmed

@@ -1,0 +1,67 @@
+"""A process of the web server, on a socket that is bound before it starts."""
+
+import errno
+import os
+import socket
+import sys
+
+import uvicorn
+
+from app.settings import Settings, variable
+
+BACKLOG = 2048
+
+
+class ListenError(Exception):
+    """The address cannot be listened on; says why and what can be done."""
+
+
+def listen(settings: Settings) -> socket.socket:
+    """A socket that listens on the address of the settings.
+
+    It is ours before any process serves on it, so whoever answers there is one of our processes. Raises ListenError.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except OSError as error:
+        raise ListenError(_message(error, settings)) from error
+    return listener
+
+
+def _message(error: OSError, settings: Settings) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"port {settings.port} of {settings.host} is taken by another program, perhaps another installation: "
+            f"stop it, or choose another port with {variable('port')} (0 takes a free one)"
+        )
+    if isinstance(error, PermissionError):
+        return f"{variable('port')}: found {settings.port}, which this user may not listen on; expected 1024 or more"
+    return f"{variable('host')}: found {settings.host!r}, where this machine cannot listen: {error.strerror}"
+
+
+def main(descriptor: int) -> None:
+    """Serve on an inherited socket until a signal."""
+    config = uvicorn.Config(
+        "app.main:create_app",
+        factory=True,
+        server_header=False,
+        access_log=False,
+        proxy_headers=False,  # app/proxies.py decides whose count
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=5,
+        log_level="warning",
+    )
+    server = uvicorn.Server(config)
+    server.run(sockets=[socket.socket(fileno=descriptor)])
+    if not server.started:
+        sys.exit(os.EX_SOFTWARE)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

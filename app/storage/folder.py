@@ -1,0 +1,282 @@
+"""A store in a folder of the local disk, or of one that several machines mount."""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from io import FileIO
+from pathlib import Path
+from typing import BinaryIO
+
+from app.errors import ChecksumError, ConflictError, OffsetError
+from app.storage.failures import storage_errors
+from app.storage.names import checked_key, content_key, is_upload_id
+from app.storage.protocol import Content, Partial
+
+MiB = 1 << 20
+
+SEALED = ".sealed"  # ending of a partial upload that takes no more bytes
+DRAFT = ".draft"
+LOCK_SECONDS = 10.0  # a commit of 2 GiB holds its lock for about 2 seconds
+
+
+@dataclass(frozen=True, slots=True)
+class FolderStorage:
+    """Contents lie in `content/ab/abcd…`, partial uploads and drafts in `incoming`."""
+
+    root: Path
+    piece_size: int = MiB
+
+    def append(self, upload_id: uuid.UUID, offset: int, stream: BinaryIO) -> int:
+        """Add `stream` under a lock on the file, whose length is read inside the lock."""
+        with storage_errors(), self._writable(upload_id, create=offset == 0) as file:
+            end = _length(file)
+            if offset != end:
+                raise OffsetError(end)
+            while block := stream.read(MiB):
+                rest = memoryview(block)
+                while rest:  # what was written before the disk is full stays, and counts
+                    written = file.write(rest) or 0
+                    rest, end = rest[written:], end + written
+            return end
+
+    def length(self, upload_id: uuid.UUID) -> int:
+        """The size of the file, which is what `append` goes by."""
+        with storage_errors():
+            for path in (self._sealed(upload_id), self._partial(upload_id)):
+                try:
+                    return path.stat().st_size
+                except FileNotFoundError:
+                    continue
+            return 0
+
+    def commit(self, upload_id: uuid.UUID, size: int, sha256: str | None = None) -> str:
+        """Seal the file, hash it and link it to its place, all under the lock that `append` takes.
+
+        Sealing is renaming: whoever opened the file before and gets the lock afterwards sees that it has moved.
+        """
+        with storage_errors(), self._last_seen(upload_id) as file:
+            if _length(file) != size:
+                raise OffsetError(_length(file))
+            sealed = self._sealed(upload_id)
+            if not sealed.exists():
+                self._partial(upload_id).rename(sealed)
+            _flush(file)
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            if sha256 not in (None, digest):
+                raise ChecksumError(expected=sha256 or "", found=digest)
+            key = content_key(digest, upload_id)
+            self._link(sealed, key)
+            return key
+
+    def discard(self, upload_id: uuid.UUID) -> None:
+        """Remove the file; a content that was made of it stays."""
+        with storage_errors():
+            self._partial(upload_id).unlink(missing_ok=True)
+            self._sealed(upload_id).unlink(missing_ok=True)
+
+    def put(self, content: bytes | Path, upload_id: uuid.UUID | None = None) -> str:
+        """Write a copy, flush it and link it to its place."""
+        with self.draft() as draft, storage_errors():
+            if isinstance(content, Path):
+                shutil.copyfile(content, draft)
+            else:
+                draft.write_bytes(content)
+            with draft.open("rb") as file:
+                _flush(file)
+                key = content_key(hashlib.file_digest(file, "sha256").hexdigest(), upload_id)
+            self._link(draft, key)
+            return key
+
+    def open(self, key: str, start: int = 0) -> BinaryIO:
+        """The file itself."""
+        with storage_errors():
+            file = self._path(key).open("rb")
+            file.seek(start)
+            return file
+
+    @contextmanager
+    def materialise(self, key: str) -> Iterator[Path]:
+        """The file itself, without a copy."""
+        path = self._path(key)
+        with storage_errors():
+            path.stat()
+        yield path
+
+    @contextmanager
+    def draft(self) -> Iterator[Path]:
+        """A path beside the partial uploads, on the disk where the content will lie."""
+        with storage_errors():
+            path = self._incoming() / f"{uuid.uuid4()}{DRAFT}"
+        try:
+            with storage_errors():  # the block writes to this disk
+                yield path
+        finally:
+            with storage_errors():
+                path.unlink(missing_ok=True)
+
+    def exists(self, key: str) -> bool:
+        """Whether the file is there."""
+        with storage_errors():
+            return self._path(key).exists()
+
+    def size(self, key: str) -> int:
+        """The size of the file."""
+        with storage_errors():
+            return self._path(key).stat().st_size
+
+    def delete(self, key: str) -> None:
+        """Remove the file."""
+        with storage_errors():
+            self._path(key).unlink(missing_ok=True)
+
+    def contents(self) -> Iterator[Content]:
+        """One for each file below `content`."""
+        for path in self._files(self.root / "content", "*/*"):
+            with storage_errors():
+                found = _stat(path)
+            if found is not None:
+                yield Content(path.name, found.st_size, _time(found))
+
+    def partials(self) -> Iterator[Partial]:
+        """One for each file of `incoming` that an upload has left."""
+        for path in self._files(self.root / "incoming", "*"):
+            with storage_errors():
+                found = _stat(path)
+            if found is not None and path.suffix in ("", SEALED) and is_upload_id(path.stem):
+                yield Partial(uuid.UUID(path.stem), found.st_size, _time(found))
+
+    def sweep(self, age: timedelta) -> int:
+        """Remove old drafts."""
+        before, removed = datetime.now(UTC) - age, 0
+        for path in self._files(self.root / "incoming", f"*{DRAFT}"):
+            with storage_errors():
+                found = _stat(path)
+                if found is not None and _time(found) < before:
+                    path.unlink(missing_ok=True)
+                    removed += 1
+        return removed
+
+    def check(self) -> None:
+        """Write a file, read it and remove it."""
+        with self.draft() as draft, storage_errors():
+            draft.write_bytes(b"check")
+            draft.read_bytes()
+
+    def _path(self, key: str) -> Path:
+        return self.root / "content" / key[:2] / checked_key(key)
+
+    def _incoming(self) -> Path:
+        folder = self.root / "incoming"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return folder
+
+    def _partial(self, upload_id: uuid.UUID) -> Path:
+        return self.root / "incoming" / str(upload_id)
+
+    def _sealed(self, upload_id: uuid.UUID) -> Path:
+        return self.root / "incoming" / f"{upload_id}{SEALED}"
+
+    @contextmanager
+    def _writable(self, upload_id: uuid.UUID, *, create: bool) -> Iterator[FileIO]:
+        """The file of an upload that takes bytes, locked."""
+        flags = os.O_RDWR | os.O_APPEND | (os.O_CREAT if create else 0)
+        path = self._incoming() / str(upload_id)
+        if self._sealed(upload_id).exists():  # asked again below; this alone would be too early
+            raise ConflictError("another request has completed or removed this upload")
+        try:
+            descriptor = os.open(path, flags, 0o600)
+        except FileNotFoundError:
+            raise OffsetError(0) from None
+        with FileIO(descriptor, "ab") as file:
+            _lock(file)
+            if self._sealed(upload_id).exists() or not _is_at(file, path):
+                raise ConflictError("another request has completed or removed this upload")
+            yield file
+
+    @contextmanager
+    def _last_seen(self, upload_id: uuid.UUID) -> Iterator[FileIO]:
+        """The file of an upload, wherever a commit has left it, locked."""
+        for path in (self._sealed(upload_id), self._partial(upload_id), self._sealed(upload_id)):
+            try:
+                descriptor = os.open(path, os.O_RDONLY)
+            except FileNotFoundError:
+                continue
+            with FileIO(descriptor, "rb") as file:
+                _lock(file)
+                if _is_at(file, path):
+                    yield file
+                    return
+        raise OffsetError(0)
+
+    def _link(self, source: Path, key: str) -> None:
+        """Give a flushed file its place for good; an existing content stays as it is."""
+        home = self._path(key)
+        for folder in (home.parent.parent, home.parent):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with suppress(FileExistsError):
+            os.link(source, home)
+        for folder in (home.parent, home.parent.parent, self.root):
+            _flush_folder(
+                folder
+            )  # also behind a process that has just linked it and may not have come this far
+
+    def _files(self, folder: Path, pattern: str) -> Iterator[Path]:
+        with storage_errors():
+            yield from folder.glob(pattern)
+
+
+def _lock(file: FileIO) -> None:
+    """Wait for the lock, but not for a process that stands still while it has it."""
+    give_up = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > give_up:
+                raise ConflictError("another request is writing to this upload") from None
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _is_at(file: FileIO, path: Path) -> bool:
+    found = _stat(path)
+    return found is not None and os.path.samestat(found, os.fstat(file.fileno()))
+
+
+def _length(file: FileIO) -> int:
+    return os.fstat(file.fileno()).st_size
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    """What is known of a file, if it has not been removed in the meantime."""
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+def _time(found: os.stat_result) -> datetime:
+    return datetime.fromtimestamp(found.st_mtime, UTC)
+
+
+def _flush(file: BinaryIO | FileIO) -> None:
+    """Write the bytes to the disk; nobody is to add any."""
+    os.fchmod(file.fileno(), 0o400)
+    os.fsync(file.fileno())
+
+
+def _flush_folder(folder: Path) -> None:
+    """Write the names of a folder to the disk; without that a power cut may take them back."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

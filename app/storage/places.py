@@ -1,0 +1,53 @@
+"""Which store is where, as the settings say."""
+
+from app.settings import Settings, SettingsError
+from app.storage.folder import FolderStorage
+from app.storage.protocol import Storage
+
+
+def public_store(settings: Settings, name: str) -> Storage:
+    """One of the stores that web processes and workers use, in a folder or below a prefix of its own.
+
+    Raises SettingsError for half a pair of keys, or an address that is none.
+    """
+    if settings.s3_bucket is None:
+        return FolderStorage(settings.public_storage / name)
+    _expect_pair("S3", settings.s3_access_key, settings.s3_secret_key)
+    return _in_bucket(
+        settings, settings.s3_bucket, f"{name}/", settings.s3_access_key, settings.s3_secret_key
+    )
+
+
+def private_store(settings: Settings) -> Storage | None:
+    """The store of ground truth and per-image statistics; none in a process that does not know where it is.
+
+    Raises SettingsError for half a pair of keys, or an address that is none.
+    """
+    if settings.s3_private_bucket is None:
+        return FolderStorage(settings.private_storage) if settings.private_storage else None
+    access_key, secret_key = settings.s3_private_access_key, settings.s3_private_secret_key
+    _expect_pair("S3_PRIVATE", access_key, secret_key)
+    return _in_bucket(settings, settings.s3_private_bucket, "truths/", access_key, secret_key)
+
+
+def _expect_pair(name: str, access_key: str | None, secret_key: str | None) -> None:
+    if (access_key is None) != (secret_key is None):
+        raise SettingsError(
+            f"HELDOUT_{name}_ACCESS_KEY and HELDOUT_{name}_SECRET_KEY: expected both or neither"
+        )
+
+
+def _in_bucket(
+    settings: Settings, bucket: str, prefix: str, access_key: str | None, secret_key: str | None
+) -> Storage:
+    # not needed where stores are folders, and half a second to import
+    from app.storage.bucket import Account, Bucket, client_of  # noqa: PLC0415
+    from app.storage.s3 import S3Storage  # noqa: PLC0415
+
+    account = Account(settings.s3_endpoint, settings.s3_region, access_key, secret_key)
+    try:
+        return S3Storage(Bucket(bucket, prefix, client_of(account)))
+    except ValueError:
+        raise SettingsError(
+            f"HELDOUT_S3_ENDPOINT: found {settings.s3_endpoint!r}, expected https://host:port"
+        ) from None

@@ -1,0 +1,1 @@
+"""Which workers are alive, and how long a run waits for one."""

@@ -1,0 +1,126 @@
+"""Signs of life of workers and sweepers, and the queue of runs."""
+
+from collections.abc import Collection
+from datetime import timedelta
+
+from sqlalchemy import ColumnElement, and_, delete, func, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from app.models import Heartbeat, Run, RunState, Service
+from app.workers.schemas import EMPTY, Queue
+
+SWEEP_LOCK = 0x53574550  # advisory lock of the process that decides that it is time to sweep
+LAST_TURN = "turn"  # row of the heartbeat table: when a sweep began
+LAST_SWEEP = "sweep"  # and when one was complete
+ALIVE = timedelta(seconds=60)  # a process that was seen within this time is alive
+FORGET_WORKER = timedelta(days=1)
+MAX_PLACE = 1000  # runs further behind in the queue have no place yet
+RECENT_RUNS = 50
+
+
+def take_turn(session: Session, every: timedelta) -> bool:
+    """Whether it is time to sweep and no other process does; if so, the next turn is after `every`."""
+    if not session.scalar(select(func.pg_try_advisory_xact_lock(SWEEP_LOCK))):
+        return False
+    age = _age(session, LAST_TURN)
+    if age is not None and timedelta(0) <= age < every:
+        return False
+    write_heartbeat(session, LAST_TURN, Service.SWEEPER)
+    return True
+
+
+def record_sweep(session: Session) -> None:
+    """Note that a sweep is complete, and forget workers that have not been seen for a day."""
+    write_heartbeat(session, LAST_SWEEP, Service.SWEEPER)
+    gone = func.clock_timestamp() - FORGET_WORKER
+    session.execute(delete(Heartbeat).where(Heartbeat.service == Service.WORKER, Heartbeat.seen_at < gone))
+
+
+def write_heartbeat(
+    session: Session, name: str, service: Service, *, scorer: str | None = None, slots: int = 0
+) -> None:
+    """Note that a process is alive."""
+    values = {"service": service, "scorer": scorer, "slots": slots, "seen_at": func.clock_timestamp()}
+    statement = insert(Heartbeat).values(name=name, **values)
+    session.execute(statement.on_conflict_do_update(index_elements=[Heartbeat.name], set_=values))
+
+
+def delete_heartbeat(session: Session, name: str) -> None:
+    """Forget a process that ends."""
+    session.execute(delete(Heartbeat).where(Heartbeat.name == name))
+
+
+def last_sweep_age(session: Session) -> timedelta | None:
+    """How long ago the last sweep was complete; none if there has never been one."""
+    age = _age(session, LAST_SWEEP)
+    return None if age is None else abs(age)
+
+
+def _age(session: Session, name: str) -> timedelta | None:
+    return session.scalar(select(func.clock_timestamp() - Heartbeat.seen_at).where(Heartbeat.name == name))
+
+
+def slots_by_scorer(session: Session) -> dict[str, int]:
+    """By scorer version, how many runs the workers that are alive score at the same time."""
+    statement = (
+        select(Heartbeat.scorer, func.sum(Heartbeat.slots))
+        .where(_is_alive_worker(), Heartbeat.scorer.is_not(None))
+        .group_by(Heartbeat.scorer)
+    )
+    return {scorer or "": slots for scorer, slots in session.execute(statement)}
+
+
+def alive_workers(session: Session) -> int:
+    """How many workers are alive, whatever their version."""
+    return session.scalar(select(func.count()).where(_is_alive_worker())) or 0
+
+
+def has_alive_worker(session: Session, host: str) -> bool:
+    """Whether a worker on this host is alive."""
+    of_host = Heartbeat.name.startswith(f"{host}:", autoescape=True)
+    return bool(session.scalar(select(func.count()).where(_is_alive_worker(), of_host)))
+
+
+def _is_alive_worker() -> ColumnElement[bool]:
+    now = func.clock_timestamp()
+    return and_(Heartbeat.service == Service.WORKER, Heartbeat.seen_at.between(now - ALIVE, now + ALIVE))
+
+
+def queue_of(session: Session, run_ids: Collection[int]) -> Queue:
+    """The queue as far as it concerns these runs."""
+    scorers = session.scalars(
+        select(Run.scorer).where(Run.id.in_(run_ids), Run.state == RunState.QUEUED).distinct()
+    ).all()
+    if not scorers:
+        return EMPTY
+    places: dict[int, int] = {}
+    for scorer in scorers:
+        places |= _places(session, scorer, run_ids)
+    return Queue(places, slots_by_scorer(session), _typical_run_seconds(session))
+
+
+def _places(session: Session, scorer: str, run_ids: Collection[int]) -> dict[int, int]:
+    """By run, its place in the order in which workers claim; reads no further than `MAX_PLACE`."""
+    order = (Run.priority, Run.queued_at, Run.id)
+    queue = (
+        select(Run.id, func.row_number().over(order_by=order).label("place"))
+        .where(Run.state == RunState.QUEUED, Run.scorer == scorer)
+        .order_by(*order)
+        .limit(MAX_PLACE)
+        .subquery()
+    )
+    return dict(session.execute(select(queue.c.id, queue.c.place).where(queue.c.id.in_(run_ids))).all())
+
+
+def _typical_run_seconds(session: Session) -> float | None:
+    """How long the latest scored runs took from claim to end, on average."""
+    recent = (
+        select(func.extract("epoch", Run.finished_at - Run.claimed_at).label("seconds"))
+        .where(Run.state == RunState.SCORED)
+        .order_by(Run.finished_at.desc())
+        .limit(RECENT_RUNS)
+        .subquery()
+    )
+    average = session.scalar(select(func.avg(recent.c.seconds)))
+    return None if average is None else float(average)

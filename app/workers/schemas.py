@@ -1,0 +1,34 @@
+"""How long a run waits, as far as it is known."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.models import Run, RunState
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The queue as it is now."""
+
+    places: Mapping[int, int]  # by run, 1 for the next; only as far as they were counted
+    slots: Mapping[str, int]  # by scorer version, how many runs are scored at the same time
+    seconds: float | None  # that a run usually takes; none: no run has been scored yet
+
+    def place(self, run: Run) -> int | None:
+        """1 for the run that is taken next."""
+        return self.places.get(run.id)
+
+    def has_worker(self, run: Run) -> bool:
+        """Whether a worker that can score a queued run is alive."""
+        return run.state is not RunState.QUEUED or self.slots.get(run.scorer, 0) > 0
+
+    def wait_seconds(self, run: Run) -> int | None:
+        """Seconds until a queued run is scored, if that can be known."""
+        place, slots = self.place(run), self.slots.get(run.scorer, 0)
+        if not place or not slots or self.seconds is None:
+            return None
+        return round(math.ceil(place / slots) * self.seconds)
+
+
+EMPTY = Queue({}, {}, None)

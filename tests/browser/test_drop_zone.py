@@ -1,0 +1,93 @@
+"""What can be chosen on the submit page: folders, several files, a single one; and the README's first upload."""
+
+import io
+import os
+import re
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.sites import Site
+from tests.system.installations import registered
+
+pytestmark = pytest.mark.browser
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
+
+
+@pytest.fixture
+def files(site: Site, tmp_path: Path) -> list[Path]:
+    """The result files of a valid archive, unpacked."""
+    with tarfile.open(fileobj=io.BytesIO(site.good)) as archive:
+        archive.extractall(tmp_path, filter="data")
+    return sorted(tmp_path.rglob("*.txt"))
+
+
+def sent(page: Page) -> str:
+    """The name of the file that arrived, once its report is shown."""
+    page.get_by_role("button", name="Upload and check").click()
+    page.wait_for_url(re.compile("/uploads/[0-9a-f-]+$"))
+    expect(page.get_by_text("valid", exact=True)).to_be_visible()
+    return page.get_by_role("heading", level=1).inner_text()
+
+
+def test_a_folder_is_packed_and_is_valid(visit: Visit, files: list[Path], tmp_path: Path) -> None:
+    page = visit("participant")
+    page.goto("/editions/sample/test/submit")
+
+    page.get_by_label("or a folder of result files").set_input_files(tmp_path / "results")
+
+    expect(page.locator("#upload-state")).to_contain_text(f"{len(files)} files,")
+    assert sent(page) == "results.tar"
+
+
+def test_several_files_are_packed_and_are_valid(visit: Visit, files: list[Path]) -> None:
+    page = visit("participant")
+    page.goto("/editions/sample/test/submit")
+
+    page.get_by_label("Archive of result files").set_input_files(files)
+
+    assert sent(page) == "results.tar"
+
+
+def test_a_single_result_file_is_accepted_as_it_is(visit: Visit, files: list[Path]) -> None:
+    page = visit("participant")
+    page.goto("/editions/sample/test/submit")
+
+    page.get_by_label("Archive of result files").set_input_files(files[0])
+
+    assert sent(page) == f"{files[0].name}.tar"
+
+
+def test_an_archive_and_a_file_together_are_refused(visit: Visit, site: Site, files: list[Path]) -> None:
+    archive = files[0].with_name("results.tar.gz")
+    archive.write_bytes(site.good)
+    page = visit("participant")
+    page.goto("/editions/sample/test/submit")
+
+    page.get_by_label("Archive of result files").set_input_files([archive, files[0]])
+
+    expect(page.locator("#upload-state")).to_contain_text("Choose one archive, or result files")
+
+
+def test_the_first_upload_of_the_readme_works_as_it_is_written(running: Site, tmp_path: Path) -> None:
+    found = re.search(r"^server=.*?(?=^# →)", README, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    commands = found[0].replace("http://127.0.0.1:8000", running.address)
+    token = registered(running.address, "Reader")
+
+    ended = subprocess.run(
+        ["bash", "-euc", commands],
+        cwd=tmp_path,
+        env={**os.environ, "HELDOUT_TOKEN": token},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+
+    assert '"valid":true' in ended.stdout

@@ -1,0 +1,188 @@
+"""A server in which everything that can go wrong can be made to go wrong."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+from starlette.testclient import TestClient
+
+from app.accounts import service as accounts
+from app.errors import StorageFullError
+from app.imports.schemas import TreeImport
+from app.imports.service import import_tree
+from app.main import create_app
+from app.models import Disclosure, Role
+from app.platform import Platform
+from tests.pages.test_accounts import PASSWORD
+from tests.system.kits import results, small_kit
+from tests.system.servers import OwnServers
+
+NOWHERE = "00000000-0000-4000-8000-000000000000"
+
+
+@dataclass(slots=True)
+class Scene:
+    """A server with an open, a future and a closed phase, a participant's program and somebody's browser."""
+
+    platform: Platform
+    servers: OwnServers
+    program: TestClient
+    visitor: TestClient  # a browser that is logged in
+    stranger: TestClient  # a program that is not
+    uploads: dict[str, str] = field(default_factory=dict)
+
+    def upload(self, phase: str, archive: bytes | None = None) -> str:
+        """The upload of a phase, made once."""
+        if phase not in self.uploads or archive is not None:
+            response = self.program.put(
+                f"/api/v1/editions/{phase}/test/uploads?filename=results.tar.gz",
+                content=archive or results(cat=5, dog=5),
+            )
+            assert response.status_code == 201, response.text
+            self.uploads[phase] = response.json()["id"]
+        return self.uploads[phase]
+
+    def confirm(self, upload: str, method: str, key: str = "", **more: Any) -> Any:
+        """Have an upload scored."""
+        body = {"upload": upload, "method": {"name": method}, **more}
+        return self.program.post(
+            "/api/v1/submissions", json=body, headers={"Idempotency-Key": key} if key else {}
+        )
+
+    def append(self, content: bytes, headers: Mapping[str, str]) -> Any:
+        """Send bytes to a new upload by tus."""
+        tus = {"Tus-Resumable": "1.0.0", "Upload-Length": "10"}
+        created = self.program.post("/api/v1/editions/free/test/uploads", headers=tus)
+        offset = {"Upload-Offset": "0", "Content-Type": "application/offset+octet-stream"}
+        where = created.headers["Location"]
+        return self.program.patch(where, content=content, headers={**tus, **offset, **headers})
+
+    def run_sql(self, statement: str) -> None:
+        with self.platform.engine.begin() as connection:
+            connection.execute(text(statement))
+
+
+@pytest.fixture(scope="module")
+def scene(
+    platform: Platform, own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Scene]:
+    tree = small_kit(tmp_path_factory.mktemp("messages"))
+    for edition in ("open", "future", "past"):
+        import_tree(platform, TreeImport(tree, edition, "test", quota=1))
+    import_tree(platform, TreeImport(tree, "free", "test", disclosure=Disclosure.FULL))
+    app = create_app(platform)
+
+    @app.get("/api/v1/test/crash")
+    def crash() -> None:
+        raise RuntimeError("a secret of the server")
+
+    @app.get("/api/v1/test/full")
+    def full() -> None:
+        raise StorageFullError("no space left on device")
+
+    token = accounts.token_of_program(platform, "program@localhost", "Program", Role.PARTICIPANT)
+    with (
+        TestClient(app, headers={"Authorization": f"Bearer {token}"}) as program,
+        TestClient(app, headers={"Accept": "text/html"}, follow_redirects=False) as visitor,
+        TestClient(app) as stranger,
+    ):
+        person = {"email": "visitor@example.org", "name": "Visitor", "password": PASSWORD}
+        assert visitor.post("/register", data=person).status_code == 303
+        made = Scene(platform, own_servers, program, visitor, stranger)
+        for edition in ("future", "past"):
+            made.upload(edition)
+        made.run_sql(
+            "UPDATE phase SET opens_at = now() + interval '1 day' FROM edition"
+            " WHERE edition.id = edition_id AND code = 'future'"
+        )
+        made.run_sql(
+            "UPDATE phase SET opens_at = now() - interval '9 days', closes_at = now() - interval '8 days'"
+            " FROM edition WHERE edition.id = edition_id AND code = 'past'"
+        )
+        yield made
+
+
+Provoke = Callable[[Scene], Any]
+
+
+def one_result(scene: Scene) -> Any:
+    scene.confirm(scene.upload("open"), "Alder", "first")
+    return scene.confirm(scene.upload("open"), "Alder")
+
+
+def used_quota(scene: Scene) -> Any:
+    one_result(scene)
+    return scene.confirm(scene.upload("open"), "Beech")
+
+
+def other_request_under_a_key(scene: Scene) -> Any:
+    scene.confirm(scene.upload("open"), "Alder", "first")
+    return scene.confirm(scene.upload("open"), "Cedar", "first")
+
+
+def retired_name(scene: Scene) -> Any:
+    made = scene.confirm(scene.upload("free"), "Dogwood").json()
+    scene.program.post(f"/api/v1/entries/{made['entries'][0]['id']}/withdraw", json={"reason": "a mistake"})
+    return scene.confirm(scene.upload("free"), "Dogwood")
+
+
+def hidden_curves(scene: Scene) -> Any:
+    made = scene.confirm(scene.upload("open"), "Alder", "first").json()
+    return scene.program.get(f"/api/v1/runs/{made['entries'][0]['shown']['id']}/curves")
+
+
+def invalid_archive(scene: Scene) -> Any:
+    broken = scene.program.put(
+        "/api/v1/editions/free/test/uploads?filename=x.zip", content=b"not an archive"
+    ).json()
+    return scene.confirm(broken["id"], "Elm")
+
+
+def unfinished_upload(scene: Scene) -> Any:
+    upload = scene.upload("free", results(cat=4))
+    scene.uploads.pop("free")
+    scene.run_sql(f"UPDATE upload SET state = 'received', valid = NULL WHERE id = '{upload}'")
+    return scene.confirm(upload, "Fir")
+
+
+def removed_upload(scene: Scene) -> Any:
+    upload = scene.upload("free", results(cat=3))
+    scene.uploads.pop("free")
+    scene.run_sql(f"UPDATE upload SET state = 'expired', removed_at = now() WHERE id = '{upload}'")
+    return scene.confirm(upload, "Holly")
+
+
+def without_database(scene: Scene) -> Any:
+    scene.platform.engine.dispose()
+    with scene.servers.database_down():
+        return scene.stranger.get("/api/v1/editions")
+
+
+def without_storage(scene: Scene) -> Any:
+    folder: Path = scene.platform.settings.public_storage
+    aside = folder.rename(folder.with_name("aside"))
+    folder.write_text("a file in place of the folder")
+    try:
+        return scene.program.put("/api/v1/editions/free/test/uploads?filename=x.zip", content=b"bytes")
+    finally:
+        folder.unlink()
+        aside.rename(folder)
+
+
+def confirmation(scene: Scene, **fields: Any) -> Any:
+    """The visitor's form for an upload of theirs."""
+    if "visitor" not in scene.uploads:
+        sent = scene.visitor.put(
+            "/api/v1/editions/free/test/uploads?filename=results.tar.gz", content=results(cat=5, dog=5)
+        )
+        scene.uploads["visitor"] = sent.json()["id"]
+    form = {"method": "Hazel", "competition": ["3"], **fields}
+    return scene.visitor.post(f"/submissions/new?upload={scene.uploads['visitor']}", data=form)
+
+
+def confirmation_sent_twice(scene: Scene) -> Any:
+    confirmation(scene)
+    return confirmation(scene)

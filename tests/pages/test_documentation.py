@@ -1,0 +1,89 @@
+"""The API page: every call with an example that is valid, every problem code with a page of its own."""
+
+import json
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from pydantic import TypeAdapter
+
+from app.documentation.rules import example_of, operation
+from app.documentation.schemas import Operation
+from app.main import API
+from app.problems import PROBLEMS, Problem
+from tests.pages.conftest import Browser
+
+ROUTES = [
+    route
+    for router in API
+    for route in router.routes
+    if isinstance(route, APIRoute) and route.include_in_schema
+]
+
+
+def operations(app: FastAPI) -> list[Operation]:
+    described = app.openapi()
+    known = described["components"]["schemas"]
+    return [
+        operation(method.upper(), path, one, "upload.create", known)
+        for path, methods in described["paths"].items()
+        for method, one in methods.items()
+    ]
+
+
+def test_every_call_has_an_example_of_request_and_response(app: FastAPI) -> None:
+    found = operations(app)
+
+    assert len(found) >= len(ROUTES) > 10
+    for one in found:
+        assert one.request.startswith("curl "), one
+        assert "{" not in one.request.partition(" -d ")[0], one
+        assert one.response or one.status.startswith(("204", "201", "200")), one
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{min(route.methods or {''})} {route.path}")
+def test_the_examples_of_a_call_are_valid(app: FastAPI, route: APIRoute) -> None:
+    described = app.openapi()
+    known = described["components"]["schemas"]
+    method = min(route.methods or {""})
+    one: dict[str, Any] = described["paths"][route.path][method.lower()]
+
+    if route.body_field is not None:
+        schema = one["requestBody"]["content"]["application/json"]["schema"]
+        body = example_of(schema, known)
+        TypeAdapter(route.body_field.field_info.annotation or object).validate_json(json.dumps(body))
+    if route.response_model is not None:
+        schema = one["responses"][str(route.status_code or 200)]["content"]["application/json"]["schema"]
+        TypeAdapter(route.response_model).validate_json(json.dumps(example_of(schema, known)))
+
+
+def test_the_page_shows_every_call_and_every_problem_code(app: FastAPI, browser: Browser) -> None:
+    page = browser().get("/api/docs").text
+
+    assert [path for path in app.openapi()["paths"] if path not in page] == []
+    assert [code for code in PROBLEMS if f'href="/problems/{code}"' not in page] == []
+    assert "Within <code>/api/v1</code> nothing is removed" in page
+
+
+@pytest.mark.parametrize("code", PROBLEMS)
+def test_the_type_of_a_problem_leads_to_a_page_that_explains_it(browser: Browser, code: str) -> None:
+    page = browser().get(PROBLEMS[code].type)
+
+    assert page.status_code == 200
+    assert PROBLEMS[code].title in page.text
+
+
+def test_an_unknown_code_is_not_found_and_the_table_has_all(browser: Browser) -> None:
+    assert browser().get("/problems/nothing").status_code == 404
+    assert "quota" in browser().get("/problems").text
+
+
+def test_the_description_for_machines_says_how_errors_are_answered(browser: Browser) -> None:
+    described = browser().get("/api/v1/openapi.json").json()
+
+    for methods in described["paths"].values():
+        for one in methods.values():
+            content = one["responses"]["4XX"]["content"]["application/problem+json"]
+            Problem.model_validate(content["example"])
+            assert "422" not in one["responses"]

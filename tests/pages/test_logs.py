@@ -1,0 +1,56 @@
+"""What does not get into the log."""
+
+import json
+from typing import Any
+
+from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError
+
+from app.logs import processors
+from app.platform import Platform
+from tests.pages.conftest import Browser
+from tests.pages.test_accounts import registered
+
+TAKEN = "INSERT INTO user_account (email, name, role) SELECT email, name, role FROM user_account"
+
+
+def logged(**event: Any) -> str:
+    """An event as it is written."""
+    written: Any = event
+    for process in processors():
+        written = process(None, "error", written)
+    return json.dumps(written)
+
+
+def refusal_of(platform: Platform) -> IntegrityError:
+    try:
+        with platform.transaction() as session:
+            session.execute(text(TAKEN))
+    except IntegrityError as error:
+        return error
+    raise AssertionError("the row was accepted")
+
+
+def test_an_error_of_the_database_is_logged_without_addresses_and_values(
+    platform: Platform, browser: Browser
+) -> None:
+    registered(browser(), "willow.tree@example.org")
+    error = refusal_of(platform)
+    assert "willow" in str(error)  # PostgreSQL repeats it
+
+    for line in (
+        logged(event="unhandled error", exc_info=error),
+        logged(event="sweep failed", error=str(error)),
+    ):
+        assert "uq_user_account_email" in line
+        assert "willow" not in line
+        assert "example.org" not in line
+
+
+def test_an_address_in_any_field_is_masked() -> None:
+    line = logged(
+        event="x", path="/grant?to=willow.tree@example.org", url="postgresql://me:secret@db/heldout"
+    )
+
+    assert "willow" not in line
+    assert "secret" not in line

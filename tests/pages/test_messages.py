@@ -1,0 +1,303 @@
+"""Every message that a person or a program can meet, in one table, each really provoked."""
+
+import re
+
+import pytest
+from starlette.testclient import TestClient
+
+from app.errors import DomainError
+from app.problems import PROBLEMS
+from app.submissions.rules import RefusalCode
+from tests.pages.provoking import (
+    NOWHERE,
+    Provoke,
+    Scene,
+    confirmation,
+    confirmation_sent_twice,
+    hidden_curves,
+    invalid_archive,
+    one_result,
+    other_request_under_a_key,
+    removed_upload,
+    retired_name,
+    scene,
+    unfinished_upload,
+    used_quota,
+    without_database,
+    without_storage,
+)
+from tests.pages.test_accounts import PASSWORD
+
+__all__ = ["scene"]
+
+UNTIL = r"\d{4}-\d\d-\d\d \d\d:\d\d UTC"
+
+API: dict[str, tuple[Provoke, int, str, str]] = {
+    "an address that does not exist": (
+        lambda scene: scene.stranger.get("/api/v1/nothing"),
+        404, "not-found", "There is nothing at this address",
+    ),
+    "a submission that does not exist": (
+        lambda scene: scene.program.get("/api/v1/submissions/7000000"),
+        404, "not-found", "there is no submission 7000000, or it is not public",
+    ),
+    "a method that an address does not have": (
+        lambda scene: scene.stranger.delete("/api/v1/editions"),
+        405, "method-not-allowed", "This address does not accept DELETE",
+    ),
+    "no token": (
+        lambda scene: scene.stranger.get("/api/v1/submissions"),
+        401, "login-required", "Log in first, or send an API token",
+    ),
+    "an archive from nobody": (
+        lambda scene: scene.stranger.put("/api/v1/editions/open/test/uploads?filename=x.zip", content=bytes(2 << 20)),
+        401, "login-required", "Log in before you send an archive, or send an API token",
+    ),
+    "an organiser's call by a participant": (
+        lambda scene: scene.program.get("/api/v1/organise"),
+        403, "forbidden", "Only organisers may do this",
+    ),
+    "a request from another site": (
+        lambda scene: scene.stranger.post("/api/v1/submissions", headers={"Origin": "https://evil.example"}),
+        403, "cross-site", "This request was sent by a page of another site",
+    ),
+    "a length that is no number": (
+        lambda scene: scene.stranger.post("/api/v1/submissions", headers={"Content-Length": "many"}),
+        400, "bad-request", "Content-Length is not a number",
+    ),
+    "a request that is too large": (
+        lambda scene: scene.program.post("/api/v1/submissions", content=bytes(2 << 20)),
+        413, "too-large", "A request to this address may have at most 1048576 bytes (1 MiB)",
+    ),
+    "an archive that is too large": (
+        lambda scene: scene.program.put("/api/v1/editions/open/test/uploads?filename=x.zip", content=bytes(2 << 20)),
+        413, "too-large", "An archive may have at most 1048576 bytes (1 MiB)",
+    ),
+    "a body without its fields": (
+        lambda scene: scene.program.post("/api/v1/submissions", json={}),
+        422, "malformed", "The request is not valid for this address",
+    ),
+    "a number beyond the database's": (
+        lambda scene: scene.program.get(f"/api/v1/submissions/{10**30}"),
+        422, "malformed", "The request has a value that cannot be stored: a NUL character, or a number out of range",
+    ),
+    "a phase that is not open yet": (
+        lambda scene: scene.confirm(scene.upload("future"), "Ash"), 403, "not-open", f"test opens at {UNTIL}",
+    ),
+    "a phase that is closed": (
+        lambda scene: scene.confirm(scene.upload("past"), "Ash"), 403, "closed", f"test closed at {UNTIL}",
+    ),
+    "curves of a held-out phase": (hidden_curves, 403, "withheld", ".*"),
+    "an idempotency key used for something else": (
+        other_request_under_a_key, 409, "conflict", "the idempotency key 'first' was used for another submission .*",
+    ),
+    "a second result of a method": (
+        one_result, 409, "one-result", "Alder already has a result in competition 3, and a method has one; .*",
+    ),
+    "a name that was withdrawn": (
+        retired_name, 409, "name-retired", "Dogwood was withdrawn from competition 3; .*",
+    ),
+    "an upload that is not checked": (
+        unfinished_upload, 409, "not-checked", "the upload is not complete, or has not been checked yet",
+    ),
+    "an upload that was removed": (
+        removed_upload, 410, "removed", "the archive has been removed, because nobody confirmed it in time; upload it again",
+    ),
+    "another version of tus": (
+        lambda scene: scene.program.post("/api/v1/editions/open/test/uploads"),
+        412, "tus-version", "Tus-Resumable must be 1.0.0, found None",
+    ),
+    "bytes of another type": (
+        lambda scene: scene.append(b"x", {"Content-Type": "text/plain"}),
+        415, "unsupported-type", "Content-Type must be application/offset\\+octet-stream",
+    ),
+    "bytes with another checksum": (
+        lambda scene: scene.append(b"x", {"Upload-Checksum": "sha1 " + 27 * "A" + "="}),
+        460, "piece-checksum", "The bytes do not have the checksum in Upload-Checksum; send them again",
+    ),
+    "a range beyond the archive": (
+        lambda scene: scene.program.get(
+            f"/api/v1/uploads/{scene.upload('free')}/archive", headers={"Range": "bytes=9999999-"}
+        ),
+        416, "range", r"The archive has \d+ bytes; the range is not within them",
+    ),
+    "a single file that is no result": (
+        lambda scene: scene.program.put("/api/v1/editions/free/test/uploads?filename=car.txt", content=b"x"),
+        422, "malformed",
+        "car.txt is not the name of a result file; expected an archive, or one of comp1_cls_test_<class>.txt, .*",
+    ),
+    "an archive with problems": (
+        invalid_archive, 422, "invalid", "the archive has problems; its report names each of them",
+    ),
+    "a competition that the archive has no files for": (
+        lambda scene: scene.confirm(scene.upload("free"), "Gorse", competitions=[4]),
+        422, "not-in-archive", "the archive has no files for competition 4",
+    ),
+    "a quota that is used up": (
+        used_quota, 429, "quota", f"1 of 1 detection results in 7 days are used; the next slot is free at {UNTIL}",
+    ),
+    "an error of ours": (
+        lambda scene: scene.stranger.get("/api/v1/test/crash"),
+        500, "server-error", "Something went wrong on our side; nothing was lost or counted",
+    ),
+    "a database that is away": (
+        without_database, 503, "unavailable",
+        "The database cannot be reached at the moment. Please try again in a few seconds",
+    ),
+    "a storage that is away": (
+        without_storage, 503, "storage-unavailable",
+        "Storage cannot be reached at the moment. Nothing was lost; please try again in a few seconds",
+    ),
+    "a storage that is full": (
+        lambda scene: scene.stranger.get("/api/v1/test/full"),
+        507, "storage-full",
+        "Storage is full at the moment. What has arrived is kept, and an upload can be resumed once there is space",
+    ),
+}  # fmt: skip
+
+ELSEWHERE = {  # they need many bytes, or a check that lasts
+    "upload-offset", "checksum-mismatch", "stored-bytes", "check-busy",
+}  # fmt: skip
+
+LOGIN = {"email": "visitor@example.org", "password": PASSWORD}
+REGISTRATION = {"email": "another@example.org", "name": "Another", "password": PASSWORD}
+
+
+PAGES: dict[str, tuple[Provoke, int, str, str]] = {
+    "an address that does not exist": (
+        lambda scene: scene.visitor.get("/nothing"), 404, "<h1>Not found</h1>", "There is nothing at this address.",
+    ),
+    "a page for organisers": (
+        lambda scene: scene.visitor.get("/organise"), 403, "<h1>Forbidden</h1>", "Only organisers may do this.",
+    ),
+    "a method that a page does not have": (
+        lambda scene: scene.visitor.put("/account"), 405, "<h1>Method not allowed</h1>", "This address does not accept PUT.",
+    ),
+    "a form that is too large": (
+        lambda scene: scene.visitor.post("/login", data={"email": "x" * (2 << 20)}),
+        413, "<h1>Content too large</h1>", "use the Back button of your browser",
+    ),
+    "a form from another site": (
+        lambda scene: scene.visitor.post("/login", data=LOGIN, headers={"Sec-Fetch-Site": "cross-site"}),
+        403, "<h1>Forbidden</h1>", "This request was sent by a page of another site.",
+    ),
+    "a wrong password": (
+        lambda scene: scene.visitor.post("/login", data={**LOGIN, "password": "wrong"}),
+        401, "Fix 1 problem", "no account has this e-mail address and password",
+    ),
+    "an e-mail address that is taken": (
+        lambda scene: scene.visitor.post("/register", data={**REGISTRATION, "email": LOGIN["email"]}),
+        409, "Fix 1 problem", "has an account already; log in instead",
+    ),
+    "an e-mail address that is none": (
+        lambda scene: scene.visitor.post("/register", data={**REGISTRATION, "email": "nowhere"}),
+        422, "Fix 1 problem", "is not an e-mail address, such as name@example.org",
+    ),
+    "a short password": (
+        lambda scene: scene.visitor.post("/register", data={**REGISTRATION, "password": "short"}),
+        422, "Fix 1 problem", "must have at least 10 characters",
+    ),
+    "a long password": (
+        lambda scene: scene.visitor.post("/register", data={**REGISTRATION, "password": "x" * 201}),
+        422, "Fix 1 problem", "must have at most 200 characters",
+    ),
+    "a name that hides": (
+        lambda scene: scene.visitor.post("/register", data={**REGISTRATION, "name": "\u202egro.evil"}),
+        422, "Fix 1 problem", "must have visible characters, and no control or invisible ones",
+    ),
+    "three mistakes at once": (
+        lambda scene: scene.visitor.post("/register", data={"email": "", "name": "", "password": ""}),
+        422, "Fix 3 problems", "must have at least 2 characters",
+    ),
+    "a token without a name": (
+        lambda scene: scene.visitor.post("/account/tokens", data={"name": ""}),
+        422, "Fix 1 problem", "must have at least 1 character",
+    ),
+    "a link that was used": (
+        lambda scene: scene.visitor.post("/first-organiser/used"),
+        410, "<h1>Become an organiser</h1>", "This link has been used or has expired.",
+    ),
+    "no archive in the form": (
+        lambda scene: scene.visitor.post("/editions/open/test/submit", data={}),
+        422, "<h1>Unprocessable content</h1>", "Choose an archive first.",
+    ),
+    "a method without a name": (
+        lambda scene: confirmation(scene, method=""), 422, "Fix 1 problem", "must have at least 2 characters",
+    ),
+    "a method whose name hides": (
+        lambda scene: confirmation(scene, method="Ha\u200bzel"),
+        422, "Fix 1 problem", "must have visible characters, and no control or invisible ones",
+    ),
+    "a method without a competition": (
+        lambda scene: confirmation(scene, competition=[]), 422, "Fix 1 problem", "choose at least one",
+    ),
+    "a competition that is no number": (
+        lambda scene: confirmation(scene, competition=["three"]), 422, "Fix 1 problem", "choose at least one",
+    ),
+    "a description that is too long": (
+        lambda scene: confirmation(scene, description="x" * 4001),
+        422, "Fix 1 problem", "must have at most 4000 characters",
+    ),
+    "a second result of a method": (
+        confirmation_sent_twice, 409, "Fix 1 problem", "Hazel already has a result in competition 3",
+    ),
+    "an upload that does not exist": (
+        lambda scene: scene.visitor.get(f"/uploads/{NOWHERE}"), 404, "<h1>Not found</h1>", "no upload",
+    ),
+    "an address whose number is none": (
+        lambda scene: scene.visitor.get("/submissions/seven"),
+        404, "<h1>Not found</h1>", "There is nothing at this address.",
+    ),
+    "a form without a session": (
+        lambda scene: TestClient(scene.visitor.app, headers={"Accept": "text/html"}).post("/account/tokens", data={"name": "x"}),
+        401, "<h1>Log in</h1>", "You are not logged in any more.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("situation", API)
+def test_a_program_gets_status_code_and_message(scene: Scene, situation: str) -> None:
+    provoke, status, code, detail = API[situation]
+
+    response = provoke(scene)
+
+    problem = response.json()
+    assert (response.status_code, problem.get("code")) == (status, code), problem
+    assert re.fullmatch(detail, problem["detail"]) or problem["detail"] == detail, problem
+    assert problem["title"] == PROBLEMS[code].title
+    assert problem["type"] == f"/problems/{code}"
+    assert problem["status"] == PROBLEMS[code].status == status
+    assert problem["reference"] == response.headers["x-request-id"]
+    assert response.headers["content-type"] == "application/problem+json"
+    assert "secret" not in response.text
+    assert ("retry-after" in response.headers) == (status in (429, 503)), response.headers
+    assert "default-src 'none'" in response.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("situation", PAGES)
+def test_a_person_gets_a_page_with_a_way_back(scene: Scene, situation: str) -> None:
+    provoke, status, heading, sentence = PAGES[situation]
+
+    response = provoke(scene)
+
+    assert response.status_code == status, response.text
+    assert heading in response.text
+    assert sentence in response.text
+    assert response.headers["content-type"].startswith("text/html")
+    assert 'href="/"' in response.text  # a way back
+    assert "default-src 'none'" in response.headers["content-security-policy"]
+
+
+def test_every_code_of_the_table_is_provoked() -> None:
+    provoked = {code for _, _, code, _ in API.values()}
+
+    assert provoked | ELSEWHERE == set(PROBLEMS)
+
+
+def test_every_error_and_every_refusal_has_a_row_in_the_table() -> None:
+    kinds = [DomainError]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+
+    assert [kind.__name__ for kind in kinds if kind.code not in PROBLEMS] == []
+    assert [code for code in RefusalCode if code not in PROBLEMS] == []

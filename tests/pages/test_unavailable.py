@@ -1,0 +1,134 @@
+"""What is answered while the database is away, late or of another version."""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from app.platform import Platform
+from tests.pages.conftest import Browser
+from tests.pages.test_accounts import registered
+from tests.system.servers import OwnServers
+
+PAGES = ["/", "/editions/sample", "/leaderboards/sample/test/3", "/account", "/submissions", "/organise"]
+
+
+@pytest.fixture
+def without_database(own_servers: OwnServers, platform: Platform) -> Iterator[None]:
+    platform.engine.dispose()
+    with own_servers.database_down():
+        yield
+    platform.engine.dispose()
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.usefixtures("without_database")
+def test_every_page_says_that_the_database_is_away(browser: Browser, path: str) -> None:
+    visitor = browser()
+    visitor.cookies.set("heldout_session", "a session that nobody can look up")
+    before = time.monotonic()
+
+    response = visitor.get(path)
+
+    assert response.status_code == 503
+    assert "<h1>Service unavailable</h1>" in response.text
+    assert response.headers["x-request-id"] in response.text
+    assert response.headers["retry-after"] == "10"
+    assert "default-src 'none'" in response.headers["content-security-policy"]
+    assert time.monotonic() - before < 10
+
+
+@pytest.mark.usefixtures("without_database")
+def test_programs_read_in_json_that_the_database_is_away(browser: Browser) -> None:
+    program = browser()
+    program.headers["Authorization"] = "Bearer hld_unknown"
+
+    for response in (
+        program.get("/api/v1/editions"),
+        program.put("/api/v1/editions/a/b/uploads?filename=x.zip"),
+    ):
+        assert response.status_code == 503
+        assert response.headers["content-type"] == "application/problem+json"
+        assert response.json()["code"] == "unavailable"
+        assert response.json()["reference"] == response.headers["x-request-id"]
+
+
+@pytest.mark.usefixtures("without_database")
+def test_static_files_need_no_database(browser: Browser) -> None:
+    visitor = browser()
+    visitor.cookies.set("heldout_session", "a session that nobody can look up")
+
+    assert visitor.get("/static/style.css").status_code == 200
+    assert visitor.get("/login").status_code == 503  # the session cannot be looked up
+    assert browser().get("/login").status_code == 200
+
+
+@pytest.mark.usefixtures("without_database")
+def test_health_says_that_the_process_is_alive_and_ready_what_is_missing(browser: Browser) -> None:
+    health, ready = browser().get("/health"), browser().get("/ready")
+
+    assert health.status_code == 200
+    assert health.json()["status"] == "degraded"
+    assert health.json()["database"]["status"] == "unreachable"
+    assert ready.status_code == 503
+    assert ready.json() == {"ready": False, "missing": ["database does not answer"]}
+
+
+def test_pages_are_there_again_when_the_database_is(browser: Browser, own_servers: OwnServers) -> None:
+    person = registered(browser(), "acacia@example.org")
+    with own_servers.database_down():
+        assert person.get("/account").status_code == 503
+
+    assert person.get("/account").status_code == 200
+    assert browser().get("/ready").json() == {"ready": True, "missing": []}
+
+
+def test_a_database_of_another_schema_is_not_ready(browser: Browser, platform: Platform) -> None:
+    owner = create_engine(str(platform.settings.migration_database_url))
+    with owner.begin() as connection:
+        [head] = connection.execute(text("SELECT version_num FROM alembic_version")).scalars()
+        connection.execute(text("UPDATE alembic_version SET version_num = 'old'"))
+    try:
+        response = browser().get("/ready")
+    finally:
+        with owner.begin() as connection:
+            connection.execute(text("UPDATE alembic_version SET version_num = :head"), {"head": head})
+        owner.dispose()
+
+    assert response.status_code == 503
+    assert response.json()["missing"] == [
+        "the database has the schema of another version; run `heldout-server migrate`"
+    ]
+
+
+def test_a_storage_that_cannot_be_written_is_not_ready(browser: Browser, platform: Platform) -> None:
+    assert browser().get("/ready").status_code == 200
+    folder = platform.settings.public_storage
+    aside = folder.rename(folder.with_name("aside"))
+    folder.write_text("a file in place of the folder")
+    try:
+        response = browser().get("/ready")
+    finally:
+        folder.unlink()
+        aside.rename(folder)
+
+    assert response.status_code == 503
+    assert "the storage cannot be written" in response.text
+
+
+def test_health_answers_while_every_connection_is_taken(browser: Browser, platform: Platform) -> None:
+    visitor = browser()
+    with ThreadPoolExecutor(64) as together, platform.engine.connect() as connection:
+        connection.execute(text("LOCK TABLE edition IN ACCESS EXCLUSIVE MODE"))
+        waiting = [together.submit(visitor.get, "/") for _ in range(64)]
+        before = time.monotonic()
+        health = browser().get("/health")
+        seconds = time.monotonic() - before
+        assert not all(one.done() for one in waiting)
+        connection.rollback()
+
+    assert health.status_code == 200
+    assert seconds < 5
+    assert {one.result().status_code for one in waiting} <= {200, 503}

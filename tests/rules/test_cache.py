@@ -1,0 +1,86 @@
+"""One rendering per version, however many readers ask at once."""
+
+import gzip
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import pytest
+
+from app.cache import Cache, Rendered
+
+CROWD = 16
+
+
+def at_once(ask: Callable[[], object]) -> list[object]:
+    """What many threads get that ask in the same moment."""
+    start = threading.Barrier(CROWD)
+
+    def wait_and_ask() -> object:
+        start.wait()
+        return ask()
+
+    with ThreadPoolExecutor(CROWD) as crowd:
+        asked = [crowd.submit(wait_and_ask) for _ in range(CROWD)]
+        return [each.result() for each in asked]
+
+
+def test_many_who_ask_at_once_wait_for_one_rendering() -> None:
+    cache, made = Cache(), []
+    everybody_waits = threading.Event()
+
+    def make() -> bytes:
+        made.append(1)
+        everybody_waits.wait(0.2)
+        return b"page"
+
+    answers = at_once(lambda: cache.rendered("key", make))
+
+    assert len(made) == 1
+    assert {answer.etag for answer in answers if isinstance(answer, Rendered)} == {Rendered.of(b"page").etag}
+    assert gzip.decompress(cache.rendered("key", make).compressed) == b"page"
+
+
+def test_a_rendering_that_fails_is_tried_again_by_the_next_one() -> None:
+    cache = Cache()
+
+    def fail() -> bytes:
+        raise LookupError("no such board")
+
+    with pytest.raises(LookupError):
+        cache.rendered("key", fail)
+    assert cache.rendered("key", lambda: b"page").etag == Rendered.of(b"page").etag
+
+
+def test_a_version_is_used_for_a_moment_and_read_again_after_a_change_of_our_own() -> None:
+    cache, versions = Cache(), iter((1, 2, 3))
+
+    assert [cache.version("board", lambda: next(versions)) for _ in range(3)] == [1, 1, 1]
+    cache.forget_versions()
+    assert cache.version("board", lambda: next(versions)) == 2
+
+
+def test_a_version_that_was_read_before_a_change_is_not_used_after_it() -> None:
+    cache = Cache()
+
+    def read_while_it_changes() -> int:
+        cache.forget_versions()
+        return 1
+
+    assert cache.version("board", read_while_it_changes) == 1
+    assert cache.version("board", lambda: 2) == 2
+
+
+def test_what_was_not_asked_for_longest_goes_first_when_there_is_no_room() -> None:
+    size = len(Rendered.of(b"a").compressed)
+    cache, made = Cache(max_bytes=2 * size), []
+
+    def page(name: bytes) -> bytes:
+        made.append(name)
+        return name
+
+    for name in (b"a", b"b", b"a", b"c", b"a", b"b"):
+        cache.rendered(name, partial(page, name))
+
+    assert made == [b"a", b"b", b"c", b"b"]

@@ -1,0 +1,72 @@
+"""Example archives: valid for every competition of every kind of edition, and the same each time."""
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+
+import scoring
+from app.examples.rules import WHOLE_IMAGE, example_files, has_sizes, line_grammar
+from app.examples.service import _packed
+from scoring import Description, Image
+from scoring.description import UNKNOWN_SIDE
+
+IMAGES = (Image("000001", 40, 30), Image("000002", 30, 50))
+DATASETS = ("VOC2006", "VOC2007", "VOC2012", "sample")
+
+
+def description(dataset: str) -> Description:
+    person = WHOLE_IMAGE if dataset == "VOC2007" else 1
+    return Description(
+        dataset=dataset,
+        image_set="test",
+        classes=("car", "cat"),
+        actions=("running", "walking"),
+        images=IMAGES,
+        segmentation=("000001", "000002"),
+        persons=(("000001", person),),
+        acting=(("000001", 1), ("000002", 1)),
+    )
+
+
+CASES = [(dataset, each.number) for dataset in DATASETS for each in scoring.competitions(dataset)]
+
+
+@pytest.mark.parametrize(("dataset", "competition"), CASES)
+def test_an_example_is_valid(dataset: str, competition: int, tmp_path: Path) -> None:
+    phase = description(dataset)
+    archive = tmp_path / "example.tar.gz"
+
+    archive.write_bytes(_packed(phase, scoring.competition_of(dataset, competition)))
+
+    report = scoring.validate(archive, phase)
+    assert report.problems == ()
+    assert [found.number for found in report.competitions] == [competition]
+
+
+def test_an_example_is_the_same_each_time() -> None:
+    competition = scoring.competition_of("VOC2012", 3)
+    first = _packed(description("VOC2012"), competition)
+    _packed.cache_clear()
+
+    assert _packed(description("VOC2012"), competition) == first
+    with tarfile.open(fileobj=io.BytesIO(first)) as archive:
+        assert archive.getnames()[0] == "results/VOC2012/Main/comp3_det_test_car.txt"
+
+
+def test_every_prediction_of_an_example_has_the_same_confidence() -> None:
+    files = dict(example_files(description("VOC2012"), scoring.competition_of("VOC2012", 1)))
+
+    assert {line.split()[1] for content in files.values() for line in content.splitlines()} == {b"0.5"}
+
+
+def test_there_is_no_example_where_sizes_are_unknown() -> None:
+    unknown = Description("VOC2012", "test", ("car",), (), (Image("a", UNKNOWN_SIDE, UNKNOWN_SIDE),))
+
+    assert has_sizes(description("VOC2012"))
+    assert not has_sizes(unknown)
+
+
+def test_every_task_has_a_grammar() -> None:
+    assert all(line_grammar(each.task) for dataset in DATASETS for each in scoring.competitions(dataset))

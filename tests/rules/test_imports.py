@@ -1,0 +1,102 @@
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.imports.rules import changed_rules, changes, check_name, date_of, new_rules, warnings
+from app.imports.schemas import NONE, Change, TreeImport
+from app.models import Disclosure
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def request(**options: Any) -> TreeImport:
+    return TreeImport(Path(), "VOC2007", "test", **options)
+
+
+@pytest.mark.parametrize("name", ["VOC2007", "sample", "2012", "my_challenge-v2.1", "a" * 40])
+def test_ordinary_names_stand_in_addresses(name: str) -> None:
+    check_name(name, "edition code")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("", "cannot stand in addresses"),
+        ("../etc", "cannot stand in addresses"),
+        ("a/b", "cannot stand in addresses"),
+        ("a\\b", "cannot stand in addresses"),
+        ("a..b", "cannot stand in addresses"),
+        (".hidden", "cannot stand in addresses"),
+        ("VOC 2007", "cannot stand in addresses"),
+        ("VOC2007\n", "cannot stand in addresses"),
+        ("é", "cannot stand in addresses"),
+        ("a" * 41, "has 41 characters; at most 40 are allowed"),
+        ("organise", "is reserved"),
+        ("API", "is reserved"),
+        ("entries", "is reserved"),
+    ],
+)
+def test_other_names_are_refused_with_a_reason(name: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        check_name(name, "edition code")
+
+
+@pytest.mark.parametrize("text", ["2027-01-31T12:00", "2027-01-31", "tomorrow", "2027-02-31T12:00Z"])
+def test_a_date_needs_its_time_zone(text: str) -> None:
+    with pytest.raises(ValueError, match="such as 2027-01-31T12:00Z"):
+        date_of(text)
+
+
+def test_a_new_phase_is_held_out_with_a_quota_unless_something_else_is_given() -> None:
+    rules = new_rules(request(), NOW)
+
+    assert (rules.disclosure, rules.quota, rules.quota_window) == (Disclosure.ROUNDED, 2, 7 * DAY)
+    assert (rules.opens_at, rules.closes_at, rules.grace) == (NOW, None, timedelta(hours=1))
+    assert new_rules(request(disclosure=Disclosure.FULL), NOW).quota is None
+
+
+def test_options_that_are_not_given_stay() -> None:
+    rules = new_rules(request(quota=5, closes_in=30 * DAY, details_at_close=True), NOW)
+
+    assert changed_rules(rules, request(), NOW + DAY) == rules
+    assert changed_rules(rules, request(closes_at=NONE), NOW) == replace(rules, closes_at=None)
+
+
+def test_what_changed_is_said_with_both_values() -> None:
+    before = new_rules(request(), NOW)
+    after = changed_rules(before, request(quota=5, closes_at=NOW + DAY, grace=timedelta(0)), NOW)
+
+    assert changes(before, after) == (
+        Change("quota", "2", "5"),
+        Change("closes at", "none", "2026-11-22 12:00 UTC"),
+        Change("grace", "60 minutes", "0 minutes"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"quota": NONE}, "a held-out phase needs a quota"),
+        ({"closes_at": NOW - DAY}, r"would close \(2026-11-20 12:00 UTC\) before it opens"),
+        ({"closes_at": NOW + DAY, "closes_in": DAY}, "not both"),
+    ],
+)
+def test_rules_that_contradict_each_other_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        new_rules(request(**options), NOW)
+
+
+def test_an_open_phase_that_becomes_held_out_has_a_quota_and_a_warning() -> None:
+    before = new_rules(request(disclosure=Disclosure.FULL), NOW)
+    after = changed_rules(before, request(disclosure=Disclosure.ROUNDED), NOW)
+
+    assert after.quota == 2
+    [warning] = warnings(before, after)
+    assert "were public until now" in warning
+    [warning] = warnings(after, before)
+    assert "shown to everybody" in warning
+    assert list(warnings(after, after)) == []

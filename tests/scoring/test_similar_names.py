@@ -1,0 +1,95 @@
+import time
+from pathlib import Path
+
+import pytest
+
+from scoring import Description, Image, validate
+from scoring.registry import classes_of
+from scoring.similar_names import similar_name, similar_word
+from tests.scoring.archives import gz, tar, written
+
+PHASE = Description(
+    "VOC2007", "test", classes_of("VOC2007"), (), tuple(Image(f"{n:06d}", 500, 375) for n in range(1, 5000))
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        (b"2008_000008", b"2008_000008"),
+        (b"2008-000008", b"2008_000008"),
+        (b"2008_8", b"2008_000008"),
+        (b"a_1", b"A_1"),
+        (b"2008_000010", None),
+        (b"", None),
+        (b"b1", None),
+    ],
+)
+def test_names_that_differ_in_case_zeros_or_punctuation_are_found(name: bytes, meant: bytes | None) -> None:
+    known = frozenset({b"2008_000008", b"2008_000009", b"A_1", b"b_1", b"B-1"})
+
+    assert similar_name(name, known) == meant
+
+
+def test_two_names_of_the_same_plain_form_are_not_suggested() -> None:
+    assert similar_name(b"B 1", frozenset({b"b_1", b"B-1"})) is None
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("motorcycle", "motorbike"),
+        ("Car", "car"),
+        ("airplane", "aeroplane"),
+        ("tv", "tvmonitor"),
+        ("couch", "sofa"),
+        ("potted_plant", "pottedplant"),
+        ("zebra", None),
+    ],
+)
+def test_a_class_that_was_meant_is_suggested(word: str, meant: str | None) -> None:
+    assert similar_word(word, classes_of("VOC2012")) == meant
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("Main/comp3_det_test_motorcycle.txt", "did you mean 'motorbike'?"),
+        ("Main/comp3_det_test_Car.txt", "did you mean 'car'?"),
+        ("Main/comp3-det-test-car.txt", "did you mean 'comp3_det_test_car.txt'?"),
+        ("Main/comp3_det_val_car.txt", "a result for the image set 'val'; expected 'test'"),
+    ],
+)
+def test_a_near_miss_in_a_file_name_is_explained(tmp_path: Path, file: str, words: str) -> None:
+    archive = written(tmp_path, gz(tar({f"results/VOC2007/{file}": b""})), "results.tar.gz")
+
+    assert any(words in problem.message for problem in validate(archive, PHASE).problems)
+
+
+def test_an_image_written_without_its_zeros_is_found(tmp_path: Path) -> None:
+    archive = written(
+        tmp_path,
+        gz(tar({"results/VOC2007/Main/comp3_det_test_car.txt": b"8 0.5 1 2 \x1b[31m\n8 0.5 1 2 3 4\n"})),
+        "results.tar.gz",
+    )
+
+    control, unknown = validate(archive, PHASE).problems
+
+    assert unknown.message.endswith("; did you mean '000008'?")
+    assert unknown.text == "8 0.5 1 2 3 4"
+    assert control.text == r"8 0.5 1 2 \x1b[31m"
+
+
+def test_many_unknown_names_take_little_time(tmp_path: Path) -> None:
+    files = {f"results/VOC2007/Main/comp3_det_test_{n}.txt": b"" for n in range(10_000)}
+    lines = b"".join(b"%d 0.5 1 2 3 4\n" % n for n in range(10_000, 110_000))
+    archive = written(
+        tmp_path, gz(tar(files | {"results/VOC2007/Main/comp3_det_test_car.txt": lines})), "results.tar.gz"
+    )
+
+    start = time.process_time()
+    validation = validate(archive, PHASE)
+
+    assert len(validation.problems) == 521
+    assert validation.unlisted == {"unknown-class": 9_500, "unknown-image": 980}
+    assert time.process_time() - start < 10

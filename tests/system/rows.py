@@ -1,0 +1,228 @@
+"""Rows of a small installation, written straight into the database: for what happens between transactions."""
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from itertools import count
+
+import pytest
+from sqlalchemy import func, select, text, update
+from sqlalchemy.orm import Session
+
+import scoring
+from app.leaderboards import queries as boards
+from app.leaderboards import service as leaderboards
+from app.leaderboards.rules import Audience
+from app.models import (
+    Board,
+    ClassScore,
+    Disclosure,
+    Edition,
+    Entry,
+    GroundTruth,
+    Member,
+    Method,
+    Phase,
+    Publication,
+    Run,
+    RunState,
+    Submission,
+    Team,
+    Upload,
+    User,
+)
+from app.platform import Platform
+from tests.system.installations import installation
+from tests.system.servers import OwnServers
+
+NAMES = count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A phase with one board, a team, and a second ground truth that is imported and not shown yet."""
+
+    platform: Platform
+    phase_id: int
+    team_id: int
+    user_id: int
+    truths: tuple[int, int]
+    competition: int = 3
+    names: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def entry(self, *, mean: float | None = None, is_public: bool = True) -> int:
+        """An entry with a queued run, or with a score on the board."""
+        with self.platform.transaction() as session:
+            entry_id = add_entry(session, self, f"Method {next(self.names)}", is_public=is_public)
+        if mean is not None:
+            self.score(entry_id, mean)
+        return entry_id
+
+    def run_of(self, entry_id: int) -> int:
+        """The newest run of an entry."""
+        with self.platform.transaction() as session:
+            return session.scalars(select(func.max(Run.id)).where(Run.entry_id == entry_id)).one() or 0
+
+    def claim(self, entry_id: int) -> None:
+        """Have a worker claim the newest run of an entry."""
+        with self.platform.transaction() as session:
+            lease = func.clock_timestamp() + timedelta(minutes=1)
+            claimed = update(Run).where(Run.id == self.run_of(entry_id))
+            session.execute(
+                claimed.values(state=RunState.RUNNING, attempt=Run.attempt + 1, lease_until=lease)
+            )
+
+    def score(self, entry_id: int, mean: float) -> None:
+        """End the newest run of an entry with a score, as a worker does."""
+        with self.platform.transaction() as session:
+            score_run(session, entry_id, self.run_of(entry_id), mean)
+
+    def end(self, run_id: int, state: RunState, mean: float | None = None) -> None:
+        """Let a run end as it may."""
+        with self.platform.transaction() as session:
+            end_run(session, run_id, state, mean)
+
+    def refuse(self, run_id: int) -> None:
+        """End a run as refused, as a worker does."""
+        with self.platform.transaction() as session:
+            end_run(session, run_id, RunState.REFUSED)
+            leaderboards.record_result(session, session.get_one(Run, run_id).entry_id, run_id)
+
+    def lock_board(self, session: Session) -> None:
+        """Hold the board's row until the end of the transaction."""
+        session.get_one(Board, (self.phase_id, self.competition), with_for_update=True)
+
+    def standing(self) -> dict[int, float | None]:
+        """The means on the board, by entry."""
+        with self.platform.transaction() as session:
+            statement = (
+                select(Entry.id, ClassScore.value)
+                .join(Board, boards.stands_on_board())
+                .join(ClassScore, ClassScore.run_id == Entry.published_run_id)
+                .where(Entry.phase_id == self.phase_id)
+            )
+            return dict(session.execute(statement).all())
+
+    def published(self, entry_id: int) -> list[int | None]:
+        """The runs that an entry was published with, in order; none where it left the board."""
+        with self.platform.transaction() as session:
+            statement = select(Publication.run_id).where(Publication.entry_id == entry_id)
+            return list(session.scalars(statement.order_by(Publication.id)))
+
+    def somebody_waits_for_a_lock(self) -> bool:
+        """Whether a connection to this database waits for another."""
+        with self.platform.transaction() as session:
+            waiting = text(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            )
+            return bool(session.scalar(waiting))
+
+    def outdated(self) -> list[int]:
+        """The entries on the board that stand there with a score of earlier versions."""
+        with self.platform.transaction() as session:
+            rows = boards.rows(session, self.phase_id, self.competition, Audience.ORGANISERS)
+            old = [row.run_id for row in rows if row.is_outdated]
+            return list(session.scalars(select(Run.entry_id).where(Run.id.in_(old))))
+
+    def unfinished(self, entry_id: int) -> list[tuple[int, int]]:
+        """The runs of an entry that wait or are under way, with their ground truth."""
+        with self.platform.transaction() as session:
+            statement = select(Run.id, Run.ground_truth_id).where(
+                Run.entry_id == entry_id, Run.state.in_((RunState.QUEUED, RunState.RUNNING))
+            )
+            return [(run, truth) for run, truth in session.execute(statement.order_by(Run.id))]
+
+
+@pytest.fixture(scope="module")
+def small_board(own_servers: OwnServers) -> Iterator[Platform]:
+    """A migrated database for a module's tests; each makes its own rows in it."""
+    with installation(own_servers) as running:
+        yield running.platform
+
+
+def made(platform: Platform) -> Rows:
+    """A phase, its board and a team."""
+    name = f"rows{next(NAMES)}"
+    with platform.transaction() as session:
+        edition = Edition(code=name, title=name, dataset="VOC2012")
+        team, user = Team(name=name), User(email=f"{name}@example.org", name=name)
+        session.add_all((edition, team, user))
+        session.flush()
+        phase = Phase(
+            edition_id=edition.id,
+            image_set="test",
+            disclosure=Disclosure.FULL,
+            protocol="voc2012",
+            description_key="none",
+            opens_at=func.now(),
+        )
+        session.add_all((phase, Member(team_id=team.id, user_id=user.id)))
+        session.flush()
+        truths = [
+            GroundTruth(phase_id=phase.id, version=version, fingerprint=f"{name} {version}", statistics={})
+            for version in (1, 2)
+        ]
+        session.add_all(truths)
+        session.flush()
+        session.add(
+            Board(
+                phase_id=phase.id,
+                competition=3,
+                protocol="voc2012",
+                ground_truth_id=truths[0].id,
+                scorer=scoring.SCORER,
+            )
+        )
+        return Rows(platform, phase.id, team.id, user.id, (truths[0].id, truths[1].id))
+
+
+def add_entry(session: Session, of: Rows, name: str, *, is_public: bool) -> int:
+    """A method's entry with its queued run, under the board's versions."""
+    method = Method(team_id=of.team_id, name=name, public_at=func.now() if is_public else None)
+    upload = Upload(phase_id=of.phase_id, team_id=of.team_id, user_id=of.user_id, filename="results.zip")
+    upload.id = uuid.uuid4()
+    session.add_all((method, upload))
+    session.flush()
+    submission = Submission(
+        upload_id=upload.id,
+        phase_id=of.phase_id,
+        method_id=method.id,
+        user_id=of.user_id,
+        request_digest=b"",
+    )
+    session.add(submission)
+    session.flush()
+    entry = Entry(
+        submission_id=submission.id, method_id=method.id, phase_id=of.phase_id, competition=of.competition
+    )
+    session.add(entry)
+    session.flush()
+    board = session.get_one(Board, (of.phase_id, of.competition))
+    run = Run(
+        entry_id=entry.id,
+        ground_truth_id=board.ground_truth_id,
+        protocol=board.protocol,
+        scorer=board.scorer,
+    )
+    session.add(run)
+    session.flush()
+    return entry.id
+
+
+def score_run(session: Session, entry_id: int, run_id: int, mean: float) -> None:
+    """What a worker's last transaction does with a score."""
+    end_run(session, run_id, RunState.SCORED, mean)
+    leaderboards.record_result(session, entry_id, run_id)
+
+
+def end_run(session: Session, run_id: int, state: RunState, mean: float | None = None) -> None:
+    """Give a run its final state, and its mean."""
+    session.execute(
+        update(Run)
+        .where(Run.id == run_id)
+        .values(state=state, finished_at=func.clock_timestamp(), lease_until=None)
+    )
+    if mean is not None:
+        session.add(ClassScore(run_id=run_id, position=0, value=mean))
+        session.flush()

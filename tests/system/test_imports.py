@@ -1,0 +1,184 @@
+"""What an import does to a phase that is there already, and which competitions it offers."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import numpy as np
+import pytest
+
+from app.editions import service as editions
+from app.imports.schemas import TreeImport
+from app.imports.service import import_tree
+from app.storage import Storage
+from tests.scoring.builders import Kit
+from tests.system.conftest import SharedSite
+from tests.system.installations import good
+from tests.system.kits import CLASSES, DATASET, IMAGES, packed, small_kit
+
+pytestmark = pytest.mark.system
+
+AUDIT = "SELECT a.action, a.details->'changes' FROM audit a WHERE a.details->>'phase' = %s ORDER BY a.id"
+
+
+def imported(site: SharedSite, tree: Path, *options: str) -> str:
+    printed = site.installation.command("import", str(tree), "--phase", "test", *options)
+    assert printed.returncode == 0, printed.stderr
+    return printed.stdout
+
+
+def test_a_second_import_applies_its_options_and_says_what_changed(site: SharedSite, tmp_path: Path) -> None:
+    tree = small_kit(tmp_path)
+    imported(site, tree, "--edition", "changing", "--title", "Before")
+
+    printed = imported(
+        site, tree, "--edition", "changing", "--title", "After", "--quota", "7", "--quota-days", "14",
+        "--closes", "2099-01-31T12:00+02:00", "--disclosure", "full", "--limit", "members=30000",
+    )  # fmt: skip
+
+    assert "was there already, with other rules: ground truth version 1" in printed
+    for change in (
+        "title: Before → After",
+        "quota: 2 → 7",
+        "quota window: 7 days → 14 days",
+        "closes at: none → 2099-01-31 10:00 UTC",
+        "disclosure: rounded → full",
+        "limit members: 20000 → 30000",
+        "WARNING: the annotation is public now",
+    ):
+        assert change in printed
+    [phase] = good(site.anybody.http.get("/api/v1/editions/changing"))["phases"]
+    assert (phase["phase"]["quota"], phase["phase"]["closes_at"]) == (7, "2099-01-31T10:00:00Z")
+    created, changed = site.installation.ask(AUDIT, "changing test")
+    assert created == ("phase.create", [])
+    assert changed[0] == "phase.import"
+    assert {"name": "quota", "before": "2", "after": "7"} in changed[1]
+
+
+def test_an_import_with_nothing_new_leaves_no_trace(site: SharedSite, tmp_path: Path) -> None:
+    tree = small_kit(tmp_path)
+    imported(site, tree, "--edition", "still")
+
+    assert "nothing changed" in imported(site, tree, "--edition", "still", "--quota", "2")
+    assert [action for action, _ in site.installation.ask(AUDIT, "still test")] == ["phase.create"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--edition", "organise"), "is reserved"),
+        (("--edition", "a/b"), "cannot stand in addresses"),
+        (("--edition", "fir", "--closes", "2099-01-31T12:00"), "has no time zone"),
+        (("--edition", "fir", "--quota", "0"), "a held-out phase needs a quota"),
+        (("--edition", "fir", "--closes", "2001-01-31T12:00Z"), "before it opens"),
+    ],
+)
+def test_an_import_with_wrong_options_loads_nothing(
+    site: SharedSite, tmp_path: Path, options: tuple[str, ...], words: str
+) -> None:
+    printed = site.installation.command("import", str(small_kit(tmp_path)), "--phase", "test", *options)
+
+    assert printed.returncode == 1
+    assert words in " ".join(printed.stderr.split())
+    assert "Traceback" not in printed.stderr
+    assert site.installation.ask("SELECT count(*) FROM edition WHERE code IN ('fir', 'organise')") == [(0,)]
+
+
+def test_competitions_without_ground_truth_are_not_offered_until_it_comes(
+    site: SharedSite, tmp_path: Path
+) -> None:
+    tree = small_kit(tmp_path)
+
+    printed = imported(site, tree, "--edition", "partial")
+
+    assert "comp5 is not offered: there are no label images (SegmentationClass)" in printed
+    assert "comp9 is not offered: there is no Action set" in printed
+    assert competitions(site) == [1, 2, 3, 4]
+    someone = site.participant("partial")
+    page = someone.http.get("/editions/partial/test/submit").text
+    assert "comp3_det_test_" in page
+    assert "comp5" not in page
+    assert "there are no label images" in site.organiser.http.get("/organise").text
+    assert "there are no label images" not in someone.http.get("/editions/partial").text
+
+    add_masks(tree)
+    printed = imported(site, tree, "--edition", "partial")
+
+    assert "new boards: comp5, comp6" in printed
+    assert competitions(site) == [1, 2, 3, 4, 5, 6]
+
+
+def test_files_of_a_competition_that_is_not_offered_are_one_problem(site: SharedSite, tmp_path: Path) -> None:
+    site.installation.load(small_kit(tmp_path), "lacking")
+    someone = site.participant("lacking")
+
+    folder = f"results/{DATASET}"
+    masks = {f"{folder}/Segmentation/comp5_test_cls/{image}.png": b"" for image in IMAGES}
+    archive = packed({f"{folder}/Main/comp3_det_test_{name}.txt": b"" for name in CLASSES} | masks)
+
+    report = good(someone.send("lacking/test", archive))["report"]
+
+    [problem] = report["problems"]
+    assert problem["code"] == "not-offered"
+    assert problem["message"] == f"comp5 is not offered for {DATASET} test; leave out its files"
+
+
+def test_an_annotation_that_lacks_what_a_board_needs_is_refused(site: SharedSite, tmp_path: Path) -> None:
+    tree = small_kit(tmp_path)
+    add_masks(tree)
+    imported(site, tree, "--edition", "complete")
+    shutil.rmtree(tree / "SegmentationClass")
+
+    printed = site.installation.command("import", str(tree), "--phase", "test", "--edition", "complete")
+
+    assert printed.returncode == 1
+    assert "lacks what competitions with a board need (comp5: there are no label images" in " ".join(
+        printed.stderr.split()
+    )
+
+
+def competitions(site: SharedSite) -> list[int]:
+    [phase] = good(site.anybody.http.get("/api/v1/editions/partial"))["phases"]
+    return [card["number"] for card in phase["competitions"]]
+
+
+def add_masks(tree: Path) -> None:
+    kit = Kit(tree)
+    kit.write("ImageSets/Segmentation/test.txt", "000001\n")
+    kit.mask("000001", np.zeros((40, 50), np.uint8))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Interrupted:
+    """A store of descriptions; something else happens while the first description is being stored."""
+
+    store: Storage
+    events: list[Callable[[], object]]
+
+    def open(self, key: str, start: int = 0) -> BinaryIO:
+        return self.store.open(key, start)
+
+    def put(self, content: bytes | Path) -> str:
+        while self.events:
+            self.events.pop()()
+        return self.store.put(content)
+
+
+def test_of_two_imports_at_once_both_apply_and_none_waits_for_storage(
+    site: SharedSite, tmp_path: Path
+) -> None:
+    running, tree = site.installation, small_kit(tmp_path)
+    running.load(tree, "twice")
+
+    def other() -> None:
+        running.load(tree, "twice", limits={"members": 30_000})
+
+    descriptions = cast("Storage", Interrupted(running.platform.descriptions, [other]))
+    slow = replace(running.platform, descriptions=descriptions)
+    import_tree(slow, TreeImport(tree, "twice", "test", limits={"ratio": 200}))
+
+    phase = editions.phase_page(running.platform, "twice", "test")
+    limits = editions.description_of(running.platform.descriptions, phase.description_key).limits
+    assert (limits.members, limits.ratio) == (30_000, 200)

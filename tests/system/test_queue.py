@@ -1,0 +1,228 @@
+"""Who takes which run when, and what is said about the wait."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+import scoring
+from app.evaluation import queries
+from app.evaluation import service as evaluation
+from app.evaluation.schemas import Claim
+from app.models import Run, RunState, Service
+from app.platform import Platform
+from app.workers import queries as workers
+from app.workers.schemas import Queue
+from tests.system.rows import Rows, made, small_board
+from worker.sweeper import sweep
+
+pytestmark = pytest.mark.system
+
+__all__ = ["small_board"]
+
+LEASE = timedelta(seconds=3)
+OURS = scoring.SCORER
+
+
+@pytest.fixture
+def board(small_board: Platform) -> Rows:
+    """A board in a database with no other runs in the queue, and no worker."""
+    with small_board.transaction() as session:
+        session.execute(text("DELETE FROM heartbeat"))
+        session.execute(text("DELETE FROM outbox"))
+        session.execute(text("DELETE FROM run WHERE state IN ('queued', 'running', 'failed')"))
+    return made(small_board)
+
+
+def claim(board: Rows, scorer: str = OURS) -> Claim | None:
+    with board.platform.transaction() as session:
+        return queries.claim_next(session, LEASE, scorer)
+
+
+def change(board: Rows, assignment: str, run_id: int) -> None:
+    """Change a run behind the application's back."""
+    with board.platform.transaction() as session:
+        session.execute(text(f"UPDATE run SET {assignment} WHERE id = :run"), {"run": run_id})
+
+
+def run(board: Rows, run_id: int) -> Run:
+    with board.platform.transaction() as session:
+        return session.get_one(Run, run_id)
+
+
+def queue(board: Rows, *run_ids: int) -> Queue:
+    with board.platform.transaction() as session:
+        return workers.queue_of(session, run_ids)
+
+
+def test_runs_are_claimed_by_priority_and_then_in_the_order_of_arrival(board: Rows) -> None:
+    first, second, rescored = (board.run_of(board.entry()) for _ in range(3))
+    change(board, "priority = 10, queued_at = queued_at - interval '1 day'", rescored)
+
+    claims = [claim(board) for _ in range(4)]
+
+    assert claims == [Claim(first, 1), Claim(second, 1), Claim(rescored, 1), None]
+
+
+def test_a_worker_claims_runs_of_its_own_scorer_version_only(board: Rows) -> None:
+    older, newer = (board.run_of(board.entry()) for _ in range(2))
+    change(board, "scorer = 'next'", newer)
+
+    assert [claim(board), claim(board)] == [Claim(older, 1), None]
+    assert [claim(board, "next"), claim(board, "next")] == [Claim(newer, 1), None]
+
+
+def test_a_run_whose_lease_has_run_out_is_queued_again_and_its_old_claim_writes_nothing(board: Rows) -> None:
+    run_id = board.run_of(board.entry())
+    old = claim(board)
+    assert old
+    evaluation.sweep(board.platform)
+    assert run(board, run_id).state is RunState.RUNNING
+
+    change(board, "lease_until = now() - interval '1 second'", run_id)
+    evaluation.sweep(board.platform)
+
+    lost = run(board, run_id)
+    assert (lost.state, lost.requeues, lost.crashes) == (RunState.QUEUED, 1, 0)
+    change(board, "not_before = now()", run_id)
+    assert claim(board) == Claim(run_id, 2)
+    with board.platform.transaction() as session:
+        assert not queries.extend(session, old, LEASE)
+        assert queries.claimed_run(session, old) is None
+
+
+@pytest.mark.parametrize("ahead", ["1 hour", "7 seconds"])
+def test_a_lease_from_before_the_clock_was_set_back_holds_no_run(board: Rows, ahead: str) -> None:
+    run_id = board.run_of(board.entry())
+    claim(board)
+
+    change(board, f"lease_until = now() + interval '{ahead}'", run_id)
+    evaluation.sweep(board.platform)
+
+    assert run(board, run_id).state is RunState.QUEUED
+
+
+def test_a_small_correction_of_the_clock_takes_no_run_from_its_worker(board: Rows) -> None:
+    run_id = board.run_of(board.entry())
+    claim(board)
+
+    change(board, "lease_until = now() + interval '4 seconds'", run_id)
+    evaluation.sweep(board.platform)
+
+    assert run(board, run_id).state is RunState.RUNNING
+
+
+def test_a_pause_is_waited_for_unless_it_is_from_before_the_clock_was_set_back(board: Rows) -> None:
+    run_id = board.run_of(board.entry())
+
+    change(board, "not_before = now() + interval '9 minutes'", run_id)
+    assert claim(board) is None
+
+    change(board, "not_before = now() + interval '1 hour'", run_id)
+    assert claim(board) == Claim(run_id, 1)
+
+
+def test_a_run_that_somebody_holds_locked_keeps_no_other_from_being_claimed_or_swept(board: Rows) -> None:
+    held, free, lost = (board.run_of(board.entry()) for _ in range(3))
+    change(board, "state = 'running', lease_until = now() - interval '1 minute'", lost)
+    with board.platform.transaction() as stalled:
+        stalled.execute(text("SELECT 1 FROM run WHERE id IN (:a, :b) FOR UPDATE"), {"a": held, "b": lost})
+
+        assert claim(board) == Claim(free, 1)
+        evaluation.sweep(board.platform)
+
+    assert run(board, lost).state is RunState.RUNNING
+    evaluation.sweep(board.platform)
+    assert run(board, lost).state is RunState.QUEUED
+
+
+def test_a_claim_reads_one_row_of_the_index_of_the_queue(board: Rows) -> None:
+    with board.platform.transaction() as session:
+        session.execute(
+            text(
+                "INSERT INTO run (entry_id, ground_truth_id, protocol, scorer, state, priority, attempt, crashes, requeues)"
+                " SELECT :entry, :truth, 'voc2012', :scorer, 'queued', 0, 0, 0, 0 FROM generate_series(1, 20000)"
+            ),
+            {"entry": board.entry(), "truth": board.truths[0], "scorer": OURS},
+        )
+        session.execute(text("ANALYZE run"))
+        plan = explained(session, queries.first_due(OURS))
+
+    assert "ix_run_queued" in plan
+    assert "Sort" not in plan
+
+
+def explained(session: Any, statement: Any) -> str:
+    """How the database would run a statement."""
+    compiled = statement.compile(session.connection(), compile_kwargs={"literal_binds": True})
+    return "\n".join(session.scalars(text(f"EXPLAIN {compiled}")))
+
+
+def test_the_wait_is_shared_among_the_slots_that_are_alive(board: Rows) -> None:
+    run_ids = [board.run_of(board.entry()) for _ in range(4)]
+    scored = board.run_of(board.entry(mean=0.5))
+    change(board, "claimed_at = now() - interval '10 seconds', finished_at = now()", scored)
+    runs = [run(board, run_id) for run_id in run_ids]
+
+    before = queue(board, *run_ids)
+    with board.platform.transaction() as session:
+        workers.write_heartbeat(session, "one", Service.WORKER, scorer=OURS, slots=2)
+        workers.write_heartbeat(session, "other version", Service.WORKER, scorer="next", slots=50)
+    after = queue(board, *run_ids)
+
+    assert [before.place(each) for each in runs] == [1, 2, 3, 4]
+    assert [before.wait_seconds(each) for each in runs] == [None] * 4
+    assert not before.has_worker(runs[0])
+    assert after.has_worker(runs[0])
+    assert [after.wait_seconds(each) for each in runs] == [10, 10, 20, 20]
+
+
+def test_a_worker_that_was_not_seen_for_a_minute_is_not_alive(board: Rows) -> None:
+    with board.platform.transaction() as session:
+        for name in ("old", "from before the clock was set back", "alive"):
+            workers.write_heartbeat(session, name, Service.WORKER, scorer=OURS, slots=2)
+        session.execute(text("UPDATE heartbeat SET seen_at = now() - interval '61 s' WHERE name = 'old'"))
+        session.execute(text("UPDATE heartbeat SET seen_at = now() + interval '1 h' WHERE name LIKE 'from%'"))
+
+    with board.platform.transaction() as session:
+        assert workers.alive_workers(session) == 1
+        assert workers.slots_by_scorer(session) == {OURS: 2}
+
+
+def test_one_of_several_sweepers_sweeps_in_an_interval_and_the_next_one_after_it(board: Rows) -> None:
+    assert [sweep(board.platform) for _ in range(3)] == [True, False, False]
+    with board.platform.transaction() as session:
+        age = workers.last_sweep_age(session)
+        assert age is not None
+        assert age < timedelta(seconds=60)
+        session.execute(
+            text("UPDATE heartbeat SET seen_at = seen_at + interval '1 hour'")
+        )  # the clock was set back
+
+    assert [sweep(board.platform) for _ in range(2)] == [True, False]
+
+
+def test_a_sweeper_that_is_stopped_at_its_turn_keeps_no_other_waiting(board: Rows) -> None:
+    with board.platform.transaction() as stalled:
+        assert workers.take_turn(stalled, timedelta(seconds=1))
+
+        assert not sweep(board.platform)
+
+    assert not sweep(board.platform)
+
+
+def test_a_run_that_crashes_waits_longer_each_time_and_then_has_failed(board: Rows) -> None:
+    run_id = board.run_of(board.entry())  # its archive has no bytes: an error of ours
+    waits = []
+    for _ in range(3):
+        change(board, "not_before = NULL", run_id)
+        assert evaluation.evaluate_next(board.platform)
+        waits.append(run(board, run_id).not_before)
+
+    ended = run(board, run_id)
+    assert (ended.state, ended.crashes, ended.attempt) == (RunState.FAILED, 3, 3)
+    assert [wait is None for wait in waits] == [False, False, True]
+    assert ended.failure_message == (
+        "scoring failed on our side 3 times; this costs nothing, and organisers see it on their page"
+    )

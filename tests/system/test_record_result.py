@@ -1,0 +1,195 @@
+"""What stands on a board, whichever transaction commits first."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from app.access import Actor
+from app.entries import service as entries
+from app.errors import MalformedError, NotFoundError
+from app.models import Role, Run, RunState
+from app.platform import Platform
+from app.rescoring import service as rescoring
+from app.rescoring.schemas import Choice
+from tests.system.rows import Rows, made, score_run, small_board
+from tests.system.servers import eventually
+
+pytestmark = pytest.mark.system
+
+__all__ = ["small_board"]
+
+
+@pytest.fixture
+def board(small_board: Platform) -> Rows:
+    return made(small_board)
+
+
+def switch(board: Rows) -> None:
+    """Score the phase again under the newest ground truth, and switch."""
+    rescoring.request(board.platform, board.phase_id)
+    for entry_id in list(board.standing()):
+        [(run_id, truth)] = board.unfinished(entry_id)
+        assert truth == board.truths[1]
+        board.end(run_id, RunState.SCORED, 0.9)
+    assert rescoring.activate_complete(board.platform) == 1
+
+
+def test_a_score_that_commits_after_the_switch_does_not_stand_and_is_queued_again(board: Rows) -> None:
+    early, late = board.entry(mean=0.5), board.entry()
+    with board.platform.transaction() as session:
+        score_run(session, late, board.run_of(late), 0.7)  # has read the board and is not committed yet
+        switch(board)
+
+    assert board.standing() == {early: 0.9}
+    assert rescoring.queue_outdated(board.platform) == 1
+    assert rescoring.queue_outdated(board.platform) == 0
+    [(again, truth)] = board.unfinished(late)
+    assert truth == board.truths[1]
+    with board.platform.transaction() as session:
+        score_run(session, late, again, 0.8)
+    assert board.standing() == {early: 0.9, late: 0.8}
+
+
+def test_a_score_that_begins_after_the_switch_does_not_stand_and_is_queued_again(board: Rows) -> None:
+    early, late = board.entry(mean=0.5), board.entry()
+    board.claim(late)
+    switch(board)
+
+    board.score(late, 0.7)
+
+    assert board.standing() == {early: 0.9}
+    assert rescoring.queue_outdated(board.platform) == 1
+    assert [truth for _, truth in board.unfinished(late)] == [board.truths[1]]
+
+
+def test_a_run_that_waits_while_its_board_is_switched_is_scored_under_the_new_versions(board: Rows) -> None:
+    early, late = board.entry(mean=0.5), board.entry()
+    before = board.unfinished(late)
+    switch(board)
+
+    assert [(run_id, board.truths[1]) for run_id, _ in before] == board.unfinished(late)
+    board.score(late, 0.7)
+    assert board.standing() == {early: 0.9, late: 0.7}
+    assert rescoring.queue_outdated(board.platform) == 0
+
+
+def test_a_score_that_commits_before_the_switch_joins_the_rescoring(board: Rows) -> None:
+    early, late = board.entry(mean=0.5), board.entry()
+    rescoring.request(board.platform, board.phase_id)
+    [(run_id, _)] = board.unfinished(early)
+    board.score(late, 0.7)
+    board.end(run_id, RunState.SCORED, 0.9)
+
+    assert rescoring.activate_complete(board.platform) == 0
+    assert board.standing() == {early: 0.5, late: 0.7}
+
+    [(run_id, truth)] = board.unfinished(late)
+    assert truth == board.truths[1]
+    board.end(run_id, RunState.SCORED, 0.8)
+    assert rescoring.activate_complete(board.platform) == 1
+    assert board.standing() == {early: 0.9, late: 0.8}
+
+
+def test_what_the_new_versions_refuse_is_refused_and_not_queued_for_ever(board: Rows) -> None:
+    late = board.entry()
+    early = board.entry(mean=0.5)
+    board.claim(late)
+    switch(board)
+    board.score(late, 0.7)
+    rescoring.queue_outdated(board.platform)
+    [(run_id, _)] = board.unfinished(late)
+
+    board.refuse(run_id)
+
+    assert rescoring.queue_outdated(board.platform) == 0
+    assert board.standing() == {early: 0.9}
+
+
+def test_recording_a_result_waits_for_nobody_who_holds_the_board(board: Rows) -> None:
+    entry_id = board.entry()
+    with board.platform.transaction() as session:
+        board.lock_board(session)
+
+        board.score(entry_id, 0.5)
+
+    assert board.standing() == {entry_id: 0.5}
+
+
+def team_of(board: Rows) -> Actor:
+    return Actor(user_id=board.user_id, team_id=board.team_id)
+
+
+def test_a_result_that_is_withdrawn_while_it_is_scored_never_stands(board: Rows) -> None:
+    entry_id = board.entry(is_public=False)
+
+    entries.withdraw(board.platform, team_of(board), entry_id, None)
+    board.score(entry_id, 0.5)  # as a worker would that has not noticed
+
+    assert board.standing() == {}
+    assert board.unfinished(entry_id) == []
+    assert rescoring.queue_outdated(board.platform) == 0
+
+
+def test_a_withdrawal_waits_for_the_score_that_is_being_written_and_takes_it_off(board: Rows) -> None:
+    entry_id = board.entry(is_public=False)
+    with ThreadPoolExecutor() as crowd:
+        with board.platform.transaction() as session:
+            session.get_one(Run, board.run_of(entry_id), with_for_update=True)
+            score_run(session, entry_id, board.run_of(entry_id), 0.5)
+            withdrawal = crowd.submit(entries.withdraw, board.platform, team_of(board), entry_id, None)
+            assert eventually(board.somebody_waits_for_a_lock)
+        withdrawal.result()
+
+    assert board.standing() == {}
+    assert board.published(entry_id) == [board.run_of(entry_id), None]
+
+
+def test_what_a_rescoring_could_not_score_is_withdrawn_with_its_decision(board: Rows) -> None:
+    kept, gone = board.entry(mean=0.5), board.entry(mean=0.6, is_public=False)
+    rescoring.request(board.platform, board.phase_id)
+    [[good, _]], [[bad, _]] = board.unfinished(kept), board.unfinished(gone)
+    board.end(good, RunState.SCORED, 0.9)
+    board.refuse(bad)
+    assert rescoring.activate_complete(board.platform) == 0
+
+    entries.withdraw(board.platform, team_of(board), gone, None)
+
+    assert rescoring.activate_complete(board.platform) == 1
+    assert board.standing() == {kept: 0.9}
+
+
+def test_an_organiser_decides_what_a_rescoring_could_not_score(board: Rows) -> None:
+    good, kept, gone, retried = [board.entry(mean=0.1 * place) for place in (1, 2, 3, 4)]
+    rescoring.request(board.platform, board.phase_id)
+    runs = {entry: board.unfinished(entry)[0][0] for entry in (good, kept, gone, retried)}
+    board.end(runs[good], RunState.SCORED, 0.9)
+    for entry in (kept, gone, retried):
+        board.refuse(runs[entry])
+    organiser = Actor(user_id=board.user_id, team_id=None, role=Role.ORGANISER)
+
+    rescoring.decide(board.platform, organiser, runs[kept], Choice.KEEP, "its archive is of an old format")
+    with pytest.raises(MalformedError):
+        rescoring.decide(board.platform, organiser, runs[gone], Choice.WITHDRAW)
+    rescoring.decide(board.platform, organiser, runs[gone], Choice.WITHDRAW, "empty")
+    rescoring.decide(board.platform, organiser, runs[retried], Choice.RETRY)
+    with pytest.raises(NotFoundError):
+        rescoring.decide(board.platform, organiser, runs[kept], Choice.KEEP)
+    assert rescoring.activate_complete(board.platform) == 0
+    board.end(runs[retried], RunState.SCORED, 0.8)
+
+    assert rescoring.activate_complete(board.platform) == 1
+    assert board.standing() == {good: 0.9, kept: pytest.approx(0.2), retried: 0.8}
+    assert board.outdated() == [kept]
+    assert rescoring.queue_outdated(board.platform) == 0
+
+
+def test_runs_of_an_abandoned_rescoring_are_abandoned_and_not_failed(board: Rows) -> None:
+    entry_id = board.entry(mean=0.5)
+    rescore_id = rescoring.request(board.platform, board.phase_id)
+    [(run_id, _)] = board.unfinished(entry_id)
+
+    rescoring.abandon(board.platform, rescore_id)
+
+    with board.platform.transaction() as session:
+        assert session.get_one(Run, run_id).state is RunState.ABANDONED
+    assert board.standing() == {entry_id: 0.5}

@@ -1,0 +1,125 @@
+"""Commands find the installation that runs in the data folder, or say how."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.data_folder import NOTE, advertised, exclusive
+from tests.system.conftest import SharedSite
+from tests.system.installations import Installation, installation
+from tests.system.kits import small_kit
+from tests.system.servers import OwnServers, free_port
+
+pytestmark = pytest.mark.system
+
+ALONE = {
+    f"HELDOUT_{name}": None
+    for name in ("DATABASE_URL", "MIGRATION_DATABASE_URL", "BROKER_URL", "PRIVATE_STORAGE")
+}
+"""What a person's shell does not know."""
+
+
+@pytest.fixture
+def quiet(own_servers: OwnServers) -> Iterator[Installation]:
+    with installation(own_servers) as running:
+        yield running
+
+
+def command(running: Installation, *words: str, **changed: str | None) -> "subprocess.CompletedProcess[str]":
+    return running.command(*words, **{**ALONE, **changed})
+
+
+def test_a_command_finds_the_installation_that_runs_in_the_data_folder(
+    quiet: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # and not in the checkout
+    words = ("import", str(small_kit(tmp_path)), "--edition", "noted", "--phase", "test")
+
+    with exclusive(quiet.settings.data), advertised(quiet.settings):
+        found = command(quiet, *words)
+
+    assert "loaded ground truth version 1 of noted test" in found.stdout, found.stderr
+
+
+def test_without_a_running_installation_a_command_says_how_to_name_one(quiet: Installation) -> None:
+    found = command(quiet, "organiser-link")
+
+    assert found.returncode == 1
+    assert f"no installation runs in {quiet.settings.data}" in found.stderr
+    assert "name the folder of the one that runs with HELDOUT_DATA" in found.stderr
+
+
+def test_the_note_of_an_installation_that_was_killed_is_ignored(quiet: Installation) -> None:
+    with exclusive(quiet.settings.data), advertised(quiet.settings):
+        stale = (quiet.settings.data / NOTE).read_text()
+    (quiet.settings.data / NOTE).write_text(stale)
+
+    found = command(quiet, "organiser-link")
+
+    assert found.returncode == 1
+    assert "no installation runs in" in found.stderr
+
+
+def test_variables_of_a_command_override_what_the_installation_noted(quiet: Installation) -> None:
+    with exclusive(quiet.settings.data), advertised(quiet.settings):
+        link = command(quiet, "organiser-link", HELDOUT_PUBLIC_URL="https://voc.example.org").stdout
+
+    assert link.startswith("https://voc.example.org/first-organiser/")
+
+
+def test_one_address_without_the_other_is_refused_by_name(quiet: Installation) -> None:
+    found = quiet.command("organiser-link", HELDOUT_BROKER_URL=None)
+
+    assert found.returncode == 1
+    assert "HELDOUT_BROKER_URL is not set" in found.stderr
+
+
+def test_a_command_without_a_database_says_so(quiet: Installation) -> None:
+    nowhere = "postgresql://heldout:secret@127.0.0.1:1/heldout"
+    refused = [
+        quiet.command(*words, HELDOUT_DATABASE_URL=nowhere, HELDOUT_MIGRATION_DATABASE_URL=nowhere)
+        for words in (("organiser-link",), ("migrate",))
+    ]
+
+    assert [each.returncode for each in refused] == [1, 1]
+    assert all("the database cannot be reached: " in each.stderr for each in refused)
+    assert not any("Traceback" in each.stderr or "secret" in each.stderr for each in refused)
+
+
+def test_a_database_without_the_schema_is_reported_with_the_command_that_makes_it(
+    quiet: Installation,
+) -> None:
+    quiet.ask("DROP SCHEMA public CASCADE")
+
+    found = quiet.command("organiser-link")
+
+    assert found.returncode == 1
+    assert "run `heldout-server migrate`" in found.stderr
+
+
+def test_what_works_shows_signs_of_life_and_what_does_not_none(site: SharedSite) -> None:
+    running = site.installation
+    port = site.addresses[0].rpartition(":")[2]
+
+    def alive(part: str, **changed: str) -> int:
+        return running.command("alive", part, **changed).returncode
+
+    assert [alive("web", HELDOUT_PORT=port), alive("worker"), alive("beat")] == [0, 0, 0]
+    assert alive("web", HELDOUT_PORT=str(free_port())) == 1
+
+
+def test_a_container_without_a_worker_shows_no_sign_of_life(quiet: Installation) -> None:
+    assert [quiet.command("alive", part).returncode for part in ("worker", "beat")] == [1, 1]
+
+
+def test_a_command_finds_its_program_in_a_folder_that_has_another_app(tmp_path: Path) -> None:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "__init__.py").write_text("raise SystemExit('the wrong app')")
+
+    program = Path(sys.executable).with_name("heldout-server")
+    done = subprocess.run([program, "--help"], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")

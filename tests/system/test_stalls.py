@@ -1,0 +1,215 @@
+"""Processes that are stopped, connections that go silent, sweepers that die: nobody else is held up."""
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+
+import psycopg
+import pytest
+from sqlalchemy import make_url, text
+
+from app.processes import worker_child
+from tests.system.holds import broken, in_a_pipe
+from tests.system.installations import Client, Installation, awaited, good, installation
+from tests.system.kits import results, small_kit
+from tests.system.process_trees import command_of, is_alive, kill_all, stopped, tree_of
+from tests.system.proxies import proxy
+from tests.system.servers import OwnServers, eventually, plain
+
+pytestmark = pytest.mark.system
+
+PHASE = "stalls/test"
+METHODS = count(1)
+PATIENCE = 180  # seconds; each of these tests starts processes anew
+IDLE_SECONDS = 10  # after which the server ends a session that stands still inside a transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A web server, a worker, and somebody with a good archive."""
+
+    running: Installation
+    someone: Client
+    upload: str
+
+    def confirm(self, upload: str | None = None) -> int:
+        """A new submission."""
+        return int(good(self.someone.confirm(upload or self.upload, f"Method {next(METHODS)}"))["id"])
+
+    def run(self, submission: int) -> tuple[str, int]:
+        """State and attempts of a submission's run."""
+        [row] = self.running.ask(
+            "SELECT r.state, r.attempt FROM run r JOIN entry e ON r.entry_id = e.id WHERE e.submission_id = %s",
+            submission,
+        )
+        return row[0], row[1]
+
+    def is_scored(self, submission: int) -> bool:
+        return eventually(lambda: self.run(submission)[0] == "scored", PATIENCE)
+
+    def sweeper(self, worker: str = "worker") -> int | None:
+        """The sweeper of a worker, if it is there."""
+        found = [pid for pid in tree_of(self.running.pid(worker)) if "worker.sweeper" in command_of(pid)]
+        return found[0] if found else None
+
+    def is_reported(self, worker: str) -> bool:
+        """Whether the sweeper of a worker has reported it alive."""
+        names = self.running.ask("SELECT name FROM heartbeat WHERE service = 'worker'")
+        return any(name.endswith(f":{self.running.pid(worker)}") for [name] in names)
+
+    def sweep_status(self) -> str:
+        return str(self.someone.http.get("/health").json()["sweep"]["status"])
+
+
+@pytest.fixture(scope="module")
+def whole(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    with installation(own_servers, scoring_seconds=30) as running:
+        running.start_worker()
+        address = running.start_web()
+        running.load(small_kit(tmp_path_factory.mktemp("stalls")), "stalls")
+        someone = running.participant(address, "oak")
+        yield Scene(running, someone, someone.upload(PHASE, results(cat=5, dog=5)))
+
+
+@pytest.fixture
+def scene(whole: Scene) -> Scene:
+    """The installation once it works again, whatever the test before has broken."""
+    assert eventually(lambda: whole.sweep_status() == "ok", PATIENCE)
+    assert eventually(lambda: len(whole.running.pool()) == whole.running.settings.workers, PATIENCE)
+    return whole
+
+
+@contextmanager
+def entry_locked(running: Installation, submission: int) -> Iterator[None]:
+    """Holds an entry, so that whoever records its score waits inside a transaction."""
+    with psycopg.connect(plain(str(running.settings.database_url))) as connection:
+        connection.execute("SELECT 1 FROM entry WHERE submission_id = %s FOR UPDATE", (submission,))
+        yield
+
+
+def waits_for_lock(running: Installation) -> bool:
+    """Whether a process of the application waits for a lock; only its own role may see that."""
+    statement = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    with running.platform.transaction() as session:
+        return bool(session.scalar(text(statement)))
+
+
+def test_a_worker_that_is_stopped_inside_a_transaction_blocks_nobody(scene: Scene) -> None:
+    running = scene.running
+    with ExitStack() as standstill:
+        with in_a_pipe(running.truth(PHASE)) as pipe:
+            submission_id = scene.confirm()
+            awaited(lambda: scene.run(submission_id)[0] == "running", PATIENCE)
+            with entry_locked(running, submission_id):
+                pipe.put_back()
+                pipe.deliver()
+                awaited(lambda: waits_for_lock(running), PATIENCE)  # it holds the run by now
+                standstill.enter_context(stopped(tree_of(running.pid("worker"))))
+        began = time.monotonic()
+        others = [scene.confirm() for _ in range(3)]
+        assert time.monotonic() - began < IDLE_SECONDS
+        running.start_worker("second worker")
+
+        assert all(scene.is_scored(other) for other in others)
+        assert scene.is_scored(submission_id)
+
+    assert scene.run(submission_id) == ("scored", 2)
+    running.processes.stop("second worker")
+
+
+def test_a_worker_whose_database_connections_go_silent_works_again(scene: Scene) -> None:
+    running = scene.running
+    server = make_url(str(running.settings.database_url))
+    assert server.host
+    assert server.port
+    with proxy(server.host, server.port) as between:
+        running.processes.stop("worker")
+        through = server.set(host="127.0.0.1", port=between.port).render_as_string(hide_password=False)
+        running.start_worker("silent worker", database_url=through, stall_seconds=3)
+        assert scene.is_scored(scene.confirm())
+        awaited(lambda: scene.is_reported("silent worker"), PATIENCE)
+        before = [*running.pool("silent worker"), awaited(lambda: scene.sweeper("silent worker"), PATIENCE)]
+
+        between.go_silent()
+        submission_id = scene.confirm()
+        assert eventually(lambda: not is_alive(before[-1]), PATIENCE)  # the sweeper ended itself
+        between.serve_new_connections()
+
+        assert scene.is_scored(submission_id)
+        assert not set(before) <= {*running.pool("silent worker"), scene.sweeper("silent worker")}
+        running.processes.stop("silent worker")
+    running.start_worker()
+
+
+def test_a_sweeper_that_is_stopped_shows_in_health_and_one_that_is_killed_is_started_again(
+    scene: Scene,
+) -> None:
+    sweeper = awaited(scene.sweeper, PATIENCE)
+    with stopped([sweeper]):
+        assert eventually(lambda: scene.sweep_status() == "late", PATIENCE)
+        kill_all([sweeper])
+
+    assert eventually(lambda: scene.sweep_status() == "ok", PATIENCE)
+    assert awaited(scene.sweeper, PATIENCE) != sweeper
+
+
+def test_a_sweeper_outlives_a_database_and_a_broker_that_are_away(scene: Scene) -> None:
+    sweeper = awaited(scene.sweeper, PATIENCE)
+    with scene.running.servers.broker_down(), scene.running.servers.database_down():
+        log = scene.running.settings.data / "logs" / "worker.log"
+        assert eventually(lambda: '"sweep failed"' in log.read_text(), PATIENCE)
+
+    submission_id = scene.confirm()
+    assert scene.is_scored(submission_id)
+    assert scene.sweeper() == sweeper
+
+
+def test_a_sweeper_ends_with_its_worker(scene: Scene) -> None:
+    sweeper = awaited(scene.sweeper, PATIENCE)
+
+    kill_all([scene.running.pid("worker")])
+
+    assert eventually(lambda: not is_alive(sweeper))
+
+
+def test_workers_of_two_scorer_versions_side_by_side_score_their_own_runs(scene: Scene) -> None:
+    running = scene.running
+    with stopped(running.pool()):
+        newer, older = scene.confirm(), scene.confirm()
+        running.ask(
+            "UPDATE run SET scorer = 'next' FROM entry e WHERE entry_id = e.id AND e.submission_id = %s",
+            newer,
+        )
+    assert scene.is_scored(older)
+    assert scene.run(newer) == ("queued", 0)
+    [entry] = scene.someone.submission(newer)["entries"]
+    assert not entry["shown"]["has_worker"]
+
+    child = worker_child(running.settings)
+    command = ["tests.system.other_scorer" if word == "worker.main" else word for word in child.command]
+    other = replace(running.named("next worker", child), command=command)
+    running.processes.start(other, lambda: len(running.pool("next worker")) == running.settings.workers)
+
+    running.platform.notifier.wake_workers(scorer="next")  # as the sweeper of that version would
+
+    assert scene.is_scored(newer)
+    assert '"run ended"' in log_of(running, "next worker")
+    running.processes.stop("next worker")
+
+
+def log_of(running: Installation, name: str) -> str:
+    return (running.settings.data / "logs" / f"{name}.log").read_text()
+
+
+def test_a_result_that_failed_on_our_side_does_not_count_in_the_quota(scene: Scene, tmp_path: Path) -> None:
+    scene.running.load(small_kit(tmp_path), "scarce", quota=1)
+    upload = scene.someone.upload("scarce/test", results(cat=5, dog=5))
+    with broken(scene.running.truth("scarce/test")):
+        failed = scene.confirm(upload)
+        assert scene.someone.final(failed)["entries"][0]["state"] == "failed"
+
+    assert scene.is_scored(scene.confirm(upload))
+    assert scene.someone.confirm(upload, "One too many").status_code == 429

@@ -1,0 +1,89 @@
+"""The whole server with every store in S3: an upload becomes a result, and survives a time without the service."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.system.installations import Client, Installation, good, installation
+from tests.system.kits import results, small_kit
+from tests.system.object_store import ObjectStore
+from tests.system.process_trees import tree_of
+from tests.system.servers import OwnServers, eventually
+
+pytestmark = pytest.mark.system
+
+PHASE = "buckets/test"
+ARCHIVE = results(cat=5, dog=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    running: Installation
+    objects: ObjectStore
+    someone: Client
+
+
+@pytest.fixture(scope="module")
+def scene(
+    own_servers: OwnServers, objects: ObjectStore, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Scene]:
+    buckets = {
+        "s3_endpoint": objects.endpoint,
+        "s3_bucket": "public",
+        "s3_access_key": "public",
+        "s3_secret_key": "secret of public",
+        "s3_private_bucket": "truth",
+        "s3_private_access_key": "admin",
+        "s3_private_secret_key": "secret of admin",
+    }
+    with installation(own_servers, retry_seconds=0.2, **buckets) as running:
+        with ThreadPoolExecutor() as together:
+            worker = together.submit(running.start_worker)
+            address = running.start_web()
+        worker.result()
+        running.load(small_kit(tmp_path_factory.mktemp("buckets")), "buckets", quota=99)
+        yield Scene(running, objects, running.participant(address, "oak"))
+
+
+def test_an_upload_becomes_a_result(scene: Scene) -> None:
+    submission_id = scene.someone.submit(PHASE, ARCHIVE, "Oak")
+
+    assert scene.someone.final(submission_id)["entries"][0]["state"] == "scored"
+    assert not (scene.running.settings.data / "storage").exists()
+    assert not (scene.running.settings.data / "private").exists()
+
+
+def test_the_web_server_knows_nothing_of_the_bucket_of_ground_truth(scene: Scene) -> None:
+    for pid in tree_of(scene.running.pid("web")):
+        variables = Path(f"/proc/{pid}/environ").read_bytes()
+        assert b"HELDOUT_S3_BUCKET" in variables
+        assert b"S3_PRIVATE" not in variables
+        assert b"secret of admin" not in variables
+    assert b"secret of admin" in Path(f"/proc/{scene.running.pid('worker')}/environ").read_bytes()
+
+
+def test_while_the_service_is_away_nothing_is_lost(scene: Scene) -> None:
+    http = scene.someone.http
+    upload = scene.someone.upload(PHASE, ARCHIVE)
+    where = scene.someone.create(PHASE, len(ARCHIVE))
+
+    def send() -> httpx2.Response:
+        return scene.someone.append(where, ARCHIVE, 0)
+
+    with scene.objects.down():
+        refused = send()
+        submission_id = good(scene.someone.confirm(upload, "Away"))["id"]
+        requeued = "SELECT count(*) FROM run WHERE requeues > 0"
+        assert eventually(lambda: scene.running.ask(requeued) == [(1,)])
+        ready = http.get("/ready")
+
+    assert (refused.status_code, refused.json()["code"]) == (503, "storage-unavailable")
+    assert int(refused.headers["Retry-After"]) > 0
+    assert ready.status_code == 503
+    assert send().status_code == 204
+    assert good(http.get(where))["valid"]
+    assert scene.someone.final(submission_id)["entries"][0]["state"] == "scored"

@@ -1,0 +1,210 @@
+"""Stores in trouble: a service that is down, keys that do not fit, a full disk, a process that stands still."""
+
+import errno
+import fcntl
+import hashlib
+import io
+import os
+import resource
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from app.errors import ConflictError, StorageFullError, StorageUnavailableError
+from app.storage import FolderStorage, Storage
+from app.storage.bucket import Account, Bucket, client_of
+from app.storage.s3 import S3Storage
+from tests.system.conftest import SharedSite
+from tests.system.installations import good
+from tests.system.kits import results, small_kit
+from tests.system.object_store import MiB, ObjectStore
+from tests.system.process_trees import tree_of
+from tests.system.test_storage import append, read
+
+pytestmark = pytest.mark.system
+
+NOWHERE = Account("http://127.0.0.1:1", "us-east-1", "key", "secret")
+CONTENT = bytes(range(256)) * 4096 * 3
+
+
+def test_an_s3_server_that_is_down_is_one_error_and_comes_back(objects: ObjectStore) -> None:
+    store, upload = objects.storage(), uuid.uuid4()
+    key = store.put(b"content")
+    append(store, upload, b"first")
+    attempts: list[Callable[[], object]] = [
+        lambda: store.put(b"other"),
+        lambda: store.open(key),
+        lambda: store.materialise(key).__enter__(),
+        lambda: store.exists(key),
+        lambda: store.length(upload),
+        lambda: store.append(upload, 5, io.BytesIO(b"second")),
+        lambda: store.commit(upload, 5),
+        lambda: store.discard(upload),
+        lambda: list(store.contents()),
+        lambda: list(store.partials()),
+        store.check,
+    ]
+
+    with objects.down():
+        for attempt in attempts:
+            with pytest.raises(StorageUnavailableError):
+                attempt()
+
+    assert append(store, upload, b"second") == 11
+    assert read(store, store.commit(upload, 11)) == b"firstsecond"
+    assert read(store, key) == b"content"
+
+
+def test_keys_of_one_bucket_do_not_open_another(objects: ObjectStore) -> None:
+    admin = client_of(objects.account("admin"))
+    truths = S3Storage(Bucket("truth", "", admin))
+    key = truths.put(b"ground truth")
+    stranger = S3Storage(Bucket("truth", "", client_of(objects.account("public"))))
+
+    for attempt in (
+        lambda: stranger.open(key),
+        lambda: list(stranger.contents()),
+        lambda: stranger.put(b"x"),
+    ):
+        with pytest.raises(StorageUnavailableError):
+            attempt()
+
+    assert read(truths, key) == b"ground truth"
+
+
+def test_bytes_that_changed_in_the_bucket_are_not_handed_out(objects: ObjectStore) -> None:
+    store = objects.storage()
+    assert isinstance(store, S3Storage)
+    key = store.put(b"content")
+    store.bucket.delete(f"content/{key}")
+    store.bucket.create(f"content/{key}", io.BytesIO(b"changed"))
+
+    with pytest.raises(StorageUnavailableError):
+        store.materialise(key).__enter__()
+
+
+@pytest.mark.parametrize("broken", ["a file", "read-only"])
+def test_a_folder_that_cannot_be_used_is_an_error_of_storage(tmp_path: Path, broken: str) -> None:
+    root = tmp_path / "store"
+    if broken == "a file":
+        root.write_text("in place of the folder")
+    elif os.geteuid() == 0:
+        pytest.skip("root may write everywhere")
+    else:
+        root.mkdir(mode=0o500)
+    store = FolderStorage(root)
+
+    attempts: list[Callable[[], object]] = [
+        lambda: store.put(b"content"),
+        lambda: store.append(uuid.uuid4(), 0, io.BytesIO(b"first")),
+        store.check,
+    ]
+    for attempt in attempts:
+        with pytest.raises(StorageUnavailableError):
+            attempt()
+
+
+def fill_the_disk(root: str, upload: str) -> str:
+    """Append 3 MiB where a file may have 1 MiB; what is said, and how far the upload has come."""
+    store = FolderStorage(Path(root))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MiB, MiB))
+    try:
+        store.append(uuid.UUID(upload), 0, io.BytesIO(CONTENT))
+    except StorageFullError as error:
+        return f"{error.code} {store.length(uuid.UUID(upload))}"
+    return "no error"
+
+
+def test_a_full_disk_is_an_error_of_its_own_and_the_upload_goes_on_afterwards(tmp_path: Path) -> None:
+    upload = uuid.uuid4()
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as child:
+        outcome = child.submit(fill_the_disk, str(tmp_path), str(upload)).result()
+
+    store = FolderStorage(tmp_path)
+    assert outcome == f"storage-full {MiB}"
+    assert store.append(upload, MiB, io.BytesIO(CONTENT[MiB:])) == 3 * MiB
+    assert read(store, store.commit(upload, 3 * MiB)) == CONTENT
+
+
+def test_a_process_that_is_stopped_with_the_lock_blocks_one_upload_for_a_while_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.storage.folder.LOCK_SECONDS", 0.2)
+    store, upload = FolderStorage(tmp_path), uuid.uuid4()
+    append(store, upload, b"first")
+    with (tmp_path / "incoming" / str(upload)).open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+
+        for attempt in (lambda: append(store, upload, b"x"), lambda: store.commit(upload, 5)):
+            with pytest.raises(ConflictError, match="another request is writing"):
+                attempt()
+        assert append(store, uuid.uuid4(), b"another") == 7
+
+    assert append(store, upload, b"second") == 11
+
+
+def test_a_folder_hands_out_its_own_file(tmp_path: Path) -> None:
+    store = FolderStorage(tmp_path)
+    key = store.put(b"content")
+
+    with store.materialise(key) as path:
+        assert path == tmp_path / "content" / key[:2] / key
+        assert path.stat().st_mode & 0o777 == 0o400
+
+
+def test_an_upload_that_fills_the_disk_is_answered_with_507_and_goes_on_when_there_is_space(
+    site: SharedSite, tmp_path: Path
+) -> None:
+    running = site.installation
+    running.load(small_kit(tmp_path), "full", quota=9)
+    someone = running.participant(running.start_web("full web"), "oak")
+    archive = results(cat=5, dog=5) + bytes(3 * MiB)
+    where = someone.create("full/test", len(archive))
+
+    def send(offset: int) -> httpx2.Response:
+        return someone.append(where, archive[offset:], offset)
+
+    with largest_file(tree_of(running.pid("full web")), 2 * MiB):
+        refused = send(0)
+        offset = someone.offset(where)
+        again = send(offset)
+
+    assert {(response.status_code, response.json()["code"]) for response in (refused, again)} == {
+        (507, "storage-full")
+    }
+    assert offset == 2 * MiB
+    assert send(offset).status_code == 204
+    finished = good(someone.http.get(where))
+    assert finished["sha256"] == hashlib.sha256(archive).hexdigest()
+
+
+@contextmanager
+def largest_file(pids: list[int], size: int) -> Iterator[None]:
+    """As if the disk of these processes were full: no file may grow beyond `size`."""
+    before = {pid: resource.prlimit(pid, resource.RLIMIT_FSIZE) for pid in pids}
+    for pid, (_, hard) in before.items():
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        for pid, limits in before.items():
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, limits)
+
+
+def test_a_disk_that_fills_while_a_draft_is_written_is_an_error_of_storage(tmp_path: Path) -> None:
+    for store in (FolderStorage(tmp_path), S3Storage(Bucket("nowhere", "", client_of(NOWHERE)))):
+        with pytest.raises(StorageFullError):
+            _write_too_much(store)
+
+    assert list((tmp_path / "incoming").iterdir()) == []
+
+
+def _write_too_much(store: Storage) -> None:
+    with store.draft():
+        raise OSError(errno.ENOSPC, "No space left on device")

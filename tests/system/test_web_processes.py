@@ -1,0 +1,71 @@
+"""`heldout-server serve` with several processes on one port."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from app.processes import NOT_FOR_WEB, environment_of
+from tests.system.installations import Installation, installation, is_healthy
+from tests.system.process_trees import command_of, is_alive, tree_of
+from tests.system.servers import OwnServers, eventually, free_port, kill
+
+pytestmark = pytest.mark.system
+
+
+@pytest.fixture
+def quiet(own_servers: OwnServers) -> Iterator[Installation]:
+    with installation(own_servers, web_processes=2) as running:
+        yield running
+
+
+@contextmanager
+def serving(running: Installation) -> Iterator[tuple[int, str]]:
+    """The command's process id and address, once it answers."""
+    settings = running.settings.model_copy(update={"port": free_port()})
+    command = [str(Path(sys.executable).with_name("heldout-server")), "serve"]
+    environment = environment_of(settings, without=NOT_FOR_WEB)
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+    try:
+        with httpx2.Client(base_url=settings.local_address, timeout=2) as http:
+            assert eventually(lambda: is_healthy(http), 180)
+        yield process.pid, settings.local_address
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(60)
+        finally:
+            process.kill()
+
+
+def web_processes(pid: int) -> list[int]:
+    return [each for each in tree_of(pid) if "app.serving" in command_of(each)]
+
+
+def test_while_a_web_process_is_replaced_the_others_answer(quiet: Installation) -> None:
+    with serving(quiet) as (pid, address):
+        assert eventually(lambda: len(web_processes(pid)) == 2)
+        before = web_processes(pid)
+
+        kill(before[0])
+        codes = [httpx2.get(f"{address}/health", timeout=30).status_code for _ in range(20)]
+
+        assert set(codes) == {200}
+        assert eventually(lambda: len(set(web_processes(pid)) - {before[0]}) == 2, 30)
+        after = web_processes(pid)
+    assert not any(is_alive(each) for each in (pid, *before, *after))
+
+
+def test_a_port_that_is_taken_is_reported(quiet: Installation) -> None:
+    with serving(quiet) as (_, address):
+        port = address.rpartition(":")[2]
+        again = quiet.command("serve", HELDOUT_PORT=port)
+
+    assert again.returncode == 1
+    assert f"port {port} of 127.0.0.1 is taken by another program" in again.stderr
+    assert "Traceback" not in again.stderr

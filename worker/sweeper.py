@@ -1,0 +1,99 @@
+"""The sweeper: finds what was lost, finishes what is complete, and reports its worker alive."""
+
+import argparse
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+
+import structlog
+from celery import platforms
+from sqlalchemy.exc import SQLAlchemyError
+
+from app import logs
+from app.delivery import service as delivery
+from app.evaluation import service as evaluation
+from app.platform import Platform
+from app.rescoring import service as rescoring
+from app.retention import service as retention
+from app.settings import Settings
+from worker.platform import watched_platform
+
+log = structlog.get_logger()
+
+HEARTBEAT = 15.0  # seconds between two signs of life of a worker
+STOP = (signal.SIGTERM, signal.SIGINT)
+STEPS = (
+    evaluation.sweep,
+    rescoring.activate_complete,
+    rescoring.queue_outdated,
+    delivery.sweep,
+    retention.sweep,
+)
+
+
+def main() -> None:
+    """Sweep until a signal."""
+    parser = argparse.ArgumentParser(prog="worker.sweeper")
+    parser.add_argument("--worker", type=int, default=0, help="process to end with, and to report alive")
+    parser.add_argument(
+        "--slots", type=int, default=0, help="how many runs that worker scores at the same time"
+    )
+    options = parser.parse_args()
+    logs.configure()
+    if options.worker:
+        _end_with(options.worker)
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOP)
+    worker = f"{socket.gethostname()}:{options.worker}" if options.worker else None
+    run(watched_platform(Settings.read()), worker, options.slots)
+
+
+def run(platform: Platform, worker: str | None, slots: int) -> None:
+    """Report a worker alive, if there is one, and sweep when it is time, until a signal asks to stop."""
+    while True:
+        try:
+            if worker:
+                evaluation.report_worker(platform, worker, slots)
+            sweep(platform)
+        except SQLAlchemyError as error:
+            log.warning("sweep failed", error=str(error))
+        if signal.sigtimedwait(STOP, min(HEARTBEAT, platform.settings.sweep_seconds)):
+            break
+    if worker:
+        with suppress(SQLAlchemyError):
+            evaluation.forget_worker(platform, worker)
+
+
+def sweep(platform: Platform) -> bool:
+    """Sweep if it is time and nobody else does; whether every step succeeded.
+
+    A step that fails does not keep the others from being taken.
+    """
+    if not evaluation.take_turn(platform):
+        return False
+    failed = [step for step in STEPS if not _succeeds(step, platform)]
+    if not failed:
+        evaluation.record_sweep(platform)
+    return not failed
+
+
+def _succeeds(step: Callable[[Platform], object], platform: Platform) -> bool:
+    try:
+        step(platform)
+    except Exception:
+        log.exception("step of the sweep failed", step=f"{step.__module__}.{step.__name__}")
+        return False
+    return True
+
+
+def _end_with(worker: int) -> None:
+    """Have the kernel kill this process as soon as its worker is gone."""
+    platforms.set_pdeathsig("SIGKILL")  # type: ignore[attr-defined]  # the stubs lack it
+    if os.getppid() != worker:
+        sys.exit("the worker is gone")
+
+
+if __name__ == "__main__":
+    main()
