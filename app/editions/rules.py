@@ -79,6 +79,15 @@ def disclosed(value: float | None, *, details: bool) -> float | None:
     return value if value is None or details else round(value, HELD_OUT_DECIMALS)
 
 
+def shown_time(moment: datetime, *, details: bool) -> datetime:
+    """A moment as a reader may see it: to the minute on a held-out phase, because a run takes longer the more it finds.
+
+    >>> shown_time(datetime(2026, 11, 21, 9, 30, 59, 999999), details=False).isoformat()
+    '2026-11-21T09:30:00'
+    """
+    return moment if details else moment.replace(second=0, microsecond=0)
+
+
 def quota_of(given: int | None, disclosure: Disclosure) -> int | None:
     """The quota of a new phase: a held-out one always has one, because every score reveals something of its labels.
 

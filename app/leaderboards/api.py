@@ -33,7 +33,7 @@ def board(
     sort: Sort = "mean",
     order: Direction = "desc",
 ) -> Response:
-    """A leaderboard of public methods: values in [0, 1], three decimals on a held-out phase.
+    """A leaderboard of public methods: values in [0, 1], three decimals and full minutes on a held-out phase.
 
     Organisers get every digit, and private methods, too. Send the ETag of an earlier response as If-None-Match, and what has
     not changed is answered by 304.

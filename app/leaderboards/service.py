@@ -1,6 +1,7 @@
 """A leaderboard as a reader may see it."""
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 
 from sqlalchemy.orm import Session
 
@@ -8,7 +9,7 @@ import scoring
 from app.access import Actor
 from app.cache import Rendered
 from app.editions import service as editions
-from app.editions.rules import HELD_OUT_DECIMALS, disclosed, sees_details
+from app.editions.rules import HELD_OUT_DECIMALS, disclosed, sees_details, shown_time
 from app.editions.schemas import PhaseView
 from app.errors import MalformedError, NotFoundError
 from app.leaderboards import queries
@@ -115,14 +116,17 @@ def board_page(platform: Platform, actor: Actor, address: BoardAddress, order: O
         protocol=stored.protocol,
         decimals=None if details else HELD_OUT_DECIMALS,
         classes=classes,
-        rows=arrange(standings, classes, order),
+        rows=tuple(
+            replace(row, date=shown_time(row.date, details=details))
+            for row in arrange(standings, classes, order)
+        ),
         sort=order.by,
         descending=order.descending,
         ground_truth=stored.ground_truth,
         fingerprint=stored.fingerprint,
         scorer=stored.scorer,
         version=stored.version,
-        updated_at=stored.updated_at,
+        updated_at=shown_time(stored.updated_at, details=details),
         rescoring=stored.rescoring,
     )
 

@@ -42,5 +42,5 @@ def mine(platform: ThePlatform, actor: CurrentActor) -> tuple[SubmissionRow, ...
 
 @router.get("/submissions/{submission_id}", dependencies=[requires(Action.READ_SUBMISSION)])
 def submission(platform: ThePlatform, actor: CurrentActor, submission_id: int) -> SubmissionView:
-    """A submission with its entries, states and scores; a held-out phase shows three decimals."""
+    """A submission with its entries, states and scores; a held-out phase shows three decimals and full minutes."""
     return service.submission_page(platform, actor, submission_id)

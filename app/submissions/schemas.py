@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.accounts.schemas import Visible
-from app.editions.rules import disclosed
+from app.editions.rules import disclosed, shown_time
 from app.editions.schemas import PhaseView
 from app.exhibits.schemas import ClassValue
 from app.models import ClassScore, EntryState, Run, RunState
@@ -173,9 +173,9 @@ def run_view(run: Run, version: int, scores: Sequence[ClassScore], queue: Queue,
         id=run.id,
         state=run.state,
         attempt=run.attempt,
-        queued_at=run.queued_at,
-        claimed_at=run.claimed_at,
-        finished_at=run.finished_at,
+        queued_at=shown_time(run.queued_at, details=details),
+        claimed_at=run.claimed_at and shown_time(run.claimed_at, details=details),
+        finished_at=run.finished_at and shown_time(run.finished_at, details=details),
         failure_message=run.failure_message,
         position=queue.place(run),
         wait_seconds=queue.wait_seconds(run),

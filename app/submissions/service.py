@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 import scoring
 from app.access import Actor
 from app.editions import queries as editions
-from app.editions.rules import disclosed, sees_details, withheld
+from app.editions.rules import disclosed, sees_details, shown_time, withheld
 from app.editions.schemas import PhaseView
 from app.errors import ConflictError, ForbiddenError, NotFoundError, violated_constraint
 from app.exhibits import service as further
@@ -34,6 +34,7 @@ from app.submissions.rules import (
 from app.submissions.schemas import (
     Confirmation,
     EntryView,
+    MethodView,
     NewSubmission,
     RunView,
     SubmissionRow,
@@ -201,6 +202,7 @@ def my_rows(platform: Platform, actor: Actor) -> tuple[SubmissionRow, ...]:
             row,
             position=places.get(row.position or 0),
             mean=disclosed(row.mean, details=details[row.edition, row.image_set]),
+            created_at=shown_time(row.created_at, details=details[row.edition, row.image_set]),
         )
         for row in rows
     )
@@ -222,29 +224,35 @@ def submission_page(platform: Platform, actor: Actor, submission_id: int) -> Sub
         ours = actor.is_organiser or (actor.team_id is not None and actor.team_id == method.team_id)
         visible = [row for row in runs if ours or row[0].state is EntryState.SCORED]
         views = _run_views(session, actor, phase, [run for _, run, _ in visible])
+    details = sees_details(actor, phase)
     assert upload.received_at is not None
     assert upload.checked_at is not None
     return SubmissionView(
         id=submission.id,
         edition=phase.edition,
         image_set=phase.image_set,
-        method=queries.method_view(method),
+        method=_method_view(method, details=details),
         team=team.name,
         upload_id=upload.id if ours else None,
         filename=upload.filename if ours else "",
         size=upload.received,
         sha256=upload.sha256 or "",
-        received_at=upload.received_at,
-        checked_at=upload.checked_at,
-        created_at=submission.created_at,
+        received_at=shown_time(upload.received_at, details=details),
+        checked_at=shown_time(upload.checked_at, details=details),
+        created_at=shown_time(submission.created_at, details=details),
         entries=tuple(
             _entry_view(actor, phase, method, entry, views[run.id], count) for entry, run, count in visible
         ),
         is_ours=ours,
         can_make_public=method.public_at is None and actor.team_id == method.team_id,
         is_final=all(is_final(entry.state, run.state) for entry, run, _ in visible),
-        withheld=None if sees_details(actor, phase) else withheld(phase),
+        withheld=None if details else withheld(phase),
     )
+
+
+def _method_view(method: Method, *, details: bool) -> MethodView:
+    view = queries.method_view(method)
+    return replace(view, public_at=view.public_at and shown_time(view.public_at, details=details))
 
 
 def _entry_view(
@@ -264,7 +272,8 @@ def _entry_view(
         state=entry.state,
         shown=shown,
         runs=runs,
-        withdrawn_at=entry.withdrawn_at,
+        withdrawn_at=entry.withdrawn_at
+        and shown_time(entry.withdrawn_at, details=sees_details(actor, phase)),
         withdraw_reason=entry.withdraw_reason if is_ours else None,
         can_withdraw=is_ours and refusal is None,
     )

@@ -24,11 +24,11 @@ class Queue:
         return run.state is not RunState.QUEUED or self.slots.get(run.scorer, 0) > 0
 
     def wait_seconds(self, run: Run) -> int | None:
-        """Seconds until a queued run is scored, if that can be known."""
+        """Seconds until a queued run is scored, if that can be known, in full minutes: fewer would time single runs."""
         place, slots = self.place(run), self.slots.get(run.scorer, 0)
         if not place or not slots or self.seconds is None:
             return None
-        return round(math.ceil(place / slots) * self.seconds)
+        return 60 * max(1, math.ceil(math.ceil(place / slots) * self.seconds / 60))
 
 
 EMPTY = Queue({}, {}, None)

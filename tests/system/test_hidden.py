@@ -1,6 +1,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,28 @@ def test_a_held_out_phase_shows_three_decimals_to_all_but_organisers(
     assert [row["mean"] for row in good(oak.http.get("/api/v1/submissions"))] == [0.545]
 
 
+def test_times_of_a_held_out_phase_are_shown_to_the_minute_but_to_organisers(
+    site: SharedSite, oak: Client, submission: int
+) -> None:
+    addresses = {
+        f"/api/v1/leaderboards/{PHASE}/3": 2,
+        f"/api/v1/submissions/{submission}": 7,
+        "/api/v1/submissions": 1,
+    }
+    for reader in (oak, site.anybody):
+        for address, fewest in addresses.items():
+            response = reader.http.get(address)
+            if reader is site.anybody and response.status_code == 401:
+                continue
+            moments = list(times(good(response)))
+            assert len(moments) >= fewest
+            assert {(moment.second, moment.microsecond) for moment in moments} == {(0, 0)}, address
+        page = reader.http.get(f"/submissions/{submission}", headers={"Accept": "text/html"}).text
+        assert set(re.findall(r'datetime="[^"]*:(\d\d)Z"', page)) == {"00"}
+    for address in list(addresses)[:2]:
+        assert any(moment.microsecond for moment in times(good(site.organiser.http.get(address)))), address
+
+
 @pytest.mark.parametrize(
     "page", [f"/leaderboards/{PHASE}/3", "/submissions/{}", "/submissions/{}/status", "/editions/hidden", "/"]
 )
@@ -218,6 +241,15 @@ def test_the_public_description_holds_no_boxes_and_no_labels(site: SharedSite, s
     }  # fmt: skip
     assert len(body["images"]) == 10
     assert body["images"][0] == ["000001", 50, 40]
+
+
+def times(body: Any) -> Iterator[datetime]:
+    """Every time in a response, wherever it stands."""
+    if isinstance(body, str) and re.match(r"\d{4}-\d\d-\d\dT", body):
+        yield datetime.fromisoformat(body)
+    elif isinstance(body, dict | list):
+        for part in body.values() if isinstance(body, dict) else body:
+            yield from times(part)
 
 
 def fractions(body: Any) -> Iterator[float]:
