@@ -12,6 +12,11 @@ ENDED = (RunState.SCORED, RunState.REFUSED, RunState.FAILED)
 PAUSES = (1, 6, 24, 120)  # in units of the first pause: 5 s, 30 s, 2 min, 10 min
 LONGEST_PAUSE = timedelta(minutes=10)
 
+MAX_LOST_LEASES = (
+    10  # with the pauses between them more than an hour, so that it is not one bad moment of ours
+)
+
+LOST_MESSAGE = "the worker was lost {losses} times while it scored this; this costs nothing, and organisers see it on their page"
 FAILED_MESSAGE = (
     "scoring failed on our side {crashes} times; this costs nothing, and organisers see it on their page"
 )
@@ -33,6 +38,15 @@ def state_after_crash(crashes: int, limit: int) -> RunState:
     ('queued', 'failed')
     """
     return RunState.FAILED if crashes >= limit else RunState.QUEUED
+
+
+def state_after_lost_lease(lost_leases: int) -> RunState:
+    """Whether a run whose worker was lost is tried again.
+
+    >>> state_after_lost_lease(9).value, state_after_lost_lease(10).value
+    ('queued', 'failed')
+    """
+    return RunState.FAILED if lost_leases >= MAX_LOST_LEASES else RunState.QUEUED
 
 
 def idle_slots(slots: Mapping[str, int], running: Mapping[str, int]) -> dict[str, int]:

@@ -18,7 +18,14 @@ from app import children
 from app.editions import service as editions
 from app.errors import StorageUnavailableError
 from app.evaluation import queries
-from app.evaluation.rules import FAILED_MESSAGE, idle_slots, pause_before_retry, state_after_crash
+from app.evaluation.rules import (
+    FAILED_MESSAGE,
+    LOST_MESSAGE,
+    idle_slots,
+    pause_before_retry,
+    state_after_crash,
+    state_after_lost_lease,
+)
 from app.evaluation.schemas import Assignment, Claim, exhibits, score_rows
 from app.leaderboards import service as leaderboards
 from app.models import Run, RunState, Service
@@ -198,7 +205,20 @@ def _after_crash(session: Session, run: Run, settings: Settings) -> None:
     if state_after_crash(run.crashes, settings.attempts) is RunState.QUEUED:
         _queue_again(run, settings, retries=run.crashes)
         return
-    run.state, run.failure_message = RunState.FAILED, FAILED_MESSAGE.format(crashes=run.crashes)
+    _fail(session, run, FAILED_MESSAGE.format(crashes=run.crashes))
+
+
+def _after_lost_lease(session: Session, run: Run, settings: Settings) -> None:
+    """Put a run back to the queue whose worker was lost, or fail it: it may be the run that kills its workers."""
+    run.lost_leases += 1
+    if state_after_lost_lease(run.lost_leases) is RunState.QUEUED:
+        _queue_again(run, settings, retries=run.lost_leases)
+        return
+    _fail(session, run, LOST_MESSAGE.format(losses=run.lost_leases))
+
+
+def _fail(session: Session, run: Run, message: str) -> None:
+    run.state, run.failure_message = RunState.FAILED, message
     _finish(session, run)
 
 
@@ -208,11 +228,11 @@ def _queue_again(run: Run, settings: Settings, *, retries: int) -> None:
 
 
 def sweep(platform: Platform) -> None:
-    """Put lost runs back to the queue, and wake workers that have nothing to do though runs are due."""
+    """Put lost runs back to the queue or fail them, and wake workers that have nothing to do though runs are due."""
     with platform.transaction() as session:
         for run in queries.lost_runs(session, platform.settings.lease):
             log.warning("run lost", run=run.id, attempt=run.attempt)
-            _postpone(session, run, platform.settings)
+            _after_lost_lease(session, run, platform.settings)
         idle = idle_slots(workers.slots_by_scorer(session), queries.count_running(session))
         due = {scorer: queries.count_due(session, scorer, most) for scorer, most in idle.items()}
     for scorer, count in due.items():

@@ -51,7 +51,9 @@ class Run(Base):
         ),
         Index("ix_run_running", "id", postgresql_where=text("state = 'running'")),
         Index("ix_run_scored", "finished_at", postgresql_where=text("state = 'scored'")),
-        CheckConstraint("attempt >= 0 AND crashes >= 0 AND requeues >= 0", name="counts_not_negative"),
+        CheckConstraint(
+            "attempt >= 0 AND crashes >= 0 AND requeues >= 0 AND lost_leases >= 0", name="counts_not_negative"
+        ),
         CheckConstraint("(state = 'running') = (lease_until IS NOT NULL)", name="running_has_lease"),
         CheckConstraint("(state IN ('queued', 'running')) = (finished_at IS NULL)", name="final_has_time"),
     )
@@ -66,6 +68,7 @@ class Run(Base):
     attempt: Mapped[int] = mapped_column(default=0)  # only grows: the fence of every write
     crashes: Mapped[int] = mapped_column(default=0)  # attempts that its own scoring process did not survive
     requeues: Mapped[int] = mapped_column(default=0)  # attempts that ended because something of ours was away
+    lost_leases: Mapped[int] = mapped_column(default=0)  # attempts that ended with the worker
     not_before: Mapped[datetime | None]  # end of the pause before a retry; none: at once
     lease_until: Mapped[datetime | None]
     queued_at: Mapped[datetime] = now_column()

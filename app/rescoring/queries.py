@@ -180,6 +180,7 @@ def requeue_unscored(session: Session, rescore_id: int, run_id: int | None = Non
             finished_at=None,
             crashes=0,
             requeues=0,
+            lost_leases=0,
             not_before=None,
         )
     )

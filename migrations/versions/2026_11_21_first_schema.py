@@ -443,6 +443,7 @@ def upgrade() -> None:
         sa.Column("attempt", sa.Integer(), nullable=False),
         sa.Column("crashes", sa.Integer(), nullable=False),
         sa.Column("requeues", sa.Integer(), nullable=False),
+        sa.Column("lost_leases", sa.Integer(), nullable=False),
         sa.Column("not_before", sa.DateTime(timezone=True), nullable=True),
         sa.Column("lease_until", sa.DateTime(timezone=True), nullable=True),
         sa.Column("queued_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
@@ -468,7 +469,8 @@ def upgrade() -> None:
             "(state IN ('queued', 'running')) = (finished_at IS NULL)", name=op.f("ck_run_final_has_time")
         ),
         sa.CheckConstraint(
-            "attempt >= 0 AND crashes >= 0 AND requeues >= 0", name=op.f("ck_run_counts_not_negative")
+            "attempt >= 0 AND crashes >= 0 AND requeues >= 0 AND lost_leases >= 0",
+            name=op.f("ck_run_counts_not_negative"),
         ),
         sa.ForeignKeyConstraint(["decided_by"], ["user_account.id"], name=op.f("fk_run_decided_by")),
         sa.ForeignKeyConstraint(["entry_id"], ["entry.id"], name=op.f("fk_run_entry_id")),

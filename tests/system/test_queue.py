@@ -10,8 +10,9 @@ import scoring
 from app.evaluation import queries
 from app.evaluation import service as evaluation
 from app.evaluation.schemas import Claim
-from app.models import Run, RunState, Service
+from app.models import Entry, EntryState, Run, RunState, Service
 from app.platform import Platform
+from app.submissions.rules import COUNTED_STATES
 from app.workers import queries as workers
 from app.workers.schemas import Queue
 from tests.system.rows import Rows, made, small_board
@@ -84,12 +85,47 @@ def test_a_run_whose_lease_has_run_out_is_queued_again_and_its_old_claim_writes_
     evaluation.sweep(board.platform)
 
     lost = run(board, run_id)
-    assert (lost.state, lost.requeues, lost.crashes) == (RunState.QUEUED, 1, 0)
+    assert (lost.state, lost.lost_leases, lost.requeues, lost.crashes) == (RunState.QUEUED, 1, 0, 0)
     change(board, "not_before = now()", run_id)
     assert claim(board) == Claim(run_id, 2)
     with board.platform.transaction() as session:
         assert not queries.extend(session, old, LEASE)
         assert queries.claimed_run(session, old) is None
+
+
+def test_a_run_that_has_lost_its_worker_ten_times_has_failed_and_costs_nothing(board: Rows) -> None:
+    entry_id = board.entry()
+    run_id = board.run_of(entry_id)
+    states = []
+    for _ in range(10):
+        change(board, "not_before = NULL", run_id)
+        assert claim(board)
+        change(board, "lease_until = now() - interval '1 second'", run_id)
+        evaluation.sweep(board.platform)
+        states.append(run(board, run_id).state)
+
+    failed = run(board, run_id)
+    assert states == [RunState.QUEUED] * 9 + [RunState.FAILED]
+    assert (failed.lost_leases, failed.crashes, failed.attempt) == (10, 0, 10)
+    assert failed.finished_at is not None
+    assert failed.failure_message == (
+        "the worker was lost 10 times while it scored this; this costs nothing, and organisers see it on their page"
+    )
+    with board.platform.transaction() as session:
+        entry = session.get_one(Entry, entry_id)
+        assert entry.state is EntryState.FAILED
+        assert entry.state not in COUNTED_STATES
+
+
+def test_a_run_that_waits_for_infrastructure_never_fails(board: Rows) -> None:
+    run_id = board.run_of(board.entry())
+    change(board, "requeues = 1000, lost_leases = 8", run_id)
+    assert claim(board)
+
+    change(board, "lease_until = now() - interval '1 second'", run_id)
+    evaluation.sweep(board.platform)
+
+    assert run(board, run_id).state is RunState.QUEUED
 
 
 @pytest.mark.parametrize("ahead", ["1 hour", "7 seconds"])
@@ -141,8 +177,8 @@ def test_a_claim_reads_one_row_of_the_index_of_the_queue(board: Rows) -> None:
     with board.platform.transaction() as session:
         session.execute(
             text(
-                "INSERT INTO run (entry_id, ground_truth_id, protocol, scorer, state, priority, attempt, crashes, requeues)"
-                " SELECT :entry, :truth, 'voc2012', :scorer, 'queued', 0, 0, 0, 0 FROM generate_series(1, 20000)"
+                "INSERT INTO run (entry_id, ground_truth_id, protocol, scorer, state, priority, attempt, crashes, requeues, lost_leases)"
+                " SELECT :entry, :truth, 'voc2012', :scorer, 'queued', 0, 0, 0, 0, 0 FROM generate_series(1, 20000)"
             ),
             {"entry": board.entry(), "truth": board.truths[0], "scorer": OURS},
         )
