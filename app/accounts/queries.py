@@ -115,8 +115,3 @@ def is_there_an_organiser(session: Session) -> bool:
         session.scalar(select(User.id).where(User.role != "participant", User.password_hash.is_not(None)))
         is not None
     )
-
-
-def give_role(session: Session, user_id: int, role: str) -> None:
-    """Change the role of a person."""
-    session.execute(update(User).where(User.id == user_id).values(role=role))

@@ -17,7 +17,7 @@ from app.accounts.rules import folded
 from app.accounts.schemas import Login, NewToken, Registration, TokenView, Visit
 from app.drafts import Draft
 from app.errors import ConflictError, DomainError, violated_constraint
-from app.models import ApiToken, LoginSession, Member, OneTimeLink, Role, Team, User
+from app.models import ApiToken, AuditRecord, LoginSession, Member, OneTimeLink, Role, Team, User
 from app.platform import Platform
 
 TOKEN_PREFIX = "hld_"  # noqa: S105 - lets scanners of leaked secrets recognise a token
@@ -156,9 +156,11 @@ def create_organiser_link(platform: Platform, lifetime: timedelta = timedelta(da
     """The token of a link that makes the first person who uses it an organiser."""
     token = secrets.token_urlsafe(24)
     with platform.transaction() as session:
-        session.add(
-            OneTimeLink(token_hash=_hash(token), role=Role.ORGANISER, expires_at=func.now() + lifetime)
-        )
+        link = OneTimeLink(token_hash=_hash(token), role=Role.ORGANISER, expires_at=func.now() + lifetime)
+        session.add(link)
+        session.flush()
+        details = {"role": link.role.value, "expires_at": link.expires_at.isoformat()}
+        session.add(AuditRecord(action="link.create", subject=_name_of_link(link), details=details))
     return token
 
 
@@ -168,7 +170,8 @@ def grant(platform: Platform, email: str, role: Role) -> bool:
         user = queries.user_of_email(session, folded(email))
         if user is None:
             return False
-        queries.give_role(session, user.id, role)
+        record = AuditRecord(action="role.grant", subject=f"person {user.id}")
+        _give_role(session, user, role, record)
         return True
 
 
@@ -195,8 +198,21 @@ def use_link(platform: Platform, token: str, user_id: int) -> bool:
         if link is None:
             return False
         link.used_by = user_id
-        queries.give_role(session, user_id, link.role)
+        record = AuditRecord(user_id=user_id, action="link.use", subject=_name_of_link(link))
+        _give_role(session, session.get_one(User, user_id), link.role, record)
         return True
+
+
+def _give_role(session: Session, user: User, role: Role, record: AuditRecord) -> None:
+    """Change the role of a person, and say so in the audit."""
+    record.details = {"from": user.role.value, "to": role.value}
+    user.role = role
+    session.add(record)
+
+
+def _name_of_link(link: OneTimeLink) -> str:
+    """How the audit names a link: by the beginning of its hash, which opens nothing."""
+    return f"link {link.token_hash.hex()[:12]}"
 
 
 def is_link_usable(platform: Platform, token: str) -> bool:

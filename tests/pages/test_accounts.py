@@ -1,10 +1,13 @@
 """Who gets in, and what is kept out."""
 
+from typing import Any
+
 import pytest
+from sqlalchemy import select
 from starlette.testclient import TestClient
 
 from app.accounts import service as accounts
-from app.models import Role
+from app.models import AuditRecord, Role, User
 from app.platform import Platform
 from tests.pages.conftest import Browser
 
@@ -167,3 +170,50 @@ def test_a_role_is_granted_by_address_however_it_is_spelt(browser: Browser, plat
     assert accounts.grant(platform, " Nutmeg@example.org", Role.ORGANISER)
     assert not accounts.grant(platform, "nobody@example.org", Role.ORGANISER)
     assert nutmeg.get("/organise").status_code == 200
+
+
+def audited(platform: Platform, *actions: str) -> list[tuple[str, int | None, str, dict[str, Any]]]:
+    """What the audit says of these actions, oldest first."""
+    statement = select(AuditRecord).where(AuditRecord.action.in_(actions)).order_by(AuditRecord.id)
+    with platform.transaction() as session:
+        return [(row.action, row.user_id, row.subject, row.details) for row in session.scalars(statement)]
+
+
+def person_id(platform: Platform, email: str) -> int | None:
+    with platform.transaction() as session:
+        return session.scalar(select(User.id).where(User.email == email))
+
+
+def test_a_role_that_changes_is_in_the_audit(browser: Browser, platform: Platform) -> None:
+    registered(browser(), "olive@example.org")
+    before = len(audited(platform, "role.grant"))
+
+    accounts.grant(platform, "olive@example.org", Role.ADMIN)
+    accounts.grant(platform, "olive@example.org", Role.PARTICIPANT)
+    accounts.grant(platform, "nobody@example.org", Role.ORGANISER)
+
+    olive = f"person {person_id(platform, 'olive@example.org')}"
+    assert audited(platform, "role.grant")[before:] == [
+        ("role.grant", None, olive, {"from": "participant", "to": "admin"}),
+        ("role.grant", None, olive, {"from": "admin", "to": "participant"}),
+    ]
+
+
+def test_a_link_for_organisers_is_in_the_audit_when_it_is_made_and_when_it_is_used(
+    browser: Browser, platform: Platform
+) -> None:
+    before = len(audited(platform, "link.create", "link.use"))
+    quince = registered(browser(), "quince@example.org")
+
+    token = accounts.create_organiser_link(platform)
+    for _ in range(2):
+        quince.post(f"/first-organiser/{token}")
+
+    [made, used] = audited(platform, "link.create", "link.use")[before:]
+    assert made[:2] == ("link.create", None)
+    assert made[3]["role"] == "organiser"
+    assert "expires_at" in made[3]
+    assert used[:2] == ("link.use", person_id(platform, "quince@example.org"))
+    assert used[3] == {"from": "participant", "to": "organiser"}
+    assert made[2] == used[2]
+    assert token not in str((made, used))
