@@ -138,7 +138,7 @@ def race_layout(plan: Plan) -> list[Section]:
     return [Section("Layout of persons", about, plan.race(contestants))]
 
 
-def _people(plan: Plan) -> tuple[persons.People, Path]:
+def _people(plan: Plan) -> tuple[persons.LayoutPersons, Path]:
     people = persons.draw_people(draw_scene(_QUICK_IMAGES) if plan.quick else draw_scene())
     path = plan.place / f"people-truth-{len(people.owner)}"
     persons.truth_of_people(people).save(path)

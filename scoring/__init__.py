@@ -1,33 +1,41 @@
 """Files in, numbers out: checks and scores the results of visual recognition challenges."""
 
-from scoring.comparison.bootstrap import bootstrap, intervals_of
-from scoring.comparison.intervals import Comparison, Standings, compare, standings
-from scoring.comparison.resampling import Replicates
-from scoring.comparison.scoreboard import Scoreboard, read_scoreboard
-from scoring.comparison.significance import compare_pairs, rank_methods
-from scoring.competition import SCORER, columns, evaluate, is_scorable
-from scoring.description import Description, Image
+from scoring.analysis.object_counts import Statistics, count_objects
+from scoring.competitions import CompetitionInfo, competition_of, competitions
+from scoring.data.annotations import AnnotatedObject, Annotation, Box, Part
+from scoring.data.description import Description, Image
+from scoring.data.ground_truth import GroundTruth
+from scoring.data.layouts import Layout
+from scoring.data.limits import Limits
 from scoring.errors import Problem, Severity, SubmissionError
+from scoring.evaluation import SCORER, columns, evaluate, is_scorable
 from scoring.findings import Interval, IntervalTable, RankDiagram
-from scoring.formats.colours import label_colours
-from scoring.formats.layouts import Layout, layouts_to_xml
-from scoring.formats.png import labels_to_png
-from scoring.limits import Limits
-from scoring.measures.confusion import ConfusionMatrix
-from scoring.measures.roc import RocCurve
+from scoring.intake.png import labels_to_png
 from scoring.painting import create_segmentations_from_detections
 from scoring.protocols import PROTOCOLS, default_protocol
-from scoring.registry import CompetitionInfo, competition_of, competitions
-from scoring.report import EXHIBITS, ClassResult, Curve, Exhibit, Report, ScoreTable
-from scoring.truth.annotations import AnnotatedObject, Annotation, Box, Part
-from scoring.truth.boxed_truth import truth_of_boxes
-from scoring.truth.coco import read_coco
-from scoring.truth.ground_truth import GroundTruth
-from scoring.truth.kit_files import TreeError
-from scoring.truth.object_counts import Statistics, count_objects
-from scoring.truth.open_images import read_open_images
-from scoring.truth.public_tree import read_public
-from scoring.truth.tree import read_tree
+from scoring.readers.boxes import truth_of_boxes
+from scoring.readers.coco import read_coco
+from scoring.readers.open_images import read_open_images
+from scoring.readers.voc.colours import label_colours
+from scoring.readers.voc.kit_files import TreeError
+from scoring.readers.voc.public_tree import read_public
+from scoring.readers.voc.tree import read_tree
+from scoring.results import (
+    EXHIBITS,
+    ClassResult,
+    ConfusionMatrix,
+    Curve,
+    Exhibit,
+    Report,
+    RocCurve,
+    ScoreTable,
+)
+from scoring.statistics.bootstrap import bootstrap, intervals_of
+from scoring.statistics.intervals import Comparison, Standings, compare, standings
+from scoring.statistics.resampling import Replicates
+from scoring.statistics.scoreboard import Scoreboard, read_scoreboard
+from scoring.statistics.significance import compare_pairs, rank_methods
+from scoring.tasks.layout.writer import layouts_to_xml
 from scoring.validation import FoundCompetition, Validation, validate
 
 __all__ = [

@@ -146,7 +146,7 @@ class Sweep:
         return cls(plain["class_name"], Swept(plain["swept"]), points)
 
 
-class Mistake(StrEnum):
+class ErrorKind(StrEnum):
     """What is wrong with a detection, or with none having been made."""
 
     DUPLICATE = "duplicate"
@@ -158,10 +158,10 @@ class Mistake(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class MistakeCount:
+class ErrorCount:
     """How often a mistake was made, and what it costs: the score in [0, 1] that would be gained without it."""
 
-    mistake: Mistake
+    mistake: ErrorKind
     count: int
     cost: float | None
 
@@ -173,7 +173,7 @@ class ErrorBreakdown:
     kind: ClassVar[str] = "error_breakdown"
     class_name: str
     value: float | None
-    rows: tuple[MistakeCount, ...]
+    rows: tuple[ErrorCount, ...]
 
     def to_plain(self) -> dict[str, Any]:
         """The breakdown as JSON has it."""
@@ -183,9 +183,9 @@ class ErrorBreakdown:
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
         """What `to_plain` said.
 
-        >>> breakdown = ErrorBreakdown("car", 0.5, (MistakeCount(Mistake.DUPLICATE, 3, 0.02),))
+        >>> breakdown = ErrorBreakdown("car", 0.5, (ErrorCount(ErrorKind.DUPLICATE, 3, 0.02),))
         >>> ErrorBreakdown.from_plain(breakdown.to_plain()) == breakdown
         True
         """
-        rows = (MistakeCount(Mistake(row["mistake"]), row["count"], row["cost"]) for row in plain["rows"])
+        rows = (ErrorCount(ErrorKind(row["mistake"]), row["count"], row["cost"]) for row in plain["rows"])
         return cls(plain["class_name"], plain["value"], tuple(rows))

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from scoring.arrays import Bytes, Floats, Integers
-from scoring.description import Description, Image
+from scoring.competitions import CompetitionInfo, competition_of, competitions, expected_files
+from scoring.data.arrays import Bytes, Floats, Integers
+from scoring.data.description import Description, Image
 from scoring.errors import Problems, SubmissionError
-from scoring.formats.images import ImageIndex
-from scoring.formats.lines import read_detections
-from scoring.formats.png import labels_to_png
-from scoring.registry import CompetitionInfo, competition_of, competitions, expected_files
-from scoring.results.finding import competition_files
-from scoring.results.missing import about_nothing
+from scoring.intake.missing_files import about_nothing
+from scoring.intake.png import labels_to_png
+from scoring.intake.result_files import competition_files
+from scoring.readers.image_index import ImageIndex
+from scoring.tasks.detection.reader import read_detections
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,17 +8,18 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Self
 
-from scoring.ahead import ahead
-from scoring.archive import Meter
-from scoring.checks import CHECKS, Checked, Inspection, check
-from scoring.description import Description
+from scoring.competitions import CompetitionInfo, expected_files, offered
+from scoring.data.description import Description
+from scoring.data.limits import MAX_ARCHIVE_PROBLEMS, Limits
 from scoring.errors import Problem, Problems
-from scoring.formats.images import ImageIndex
-from scoring.limits import MAX_ARCHIVE_PROBLEMS, Limits
-from scoring.registry import CompetitionInfo, expected_files, offered
-from scoring.results.finding import ResultFile, result_files, severity_of_strays
-from scoring.results.missing import about_missing, about_nothing
-from scoring.results.portions import contents_of, is_large, portions
+from scoring.intake.archive import Meter
+from scoring.intake.batches import batches, contents_of, is_large
+from scoring.intake.checking import Checked, Inspection
+from scoring.intake.missing_files import about_missing, about_nothing
+from scoring.intake.result_files import ResultFile, result_files, severity_of_strays
+from scoring.parallel import parallel_map
+from scoring.readers.image_index import ImageIndex
+from scoring.tasks.checks import CHECKS, check
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,7 @@ def _check_files(files: Iterator[ResultFile], found: dict[int, Checked], inspect
                 unread += 1
 
     contents = contents_of(read_on(), broken)
-    portions_checked = ahead(partial(check, inspection=inspection), portions(contents), alone=is_large)
+    portions_checked = parallel_map(partial(check, inspection=inspection), batches(contents), alone=is_large)
     for all_checked, problems in portions_checked:
         for checked in all_checked:
             found[checked.info.number].join(checked)

@@ -52,7 +52,7 @@ def score_rows(run_id: int, report: scoring.Report) -> Iterator[ClassScore]:
             value=result.value,
             reason=result.reason,
             positives=result.positives,
-            predictions=result.answers,
+            predictions=result.predictions,
         )
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 import scoring
 from scoring import Box, Description, Layout, Part
-from scoring.description import UNKNOWN_SIDE
-from scoring.registry import expected_files
+from scoring.competitions import expected_files
+from scoring.data.description import UNKNOWN_SIDE
 
 CONFIDENCE = 0.5
 WHOLE_IMAGE = 0  # object number of a person in an edition whose layout set lists images only

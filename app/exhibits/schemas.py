@@ -95,7 +95,7 @@ def curve_view(curve: scoring.Curve) -> CurveView:
 def roc_view(curve: scoring.RocCurve) -> RocView:
     """Every point of a ROC curve."""
     points = curve.points()
-    return RocView(curve.class_name, _known(points.false_alarms.tolist()), _known(points.found.tolist()))
+    return RocView(curve.class_name, _known(points.fpr.tolist()), _known(points.tpr.tolist()))
 
 
 def matrix_view(matrix: scoring.ConfusionMatrix) -> MatrixView:

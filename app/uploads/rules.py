@@ -11,7 +11,7 @@ from email.utils import format_datetime
 from urllib.parse import quote
 
 from scoring import competitions
-from scoring.registry import file_name_as_regex
+from scoring.competitions import file_name_as_regex
 
 MAX_NAME_LENGTH = 120
 SINGLE_FILES = (".txt", ".xml")

@@ -10,10 +10,10 @@ from PIL import Image, ImageDraw
 
 from benchmarks.loads.archives import Results, prepare
 from benchmarks.loads.scene import CLASSES, DATASET, IMAGE_SET
-from scoring.arrays import Bytes
-from scoring.formats.colours import LABEL_COLOURS
-from scoring.truth.ground_truth import Acts, GroundTruth, Lists, Objects, Parts, Tables
-from scoring.truth.masks import VOID, Masks
+from scoring.data.arrays import Bytes
+from scoring.data.ground_truth import ActionLabels, GroundTruth, Lists, Objects, Parts, Tables
+from scoring.data.label_maps import VOID, LabelMaps
+from scoring.readers.voc.colours import LABEL_COLOURS
 
 COMPETITION: Final = 5
 IMAGES: Final = 1_456
@@ -41,8 +41,8 @@ def masks_truth(images: int = IMAGES) -> GroundTruth:
         labels=np.full((len(CLASSES), images), -1, np.int8),
         objects=objects,
         parts=Parts(none, none.astype(np.int8), np.empty((0, 4))),
-        acts=Acts(none.astype(np.int8), none, none.astype(np.int8)),
-        masks=Masks.of([truth for truth, _ in _draw_all(images)]),
+        acts=ActionLabels(none.astype(np.int8), none, none.astype(np.int8)),
+        masks=LabelMaps.of([truth for truth, _ in _draw_all(images)]),
     )
     lists = Lists(DATASET, IMAGE_SET, CLASSES, (), names, images, names, (), ())
     return GroundTruth.of(lists, tables)
@@ -64,27 +64,27 @@ def _write(folder: Path, images: int, *, noisy: bool) -> None:
     place = folder / "results" / DATASET / "Segmentation" / f"comp{COMPETITION}_{IMAGE_SET}_cls"
     place.mkdir(parents=True, exist_ok=True)
     random = np.random.default_rng(11)
-    for name, (_, answer) in zip(_names(images), _draw_all(images), strict=True):
+    for name, (_, prediction) in zip(_names(images), _draw_all(images), strict=True):
         if noisy:
-            spots = random.random(answer.shape) < _NOISE
-            answer[spots] = random.integers(0, len(CLASSES) + 1, np.count_nonzero(spots))
-        _save(answer, place / f"{name}.png")
+            spots = random.random(prediction.shape) < _NOISE
+            prediction[spots] = random.integers(0, len(CLASSES) + 1, np.count_nonzero(spots))
+        _save(prediction, place / f"{name}.png")
 
 
 def _draw_all(images: int) -> Iterator[tuple[Bytes, Bytes]]:
     """Truth and answer of each image, uint8 (height, width)."""
     random = np.random.default_rng(7)
     for _ in range(images):
-        truth, answer = (Image.new("L", (WIDTH, HEIGHT)) for _ in range(2))
+        truth, prediction = (Image.new("L", (WIDTH, HEIGHT)) for _ in range(2))
         for _ in range(1 + random.poisson(1.4)):
             shape, label = _blob(random), int(random.integers(1, len(CLASSES) + 1))
             ImageDraw.Draw(truth).polygon(shape, fill=label, outline=VOID, width=5)
             said = label if random.random() < 0.85 else int(random.integers(1, len(CLASSES) + 1))
             shaken = [(x + random.normal(0, 4), y + random.normal(0, 4)) for x, y in shape]
-            ImageDraw.Draw(answer).polygon(shaken, fill=said)
+            ImageDraw.Draw(prediction).polygon(shaken, fill=said)
         for _ in range(random.poisson(1.2)):
-            ImageDraw.Draw(answer).polygon(_blob(random), fill=int(random.integers(0, len(CLASSES) + 1)))
-        yield np.asarray(truth), np.array(answer)
+            ImageDraw.Draw(prediction).polygon(_blob(random), fill=int(random.integers(0, len(CLASSES) + 1)))
+        yield np.asarray(truth), np.array(prediction)
 
 
 def _blob(random: np.random.Generator) -> list[tuple[float, float]]:

@@ -12,8 +12,8 @@ import polars as pl
 from benchmarks.loads.archives import Results, prepare
 from benchmarks.loads.scene import DATASET, IMAGE_SET, Scene, truth_of
 from scoring import Box, GroundTruth, Layout, Part, layouts_to_xml
-from scoring.arrays import Floats, Integers, Labels
-from scoring.truth.ground_truth import PARTS, Acts, Parts
+from scoring.data.arrays import Floats, Integers, Labels
+from scoring.data.ground_truth import PARTS, ActionLabels, Parts
 
 ACTION: Final = 10
 LAYOUT: Final = 8
@@ -33,7 +33,7 @@ ACTIONS: Final = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class People:
+class LayoutPersons:
     """The first persons of a scene, an object each: owner int32 (n,), number int32 (n,), from 1 in its image.
 
     labels: int8 (actions, n); parts: float64 (n, kinds, 4), one of each kind, inside the person.
@@ -52,7 +52,7 @@ class People:
         return tuple(zip(images, self.number.tolist(), strict=True))
 
 
-def draw_people(scene: Scene) -> People:
+def draw_people(scene: Scene) -> LayoutPersons:
     """The same scene always gives the same persons; its objects are taken for persons, whatever they are."""
     random = np.random.default_rng([9, len(scene.ids)])
     owner = np.arange(min(PERSONS, len(scene.image)), dtype=np.int32)
@@ -63,32 +63,32 @@ def draw_people(scene: Scene) -> People:
     boxes = scene.boxes[owner][:, None, :]
     inside = np.sort(random.random((len(owner), len(PARTS), 2, 2)), axis=2).reshape(len(owner), len(PARTS), 4)
     corner, edges = np.tile(boxes[..., :2], 2), np.tile(boxes[..., 2:] - boxes[..., :2], 2)
-    return People(scene, owner, number, labels, corner + inside * edges)
+    return LayoutPersons(scene, owner, number, labels, corner + inside * edges)
 
 
-def truth_of_people(people: People) -> GroundTruth:
+def truth_of_people(people: LayoutPersons) -> GroundTruth:
     """What they do and where their parts are, as a ground truth."""
     truth, kinds = truth_of(people.scene), len(PARTS)
     action, person = np.indices(people.labels.shape)
-    acts = Acts(action.ravel().astype(np.int8), people.owner[person.ravel()], people.labels.ravel())
+    acts = ActionLabels(action.ravel().astype(np.int8), people.owner[person.ravel()], people.labels.ravel())
     kind = np.tile(np.arange(kinds, dtype=np.int8), len(people.owner))
     parts = Parts(np.repeat(people.owner, kinds), kind, people.parts.reshape(-1, 4))
     lists = replace(truth.lists, actions=ACTIONS, persons=people.names, acting=people.names)
     return GroundTruth.of(lists, replace(truth.tables, acts=acts, parts=parts))
 
 
-def save_people(people: People, path: Path) -> None:
+def save_people(people: LayoutPersons, path: Path) -> None:
     """Write what programs without our library need: the labels by action, and the names in lines."""
     names = [f"{image} {number}" for image, number in people.names]
     np.savez(path, names=np.array(names), actions=np.array(ACTIONS), labels=people.labels)
 
 
-def write_actions(place: Path, people: People) -> Results:
+def write_actions(place: Path, people: LayoutPersons) -> Results:
     """A confidence for each person in each of ten files."""
     return prepare(place, f"action-{len(people.owner)}", partial(_write_actions, people=people))
 
 
-def _write_actions(folder: Path, people: People) -> None:
+def _write_actions(folder: Path, people: LayoutPersons) -> None:
     action = folder / "results" / DATASET / "Action"
     action.mkdir(parents=True, exist_ok=True)
     random = np.random.default_rng(10)
@@ -101,18 +101,18 @@ def _write_actions(folder: Path, people: People) -> None:
         )
 
 
-def write_layouts(place: Path, people: People) -> Results:
+def write_layouts(place: Path, people: LayoutPersons) -> Results:
     """A layout for each person, in one file."""
     return prepare(place, f"layout-{len(people.owner)}", partial(_write_layouts, people=people))
 
 
-def _write_layouts(folder: Path, people: People) -> None:
+def _write_layouts(folder: Path, people: LayoutPersons) -> None:
     layout = folder / "results" / DATASET / "Layout"
     layout.mkdir(parents=True, exist_ok=True)
     (layout / f"comp{LAYOUT}_layout_{IMAGE_SET}.xml").write_bytes(layouts_to_xml(_layouts(people)))
 
 
-def _layouts(people: People) -> Iterator[Layout]:
+def _layouts(people: LayoutPersons) -> Iterator[Layout]:
     random = np.random.default_rng(8)
     shaken = np.round(people.parts + random.normal(0, 4, people.parts.shape), 1)
     shaken[..., 2:] = np.maximum(shaken[..., 2:], shaken[..., :2] + 1)

@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.arrays import Flags, Floats, Integers
-from scoring.registry import classes_of
-from scoring.truth.ground_truth import Acts, GroundTruth, Lists, Objects, Parts, Tables
-from scoring.truth.masks import Masks
+from scoring.competitions import classes_of
+from scoring.data.arrays import Flags, Floats, Integers
+from scoring.data.ground_truth import ActionLabels, GroundTruth, Lists, Objects, Parts, Tables
+from scoring.data.label_maps import LabelMaps
 
 CLASSES: Final = classes_of("VOC2012")
 IMAGES: Final = 10_991
@@ -103,8 +103,8 @@ def truth_of(scene: Scene) -> GroundTruth:
         labels=scene.labels(),
         objects=objects,
         parts=Parts(none, none.astype(np.int8), np.empty((0, 4))),
-        acts=Acts(none.astype(np.int8), none, none.astype(np.int8)),
-        masks=Masks.of([]),
+        acts=ActionLabels(none.astype(np.int8), none, none.astype(np.int8)),
+        masks=LabelMaps.of([]),
     )
     lists = Lists(DATASET, IMAGE_SET, CLASSES, (), scene.ids, len(scene.ids), (), (), ())
     return GroundTruth.of(lists, tables)

@@ -56,9 +56,9 @@ def _meant(box: Any, boxes: Any) -> int:
     height = np.minimum(box[3], boxes[:, 3]) - np.maximum(box[1], boxes[:, 1]) + 1
     shared = np.maximum(width, 0) * np.maximum(height, 0)
     areas = (boxes[:, 2] - boxes[:, 0] + 1) * (boxes[:, 3] - boxes[:, 1] + 1)
-    overlap = shared / ((box[2] - box[0] + 1) * (box[3] - box[1] + 1) + areas - shared)
-    best = int(np.argmax(overlap))
-    return best if overlap[best] >= _LEAST else -1
+    iou = shared / ((box[2] - box[0] + 1) * (box[3] - box[1] + 1) + areas - shared)
+    best = int(np.argmax(iou))
+    return best if iou[best] >= _LEAST else -1
 
 
 def _area(right: Any, wrong: Any, positives: int) -> float:

@@ -12,10 +12,10 @@ import numpy as np
 from serving import serve
 
 from scoring import GroundTruth, evaluate
-from scoring.answers import open_answers
-from scoring.comparison.bootstrap import bootstrap
-from scoring.measures.ranking import average_precision
-from scoring.tasks.detection import load
+from scoring.metrics.ranking import average_precision
+from scoring.ranked_predictions import open_predictions
+from scoring.statistics.bootstrap import bootstrap
+from scoring.tasks.detection.scoring import load
 
 
 def _main(how: str, truth_file: str, archive: str, replicates: str) -> None:
@@ -24,22 +24,22 @@ def _main(how: str, truth_file: str, archive: str, replicates: str) -> None:
     with TemporaryDirectory(prefix="heldout-") as folder:
         kept = Path(folder, "statistics")
         evaluate(Path(archive), truth, competition=4, protocol="voc2012", statistics=kept)
-        _, rankings = open_answers(kept)
-        sought = load(truth)
+        _, rankings = open_predictions(kept)
+        ground_truth = load(truth)
 
         def ours() -> Mapping[str, float]:
             drawn = bootstrap(kept, truth, replicates=count)
             return dict(zip(drawn.names, drawn.values.mean(axis=1).tolist(), strict=True))
 
         def naive() -> Mapping[str, float]:
-            random, means = np.random.default_rng(1), dict.fromkeys(sought, 0.0)
+            random, means = np.random.default_rng(1), dict.fromkeys(ground_truth, 0.0)
             for _ in range(count):
                 weights = np.bincount(random.integers(0, images, images), minlength=images)
                 for each in rankings:
-                    objects = sought[each.class_name]
+                    objects = ground_truth[each.class_name]
                     image = np.repeat(np.arange(images), objects.count)[~objects.difficult]
-                    verdicts = np.repeat(each.verdicts, weights[each.image])
-                    means[each.class_name] += average_precision(verdicts, int(weights[image].sum())) / count
+                    outcomes = np.repeat(each.outcomes, weights[each.image])
+                    means[each.class_name] += average_precision(outcomes, int(weights[image].sum())) / count
             return means
 
         serve(ours if how == "ours" else naive)

@@ -11,17 +11,17 @@ from serving import serve
 from unpacking import members
 
 from scoring import PROTOCOLS, GroundTruth
-from scoring.ahead import ahead
-from scoring.formats.lines import Detections
-from scoring.formats.words import Words
-from scoring.tasks.detection import load
+from scoring.data.detections import Detections
+from scoring.parallel import parallel_map
+from scoring.readers.lines.words import Words
+from scoring.tasks.detection.scoring import load
 
 _COLUMNS = ("image", "confidence", "left", "top", "right", "bottom")
 
 
 def _main(truth_file: str, archive: str) -> None:
     truth = GroundTruth.open(Path(truth_file))
-    rules, sought = PROTOCOLS["voc2012"].detection, load(truth)
+    rules, ground_truth = PROTOCOLS["voc2012"].detection, load(truth)
     words = Words.of(image.id for image in truth.description.images)
     schema = dict.fromkeys(_COLUMNS, pl.Float64) | {"image": words.type}
 
@@ -29,12 +29,12 @@ def _main(truth_file: str, archive: str) -> None:
         name, data = content
         table = pl.read_csv(io.BytesIO(data), separator=" ", has_header=False, quote_char=None, schema=schema)
         image = table["image"].to_physical().to_numpy().astype(np.int32)
-        answers = Detections(image, table["confidence"].to_numpy(), table.select(_COLUMNS[2:]).to_numpy())
-        judged = rules.judge(answers, sought[name], rules.overlap, rules.least)
-        return name, rules.measure.of(judged.verdicts, sought[name].positives)
+        predictions = Detections(image, table["confidence"].to_numpy(), table.select(_COLUMNS[2:]).to_numpy())
+        matched = rules.match(predictions, ground_truth[name], rules.iou, rules.iou_threshold)
+        return name, rules.measure.of(matched.outcomes, ground_truth[name].positives)
 
     def run() -> Mapping[str, float]:
-        return dict(ahead(value, members(archive)))
+        return dict(parallel_map(value, members(archive)))
 
     serve(run)
 

@@ -7,15 +7,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.analysis.placing import PlacedAnswers
-from scoring.answers import RankedAnswers
-from scoring.arrays import Bytes, Floats
+from scoring.analysis.placed_detections import PlacedDetections
+from scoring.data.arrays import Bytes, Floats
+from scoring.ranked_predictions import RankedPredictions
 
 VOID: Final = 255
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class Similarity:
     """Two results of a class: rank correlation of confidences, in [-1, 1], and the share of common boxes, in [0, 1].
 
     None where it cannot be said: for a constant confidence, or for no boxes.
@@ -26,35 +26,35 @@ class Likeness:
     boxes: float | None
 
 
-def compare_classifications(one: RankedAnswers, other: RankedAnswers, images: int) -> Likeness:
+def compare_classifications(one: RankedPredictions, other: RankedPredictions, images: int) -> Similarity:
     """The likeness of two rankings of images.
 
-    >>> one = RankedAnswers("cat", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]), np.array([1, 0], np.int8))
-    >>> other = RankedAnswers("cat", 1, np.array([0, 1], np.int32), np.array([0.7, 0.2]), np.array([0, 1], np.int8))
+    >>> one = RankedPredictions("cat", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]), np.array([1, 0], np.int8))
+    >>> other = RankedPredictions("cat", 1, np.array([0, 1], np.int32), np.array([0.7, 0.2]), np.array([0, 1], np.int8))
     >>> compare_classifications(one, other, 2)
-    Likeness(class_name='cat', confidences=-1.0, boxes=None)
+    Similarity(class_name='cat', confidences=-1.0, boxes=None)
     """
-    return Likeness(one.class_name, correlation_of_confidences(one, other, images), None)
+    return Similarity(one.class_name, correlation_of_confidences(one, other, images), None)
 
 
-def compare_detections(one: PlacedAnswers, other: PlacedAnswers, images: int) -> Likeness:
+def compare_detections(one: PlacedDetections, other: PlacedDetections, images: int) -> Similarity:
     """The likeness of two results of boxes; an image is as sure as its surest box.
 
-    >>> ranking = RankedAnswers("cat", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]), np.array([1, 0], np.int8))
-    >>> one = PlacedAnswers(ranking, np.array([[1.0, 1, 10, 10], [5, 5, 9, 9]]))
+    >>> ranking = RankedPredictions("cat", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]), np.array([1, 0], np.int8))
+    >>> one = PlacedDetections(ranking, np.array([[1.0, 1, 10, 10], [5, 5, 9, 9]]))
     >>> compare_detections(one, one, 2)
-    Likeness(class_name='cat', confidences=1.0, boxes=1.0)
+    Similarity(class_name='cat', confidences=1.0, boxes=1.0)
     """
     correlation = correlation_of_confidences(one.ranked, other.ranked, images)
-    return Likeness(one.ranked.class_name, correlation, share_of_boxes_in_common(one, other))
+    return Similarity(one.ranked.class_name, correlation, share_of_boxes_in_common(one, other))
 
 
-def correlation_of_confidences(one: RankedAnswers, other: RankedAnswers, images: int) -> float | None:
+def correlation_of_confidences(one: RankedPredictions, other: RankedPredictions, images: int) -> float | None:
     """Spearman's correlation of the images' confidences; an image without an answer has the least.
 
     None where all images are equally sure. Equal confidences share the mean of their ranks.
 
-    >>> ranking = RankedAnswers("cat", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]),
+    >>> ranking = RankedPredictions("cat", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]),
     ...     np.array([1, 0], np.int8))
     >>> correlation_of_confidences(ranking, ranking, 2)
     1.0
@@ -64,15 +64,15 @@ def correlation_of_confidences(one: RankedAnswers, other: RankedAnswers, images:
     return None if 0.0 in spread else _product(mine, its) / (spread[0] * spread[1]) ** 0.5
 
 
-def share_of_boxes_in_common(one: PlacedAnswers, other: PlacedAnswers) -> float | None:
+def share_of_boxes_in_common(one: PlacedDetections, other: PlacedDetections) -> float | None:
     """How many boxes of the smaller result are also in the other, in the same image, to the nearest pixel: in [0, 1].
 
     A box that is there several times counts as often as it is in both. None where one of the results is empty.
 
-    >>> ranking = RankedAnswers("cat", 1, np.zeros(2, np.int32), np.array([0.9, 0.5]),
+    >>> ranking = RankedPredictions("cat", 1, np.zeros(2, np.int32), np.array([0.9, 0.5]),
     ...     np.array([1, 0], np.int8))
-    >>> one = PlacedAnswers(ranking, np.array([[1.0, 1, 10, 10], [5, 5, 9, 9]]))
-    >>> share_of_boxes_in_common(one, PlacedAnswers(ranking, one.boxes + [[0, 0, 0.2, 0], [0, 0, 0, 3]]))
+    >>> one = PlacedDetections(ranking, np.array([[1.0, 1, 10, 10], [5, 5, 9, 9]]))
+    >>> share_of_boxes_in_common(one, PlacedDetections(ranking, one.boxes + [[0, 0, 0.2, 0], [0, 0, 0, 3]]))
     0.5
     """
     fewer = min(len(one.boxes), len(other.boxes))
@@ -104,7 +104,7 @@ def agreement_of_masks(masks: Iterable[tuple[Bytes, Bytes, Bytes]]) -> float | N
     return same / counted if counted else None
 
 
-def _centred_ranks(ranking: RankedAnswers, images: int) -> Floats:
+def _centred_ranks(ranking: RankedPredictions, images: int) -> Floats:
     """Ranks of the images by their surest answer, the mean taken off; doubled, so that they are whole numbers."""
     confidence = np.full(images, -np.inf)
     np.maximum.at(confidence, ranking.image, ranking.confidence)
@@ -118,5 +118,5 @@ def _product(one: Floats, other: Floats) -> float:
     return float(np.cumsum(one * other)[-1]) if len(one) else 0.0  # added up in order, on every machine alike
 
 
-def _rows(placed: PlacedAnswers) -> NDArray[np.int32]:
+def _rows(placed: PlacedDetections) -> NDArray[np.int32]:
     return np.column_stack([placed.ranked.image, np.rint(placed.boxes)]).astype(np.int32)

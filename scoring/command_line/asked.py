@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from scoring.command_line.wrong_use import WrongUseError
-from scoring.registry import CompetitionInfo, competitions
-from scoring.truth.kit_files import dataset_of
+from scoring.competitions import CompetitionInfo, competitions
+from scoring.readers.voc.kit_files import dataset_of
 
 
 def existing_tree(tree: Path) -> Path:

@@ -4,9 +4,9 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
+from scoring.analysis.object_counts import Count, count_objects
 from scoring.command_line.asked import existing_tree
-from scoring.truth.object_counts import Count, count_objects
-from scoring.truth.tree import read_tree
+from scoring.readers.voc.tree import read_tree
 
 
 def count(asked: Namespace) -> Mapping[str, Any]:

@@ -9,14 +9,13 @@ from typing import Any
 from scoring.command_line.asked import competition_in, existing_tree
 from scoring.command_line.finding import find_results
 from scoring.command_line.wrong_use import WrongUseError
-from scoring.comparison.bootstrap import intervals_of
-from scoring.competition import columns, evaluate
+from scoring.evaluation import columns, evaluate
 from scoring.findings import Interval
-from scoring.measures.confusion import ConfusionMatrix
 from scoring.protocols import PROTOCOLS, default_protocol
-from scoring.report import Report
-from scoring.truth.kit_files import dataset_of
-from scoring.truth.tree import read_tree
+from scoring.readers.voc.kit_files import dataset_of
+from scoring.readers.voc.tree import read_tree
+from scoring.results import ConfusionMatrix, Report
+from scoring.statistics.bootstrap import intervals_of
 
 
 def score(asked: Namespace) -> Mapping[str, Any]:
@@ -70,7 +69,7 @@ def _plain(report: Report, bounds: Mapping[str | None, Interval]) -> dict[str, A
                 "value": each.value,
                 "reason": each.reason,
                 "positives": each.positives,
-                "answers": each.answers,
+                "predictions": each.predictions,
                 **_ends(bounds.get(each.name)),
             }
             for each in report.classes

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scoring.command_line.wrong_use import WrongUseError
-from scoring.description import Description
-from scoring.registry import EDITIONS, CompetitionInfo, expected_files
+from scoring.competitions import EDITIONS, CompetitionInfo, expected_files
+from scoring.data.description import Description
 
 
 def find_results(path: Path, info: CompetitionInfo, description: Description) -> Path:

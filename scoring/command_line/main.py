@@ -10,7 +10,7 @@ from typing import Any, Final
 from scoring.command_line.arguments import parse
 from scoring.command_line.wrong_use import WrongUseError
 from scoring.errors import Problem, SubmissionError
-from scoring.truth.kit_files import TreeError
+from scoring.readers.voc.kit_files import TreeError
 
 _DONE: Final = 0
 _REFUSED: Final = 2
@@ -26,21 +26,21 @@ def main(arguments: Sequence[str]) -> int:
     """
     try:
         asked = parse(arguments)
-        answer: Mapping[str, Any] = asked.command(asked)
+        prediction: Mapping[str, Any] = asked.command(asked)
     except KeyboardInterrupt:  # pragma: no cover - tested, but tracing ends where a signal strikes
         return _INTERRUPTED
     except Exception as error:  # noqa: BLE001 - a program that calls us reads JSON, never a traceback
-        answer = {"problems": [asdict(problem) for problem in _problems_of(error)]}
+        prediction = {"problems": [asdict(problem) for problem in _problems_of(error)]}
     try:
-        print(_as_json(answer), flush=True)  # noqa: T201 - this is what the program is for
+        print(_as_json(prediction), flush=True)  # noqa: T201 - this is what the program is for
     except OSError:  # the reader has gone, or its disk is full
         return _say_nothing_more()
-    return _REFUSED if answer.get("problems") else _DONE
+    return _REFUSED if prediction.get("problems") else _DONE
 
 
-def _as_json(answer: Mapping[str, Any]) -> str:
+def _as_json(prediction: Mapping[str, Any]) -> str:
     """The answer as one line of ASCII; bytes of a name that are no UTF-8 become question marks, for JSON has none."""
-    text = json.dumps(answer, allow_nan=False, ensure_ascii=False)
+    text = json.dumps(prediction, allow_nan=False, ensure_ascii=False)
     return json.dumps(json.loads(text.encode("utf-8", "replace")))
 
 

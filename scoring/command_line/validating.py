@@ -6,7 +6,7 @@ from typing import Any
 
 from scoring.command_line.asked import competition_in, existing_tree
 from scoring.command_line.finding import find_results
-from scoring.truth.public_tree import read_public
+from scoring.readers.voc.public_tree import read_public
 from scoring.validation import validate
 
 

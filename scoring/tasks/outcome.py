@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from scoring.measures.averaging import Average
-from scoring.report import ClassResult, ScoreTable
+from scoring.metrics.averaging import Average
+from scoring.results import ClassResult, ScoreTable
 
 NOT_ENTERED: Final = "not entered"
 

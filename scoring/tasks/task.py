@@ -5,19 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from scoring.answers import Origin, RankedAnswers, save_answers
-from scoring.counts import ImageCounts, save_counts
-from scoring.description import Description
+from scoring.competitions import CompetitionInfo, expected_files
+from scoring.data.description import Description
+from scoring.data.ground_truth import GroundTruth
 from scoring.errors import Problems
-from scoring.formats.images import ImageIndex
-from scoring.registry import CompetitionInfo, expected_files
-from scoring.report import ClassResult, Exhibit
-from scoring.truth.ground_truth import GroundTruth
+from scoring.image_counts import ImageCounts, save_counts
+from scoring.ranked_predictions import Origin, RankedPredictions, save_predictions
+from scoring.readers.image_index import ImageIndex
+from scoring.results import ClassResult, Exhibit
 
 Parsed = TypeVar("Parsed")
 Parsed_co = TypeVar("Parsed_co", covariant=True)
 Loaded = TypeVar("Loaded")
-Judged = TypeVar("Judged")
+Matches = TypeVar("Matches")
 Rules = TypeVar("Rules")
 
 
@@ -26,7 +26,7 @@ class Entered(Generic[Parsed]):
     """A result file as read, or as judged; about: the class, action or image that it is of."""
 
     about: str
-    answers: Parsed
+    predictions: Parsed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,13 +38,13 @@ class Scores:
     headline_reason: str | None
     classes: tuple[ClassResult, ...]
     exhibits: tuple[Exhibit, ...]
-    answers: tuple[RankedAnswers, ...]
+    predictions: tuple[RankedPredictions, ...]
     counts: ImageCounts | None = None
 
     def keep(self, path: Path, origin: Origin) -> None:
-        """Write what every later question can be answered from: a file of `scoring.answers` or `scoring.counts`."""
+        """Write what every later question can be answered from: a file of `scoring.ranked_predictions` or `scoring.counts`."""
         if self.counts is None:
-            save_answers(path, origin, self.answers)
+            save_predictions(path, origin, self.predictions)
         else:
             save_counts(path, origin, self.counts)
 
@@ -61,18 +61,20 @@ def subjects_of_files(info: CompetitionInfo, description: Description, _rules: o
     return tuple(about for _, about in expected_files(info, description))
 
 
-def only_these(loaded: Any, names: Sequence[str]) -> Any:
+def select_classes(loaded: Any, names: Sequence[str]) -> Any:
     """The part of a mapping by column that has these names."""
     return {name: loaded[name] for name in loaded if name in names}
 
 
-def as_read(entered: Iterator[Entered[Parsed]], _loaded: object, _rules: object) -> Iterator[Entered[Parsed]]:
+def unmatched(
+    entered: Iterator[Entered[Parsed]], _loaded: object, _rules: object
+) -> Iterator[Entered[Parsed]]:
     """Judge nothing yet: where all is in one file, it is judged when it is scored."""
     return entered
 
 
 @dataclass(frozen=True, slots=True)
-class Task(Generic[Parsed, Loaded, Judged, Rules]):
+class Task(Generic[Parsed, Loaded, Matches, Rules]):
     """A task as six functions.
 
     parse: reads one file. load: what of a ground truth answers are held
@@ -83,7 +85,7 @@ class Task(Generic[Parsed, Loaded, Judged, Rules]):
 
     parse: Parse[Parsed]
     load: Callable[[GroundTruth], Loaded]
-    judge: Callable[[Iterator[Entered[Parsed]], Loaded, Rules], Iterator[Entered[Judged]]]
-    score: Callable[[Iterator[Entered[Judged]], Loaded, Rules], Scores]
+    match: Callable[[Iterator[Entered[Parsed]], Loaded, Rules], Iterator[Entered[Matches]]]
+    score: Callable[[Iterator[Entered[Matches]], Loaded, Rules], Scores]
     columns: Callable[[CompetitionInfo, Description, Rules], tuple[str, ...]] = subjects_of_files
-    choose: Callable[[Loaded, Sequence[str]], Loaded] = only_these
+    choose: Callable[[Loaded, Sequence[str]], Loaded] = select_classes

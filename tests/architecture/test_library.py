@@ -35,7 +35,7 @@ for module in pkgutil.walk_packages(scoring.__path__, "scoring."):
     importlib.import_module(module.name)
 print(*sorted(name for name in sys.modules if name.startswith("scoring")))
 """
-OPEN = re.compile(r"scoring\.(measures|comparison|analysis)\.")
+OPEN = re.compile(r"scoring\.(metrics|statistics|analysis)\.")
 RUN = """
 import runpy
 sys.argv[:2] = ["scoring"]

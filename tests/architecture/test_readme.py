@@ -59,10 +59,10 @@ def test_the_readme_s_commands_run_and_print_the_keys_that_it_names(
 
     code = main(words)
 
-    answer = json.loads(capsys.readouterr().out)
+    prediction = json.loads(capsys.readouterr().out)
     assert code == 0
     assert named is not None
-    assert re.findall(r"`(\w+)`", named[1].partition(";")[0]) == list(answer)
+    assert re.findall(r"`(\w+)`", named[1].partition(";")[0]) == list(prediction)
 
 
 def test_the_readme_names_all_four_commands() -> None:

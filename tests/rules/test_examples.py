@@ -10,7 +10,7 @@ import scoring
 from app.examples.rules import WHOLE_IMAGE, example_files, has_sizes, line_grammar
 from app.examples.service import _packed
 from scoring import Description, Image
-from scoring.description import UNKNOWN_SIDE
+from scoring.data.description import UNKNOWN_SIDE
 
 IMAGES = (Image("000001", 40, 30), Image("000002", 30, 50))
 DATASETS = ("VOC2006", "VOC2007", "VOC2012", "sample")

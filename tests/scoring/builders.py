@@ -7,26 +7,26 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from scoring.arrays import Bytes
-from scoring.formats.lines import Detections
-from scoring.measures.matching import Sought
+from scoring.data.arrays import Bytes
+from scoring.data.detections import Detections
+from scoring.metrics.matching import ClassObjects
 from tests.scoring.oracles import Answer, Corners, Thing
 
 IMAGES = 4
 
 
-def detections(answers: Sequence[Answer]) -> Detections:
+def detections(predictions: Sequence[Answer]) -> Detections:
     return Detections(
-        np.array([answer.image for answer in answers], np.int32),
-        np.array([answer.confidence for answer in answers], np.float64),
-        np.array([answer.box for answer in answers], np.float64).reshape(-1, 4),
+        np.array([prediction.image for prediction in predictions], np.int32),
+        np.array([prediction.confidence for prediction in predictions], np.float64),
+        np.array([prediction.box for prediction in predictions], np.float64).reshape(-1, 4),
     )
 
 
-def sought(things: Sequence[Thing]) -> Sought:
+def ground_truth(things: Sequence[Thing]) -> ClassObjects:
     """The things, which must be in the order of their images."""
     count = np.bincount([thing.image for thing in things], minlength=IMAGES).astype(np.int32)
-    return Sought(
+    return ClassObjects(
         (np.cumsum(count) - count).astype(np.int32),
         count,
         np.array([thing.box for thing in things], np.float64).reshape(-1, 4),

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from scoring.truth.ground_truth import GroundTruth
-from scoring.truth.tree import read_tree
+from scoring.data.ground_truth import GroundTruth
+from scoring.readers.voc.tree import read_tree
 from tests.shared import unpack
 
 settings.register_profile("steady", deadline=None, derandomize=True)

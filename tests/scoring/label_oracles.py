@@ -24,9 +24,9 @@ def roc_points(lines: Sequence[Line], labels: Mapping[str, int]) -> list[tuple[f
     negatives = sum(label < 0 for label in labels.values())
     points, right, wrong = [(0.0, 0.0)], 0, 0
     rows = ranking(lines, labels)
-    for place, (_, confidence, verdict) in enumerate(rows):
-        right += verdict == 1
-        wrong += verdict == 0
+    for place, (_, confidence, outcome) in enumerate(rows):
+        right += outcome == 1
+        wrong += outcome == 0
         if place + 1 == len(rows) or rows[place + 1][1] != confidence:
             points.append(
                 (wrong / negatives if negatives else math.nan, right / positives if positives else math.nan)

@@ -7,14 +7,15 @@ from dataclasses import replace
 import numpy as np
 
 from scoring import Description, Image
+from scoring.data.annotations import AnnotatedObject, Annotation, Box, Part
+from scoring.data.ground_truth import GroundTruth
+from scoring.data.layout_set import WHOLE_IMAGE
+from scoring.data.layouts import UNLISTED, Layout, Layouts
 from scoring.errors import Problems, Severity
-from scoring.formats.images import ImageIndex
-from scoring.formats.layout_xml import read_layouts
-from scoring.formats.layouts import UNLISTED, Layout, Layouts, layouts_to_xml
-from scoring.truth.annotations import AnnotatedObject, Annotation, Box, Part
-from scoring.truth.boxed_truth import truth_of_boxes
-from scoring.truth.ground_truth import GroundTruth
-from scoring.truth.layout_set import WHOLE_IMAGE
+from scoring.readers.boxes import truth_of_boxes
+from scoring.readers.image_index import ImageIndex
+from scoring.tasks.layout.reader import read_layouts
+from scoring.tasks.layout.writer import layouts_to_xml
 from tests.scoring.layout_oracles import PARTS, Given, Key, Limb, Person
 from tests.scoring.oracles import Corners
 

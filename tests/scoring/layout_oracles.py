@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.scoring.oracles import Corners, overlap
+from tests.scoring.oracles import Corners, iou
 
 PARTS = ("head", "hand", "foot")
 LEAST = 0.5
@@ -56,8 +56,8 @@ def verdicts_on_parts(given: Sequence[Given], people: Mapping[Key, Person]) -> d
         for limb in layout.parts:
             most, best = -float("inf"), None
             for place, there in enumerate(people[key].parts):
-                if there.name == limb.name and overlap(limb.box, there.box) > most:
-                    most, best = overlap(limb.box, there.box), place
+                if there.name == limb.name and iou(limb.box, there.box) > most:
+                    most, best = iou(limb.box, there.box), place
             right = most >= LEAST and best not in taken
             said[limb.name].append(int(right))
             if right:
@@ -72,11 +72,11 @@ def is_right(parts: Sequence[Limb], there: Sequence[Limb], *, quirk: bool) -> bo
     if sorted(limb.name for limb in parts) != sorted(limb.name for limb in there):
         return False
     for name in PARTS:
-        answers = [limb.box for limb in parts if limb.name == name]
+        predictions = [limb.box for limb in parts if limb.name == name]
         truths = [limb.box for limb in there if limb.name == name]
-        if not all(any(overlap(answer, truth) >= LEAST for answer in answers) for truth in truths):
+        if not all(any(iou(prediction, truth) >= LEAST for prediction in predictions) for truth in truths):
             return False
-        matching = sum(any(overlap(answer, truth) >= LEAST for truth in truths) for answer in answers)
+        matching = sum(any(iou(prediction, truth) >= LEAST for truth in truths) for prediction in predictions)
         if matching < len(truths):
             return False
     return True
@@ -106,8 +106,8 @@ def verdicts_of_2007(
         assert layout.box
         most, best = -float("inf"), -1
         for place, person in enumerate(people[layout.image]):
-            if overlap(layout.box, person.box) > most:
-                most, best = overlap(layout.box, person.box), place
+            if iou(layout.box, person.box) > most:
+                most, best = iou(layout.box, person.box), place
         key = (layout.image, best)
         if most < LEAST or key in taken:
             said.append(0)

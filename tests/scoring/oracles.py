@@ -26,7 +26,7 @@ class Answer:
     box: Corners
 
 
-def overlap(box: Corners, other: Corners) -> float:
+def iou(box: Corners, other: Corners) -> float:
     """-inf where they do not meet, as the kit never looks at these."""
     iw = min(box[2], other[2]) - max(box[0], other[0]) + 1
     ih = min(box[3], other[3]) - max(box[1], other[1]) + 1
@@ -40,22 +40,24 @@ def overlap(box: Corners, other: Corners) -> float:
     return iw * ih / ua
 
 
-def ranked(answers: Sequence[Answer]) -> list[int]:
-    return sorted(range(len(answers)), key=lambda number: -answers[number].confidence)  # sorted() is stable
+def ranked(predictions: Sequence[Answer]) -> list[int]:
+    return sorted(
+        range(len(predictions)), key=lambda number: -predictions[number].confidence
+    )  # sorted() is stable
 
 
-def verdicts(
-    answers: Sequence[Answer], things: Sequence[Thing], least: float, *, of_2006: bool = False
+def outcomes(
+    predictions: Sequence[Answer], things: Sequence[Thing], iou_threshold: float, *, of_2006: bool = False
 ) -> list[int]:
     taken: set[int] = set()
     said = []
-    for number in ranked(answers):
-        answer = answers[number]
+    for number in ranked(predictions):
+        prediction = predictions[number]
         most, best = -math.inf, -1
         for place, thing in enumerate(things):
-            if thing.image == answer.image and overlap(answer.box, thing.box) > most:
-                most, best = overlap(answer.box, thing.box), place
-        if most < least:
+            if thing.image == prediction.image and iou(prediction.box, thing.box) > most:
+                most, best = iou(prediction.box, thing.box), place
+        if most < iou_threshold:
             said.append(0)
         elif things[best].difficult:
             said.append(0 if of_2006 and best in taken else -1)
@@ -70,9 +72,9 @@ def verdicts(
 def curve(said: Sequence[int], positives: int) -> tuple[list[float], list[float]]:
     right = wrong = 0
     recall, precision = [], []
-    for verdict in said:
-        right += verdict == 1
-        wrong += verdict == 0
+    for outcome in said:
+        right += outcome == 1
+        wrong += outcome == 0
         recall.append(right / positives if positives else math.nan)
         precision.append(right / (wrong + right) if wrong + right else math.nan)
     return recall, precision

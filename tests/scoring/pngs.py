@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from PIL import Image
 
-from scoring.arrays import Bytes
-from scoring.formats.colours import LABEL_COLOURS
+from scoring.data.arrays import Bytes
+from scoring.readers.voc.colours import LABEL_COLOURS
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 

@@ -21,38 +21,40 @@ def size(box: Corners) -> float:
     return (box[2] - box[0]) * (box[3] - box[1])
 
 
-def overlap(box: Corners, other: Corners) -> float:
+def iou(box: Corners, other: Corners) -> float:
     common = shared(box, other)
     return common / (size(box) + size(other) - common) if common else 0.0
 
 
-def verdicts(answers: Sequence[Answer], things: Sequence[Thing], *, open_images: bool = False) -> list[int]:
+def outcomes(
+    predictions: Sequence[Answer], things: Sequence[Thing], *, open_images: bool = False
+) -> list[int]:
     """1 right, 0 wrong, -1 ignored, best first; only Open Images knows groups, and it knows no difficult objects."""
     singles = [thing for thing in things if not (open_images and thing.group_of)]
     taken: set[int] = set()
     said = []
-    for number in ranked(answers):
-        answer = answers[number]
+    for number in ranked(predictions):
+        prediction = predictions[number]
         most, best = 0.0, -1
         for place, thing in enumerate(singles):
-            if thing.image == answer.image and overlap(answer.box, thing.box) > most:
-                most, best = overlap(answer.box, thing.box), place
+            if thing.image == prediction.image and iou(prediction.box, thing.box) > most:
+                most, best = iou(prediction.box, thing.box), place
         if most >= LEAST and singles[best].difficult and not open_images:
             said.append(-1)
         elif most >= LEAST and best not in taken:
             said.append(1)
             taken.add(best)
         else:
-            said.append(-1 if open_images and _in_a_group(answer, things) else 0)
+            said.append(-1 if open_images and _in_a_group(prediction, things) else 0)
     return said
 
 
-def _in_a_group(answer: Answer, things: Sequence[Thing]) -> bool:
+def _in_a_group(prediction: Answer, things: Sequence[Thing]) -> bool:
     return any(
         thing.group_of
-        and thing.image == answer.image
-        and shared(answer.box, thing.box) > 0
-        and shared(answer.box, thing.box) / size(answer.box) > LEAST
+        and thing.image == prediction.image
+        and shared(prediction.box, thing.box) > 0
+        and shared(prediction.box, thing.box) / size(prediction.box) > LEAST
         for thing in things
     )
 
@@ -67,8 +69,10 @@ Classes = Mapping[str, tuple[Sequence[Answer], Sequence[Thing]]]
 def mean(classes: Classes, *, open_images: bool = False) -> float:
     """Over the classes that have something to find; NaN where there is none."""
     values = [
-        area(verdicts(answers, things, open_images=open_images), positives(things, open_images=open_images))
-        for answers, things in classes.values()
+        area(
+            outcomes(predictions, things, open_images=open_images), positives(things, open_images=open_images)
+        )
+        for predictions, things in classes.values()
         if positives(things, open_images=open_images)
     ]
     return sum(values) / len(values) if values else math.nan
@@ -77,9 +81,11 @@ def mean(classes: Classes, *, open_images: bool = False) -> float:
 def pooled(classes: Classes) -> float:
     """All classes in one ranking."""
     rows = []
-    for answers, things in classes.values():
-        said = verdicts(answers, things)
-        rows += [(answers[n].confidence, verdict) for n, verdict in zip(ranked(answers), said, strict=True)]
+    for predictions, things in classes.values():
+        said = outcomes(predictions, things)
+        rows += [
+            (predictions[n].confidence, outcome) for n, outcome in zip(ranked(predictions), said, strict=True)
+        ]
     rows.sort(key=lambda row: -row[0])
     wanted = sum(positives(things) for _, things in classes.values())
-    return area([verdict for _, verdict in rows], wanted) if wanted else math.nan
+    return area([outcome for _, outcome in rows], wanted) if wanted else math.nan

@@ -3,12 +3,12 @@ from pathlib import Path
 import pytest
 
 from scoring import columns
-from scoring.answers import open_answers
-from scoring.competition import evaluate
+from scoring.data.ground_truth import GroundTruth
 from scoring.errors import SubmissionError
-from scoring.report import ClassResult, Curve, Report, ScoreTable
-from scoring.truth.ground_truth import GroundTruth
-from scoring.truth.tree import read_tree
+from scoring.evaluation import evaluate
+from scoring.ranked_predictions import open_predictions
+from scoring.readers.voc.tree import read_tree
+from scoring.results import ClassResult, Curve, Report, ScoreTable
 from tests.scoring.builders import Kit, annotation, thing
 
 PEOPLE = annotation(thing("person"), thing("dog"), thing("person"))
@@ -59,7 +59,7 @@ def test_a_perfect_answer_scores_1(protocol: str, competition: int, tmp_path: Pa
         ClassResult("running", 1.0, None, 2, 2),
     )
     assert report.exhibits == (
-        ScoreTable("Average precision over every recall", (("reading", 1.0), ("running", 1.0))),
+        ScoreTable("Average precision", (("reading", 1.0), ("running", 1.0))),
         Curve("reading", 1, bytes([255, 1, 0])),
         Curve("running", 2, bytes([1, 1])),
     )
@@ -124,9 +124,9 @@ def test_persons_are_kept_by_their_images_also_beyond_the_main_set(tmp_path: Pat
 
     evaluate(sent, version, competition=9, protocol="voc2012", statistics=tmp_path / "kept")
 
-    _, (kept,) = open_answers(tmp_path / "kept")
+    _, (kept,) = open_predictions(tmp_path / "kept")
     assert [version.lists.images[image] for image in kept.image] == ["m_1", "x_1", "m_1"]
-    assert kept.verdicts.tolist() == [-1, 1, 0]
+    assert kept.outcomes.tolist() == [-1, 1, 0]
 
 
 def test_without_an_action_set_there_is_nothing_to_score(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from scoring.ahead import THREADS, ahead
+from scoring.parallel import THREADS, parallel_map
 
 
 def test_results_keep_the_order_of_the_work() -> None:
@@ -16,7 +16,7 @@ def test_results_keep_the_order_of_the_work() -> None:
             first_may_end.set()
         return number
 
-    assert list(ahead(work, range(9))) == list(range(9))
+    assert list(parallel_map(work, range(9))) == list(range(9))
 
 
 def test_only_a_few_items_are_taken_ahead() -> None:
@@ -27,7 +27,7 @@ def test_only_a_few_items_are_taken_ahead() -> None:
             taken.append(number)
             yield number
 
-    results = ahead(abs, items())
+    results = parallel_map(abs, items())
     for number in range(10):
         assert next(results) == number
         assert len(taken) <= number + 1 + THREADS
@@ -37,7 +37,7 @@ def test_only_a_few_items_are_taken_ahead() -> None:
 
 
 def test_an_error_is_raised_where_its_result_would_have_been() -> None:
-    results = ahead(lambda number: 1 // number, [2, 1, 0, 1])
+    results = parallel_map(lambda number: 1 // number, [2, 1, 0, 1])
 
     assert [next(results), next(results)] == [0, 1]
     with pytest.raises(ZeroDivisionError):
@@ -52,7 +52,7 @@ def test_behind_an_item_that_is_alone_no_other_is_taken() -> None:
             taken.append(number)
             yield number
 
-    results = ahead(abs, items(), alone=lambda number: number == 3)
+    results = parallel_map(abs, items(), alone=lambda number: number == 3)
 
     assert [next(results) for _ in range(4)] == [0, 1, 2, 3]
     assert taken == [0, 1, 2, 3]

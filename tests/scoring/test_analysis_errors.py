@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.analysis.errors import FAMILIES, KINDS, TOUCHED, break_down, find_mistakes, objects_of_classes
-from scoring.analysis.placing import PlacedAnswers, place_answers
-from scoring.answers import RankedAnswers
-from scoring.findings import ErrorBreakdown, Mistake
-from scoring.protocols import PROTOCOLS, DetectionRules
-from scoring.truth.ground_truth import GroundTruth
-from scoring.truth.tree import read_tree
+from scoring.analysis.errors import FAMILIES, KINDS, TOUCHED, break_down, find_errors, objects_of_classes
+from scoring.analysis.placed_detections import PlacedDetections, place_detections
+from scoring.data.ground_truth import GroundTruth
+from scoring.findings import ErrorBreakdown, ErrorKind
+from scoring.protocols import PROTOCOLS
+from scoring.ranked_predictions import RankedPredictions
+from scoring.readers.voc.tree import read_tree
+from scoring.tasks.detection.rules import DetectionRules
 from tests.scoring import oracles
 from tests.scoring.builders import annotation, detections, kit, thing
 from tests.scoring.oracles import Answer, Corners
@@ -39,21 +40,25 @@ def label_of(image: str, name: str) -> str:
     return "0" if all("<difficult>1" in each for each in found) else "1"
 
 
-def placed(answers: list[Answer], truth: GroundTruth, rules: DetectionRules = RULES) -> PlacedAnswers:
-    objects, lines = objects_of_classes(truth, {"cat"}, rules.seek), detections(answers)
-    judged = rules.judge(lines, objects, rules.overlap, rules.least)
-    ranked = RankedAnswers(
-        "cat", objects.positives, lines.image[judged.order], lines.confidence[judged.order], judged.verdicts
+def placed(predictions: list[Answer], truth: GroundTruth, rules: DetectionRules = RULES) -> PlacedDetections:
+    objects, lines = objects_of_classes(truth, {"cat"}, rules.seek), detections(predictions)
+    matched = rules.match(lines, objects, rules.iou, rules.iou_threshold)
+    ranked = RankedPredictions(
+        "cat",
+        objects.positives,
+        lines.image[matched.order],
+        lines.confidence[matched.order],
+        matched.outcomes,
     )
-    return place_answers(ranked, lines)
+    return place_detections(ranked, lines)
 
 
-def kinds(answers: list[Answer], truth: GroundTruth) -> list[Mistake | None]:
-    found = find_mistakes(placed(answers, truth), truth, RULES).kinds.tolist()
+def kinds(predictions: list[Answer], truth: GroundTruth) -> list[ErrorKind | None]:
+    found = find_errors(placed(predictions, truth), truth, RULES).kinds.tolist()
     return [None if kind < 0 else KINDS[kind] for kind in found]
 
 
-def rows(found: ErrorBreakdown) -> dict[Mistake, tuple[int, float | None]]:
+def rows(found: ErrorBreakdown) -> dict[ErrorKind, tuple[int, float | None]]:
     return {row.mistake: (row.count, row.cost) for row in found.rows}
 
 
@@ -68,7 +73,7 @@ def scene(folder: Path) -> GroundTruth:
 
 
 def test_every_kind_of_mistake_is_reported(tmp_path: Path) -> None:
-    answers = [
+    predictions = [
         Answer(0, 0.9, CAT),
         Answer(0, 0.8, (2, 1, 20, 20)),
         Answer(0, 0.7, (1, 10, 20, 29)),
@@ -77,54 +82,57 @@ def test_every_kind_of_mistake_is_reported(tmp_path: Path) -> None:
         Answer(0, 0.4, (81, 81, 90, 90)),
     ]
 
-    assert kinds(answers, scene(tmp_path)) == [
+    assert kinds(predictions, scene(tmp_path)) == [
         None,
-        Mistake.DUPLICATE,
-        Mistake.LOCALISATION,
-        Mistake.SIMILAR,
-        Mistake.OTHER,
-        Mistake.BACKGROUND,
+        ErrorKind.DUPLICATE,
+        ErrorKind.LOCALISATION,
+        ErrorKind.SIMILAR,
+        ErrorKind.OTHER,
+        ErrorKind.BACKGROUND,
     ]
 
 
 def test_the_costs_are_what_would_be_gained(tmp_path: Path) -> None:
     misplaced = (1, 41, 20, 48)  # on the second cat, which nobody else finds
-    answers = [Answer(0, 0.9, DOG), Answer(0, 0.8, misplaced), Answer(0, 0.7, CAT)]
+    predictions = [Answer(0, 0.9, DOG), Answer(0, 0.8, misplaced), Answer(0, 0.7, CAT)]
     truth = scene(tmp_path)
 
-    found = break_down(placed(answers, truth), truth, RULES)
+    found = break_down(placed(predictions, truth), truth, RULES)
 
     value = 1 / 3 / 2
     assert found.value == pytest.approx(value)
     assert rows(found) == {
-        Mistake.DUPLICATE: (0, 0.0),
-        Mistake.LOCALISATION: (1, pytest.approx(2 / 3 - value)),
-        Mistake.SIMILAR: (1, pytest.approx(1 / 2 / 2 - value)),
-        Mistake.OTHER: (0, 0.0),
-        Mistake.BACKGROUND: (0, 0.0),
-        Mistake.MISSED: (1, pytest.approx(1 / 3 - value)),
+        ErrorKind.DUPLICATE: (0, 0.0),
+        ErrorKind.LOCALISATION: (1, pytest.approx(2 / 3 - value)),
+        ErrorKind.SIMILAR: (1, pytest.approx(1 / 2 / 2 - value)),
+        ErrorKind.OTHER: (0, 0.0),
+        ErrorKind.BACKGROUND: (0, 0.0),
+        ErrorKind.MISSED: (1, pytest.approx(1 / 3 - value)),
     }
 
 
 def test_a_misplaced_answer_for_an_object_that_is_found_is_only_taken_out(tmp_path: Path) -> None:
-    answers = [Answer(0, 0.9, (1, 1, 20, 7)), Answer(0, 0.8, CAT)]
+    predictions = [Answer(0, 0.9, (1, 1, 20, 7)), Answer(0, 0.8, CAT)]
     truth = scene(tmp_path)
 
-    found = rows(break_down(placed(answers, truth), truth, RULES))
+    found = rows(break_down(placed(predictions, truth), truth, RULES))
 
-    count, cost = found[Mistake.LOCALISATION]
+    count, cost = found[ErrorKind.LOCALISATION]
     assert count == 1
     assert cost == pytest.approx(0.5 - 0.25)
 
 
 def test_one_of_two_misplaced_answers_for_an_object_is_put_right(tmp_path: Path) -> None:
-    answers = [Answer(0, 0.9, (1, 1, 20, 7)), Answer(0, 0.8, (1, 1, 20, 8))]
+    predictions = [Answer(0, 0.9, (1, 1, 20, 7)), Answer(0, 0.8, (1, 1, 20, 8))]
     truth = scene(tmp_path)
 
-    found = rows(break_down(placed(answers, truth), truth, RULES))
+    found = rows(break_down(placed(predictions, truth), truth, RULES))
 
-    assert found[Mistake.LOCALISATION] == (2, 0.5)
-    assert found[Mistake.MISSED] == (2, None)  # nothing was found: without the missed ones there is no score
+    assert found[ErrorKind.LOCALISATION] == (2, 0.5)
+    assert found[ErrorKind.MISSED] == (
+        2,
+        None,
+    )  # nothing was found: without the missed ones there is no score
 
 
 def test_near_a_difficult_object_nothing_is_put_right(tmp_path: Path) -> None:
@@ -135,7 +143,7 @@ def test_near_a_difficult_object_nothing_is_put_right(tmp_path: Path) -> None:
 
     found = rows(break_down(placed([Answer(0, 0.9, (1, 1, 20, 7))], truth), truth, RULES))
 
-    assert found[Mistake.LOCALISATION] == (1, 0.0)
+    assert found[ErrorKind.LOCALISATION] == (1, 0.0)
 
 
 def test_without_objects_there_are_counts_but_no_costs(tmp_path: Path) -> None:
@@ -144,18 +152,18 @@ def test_without_objects_there_are_counts_but_no_costs(tmp_path: Path) -> None:
     found = break_down(placed([Answer(0, 0.9, DOG)], truth), truth, RULES)
 
     assert found.value is None
-    assert rows(found)[Mistake.SIMILAR] == (1, None)
-    assert rows(found)[Mistake.MISSED] == (0, None)
+    assert rows(found)[ErrorKind.SIMILAR] == (1, None)
+    assert rows(found)[ErrorKind.MISSED] == (0, None)
 
 
 def test_a_box_around_several_objects_is_no_mistake_where_it_need_not_be_found(tmp_path: Path) -> None:
     group = thing("cat", (1, 1, 40, 40)).replace("<bndbox>", "<groupof>1</groupof><bndbox>")
     truth = truth_of(tmp_path, annotation(group, thing("cat", (50, 1, 59, 10)), width=90, height=90))
-    answers = [Answer(0, 0.9, (1, 1, 60, 90)), Answer(0, 0.8, (50, 1, 59, 10))]
+    predictions = [Answer(0, 0.9, (1, 1, 60, 90)), Answer(0, 0.8, (50, 1, 59, 10))]
 
-    found = break_down(placed(answers, truth, OPEN_IMAGES), truth, OPEN_IMAGES)
+    found = break_down(placed(predictions, truth, OPEN_IMAGES), truth, OPEN_IMAGES)
 
-    assert rows(found)[Mistake.LOCALISATION][0] == 0
+    assert rows(found)[ErrorKind.LOCALISATION][0] == 0
     assert found.value == 0.5
 
 
@@ -167,21 +175,21 @@ def test_mistakes_agree_with_the_rules_written_down_once_more(tmp_path: Path) ->
         truth = truth_of(
             tmp_path / str(number), annotation(*(thing(*each) for each in things), width=120, height=120)
         )
-        answers = [
+        predictions = [
             Answer(0, float(rng.integers(0, 9) / 8), jittered(rng, things[rng.integers(len(things))][1]))
             for _ in range(12)
         ]
 
-        found = break_down(placed(answers, truth), truth, RULES)
+        found = break_down(placed(predictions, truth), truth, RULES)
 
-        said = naive_kinds(answers, things)
-        assert Counter(kinds(answers, truth)) == Counter(said)
+        said = naive_kinds(predictions, things)
+        assert Counter(kinds(predictions, truth)) == Counter(said)
         positives = sum(name == "cat" for name, _ in things)
-        verdicts = [1 if kind is None else 0 for kind in said]
-        value = oracles.area(verdicts, positives)
+        outcomes = [1 if kind is None else 0 for kind in said]
+        value = oracles.area(outcomes, positives)
         assert found.value == pytest.approx(value)
-        for kind in (Mistake.DUPLICATE, Mistake.SIMILAR, Mistake.OTHER, Mistake.BACKGROUND):
-            left = [verdict for verdict, each in zip(verdicts, said, strict=True) if each != kind]
+        for kind in (ErrorKind.DUPLICATE, ErrorKind.SIMILAR, ErrorKind.OTHER, ErrorKind.BACKGROUND):
+            left = [outcome for outcome, each in zip(outcomes, said, strict=True) if each != kind]
             cost = oracles.area(left, positives) - value
             count, found_cost = rows(found)[kind]
             assert count == said.count(kind)
@@ -199,27 +207,29 @@ def jittered(rng: np.random.Generator, box: Corners) -> Corners:
     return (box[0] + x, box[1] + y, box[2] + x, box[3] + y)
 
 
-def naive_kinds(answers: list[Answer], things: list[tuple[str, Corners]]) -> list[Mistake | None]:
+def naive_kinds(predictions: list[Answer], things: list[tuple[str, Corners]]) -> list[ErrorKind | None]:
     cats = [oracles.Thing(0, box) for name, box in things if name == "cat"]
-    said: list[Mistake | None] = []
-    for number, verdict in zip(oracles.ranked(answers), oracles.verdicts(answers, cats, 0.5), strict=True):
+    said: list[ErrorKind | None] = []
+    for number, outcome in zip(
+        oracles.ranked(predictions), oracles.outcomes(predictions, cats, 0.5), strict=True
+    ):
         most = {
             name: max(
-                (oracles.overlap(answers[number].box, box) for n, box in things if n == name),
+                (oracles.iou(predictions[number].box, box) for n, box in things if n == name),
                 default=-math.inf,
             )
             for name in CLASSES
         }
-        if verdict == 1:
+        if outcome == 1:
             said.append(None)
         elif most["cat"] >= 0.5:
-            said.append(Mistake.DUPLICATE)
+            said.append(ErrorKind.DUPLICATE)
         elif most["cat"] >= TOUCHED:
-            said.append(Mistake.LOCALISATION)
+            said.append(ErrorKind.LOCALISATION)
         elif most["dog"] >= TOUCHED:
-            said.append(Mistake.SIMILAR)
+            said.append(ErrorKind.SIMILAR)
         else:
-            said.append(Mistake.OTHER if most["sofa"] >= TOUCHED else Mistake.BACKGROUND)
+            said.append(ErrorKind.OTHER if most["sofa"] >= TOUCHED else ErrorKind.BACKGROUND)
     return said
 
 

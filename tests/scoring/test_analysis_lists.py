@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 import scoring
-from scoring.analysis.chance import chance
-from scoring.analysis.hardness import RankedImage, find_hardest, median_ranks
-from scoring.analysis.placing import PlacedAnswers, place_answers, read_placed
-from scoring.analysis.ranked import list_surest
+from scoring.analysis.hard_images import RankedImage, find_hardest, median_ranks
+from scoring.analysis.placed_detections import PlacedDetections, place_detections, read_placed
+from scoring.analysis.random_baseline import random_baseline
 from scoring.analysis.similarity import (
     agreement_of_masks,
     compare_classifications,
@@ -18,28 +17,33 @@ from scoring.analysis.similarity import (
     correlation_of_confidences,
     share_of_boxes_in_common,
 )
-from scoring.answers import RankedAnswers, open_answers
-from scoring.measures.labels import area_below_found, precision_at_eleven_recalls, precision_over_every_recall
+from scoring.analysis.top_detections import list_surest
+from scoring.metrics.labels import ranked_average_precision, ranked_average_precision_11_points, roc_auc
 from scoring.protocols import PROTOCOLS
-from scoring.truth.tree import read_tree
-from tests.scoring.builders import detections, kit, sought
+from scoring.ranked_predictions import RankedPredictions, open_predictions
+from scoring.readers.voc.tree import read_tree
+from tests.scoring.builders import detections, ground_truth, kit
 from tests.scoring.oracles import Answer, Thing
 
 RULES = PROTOCOLS["voc2012"].detection
 
 
-def placed(answers: list[Answer], things: list[Thing] | None = None) -> PlacedAnswers:
-    lines, objects = detections(answers), sought(things or [])
-    judged = RULES.judge(lines, objects, RULES.overlap, RULES.least)
-    ranked = RankedAnswers(
-        "cat", objects.positives, lines.image[judged.order], lines.confidence[judged.order], judged.verdicts
+def placed(predictions: list[Answer], things: list[Thing] | None = None) -> PlacedDetections:
+    lines, objects = detections(predictions), ground_truth(things or [])
+    matched = RULES.match(lines, objects, RULES.iou, RULES.iou_threshold)
+    ranked = RankedPredictions(
+        "cat",
+        objects.positives,
+        lines.image[matched.order],
+        lines.confidence[matched.order],
+        matched.outcomes,
     )
-    return place_answers(ranked, lines)
+    return place_detections(ranked, lines)
 
 
 def test_the_surest_answers_are_listed_by_what_they_are() -> None:
     things = [Thing(0, (1, 1, 10, 10)), Thing(2, (1, 1, 10, 10), difficult=True)]
-    answers = [
+    predictions = [
         Answer(1, 0.95, (1, 1, 10, 10)),  # no cat in the image
         Answer(0, 0.9, (1, 1, 10, 10)),  # right
         Answer(0, 0.85, (1, 1, 10, 10)),  # a duplicate, in no list
@@ -49,19 +53,19 @@ def test_the_surest_answers_are_listed_by_what_they_are() -> None:
         Answer(3, 0.5, (1, 1, 10, 10)),
     ]
 
-    lists = list_surest(placed(answers, things), sought(things), RULES, count=2)
+    lists = list_surest(placed(predictions, things), ground_truth(things), RULES, count=2)
 
     assert lists.class_name == "cat"
-    assert [(each.rank, each.image, each.overlap) for each in lists.right] == [(2, 0, 1.0)]
-    assert [(each.rank, each.image, each.overlap) for each in lists.elsewhere] == [(1, 1, 0.0), (7, 3, 0.0)]
+    assert [(each.rank, each.image, each.iou) for each in lists.right] == [(2, 0, 1.0)]
+    assert [(each.rank, each.image, each.iou) for each in lists.elsewhere] == [(1, 1, 0.0), (7, 3, 0.0)]
     assert [(each.rank, each.box) for each in lists.near] == [(4, (1, 1, 10, 4)), (6, (50, 50, 60, 60))]
-    assert lists.near[0].overlap == pytest.approx(0.4)
+    assert lists.near[0].iou == pytest.approx(0.4)
     assert lists.near[0].confidence == 0.8
 
 
-def ranking(*images: int) -> RankedAnswers:
+def ranking(*images: int) -> RankedPredictions:
     n = len(images)
-    return RankedAnswers("cat", 0, np.array(images, np.int32), np.linspace(1, 0, n), np.zeros(n, np.int8))
+    return RankedPredictions("cat", 0, np.array(images, np.int32), np.linspace(1, 0, n), np.zeros(n, np.int8))
 
 
 def test_easy_hard_and_confusing_images_are_those_of_the_median_method() -> None:
@@ -110,17 +114,17 @@ def test_the_correlation_is_spearmans_on_each_images_surest_answer() -> None:
             for _ in range(2)
         ]
         surest = [
-            [max((a.confidence for a in answers if a.image == image), default=-1.0) for image in range(8)]
-            for answers in results
+            [max((a.confidence for a in predictions if a.image == image), default=-1.0) for image in range(8)]
+            for predictions in results
         ]
-        one, other = (ranked_only(answers) for answers in results)
+        one, other = (ranked_only(predictions) for predictions in results)
 
         assert correlation_of_confidences(one, other, 8) == pytest.approx(naive_spearman(*surest))
 
 
-def ranked_only(answers: list[Answer]) -> RankedAnswers:
-    ordered = sorted(answers, key=lambda answer: -answer.confidence)
-    return RankedAnswers(
+def ranked_only(predictions: list[Answer]) -> RankedPredictions:
+    ordered = sorted(predictions, key=lambda prediction: -prediction.confidence)
+    return RankedPredictions(
         "cat",
         0,
         np.array([each.image for each in ordered], np.int32),
@@ -130,7 +134,9 @@ def ranked_only(answers: list[Answer]) -> RankedAnswers:
 
 
 def test_equally_sure_images_have_no_correlation() -> None:
-    constant = RankedAnswers("cat", 0, np.arange(3, dtype=np.int32), np.full(3, 0.5), np.zeros(3, np.int8))
+    constant = RankedPredictions(
+        "cat", 0, np.arange(3, dtype=np.int32), np.full(3, 0.5), np.zeros(3, np.int8)
+    )
 
     assert compare_classifications(constant, ranking(0, 1, 2), 3).confidences is None
     assert compare_classifications(ranking(0, 1, 2), ranking(2, 1, 0), 3).confidences == pytest.approx(-1)
@@ -163,29 +169,29 @@ def test_masks_agree_where_both_say_the_same_and_are_asked() -> None:
     assert agreement_of_masks([]) is None
 
 
-def labelled(positives: int, negatives: int, ignored: int = 0) -> RankedAnswers:
-    verdicts = np.repeat(np.array([1, 0, -1], np.int8), (positives, negatives, ignored))
-    n = len(verdicts)
-    return RankedAnswers("cat", positives, np.arange(n, dtype=np.int32), np.linspace(1, 0, n), verdicts)
+def labelled(positives: int, negatives: int, ignored: int = 0) -> RankedPredictions:
+    outcomes = np.repeat(np.array([1, 0, -1], np.int8), (positives, negatives, ignored))
+    n = len(outcomes)
+    return RankedPredictions("cat", positives, np.arange(n, dtype=np.int32), np.linspace(1, 0, n), outcomes)
 
 
 def test_chance_is_the_mean_of_all_orders() -> None:
-    found = chance(labelled(1, 3, 5), precision_over_every_recall, orders=4000)
+    found = random_baseline(labelled(1, 3, 5), ranked_average_precision, orders=4000)
 
     assert found == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4, abs=0.015)
-    assert chance(labelled(40, 60), area_below_found) == pytest.approx(0.5, abs=0.02)
+    assert random_baseline(labelled(40, 60), roc_auc) == pytest.approx(0.5, abs=0.02)
 
 
 def test_chance_is_near_what_the_paper_shows_for_people() -> None:
-    found = chance(
-        labelled(2007, 4952 - 2007), precision_at_eleven_recalls
+    found = random_baseline(
+        labelled(2007, 4952 - 2007), ranked_average_precision_11_points
     )  # 43.4 in the paper, for one order
 
     assert found == pytest.approx(0.434, abs=0.03)
 
 
 def test_without_positives_there_is_no_chance() -> None:
-    assert chance(labelled(0, 4), precision_over_every_recall, orders=2) is None
+    assert random_baseline(labelled(0, 4), ranked_average_precision, orders=2) is None
 
 
 def test_the_boxes_of_kept_answers_are_read_from_the_archive(tmp_path: Path) -> None:
@@ -197,7 +203,7 @@ def test_the_boxes_of_kept_answers_are_read_from_the_archive(tmp_path: Path) -> 
     scoring.evaluate(
         tmp_path / "results", truth, competition=3, protocol="voc2012", statistics=tmp_path / "kept"
     )
-    _, rankings = open_answers(tmp_path / "kept")
+    _, rankings = open_predictions(tmp_path / "kept")
 
     [cat] = read_placed(tmp_path / "results", truth, 3, rankings[:1])
 

@@ -7,26 +7,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.analysis.overlap import OVERLAPS, sweep_overlap
-from scoring.analysis.placing import PlacedAnswers, place_answers, read_placed
-from scoring.analysis.size import (
+from scoring.analysis.iou_sweep import IOU_THRESHOLDS, sweep_iou_threshold
+from scoring.analysis.placed_detections import PlacedDetections, place_detections, read_placed
+from scoring.analysis.size_sweep import (
     SIZES,
     shares_of_images,
     shares_of_objects,
     sweep_size_of_objects,
     sweep_size_of_positives,
 )
-from scoring.answers import RankedAnswers, open_answers
-from scoring.competition import evaluate
+from scoring.data.detections import Detections
+from scoring.evaluation import evaluate
 from scoring.findings import Sweep
-from scoring.formats.lines import Detections
-from scoring.measures.labels import precision_over_every_recall
-from scoring.measures.matching import Sought
+from scoring.metrics.labels import ranked_average_precision
+from scoring.metrics.matching import ClassObjects
 from scoring.protocols import PROTOCOLS
-from scoring.tasks.detection import load
-from scoring.truth.tree import read_tree
+from scoring.ranked_predictions import RankedPredictions, open_predictions
+from scoring.readers.voc.tree import read_tree
+from scoring.tasks.detection.scoring import load
 from tests.scoring import oracles
-from tests.scoring.builders import IMAGES, annotation, detections, kit, sought, thing
+from tests.scoring.builders import IMAGES, annotation, detections, ground_truth, kit, thing
 from tests.scoring.conftest import ReadTruth, Unpack
 from tests.scoring.oracles import Answer, Thing
 
@@ -34,18 +34,22 @@ RULES = PROTOCOLS["voc2012"].detection
 OF_2006 = PROTOCOLS["voc2006"].detection
 
 
-def placed(answers: list[Answer], objects: Sought) -> PlacedAnswers:
-    lines = detections(answers)
-    judged = RULES.judge(lines, objects, RULES.overlap, RULES.least)
-    ranked = RankedAnswers(
-        "cat", objects.positives, lines.image[judged.order], lines.confidence[judged.order], judged.verdicts
+def placed(predictions: list[Answer], objects: ClassObjects) -> PlacedDetections:
+    lines = detections(predictions)
+    matched = RULES.match(lines, objects, RULES.iou, RULES.iou_threshold)
+    ranked = RankedPredictions(
+        "cat",
+        objects.positives,
+        lines.image[matched.order],
+        lines.confidence[matched.order],
+        matched.outcomes,
     )
-    return place_answers(ranked, lines)
+    return place_detections(ranked, lines)
 
 
 def scene(seed: int) -> tuple[list[Answer], list[Thing]]:
     rng = np.random.default_rng(seed)
-    things, answers = [], []
+    things, predictions = [], []
     for image in range(IMAGES):
         for _ in range(rng.integers(0, 4)):
             left, top, width, height = rng.integers(2, 40, 4).tolist()
@@ -54,42 +58,46 @@ def scene(seed: int) -> tuple[list[Answer], list[Thing]]:
             )
             for _ in range(rng.integers(0, 4)):
                 x, y, right, bottom = (edge + int(rng.integers(-4, 5)) for edge in things[-1].box)
-                answers.append(Answer(image, float(rng.integers(0, 9) / 8), (x, y, right, bottom)))
-    return answers, things
+                predictions.append(Answer(image, float(rng.integers(0, 9) / 8), (x, y, right, bottom)))
+    return predictions, things
 
 
-def naive(answers: list[Answer], things: list[Thing], least: float) -> float | None:
+def naive(predictions: list[Answer], things: list[Thing], iou_threshold: float) -> float | None:
     positives = sum(not each.difficult for each in things)
-    value = oracles.area(oracles.verdicts(answers, things, least), positives) if positives else math.nan
+    value = (
+        oracles.area(oracles.outcomes(predictions, things, iou_threshold), positives)
+        if positives
+        else math.nan
+    )
     return None if math.isnan(value) else value
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_an_overlap_sweep_is_scoring_with_other_thresholds(seed: int) -> None:
-    answers, things = scene(seed)
-    objects = sought(things)
+    predictions, things = scene(seed)
+    objects = ground_truth(things)
 
-    sweep = sweep_overlap(placed(answers, objects), objects, RULES)
+    sweep = sweep_iou_threshold(placed(predictions, objects), objects, RULES)
 
-    assert [point.level for point in sweep.points] == list(OVERLAPS)
+    assert [point.level for point in sweep.points] == list(IOU_THRESHOLDS)
     for point in sweep.points:
-        assert point.value == pytest.approx(naive(answers, things, point.level), abs=1e-12)
+        assert point.value == pytest.approx(naive(predictions, things, point.level), abs=1e-12)
         assert point.positives == objects.positives
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_size_sweep_is_scoring_with_small_objects_difficult(seed: int) -> None:
-    answers, things = scene(seed)
-    objects, sizes = sought(things), np.full((IMAGES, 2), (80, 50), np.int32)
+    predictions, things = scene(seed)
+    objects, sizes = ground_truth(things), np.full((IMAGES, 2), (80, 50), np.int32)
 
-    sweep = sweep_size_of_objects(placed(answers, objects), objects, sizes, RULES)
+    sweep = sweep_size_of_objects(placed(predictions, objects), objects, sizes, RULES)
 
     for point in sweep.points:
         left = [
             replace(each, difficult=each.difficult or share(each) < point.level * (80 * 50))
             for each in things
         ]
-        assert point.value == pytest.approx(naive(answers, left, 0.5), abs=1e-12)
+        assert point.value == pytest.approx(naive(predictions, left, 0.5), abs=1e-12)
         assert point.positives == sum(not each.difficult for each in left)
 
 
@@ -99,34 +107,34 @@ def share(each: Thing) -> float:
 
 
 def test_sweeps_follow_the_protocol_of_the_year() -> None:
-    answers = [
+    predictions = [
         Answer(0, 0.9, (1, 1, 10, 10)),
         Answer(0, 0.8, (1, 1, 10, 10)),
         Answer(0, 0.7, (21, 1, 30, 10)),
     ]
     things = [Thing(0, (1, 1, 10, 10), difficult=True), Thing(0, (21, 1, 30, 10))]
-    objects = sought(things)
+    objects = ground_truth(things)
 
-    [of_2006] = sweep_overlap(placed(answers, objects), objects, OF_2006, [0.5]).points
-    [of_2012] = sweep_overlap(placed(answers, objects), objects, RULES, [0.5]).points
+    [of_2006] = sweep_iou_threshold(placed(predictions, objects), objects, OF_2006, [0.5]).points
+    [of_2012] = sweep_iou_threshold(placed(predictions, objects), objects, RULES, [0.5]).points
 
     assert of_2006.value == pytest.approx(0.5)
     assert of_2012.value == 1.0
 
 
 def test_an_object_of_exactly_the_share_stays() -> None:
-    objects = sought([Thing(0, (1, 1, 10, 10))])
+    objects = ground_truth([Thing(0, (1, 1, 10, 10))])
 
     assert shares_of_objects(objects, np.full((IMAGES, 2), (50, 20), np.int32)).tolist() == [0.1]
 
 
 def test_images_that_show_too_little_are_left_out() -> None:
-    ranked = RankedAnswers(
+    ranked = RankedPredictions(
         "cat", 2, np.array([0, 1, 2, 3], np.int32), np.linspace(1, 0, 4), np.array([1, 0, 1, -1], np.int8)
     )
     shares = np.array([0.04, 0.0, 0.2, 0.2])
 
-    sweep = sweep_size_of_positives(ranked, shares, precision_over_every_recall, [0.0, 0.05, 0.3])
+    sweep = sweep_size_of_positives(ranked, shares, ranked_average_precision, [0.0, 0.05, 0.3])
 
     assert [(point.value, point.positives) for point in sweep.points] == [
         (pytest.approx(5 / 6), 2),
@@ -156,18 +164,18 @@ def test_a_box_outside_its_image_has_no_share(tmp_path: Path) -> None:
 
 
 def test_answers_of_another_file_are_refused() -> None:
-    answers = placed([Answer(0, 0.5, (1, 1, 9, 9))], sought([]))
+    predictions = placed([Answer(0, 0.5, (1, 1, 9, 9))], ground_truth([]))
     other = detections([Answer(1, 0.5, (1, 1, 9, 9))])
-    surer = Detections(answers.ranked.image, answers.ranked.confidence + 1, answers.boxes)
+    surer = Detections(predictions.ranked.image, predictions.ranked.confidence + 1, predictions.boxes)
 
     for lines in (other, surer):
         with pytest.raises(ValueError, match="are not the ones whose answers for cat were kept"):
-            place_answers(answers.ranked, lines)
+            place_detections(predictions.ranked, lines)
 
 
 def test_a_sweep_survives_json() -> None:
-    objects = sought([Thing(0, (1, 1, 10, 10))])
-    sweep = sweep_overlap(placed([Answer(0, 0.9, (1, 1, 10, 10))], objects), objects, RULES)
+    objects = ground_truth([Thing(0, (1, 1, 10, 10))])
+    sweep = sweep_iou_threshold(placed([Answer(0, 0.9, (1, 1, 10, 10))], objects), objects, RULES)
 
     assert Sweep.from_plain(sweep.to_plain()) == sweep
     assert len(SIZES) == 9
@@ -183,9 +191,9 @@ def test_sweeps_of_a_real_detector_pass_through_its_scores(
     scores = {each.name: each.value for each in report.classes}
     sizes, objects = truth.tables.sizes[: truth.lists.main], load(truth)
 
-    for each in read_placed(archive, truth, 4, open_answers(kept)[1]):
+    for each in read_placed(archive, truth, 4, open_predictions(kept)[1]):
         name = each.ranked.class_name
-        [by_overlap] = sweep_overlap(each, objects[name], RULES, [0.5]).points
+        [by_overlap] = sweep_iou_threshold(each, objects[name], RULES, [0.5]).points
         [by_size] = sweep_size_of_objects(each, objects[name], sizes, RULES, [0.0]).points
 
         assert by_overlap.value == by_size.value == scores.pop(name)

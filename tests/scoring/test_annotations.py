@@ -1,10 +1,9 @@
 import pytest
 
-from scoring.truth.annotations import (
+from scoring.data.annotations import Box, Part
+from scoring.readers.voc.annotations import (
     AnnotationError,
-    Box,
     ListedImage,
-    Part,
     read_image_set,
     read_text_of_2006,
     read_xml,

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from scoring.arrays import ForeignFileError
-from scoring.comparison.bootstrap import bootstrap, intervals_of
-from scoring.competition import evaluate
+from scoring.array_files import ForeignFileError
+from scoring.data.ground_truth import GroundTruth
+from scoring.evaluation import evaluate
 from scoring.findings import Interval, IntervalTable
 from scoring.protocols import PROTOCOLS
-from scoring.report import Report
-from scoring.truth.ground_truth import GroundTruth
-from scoring.truth.tree import read_tree
+from scoring.readers.voc.tree import read_tree
+from scoring.results import Report
+from scoring.statistics.bootstrap import bootstrap, intervals_of
 from tests.scoring.builders import Kit, annotation, thing
 from tests.scoring.layout_builders import truth_of, truth_of_images, xml_of
 from tests.scoring.layout_oracles import Given, Limb, Person
@@ -56,7 +56,7 @@ def bounds(
 
 def assert_certain(report: Report, table: IntervalTable) -> None:
     """Every score is known exactly, and the rows are those of the report."""
-    values = [each.value for each in report.classes if each.answers] + [report.headline]
+    values = [each.value for each in report.classes if each.predictions] + [report.headline]
     assert values
     assert [row.value for row in table.rows] == values
     for row in table.rows:
@@ -111,10 +111,10 @@ def test_actions_are_drawn_from_the_images_of_their_set(tmp_path: Path) -> None:
     persons = [f"x_{image} {person}" for image in range(3) for person in (1, 2)]
     labels = "".join(f"{person} {1 if person.endswith('1') else -1}\n" for person in persons)
     kit.write("ImageSets/Action/reading_test.txt", labels)
-    answers = "".join(f"{person} {0.5 if person.endswith('1') else 0.9}\n" for person in persons)
+    predictions = "".join(f"{person} {0.5 if person.endswith('1') else 0.9}\n" for person in persons)
 
     report, table = bounds(
-        put(tmp_path, "Action", comp9_action_test_reading=answers), read_tree(kit.root, "test"), 9
+        put(tmp_path, "Action", comp9_action_test_reading=predictions), read_tree(kit.root, "test"), 9
     )
 
     assert_certain(report, table)
@@ -122,14 +122,15 @@ def test_actions_are_drawn_from_the_images_of_their_set(tmp_path: Path) -> None:
 
 
 TWO = (Limb("head", (1, 1, 10, 10)), Limb("hand", (12, 1, 14, 4)), Limb("foot", (1, 20, 10, 30)))
-WRONG = (Limb("head", (20, 20, 29, 29)), Limb("hand", (12, 1, 14, 4)), Limb("foot", (1, 20, 10, 30)))
+FALSE_POSITIVE = (Limb("head", (20, 20, 29, 29)), Limb("hand", (12, 1, 14, 4)), Limb("foot", (1, 20, 10, 30)))
 
 
 @pytest.mark.parametrize("protocol", ["voc2008", "voc2010", "voc2012"])
 def test_layouts_of_people_alike_are_certain(protocol: str, tmp_path: Path) -> None:
     people = {(image, number): Person((1, 1, 30, 30), TWO) for image in ("a", "b", "c") for number in (2, 3)}
     given = [
-        Given(image, 0.9 - number / 10, WRONG if number == 2 else TWO, number) for image, number in people
+        Given(image, 0.9 - number / 10, FALSE_POSITIVE if number == 2 else TWO, number)
+        for image, number in people
     ]
     file = put(tmp_path, "Layout") / "results" / "VOC2012" / "Layout" / "comp7_layout_val.xml"
     file.write_bytes(xml_of(sorted(given, key=lambda each: -each.confidence)))
@@ -161,11 +162,11 @@ def segmented(tmp_path: Path) -> tuple[Path, GroundTruth]:
     place.mkdir()
     truth = np.zeros((40, 50), np.uint8)
     truth[:10, :10], truth[20:30, :10], truth[35:], truth[10:12, :10] = 1, 2, 3, 255
-    answer = np.where(truth == 255, 2, truth).astype(np.uint8)
-    answer[:5, :10] = 0
+    prediction = np.where(truth == 255, 2, truth).astype(np.uint8)
+    prediction[:5, :10] = 0
     for name in ALIKE:
         kit.mask(name, truth)
-        picture = Image.fromarray(answer)
+        picture = Image.fromarray(prediction)
         picture.putpalette(bytes(range(256)) * 3)
         picture.save(place / f"{name}.png")
     return tmp_path / "sent", read_tree(kit.root, "test")

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from scoring import columns
-from scoring.answers import open_answers
-from scoring.competition import evaluate
+from scoring.data.ground_truth import GroundTruth
 from scoring.errors import SubmissionError
-from scoring.measures.roc import RocCurve
-from scoring.report import ClassResult, Curve, Report, ScoreTable
-from scoring.truth.ground_truth import GroundTruth
-from scoring.truth.tree import read_tree
+from scoring.evaluation import evaluate
+from scoring.ranked_predictions import open_predictions
+from scoring.readers.voc.tree import read_tree
+from scoring.results import ClassResult, Curve, Report, RocCurve, ScoreTable
 from tests.scoring.builders import Kit, annotation, kit
 
 CAT = "a_1 0.9\na_2 0.1\n"
@@ -47,7 +46,7 @@ def test_a_perfect_answer_scores_1(protocol: str, tmp_path: Path) -> None:
     report = scored(tmp_path, truth(tmp_path), protocol=protocol, cat=CAT, dog=DOG)
 
     assert report.headline == pytest.approx(1, abs=1e-12)
-    assert [(each.name, each.positives, each.answers) for each in report.classes] == [
+    assert [(each.name, each.positives, each.predictions) for each in report.classes] == [
         ("cat", 1, 2),
         ("dog", 2, 2),
     ]
@@ -57,11 +56,11 @@ def test_a_report_has_a_curve_for_each_class_and_the_numbers_with_difficult_ones
     report = scored(tmp_path, truth(tmp_path), cat="a_1 0.1\na_2 0.9\n", dog=DOG)
 
     table, cat, dog, beside = report.exhibits
-    assert table == ScoreTable("Average precision over every recall", (("cat", 1.0), ("dog", 1.0)))
+    assert table == ScoreTable("Average precision", (("cat", 1.0), ("dog", 1.0)))
     assert cat == Curve("cat", 1, bytes([255, 1]))
     assert dog == Curve("dog", 2, bytes([1, 1]))
     assert beside == ScoreTable(
-        "Average precision over every recall, difficult objects included",
+        "Average precision, difficult objects included",
         (("cat", 1.0), ("dog", 1.0), ("mean", 1.0)),
     )
 
@@ -85,14 +84,14 @@ def test_a_missing_image_ranks_behind_all_others(tmp_path: Path) -> None:
     report = scored(tmp_path, labelled(tmp_path, cat="1 1 -1"), cat="i2 -1e300\ni1 0\n")
 
     assert report.exhibits[1] == Curve("cat", 2, bytes([1, 0, 1]))
-    assert report.classes[0].answers == 2
+    assert report.classes[0].predictions == 2
 
 
 def test_of_several_lines_for_an_image_the_last_counts(tmp_path: Path) -> None:
     report = scored(tmp_path, labelled(tmp_path, cat="1 -1"), cat="i0 0\ni1 1\ni0 2\n")
 
     assert report.headline == 1
-    assert report.classes[0].answers == 2
+    assert report.classes[0].predictions == 2
 
 
 def test_an_empty_file_ranks_the_images_in_the_order_of_the_set(tmp_path: Path) -> None:
@@ -107,7 +106,7 @@ def test_a_class_without_a_file_is_not_entered_and_there_is_no_headline(tmp_path
     assert report.classes[0] == ClassResult("cat", None, "not entered", 1, 0)
     assert (report.headline, report.headline_reason) == (None, "not entered: cat")
     assert report.exhibits[-1] == ScoreTable(
-        "Average precision over every recall, difficult objects included",
+        "Average precision, difficult objects included",
         (("cat", None), ("dog", 1.0), ("mean", None)),
     )
 
@@ -139,7 +138,7 @@ def test_in_2006_the_area_under_the_roc_curve_is_measured(tmp_path: Path) -> Non
 
     report = scored(tmp_path, version, protocol="voc2006", cat="i0 4\ni2 3\ni1 2\n")
 
-    assert report.measure == "Area under the ROC curve"
+    assert report.measure == "ROC AUC"
     assert report.headline == 0.75
     assert report.exhibits[1] == RocCurve("cat", bytes([1, 0, 1, 0, 255]), bytes([1, 1, 1, 0, 1]))
 
@@ -166,12 +165,12 @@ def test_every_image_is_kept_with_its_verdict_best_first(tmp_path: Path) -> None
 
     evaluate(sent, truth(tmp_path), competition=1, protocol="voc2012", statistics=tmp_path / "kept")
 
-    _, (cat, dog) = open_answers(tmp_path / "kept")
+    _, (cat, dog) = open_predictions(tmp_path / "kept")
     assert (cat.class_name, cat.positives) == ("cat", 1)
     assert cat.image.tolist() == [1, 0]
     assert cat.confidence.tolist() == [0.5, -np.inf]
-    assert cat.verdicts.tolist() == [-1, 1]
-    assert dog.verdicts.tolist() == [1, 1]
+    assert cat.outcomes.tolist() == [-1, 1]
+    assert dog.outcomes.tolist() == [1, 1]
 
 
 def test_the_order_of_files_and_lines_changes_nothing_but_the_receipt(tmp_path: Path) -> None:

@@ -4,9 +4,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring.truth.annotations import AnnotatedObject, AnnotationError, Box
-from scoring.truth.boxed_truth import truth_of_boxes
-from scoring.truth.coco import read_coco
+from scoring.data.annotations import AnnotatedObject, Box
+from scoring.readers.boxes import truth_of_boxes
+from scoring.readers.coco import read_coco
+from scoring.readers.voc.annotations import AnnotationError
 from tests.scoring.conftest import ReadTruth
 
 IMAGE = {"id": 12, "file_name": "000012.jpg", "width": 500, "height": 333}
@@ -48,7 +49,7 @@ def test_a_flag_that_is_1_is_true(flag: str, field: str) -> None:
     assert getattr(unsaid, field) is False
 
 
-WRONG: dict[str, bytes] = {
+FALSE_POSITIVE: dict[str, bytes] = {
     "this is not JSON": b"{",
     "this is not JSON: NaN is no number": coco(annotations=[BOX | {"bbox": [1, 2, 3, float("nan")]}]),
     "expected a list of entries called 'categories'": b"[]",
@@ -94,10 +95,10 @@ WRONG: dict[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize("sentence", WRONG)
+@pytest.mark.parametrize("sentence", FALSE_POSITIVE)
 def test_what_is_wrong_is_said_of_its_entry(sentence: str) -> None:
     with pytest.raises(AnnotationError) as wrong:
-        read_coco(WRONG[sentence])
+        read_coco(FALSE_POSITIVE[sentence])
 
     assert sentence in str(wrong.value)
 

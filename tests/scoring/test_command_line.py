@@ -57,8 +57,8 @@ def about(tree: Path, results: Path, *more: object, command: str = "evaluate") -
     return (command, *(() if "--competition" in more else ("--competition", 3)), *asked)
 
 
-def codes(answer: dict[str, Any]) -> list[str]:
-    return [problem["code"] for problem in answer["problems"]]
+def codes(prediction: dict[str, Any]) -> list[str]:
+    return [problem["code"] for problem in prediction["problems"]]
 
 
 def test_scores_are_said_as_one_object_with_the_promised_keys(tmp_path: Path, run: Run) -> None:
@@ -66,13 +66,13 @@ def test_scores_are_said_as_one_object_with_the_promised_keys(tmp_path: Path, ru
 
     assert code == 0
     assert (said["protocol"], said["competition"], said["headline"], said["scorer"]) == ("voc2012", 3, 1, "1")
-    assert said["measure"] == "Average precision over every recall"
+    assert said["measure"] == "Average precision"
     assert list(said["classes"]) == ["cat", "dog"]
     assert said["classes"]["dog"] == {
         "value": 1,
         "reason": None,
         "positives": 2,
-        "answers": 2,
+        "predictions": 2,
         "low": None,
         "high": None,
     }

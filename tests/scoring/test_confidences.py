@@ -5,12 +5,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from scoring.data.confidences import Confidences
 from scoring.errors import Problems
-from scoring.formats import confidences, line_reader
-from scoring.formats.confidences import Confidences, read_images, read_persons, repetitions
-from scoring.formats.grammar import LONGEST_LINE
-from scoring.formats.images import ImageIndex
-from scoring.formats.subjects import Subjects
+from scoring.readers.image_index import ImageIndex
+from scoring.readers.lines import line_reader
+from scoring.readers.lines.grammar import LONGEST_LINE
+from scoring.readers.subjects import Subjects
+from scoring.tasks.labelled import reader as confidences
+from scoring.tasks.labelled.reader import read_images, read_persons, repetitions
 from tests.scoring.archives import IMAGES, description
 
 ACTING = ((IMAGES[0], 1), (IMAGES[0], 12), ("2010_000009", 2), (IMAGES[1], 1))

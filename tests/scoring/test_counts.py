@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from scoring.answers import Origin, open_answers
-from scoring.arrays import ForeignFileError
-from scoring.counts import ImageCounts, open_counts, save_counts
-from scoring.measures.confusion import Counts
+from scoring.array_files import ForeignFileError
+from scoring.image_counts import ImageCounts, open_counts, save_counts
+from scoring.metrics.confusion import Counts
+from scoring.ranked_predictions import Origin, open_predictions
 
 LABELS = ("background", "car", "cat")
 ORIGIN = Origin(5, "voc2012", "1", "abc")
@@ -38,4 +38,4 @@ def test_counts_are_kept_in_a_file_with_where_they_come_from(tmp_path: Path) -> 
     assert (origin, read.labels) == (ORIGIN, LABELS)
     assert np.array_equal(read.by_image(), counts.by_image())
     with pytest.raises(ForeignFileError):
-        open_answers(tmp_path / "one")
+        open_predictions(tmp_path / "one")

@@ -3,14 +3,14 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.measures.matching import seek_everything
-from scoring.measures.ranking import ELEVEN_LEVELS
+from scoring.metrics.matching import all_objects_positive
+from scoring.metrics.ranking import ELEVEN_RECALLS
 from scoring.protocols import PROTOCOLS
-from scoring.report import ScoreTable
-from scoring.tasks.detection import DETECTION
+from scoring.results import ScoreTable
+from scoring.tasks.detection.scoring import DETECTION
 from scoring.tasks.task import Entered
 from tests.scoring import oracles
-from tests.scoring.builders import IMAGES, detections, sought
+from tests.scoring.builders import IMAGES, detections, ground_truth
 from tests.scoring.oracles import Answer, Thing
 
 edge = st.integers(0, 6).map(float)
@@ -19,30 +19,30 @@ image = st.integers(0, IMAGES - 1)
 things = st.lists(st.builds(Thing, image, box, st.booleans()), max_size=12).map(
     lambda found: sorted(found, key=lambda thing: thing.image)
 )
-answers = st.lists(st.builds(Answer, image, st.sampled_from([0.1, 0.5, 0.9]), box), max_size=30)
+predictions = st.lists(st.builds(Answer, image, st.sampled_from([0.1, 0.5, 0.9]), box), max_size=30)
 
 
-@given(answers, things, st.sampled_from(["voc2006", "voc2007", "voc2012"]))
+@given(predictions, things, st.sampled_from(["voc2006", "voc2007", "voc2012"]))
 def test_the_number_beside_is_that_of_a_truth_without_difficult_objects(
     answered: list[Answer], found: list[Thing], protocol: str
 ) -> None:
     entered = Entered("car", detections(answered))
 
-    there, rules = {"car": sought(found)}, PROTOCOLS[protocol].detection
-    scores = DETECTION.score(DETECTION.judge(iter([entered]), there, rules), there, rules)
+    there, rules = {"car": ground_truth(found)}, PROTOCOLS[protocol].detection
+    scores = DETECTION.score(DETECTION.match(iter([entered]), there, rules), there, rules)
 
     easy = [Thing(thing.image, thing.box) for thing in found]
-    verdicts = oracles.verdicts(answered, easy, 0.5, of_2006=protocol == "voc2006")
+    outcomes = oracles.outcomes(answered, easy, 0.5, of_2006=protocol == "voc2006")
     if protocol == "voc2012":
-        value = oracles.area(verdicts, len(easy))
+        value = oracles.area(outcomes, len(easy))
     else:
-        value = oracles.eleven(verdicts, len(easy), ELEVEN_LEVELS)
+        value = oracles.eleven(outcomes, len(easy), ELEVEN_RECALLS)
     beside = scores.exhibits[-1]
     assert isinstance(beside, ScoreTable)
     assert beside.rows[0] == ("car", None if math.isnan(value) else value)
 
 
 def test_the_years_of_the_challenge_tell_both_numbers_and_no_other_protocol_does() -> None:
-    told = {name for name, row in PROTOCOLS.items() if row.detection.beside is seek_everything}
+    told = {name for name, row in PROTOCOLS.items() if row.detection.beside is all_objects_positive}
 
     assert told == {name for name in PROTOCOLS if name.startswith("voc")}

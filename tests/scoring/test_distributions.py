@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from scoring.comparison.distributions import chi_square_beyond, normal_beyond, range_beyond, range_quantile
+from scoring.statistics.distributions import chi_square_beyond, normal_beyond, range_beyond, range_quantile
 
 
 @pytest.mark.parametrize(
@@ -40,11 +40,11 @@ def test_the_range_is_that_of_simulated_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("degrees", "statistic", "chance"),
+    ("degrees", "statistic", "random_baseline"),
     [(1, 6.635, 0.01), (2, 5.991, 0.05), (5, 11.070, 0.05), (9, 21.666, 0.01), (16, 26.296, 0.05)],
 )
-def test_chi_square_is_that_of_the_tables(degrees: int, statistic: float, chance: float) -> None:
-    assert chi_square_beyond(statistic, degrees) == pytest.approx(chance, rel=2e-3)
+def test_chi_square_is_that_of_the_tables(degrees: int, statistic: float, random_baseline: float) -> None:
+    assert chi_square_beyond(statistic, degrees) == pytest.approx(random_baseline, rel=2e-3)
 
 
 def test_chi_square_of_two_degrees_is_an_exponential() -> None:

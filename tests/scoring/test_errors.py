@@ -1,30 +1,30 @@
 import json
 
-from scoring.description import Description
+from scoring.data.description import Description
 from scoring.errors import LISTED, MAX_LISTED, Problem, Problems, Severity, SubmissionError, shown
 from tests.scoring.archives import description
 
-WRONG = Problem("field-count", "expected 6 fields, found 5", "comp3_det_test_car.txt", 1042)
+FALSE_POSITIVE = Problem("field-count", "expected 6 fields, found 5", "comp3_det_test_car.txt", 1042)
 
 
 def test_a_problem_says_its_place_first() -> None:
-    assert str(WRONG) == "comp3_det_test_car.txt:1042: expected 6 fields, found 5"
+    assert str(FALSE_POSITIVE) == "comp3_det_test_car.txt:1042: expected 6 fields, found 5"
     assert str(Problem("empty", "the archive is empty")) == "the archive is empty"
     assert str(Problem("link", "a link", "results/a.txt")) == "results/a.txt: a link"
 
 
 def test_an_error_says_every_problem() -> None:
-    error = SubmissionError(WRONG, Problem("empty", "the archive is empty"))
+    error = SubmissionError(FALSE_POSITIVE, Problem("empty", "the archive is empty"))
 
     assert error.problems[1].code == "empty"
-    assert str(error).splitlines() == [str(WRONG), "the archive is empty"]
+    assert str(error).splitlines() == [str(FALSE_POSITIVE), "the archive is empty"]
 
 
 def test_twenty_of_a_kind_are_listed_and_the_rest_is_counted() -> None:
     problems = Problems()
 
     problems.extend(Problem("unknown-image", "unknown", line=line) for line in range(1, LISTED + 6))
-    problems.add(WRONG)
+    problems.add(FALSE_POSITIVE)
 
     assert [problem.line for problem in problems.listed] == [*range(1, LISTED + 1), 1042]
     assert problems.unlisted == {"unknown-image": 5}
@@ -43,11 +43,11 @@ def test_each_file_has_its_twenty_and_a_report_has_a_thousand() -> None:
 def test_notes_are_kept_apart_from_problems() -> None:
     problems = Problems()
 
-    problems.note(WRONG)
-    problems.add(WRONG, Severity.NOTE)
+    problems.note(FALSE_POSITIVE)
+    problems.add(FALSE_POSITIVE, Severity.NOTE)
 
     assert problems.listed == ()
-    assert problems.notes == (WRONG, WRONG)
+    assert problems.notes == (FALSE_POSITIVE, FALSE_POSITIVE)
 
 
 def test_what_others_wrote_is_shown_without_anything_that_steers_a_terminal() -> None:

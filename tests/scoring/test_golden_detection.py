@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring.competition import evaluate
 from scoring.errors import SubmissionError
+from scoring.evaluation import evaluate
 from scoring.protocols import PROTOCOLS
-from scoring.report import Curve, Report
+from scoring.results import Curve, Report
 from tests.scoring import oracles
 from tests.scoring.conftest import ReadTruth, Unpack
 
@@ -132,8 +132,8 @@ def test_every_class_scores_what_the_kit_recorded(
         if result.name not in recorded["classes"]:  # the kit was not asked about four files of one result
             continue
         golden, curve = recorded["classes"][result.name], curves[result.name]
-        assert result.answers == golden["n"]
-        assert _same(measure(np.frombuffer(curve.verdicts, np.int8), curve.positives), golden["ap"])
+        assert result.predictions == golden["n"]
+        assert _same(measure(np.frombuffer(curve.outcomes, np.int8), curve.positives), golden["ap"])
         assert result.value is None if result.positives == 0 else _same(result.value or 0.0, golden["ap"])
 
 
@@ -168,7 +168,7 @@ def test_every_point_of_every_curve_is_the_kit_s(case: Case, unpacked: Unpack, r
         text = (unpacked(f"golden/{archive}") / folder / f"det_{curve.class_name}.txt").read_text().split()
         recorded = np.array(text, np.float64).reshape(-1, 2)
         points = curve.points()
-        assert recorded.shape == (len(curve.verdicts), 2)
+        assert recorded.shape == (len(curve.outcomes), 2)
         np.testing.assert_allclose(points.recall, recorded[:, 0], rtol=0, atol=EXACT)
         np.testing.assert_allclose(points.precision, recorded[:, 1], rtol=0, atol=EXACT)
 
@@ -185,7 +185,7 @@ def test_the_eleven_levels_are_octave_s_and_the_choice_can_be_seen(
         values = {each.name: each.value for each in report.classes}
         for class_name, recorded in classes.items():
             curve = curves[class_name]
-            said = np.frombuffer(curve.verdicts, np.int8).tolist()
+            said = np.frombuffer(curve.outcomes, np.int8).tolist()
             assert _same(values[class_name] or 0.0, recorded["octave_k_times_0p1"])
             for levels, key in ((literal, "literal_0p3"), (symmetric, "matlab_symmetric_colon")):
                 assert _same(oracles.eleven(said, curve.positives, levels), recorded[key])

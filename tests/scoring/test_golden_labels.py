@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring.competition import evaluate
 from scoring.errors import SubmissionError
-from scoring.measures.roc import RocCurve, area_under_roc
+from scoring.evaluation import evaluate
+from scoring.metrics.roc import auc
 from scoring.protocols import PROTOCOLS
-from scoring.report import Curve, Report
-from scoring.truth.tables import labels_of
+from scoring.readers.tables import labels_of
+from scoring.results import Curve, Report, RocCurve
 from tests.scoring.conftest import ReadTruth, Unpack
 
 pytestmark = pytest.mark.shared
@@ -114,9 +114,9 @@ def _same(ours: float | None, recorded: float | str) -> bool:
 def _value_of(exhibit: Curve | RocCurve, protocol: str) -> float:
     """The kit's number from what the report keeps, NaN included."""
     if isinstance(exhibit, RocCurve):
-        return area_under_roc(exhibit.points())
-    verdicts = np.frombuffer(exhibit.verdicts, np.int8)
-    return PROTOCOLS[protocol].detection.measure.of(verdicts, exhibit.positives)
+        return auc(exhibit.points())
+    outcomes = np.frombuffer(exhibit.outcomes, np.int8)
+    return PROTOCOLS[protocol].detection.measure.of(outcomes, exhibit.positives)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -167,7 +167,7 @@ def test_every_point_of_every_curve_is_the_kit_s(
     for exhibit in drawn:
         if isinstance(exhibit, RocCurve):
             points = exhibit.points()
-            ours = np.stack([points.false_alarms, points.found], axis=1)
+            ours = np.stack([points.fpr, points.tpr], axis=1)
         else:
             curve = exhibit.points()
             ours = np.stack([curve.recall, curve.precision], axis=1)

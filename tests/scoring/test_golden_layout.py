@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.competition import evaluate
 from scoring.errors import SubmissionError
-from scoring.report import Curve, Report
+from scoring.evaluation import evaluate
+from scoring.results import Curve, Report
 from scoring.validation import validate
 from tests.scoring.conftest import ReadTruth, Unpack
 
@@ -84,9 +84,9 @@ def test_every_part_scores_what_the_kit_recorded(
 
     assert [each.name for each in report.classes] == list(recorded)
     for each in report.classes:
-        value, answers = recorded[each.name]
+        value, predictions = recorded[each.name]
         assert each.value == pytest.approx(value, abs=EXACT)
-        assert each.answers == answers
+        assert each.predictions == predictions
     mean = sum(value for value, _ in recorded.values()) / len(recorded)
     assert report.headline == pytest.approx(mean, abs=EXACT)
 
@@ -103,7 +103,7 @@ def test_every_point_of_every_curve_is_the_kit_s(case: Case, unpacked: Unpack, r
         text = (unpacked(f"golden/{archive}") / folder / name).read_text().split()
         recorded = np.array(text, np.float64).reshape(-1, 2)
         points = curve.points()
-        assert recorded.shape == (len(curve.verdicts), 2)
+        assert recorded.shape == (len(curve.outcomes), 2)
         np.testing.assert_allclose(points.recall, recorded[:, 0], rtol=0, atol=EXACT)
         np.testing.assert_allclose(points.precision, recorded[:, 1], rtol=0, atol=EXACT)
 
@@ -127,11 +127,11 @@ def test_without_its_two_mistakes_the_program_of_2008_ranks_by_confidence(
         evaluate(results, truth, competition=7, protocol=name) for name in ("voc2008", "voc2008-corrected")
     )
 
-    verdicts = [
-        next(e.verdicts for e in each.exhibits if isinstance(e, Curve)) for each in (official, corrected)
+    outcomes = [
+        next(e.outcomes for e in each.exhibits if isinstance(e, Curve)) for each in (official, corrected)
     ]
-    assert len(verdicts[0]) == len(verdicts[1])
-    assert verdicts[1].count(1) > verdicts[0].count(1)
+    assert len(outcomes[0]) == len(outcomes[1])
+    assert outcomes[1].count(1) > outcomes[0].count(1)
     assert official.headline != corrected.headline
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scoring import ConfusionMatrix, Report, SubmissionError, evaluate, read_tree, validate
-from scoring.report import ScoreTable
+from scoring.results import ScoreTable
 from tests.scoring.conftest import ReadTruth, Unpack
 
 pytestmark = pytest.mark.shared
@@ -78,7 +78,7 @@ def test_in_2007_the_share_of_all_pixels_stands_beside(
 
     right = sum(row[place] for place, row in enumerate(counts))
     assert report.exhibits[1] == ScoreTable(
-        "Share of all pixels", (("all pixels", right / sum(map(sum, counts))),)
+        "Pixel accuracy", (("all pixels", right / sum(map(sum, counts))),)
     )
 
 

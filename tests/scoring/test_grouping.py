@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.arrays import Flags
-from scoring.comparison.grouping import indistinct_groups, letters
+from scoring.data.arrays import Flags
+from scoring.statistics.grouping import indistinct_groups, letters
 
 
 @st.composite

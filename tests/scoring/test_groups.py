@@ -3,13 +3,13 @@ import pytest
 from hypothesis import given as generated
 from hypothesis import strategies as st
 
-from scoring.measures.boxes import overlap_of_areas, share_covered
-from scoring.measures.groups import judge_open_images, seek_single_objects
-from scoring.measures.matching import judge_pascal, seek_all_but_difficult
+from scoring.metrics.boxes import ioa, iou_half_open
+from scoring.metrics.groups import match_open_images, single_objects_positive
+from scoring.metrics.matching import match_pascal, positives_without_difficult
 from tests.scoring import tensorflow_oracles as oracles
-from tests.scoring.builders import IMAGES, detections, sought
+from tests.scoring.builders import IMAGES, detections, ground_truth
 from tests.scoring.oracles import Answer, Corners, Thing
-from tests.scoring.test_matching import answers, box
+from tests.scoring.test_matching import box, predictions
 
 image = st.integers(0, IMAGES - 1)
 fair_box = box.map(lambda b: (b[0], b[1], max(b[0], b[2]), max(b[1], b[3])))
@@ -19,42 +19,42 @@ things = st.lists(st.builds(Thing, image, fair_box, st.booleans(), st.booleans()
 
 
 def open_images(given: list[Answer], there: list[Thing]) -> tuple[list[int], int]:
-    wanted = seek_single_objects(sought(there))
-    judged = judge_open_images(detections(given), wanted, overlap_of_areas, 0.5)
-    return judged.verdicts.tolist(), wanted.positives
+    wanted = single_objects_positive(ground_truth(there))
+    matched = match_open_images(detections(given), wanted, iou_half_open, 0.5)
+    return matched.outcomes.tolist(), wanted.positives
 
 
 @generated(box, fair_box)
 def test_areas_overlap_as_by_plain_arithmetic(one: Corners, other: Corners) -> None:
     ours, theirs = np.array(one), np.array(other)
 
-    assert overlap_of_areas(ours, theirs) == pytest.approx(oracles.overlap(one, other), abs=1e-15)
+    assert iou_half_open(ours, theirs) == pytest.approx(oracles.iou(one, other), abs=1e-15)
     if oracles.shared(one, other):
-        assert share_covered(ours, theirs) == oracles.shared(one, other) / oracles.size(one)
-    assert 0 <= overlap_of_areas(ours, theirs) <= 1
+        assert ioa(ours, theirs) == oracles.shared(one, other) / oracles.size(one)
+    assert 0 <= iou_half_open(ours, theirs) <= 1
 
 
 def test_edges_are_lines_and_boxes_without_an_area_overlap_nothing() -> None:
     pixel, line = np.array([1.0, 1, 1, 1]), np.array([[0.0, 0, 0, 9], [9, 9, 0, 0]])
 
-    assert overlap_of_areas(pixel, pixel) == 0
-    assert overlap_of_areas(line, line).tolist() == share_covered(line, line).tolist() == [0, 0]
-    assert overlap_of_areas(np.array([0.0, 0, 10, 10]), np.array([0.0, 0, 10, 5])) == 0.5
+    assert iou_half_open(pixel, pixel) == 0
+    assert iou_half_open(line, line).tolist() == ioa(line, line).tolist() == [0, 0]
+    assert iou_half_open(np.array([0.0, 0, 10, 10]), np.array([0.0, 0, 10, 5])) == 0.5
 
 
-@generated(answers, things)
+@generated(predictions, things)
 def test_verdicts_by_areas_are_those_of_a_plain_loop(given: list[Answer], there: list[Thing]) -> None:
-    wanted = seek_all_but_difficult(sought(there))
-    judged = judge_pascal(detections(given), wanted, overlap_of_areas, 0.5)
+    wanted = positives_without_difficult(ground_truth(there))
+    matched = match_pascal(detections(given), wanted, iou_half_open, 0.5)
 
-    assert judged.verdicts.tolist() == oracles.verdicts(given, there)
+    assert matched.outcomes.tolist() == oracles.outcomes(given, there)
     assert wanted.positives == oracles.positives(there)
 
 
-@generated(answers, things)
+@generated(predictions, things)
 def test_verdicts_of_open_images_are_those_of_a_plain_loop(given: list[Answer], there: list[Thing]) -> None:
     assert open_images(given, there) == (
-        oracles.verdicts(given, there, open_images=True),
+        oracles.outcomes(given, there, open_images=True),
         oracles.positives(there, open_images=True),
     )
 

@@ -6,24 +6,17 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from scoring.answers import RankedAnswers
-from scoring.arrays import Floats, Integers
-from scoring.comparison.intervals import (
-    NO_VALUE,
-    NOTHING_DRAWN,
-    compare,
-    interval,
-    interval_table,
-    standings,
-)
-from scoring.comparison.resampling import Draws, Replicates, resample_rankings
-from scoring.comparison.weighting import worth_by
+from scoring.data.arrays import Floats, Integers
 from scoring.findings import Interval, IntervalTable
-from scoring.measures.averaging import mean_of_classes
-from scoring.measures.ranking import average_precision, average_precision_at_levels
+from scoring.metrics.averaging import mean_of_classes
+from scoring.metrics.ranking import average_precision, average_precision_11_points
+from scoring.ranked_predictions import RankedPredictions
+from scoring.statistics.intervals import NO_VALUE, NOTHING_DRAWN, compare, interval, interval_table, standings
+from scoring.statistics.resampling import Draws, Replicates, resample_rankings
+from scoring.statistics.weighting import weighted_metric_of
 
 
-def simulated_class(rng: np.random.Generator, images: int) -> tuple[RankedAnswers, Integers]:
+def simulated_class(rng: np.random.Generator, images: int) -> tuple[RankedPredictions, Integers]:
     """Three objects to ten images, four of five found; a false alarm an image; some images harder than others."""
     ease = rng.normal(0, 0.5, images)
     wanted = rng.poisson(0.3, images)
@@ -33,23 +26,25 @@ def simulated_class(rng: np.random.Generator, images: int) -> tuple[RankedAnswer
     image = np.concatenate([found, wrong])
     confidence = rng.normal(0, 1, len(image)) + 1.5 * (np.arange(len(image)) < len(found)) + ease[image]
     order = np.argsort(-confidence)
-    verdicts = (order < len(found)).astype(np.int8)
-    ranked = RankedAnswers(
-        "cat", int(wanted.sum()), image[order].astype(np.int32), confidence[order], verdicts
+    outcomes = (order < len(found)).astype(np.int8)
+    ranked = RankedPredictions(
+        "cat", int(wanted.sum()), image[order].astype(np.int32), confidence[order], outcomes
     )
     return ranked, wanted.astype(np.int32)
 
 
-@pytest.mark.parametrize("measure", [average_precision, average_precision_at_levels])
+@pytest.mark.parametrize("measure", [average_precision, average_precision_11_points])
 def test_intervals_hold_the_expected_score_as_often_as_they_say(measure: Callable[..., float]) -> None:
     rng = np.random.default_rng(2007)
     draws, sets = Draws(300, 200), 600
     scores, bounds, means, bounds_of_means = [], [], [], []
     for _ in range(sets // 3):
         classes = [simulated_class(rng, 300) for _ in range(3)]
-        values = [measure(ranked.verdicts, ranked.positives) for ranked, _ in classes]
+        values = [measure(ranked.outcomes, ranked.positives) for ranked, _ in classes]
         wanted = np.array([each for _, each in classes])
-        drawn = resample_rankings([ranked for ranked, _ in classes], wanted, worth_by(measure), draws)
+        drawn = resample_rankings(
+            [ranked for ranked, _ in classes], wanted, weighted_metric_of(measure), draws
+        )
         together = Replicates.averaged(draws, ["a", "b", "c"], drawn, mean_of_classes)
         table = interval_table([*values, fmean(values)], together)
         *singles, mean = [(row.low, row.high) for row in table.rows]

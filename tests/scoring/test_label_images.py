@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from scoring import Validation, validate
-from scoring.arrays import Bytes
-from scoring.description import Description, Image
+from scoring.data.arrays import Bytes
+from scoring.data.description import Description, Image
+from scoring.data.label_maps import LabelMap
 from scoring.errors import Problem, Problems
-from scoring.formats.colours import LABEL_COLOURS, label_colours
-from scoring.formats.images import ImageIndex
-from scoring.formats.label_images import LabelImage, read_label_image
-from scoring.formats.png import labels_to_png
+from scoring.intake.png import labels_to_png
+from scoring.readers.image_index import ImageIndex
+from scoring.readers.voc.colours import LABEL_COLOURS, label_colours
+from scoring.tasks.segmentation.reader import read_label_image
 from tests.scoring.pngs import Parts, picture, saved
 
 FILE = "comp5_test_cls/a.png"
@@ -26,7 +27,7 @@ PHASE = Description(
 SIZES = {"a": (3, 4), "b": (2, 2), "c": (5, 5)}
 
 
-def read(data: bytes) -> tuple[LabelImage | None, tuple[Problem, ...]]:
+def read(data: bytes) -> tuple[LabelMap | None, tuple[Problem, ...]]:
     problems = Problems()
     return read_label_image(data, ImageIndex.of(PHASE), file=FILE, problems=problems), problems.listed
 

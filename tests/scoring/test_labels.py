@@ -5,19 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.formats.confidences import Confidences
-from scoring.measures.labels import (
-    Labelled,
+from scoring.data.confidences import Confidences
+from scoring.metrics.labels import (
+    ClassLabels,
     Value,
-    area_below_found,
-    precision_at_eleven_recalls,
-    precision_over_every_recall,
-    rank_labelled,
+    rank_by_confidence,
+    ranked_average_precision,
+    ranked_average_precision_11_points,
+    roc_auc,
     with_difficult,
 )
-from scoring.measures.ranking import ELEVEN_LEVELS
+from scoring.metrics.ranking import ELEVEN_RECALLS
 from scoring.protocols import PROTOCOLS
-from scoring.report import draw_precision
+from scoring.results import draw_precision
 from tests.scoring import label_oracles, oracles
 
 SUBJECTS = 12
@@ -25,19 +25,19 @@ label = st.sampled_from([1, -1, 0])
 labels = st.lists(label, min_size=SUBJECTS, max_size=SUBJECTS)
 sureness = st.one_of(st.sampled_from([0.0, -0.0, 0.5, 1.0]), st.floats(-2, 2))
 lines = st.lists(st.tuples(st.integers(0, SUBJECTS - 1), sureness), max_size=30)
-measures = pytest.mark.parametrize("measure", [precision_over_every_recall, precision_at_eleven_recalls])
+measures = pytest.mark.parametrize("measure", [ranked_average_precision, ranked_average_precision_11_points])
 
 
-def answers(found: list[tuple[int, float]]) -> Confidences:
+def predictions(found: list[tuple[int, float]]) -> Confidences:
     return Confidences(
         np.array([who for who, _ in found], np.int32), np.array([sure for _, sure in found], np.float64)
     )
 
 
-def known(found: list[int], rows: list[int] | None = None) -> Labelled:
+def known(found: list[int], rows: list[int] | None = None) -> ClassLabels:
     """The labels of subjects; rows: which of them have one, and in which order."""
     chosen = np.array(range(SUBJECTS) if rows is None else rows, np.int32)
-    return Labelled(SUBJECTS, chosen, chosen + 100, np.array(found, np.int8)[chosen])
+    return ClassLabels(SUBJECTS, chosen, chosen + 100, np.array(found, np.int8)[chosen])
 
 
 def naive(
@@ -55,12 +55,12 @@ def test_the_ranking_is_that_of_a_plain_loop(
 ) -> None:
     rows = order[:count]
 
-    ranked = rank_labelled("car", answers(found), known(said, rows))
+    ranked = rank_by_confidence("car", predictions(found), known(said, rows))
 
     expected = naive(found, said, rows)
     assert (ranked.image - 100).tolist() == [int(who) for who, _, _ in expected]
     assert ranked.confidence.tolist() == [sure for _, sure, _ in expected]
-    assert ranked.verdicts.tolist() == [verdict for _, _, verdict in expected]
+    assert ranked.outcomes.tolist() == [outcome for _, _, outcome in expected]
     assert ranked.positives == sum(said[who] == 1 for who in rows)
 
 
@@ -68,23 +68,23 @@ def test_the_ranking_is_that_of_a_plain_loop(
 def test_both_measures_are_those_of_plain_loops_to_the_last_bit(
     found: list[tuple[int, float]], said: list[int]
 ) -> None:
-    ranked = rank_labelled("car", answers(found), known(said))
+    ranked = rank_by_confidence("car", predictions(found), known(said))
 
-    verdicts = [verdict for _, _, verdict in naive(found, said)]
+    outcomes = [outcome for _, _, outcome in naive(found, said)]
     positives = said.count(1)
-    area = oracles.area(verdicts, positives)
-    value = precision_over_every_recall(ranked)
+    area = oracles.area(outcomes, positives)
+    value = ranked_average_precision(ranked)
     assert value == area or (math.isnan(value) and math.isnan(area))
-    assert precision_at_eleven_recalls(ranked) == oracles.eleven(verdicts, positives, ELEVEN_LEVELS)
+    assert ranked_average_precision_11_points(ranked) == oracles.eleven(outcomes, positives, ELEVEN_RECALLS)
 
 
 @given(st.lists(sureness, min_size=SUBJECTS, max_size=SUBJECTS), labels, st.permutations(range(SUBJECTS)))
 def test_the_order_of_the_lines_changes_nothing(sure: list[float], said: list[int], order: list[int]) -> None:
-    straight = rank_labelled("car", answers(list(enumerate(sure))), known(said))
-    mixed = rank_labelled("car", answers([(who, sure[who]) for who in order]), known(said))
+    straight = rank_by_confidence("car", predictions(list(enumerate(sure))), known(said))
+    mixed = rank_by_confidence("car", predictions([(who, sure[who]) for who in order]), known(said))
 
     assert straight.image.tolist() == mixed.image.tolist()
-    assert straight.verdicts.tobytes() == mixed.verdicts.tobytes()
+    assert straight.outcomes.tobytes() == mixed.outcomes.tobytes()
 
 
 @measures
@@ -92,7 +92,7 @@ def test_the_order_of_the_lines_changes_nothing(sure: list[float], said: list[in
 def test_a_value_lies_between_0_and_1_or_is_none(
     measure: Value, found: list[tuple[int, float]], said: list[int]
 ) -> None:
-    value = measure(rank_labelled("car", answers(found), known(said)))
+    value = measure(rank_by_confidence("car", predictions(found), known(said)))
 
     assert 0 <= value <= 1 or (math.isnan(value) and 1 not in said)
 
@@ -100,7 +100,9 @@ def test_a_value_lies_between_0_and_1_or_is_none(
 @measures
 @given(said=labels.filter(lambda said: 1 in said))
 def test_a_perfect_answer_scores_1(measure: Value, said: list[int]) -> None:
-    value = measure(rank_labelled("car", answers([(w, float(x)) for w, x in enumerate(said)]), known(said)))
+    value = measure(
+        rank_by_confidence("car", predictions([(w, float(x)) for w, x in enumerate(said)]), known(said))
+    )
 
     assert value == pytest.approx(1, abs=1e-12)
 
@@ -113,10 +115,10 @@ def test_one_more_negative_behind_all_others_never_helps(
     rows = list(range(SUBJECTS - 1))
     if 1 not in said[:-1]:
         return
-    before = measure(rank_labelled("car", answers(found), known(said, rows)))
+    before = measure(rank_by_confidence("car", predictions(found), known(said, rows)))
     last = [(who, sure) for who, sure in found if who != SUBJECTS - 1]
 
-    after = measure(rank_labelled("car", answers(last), known([*said[:-1], -1])))
+    after = measure(rank_by_confidence("car", predictions(last), known([*said[:-1], -1])))
 
     assert after <= before
 
@@ -125,13 +127,13 @@ def test_one_more_negative_behind_all_others_never_helps(
 def test_with_difficult_ones_included_nothing_is_ignored(
     found: list[tuple[int, float]], said: list[int]
 ) -> None:
-    ranked = with_difficult(rank_labelled("car", answers(found), known(said)))
+    ranked = with_difficult(rank_by_confidence("car", predictions(found), known(said)))
 
-    easy = rank_labelled(
-        "car", answers(found), known([abs(each) if each == 1 else each or 1 for each in said])
+    easy = rank_by_confidence(
+        "car", predictions(found), known([abs(each) if each == 1 else each or 1 for each in said])
     )
-    assert ranked.verdicts.tolist() == easy.verdicts.tolist()
-    assert ranked.verdicts.dtype == np.int8
+    assert ranked.outcomes.tolist() == easy.outcomes.tolist()
+    assert ranked.outcomes.dtype == np.int8
     assert ranked.positives == easy.positives
 
 
@@ -142,18 +144,18 @@ def test_each_year_measures_rankings_in_its_own_way() -> None:
         measures.setdefault(row.classification.measure.of, set()).add(row.name[:7])
 
     assert measures == {
-        area_below_found: {"voc2006"},
-        precision_at_eleven_recalls: {"voc2007", "voc2008", "voc2009"},
-        precision_over_every_recall: {
+        roc_auc: {"voc2006"},
+        ranked_average_precision_11_points: {"voc2007", "voc2008", "voc2009"},
+        ranked_average_precision: {
             name[:7] for name in PROTOCOLS if name[:7] > "voc2009" or name[:3] != "voc"
         },
     }
 
 
 def test_a_curve_has_a_verdict_for_each_row() -> None:
-    ranked = rank_labelled("car", answers([(2, 0.5)]), known([1, 0, -1] + [-1] * (SUBJECTS - 3)))
+    ranked = rank_by_confidence("car", predictions([(2, 0.5)]), known([1, 0, -1] + [-1] * (SUBJECTS - 3)))
 
     curve = draw_precision(ranked)
 
-    assert list(curve.verdicts) == [0, 1, 255] + [0] * (SUBJECTS - 3)
+    assert list(curve.outcomes) == [0, 1, 255] + [0] * (SUBJECTS - 3)
     assert curve.points().recall[-1] == 1

@@ -8,19 +8,19 @@ from hypothesis import given as generated
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from scoring.answers import RankedAnswers
-from scoring.measures.boxes import overlap_of_pixels
-from scoring.measures.layout_matching import (
-    JudgeLayouts,
-    judge_boxed_persons,
-    judge_boxed_persons_of_2007,
-    judge_parts,
-    judge_persons,
-    judge_persons_of_2008,
+from scoring.data.ground_truth import GroundTruth
+from scoring.metrics.boxes import iou_inclusive
+from scoring.metrics.layout_matching import (
+    MatchLayouts,
+    match_boxed_persons_2007,
+    match_boxed_persons_2007_corrected,
+    match_parts,
+    match_persons_2008,
+    match_persons_2008_corrected,
 )
-from scoring.measures.people import people_of
-from scoring.measures.ranking import average_precision
-from scoring.truth.ground_truth import GroundTruth
+from scoring.metrics.persons import persons_of_layout_set
+from scoring.metrics.ranking import average_precision
+from scoring.ranked_predictions import RankedPredictions
 from tests.scoring import layout_oracles as oracles
 from tests.scoring.layout_builders import layouts_of, limb, truth_of, truth_of_images
 from tests.scoring.layout_oracles import PARTS, Given, Key, Limb, Person
@@ -70,13 +70,15 @@ def images_and_layouts(draw: st.DrawFn) -> tuple[dict[str, list[Person]], list[G
     return people, layouts
 
 
-def judged(judge: JudgeLayouts, truth: GroundTruth, layouts: Sequence[Given]) -> tuple[RankedAnswers, ...]:
+def matched(
+    match: MatchLayouts, truth: GroundTruth, layouts: Sequence[Given]
+) -> tuple[RankedPredictions, ...]:
     found = layouts_of(layouts, truth.lists.persons)
-    return judge(found, people_of(truth), overlap_of_pixels, 0.5)
+    return match(found, persons_of_layout_set(truth), iou_inclusive, 0.5)
 
 
-def said(judge: JudgeLayouts, truth: GroundTruth, layouts: Sequence[Given]) -> dict[str, list[int]]:
-    return {each.class_name: each.verdicts.tolist() for each in judged(judge, truth, layouts)}
+def said(match: MatchLayouts, truth: GroundTruth, layouts: Sequence[Given]) -> dict[str, list[int]]:
+    return {each.class_name: each.outcomes.tolist() for each in matched(match, truth, layouts)}
 
 
 @settings(max_examples=60)
@@ -84,9 +86,9 @@ def said(judge: JudgeLayouts, truth: GroundTruth, layouts: Sequence[Given]) -> d
 def test_parts_are_judged_as_by_a_plain_loop(drawn: tuple[dict[Key, Person], list[Given]]) -> None:
     people, layouts = drawn
 
-    found = judged(judge_parts, truth_of(people), layouts)
+    found = matched(match_parts, truth_of(people), layouts)
 
-    assert {each.class_name: each.verdicts.tolist() for each in found} == oracles.verdicts_on_parts(
+    assert {each.class_name: each.outcomes.tolist() for each in found} == oracles.verdicts_on_parts(
         layouts, people
     )
     for each in found:
@@ -101,11 +103,11 @@ def test_persons_are_judged_as_by_a_plain_loop(drawn: tuple[dict[Key, Person], l
     people, layouts = drawn
     truth = truth_of(people)
 
-    assert said(judge_persons_of_2008, truth, layouts)["person"] == oracles.verdicts_of_2008(layouts, people)
-    assert said(judge_persons, truth, layouts)["person"] == oracles.verdicts_of_2008(
+    assert said(match_persons_2008, truth, layouts)["person"] == oracles.verdicts_of_2008(layouts, people)
+    assert said(match_persons_2008_corrected, truth, layouts)["person"] == oracles.verdicts_of_2008(
         layouts, people, corrected=True
     )
-    assert judged(judge_persons, truth, layouts)[0].positives == len(people)
+    assert matched(match_persons_2008_corrected, truth, layouts)[0].positives == len(people)
 
 
 @settings(max_examples=60)
@@ -116,13 +118,15 @@ def test_boxed_persons_are_judged_as_by_a_plain_loop(
     people, layouts = drawn
     truth = truth_of_images(people)
 
-    assert said(judge_boxed_persons_of_2007, truth, layouts)["person"] == oracles.verdicts_of_2007(
+    assert said(match_boxed_persons_2007, truth, layouts)["person"] == oracles.verdicts_of_2007(
         layouts, people
     )
-    assert said(judge_boxed_persons, truth, layouts)["person"] == oracles.verdicts_of_2007(
+    assert said(match_boxed_persons_2007_corrected, truth, layouts)["person"] == oracles.verdicts_of_2007(
         layouts, people, corrected=True
     )
-    assert judged(judge_boxed_persons, truth, layouts)[0].positives == oracles.positives_of_2007(people)
+    assert matched(match_boxed_persons_2007_corrected, truth, layouts)[
+        0
+    ].positives == oracles.positives_of_2007(people)
 
 
 @settings(max_examples=60)
@@ -137,8 +141,8 @@ def test_the_order_of_layouts_and_persons_changes_nothing_without_ties(
     random.shuffle(keys)
     moved = truth_of({key: people[key] for key in keys})
 
-    for judge in (judge_parts, judge_persons):
-        assert said(judge, moved, mixed) == said(judge, truth_of(people), distinct)
+    for match in (match_parts, match_persons_2008_corrected):
+        assert said(match, moved, mixed) == said(match, truth_of(people), distinct)
 
 
 @settings(max_examples=60)
@@ -150,13 +154,13 @@ def test_one_more_wrong_part_below_all_others_never_helps_and_values_stay_betwee
     truth, nobody = truth_of({**people, ("a_9", 1): Person((1, 1, 2, 2))}), Limb("hand", (90, 90, 95, 95))
     worse = [*layouts, Given("a_9", -9, (nobody,), 1)]
 
-    for judge in (judge_parts, judge_persons):
-        for before, after in zip(judged(judge, truth, layouts), judged(judge, truth, worse), strict=True):
-            value = average_precision(before.verdicts, before.positives)
+    for match in (match_parts, match_persons_2008_corrected):
+        for before, after in zip(matched(match, truth, layouts), matched(match, truth, worse), strict=True):
+            value = average_precision(before.outcomes, before.positives)
             if before.positives:
-                assert average_precision(after.verdicts, after.positives) <= value
+                assert average_precision(after.outcomes, after.positives) <= value
                 assert 0 <= value <= 1
-                assert value == area(before.verdicts.tolist(), before.positives)
+                assert value == area(before.outcomes.tolist(), before.positives)
 
 
 TWO = (limb(), limb("foot", (1, 20, 10, 30)))
@@ -164,46 +168,46 @@ ONE = (limb(),)
 
 
 @pytest.mark.parametrize(
-    ("judge", "of_one_part"),
-    [(judge_parts, 1), (judge_persons, 1), (judge_persons_of_2008, 0)],
+    ("match", "of_one_part"),
+    [(match_parts, 1), (match_persons_2008_corrected, 1), (match_persons_2008, 0)],
 )
 def test_the_layout_of_a_single_part_is_right_but_for_the_program_of_2008(
-    judge: JudgeLayouts, of_one_part: int
+    match: MatchLayouts, of_one_part: int
 ) -> None:
     people = {("a_1", 1): Person((1, 1, 30, 30), ONE), ("a_2", 1): Person((1, 1, 30, 30), TWO)}
     layouts = [Given("a_1", 0.5, ONE, 1), Given("a_2", 0.4, TWO, 1)]
 
-    assert next(iter(said(judge, truth_of(people), layouts).values())) == [of_one_part, 1]
+    assert next(iter(said(match, truth_of(people), layouts).values())) == [of_one_part, 1]
 
 
 def test_the_layout_of_a_single_part_is_right_but_for_the_program_of_2007() -> None:
     truth = truth_of_images({"a_1": [Person((1, 1, 30, 30), ONE)]})
     layouts = [Given("a_1", 0.5, ONE, box=(1, 1, 30, 30))]
 
-    assert said(judge_boxed_persons, truth, layouts) == {"person": [1]}
-    assert said(judge_boxed_persons_of_2007, truth, layouts) == {"person": [0]}
+    assert said(match_boxed_persons_2007_corrected, truth, layouts) == {"person": [1]}
+    assert said(match_boxed_persons_2007, truth, layouts) == {"person": [0]}
 
 
 def test_the_program_of_2008_takes_layouts_in_the_order_of_the_file() -> None:
     truth = truth_of({("a_1", 1): Person((1, 1, 30, 30), TWO)})
     layouts = [Given("a_1", 0.1, TWO, 1), Given("a_1", 0.9, ONE, 1)]
 
-    assert said(judge_persons_of_2008, truth, layouts) == {"person": [1, 0]}
-    assert said(judge_persons, truth, layouts) == {"person": [0, 1]}
+    assert said(match_persons_2008, truth, layouts) == {"person": [1, 0]}
+    assert said(match_persons_2008_corrected, truth, layouts) == {"person": [0, 1]}
 
 
 def test_only_the_most_confident_layout_of_a_person_counts_by_parts() -> None:
     truth = truth_of({("a_1", 1): Person((1, 1, 30, 30), ONE)})
     layouts = [Given("a_1", 0.1, ONE, 1), Given("a_1", 0.9, (limb("head", (20, 20, 30, 30)),), 1)]
 
-    assert said(judge_parts, truth, layouts)["head"] == [0]
+    assert said(match_parts, truth, layouts)["head"] == [0]
 
 
 def test_an_empty_layout_hides_a_later_one_of_the_same_person() -> None:
     truth = truth_of({("a_1", 1): Person((1, 1, 30, 30), ONE)})
     layouts = [Given("a_1", 0.9, (), 1), Given("a_1", 0.1, ONE, 1)]
 
-    assert said(judge_parts, truth, layouts)["head"] == []
+    assert said(match_parts, truth, layouts)["head"] == []
 
 
 def test_of_two_hands_the_second_has_no_second_choice() -> None:
@@ -211,26 +215,26 @@ def test_of_two_hands_the_second_has_no_second_choice() -> None:
     truth = truth_of({("a_1", 1): Person((1, 1, 30, 30), hands)})
     layouts = [Given("a_1", 0.9, (hands[0], limb("hand", (1, 1, 10, 9.5))), 1)]
 
-    assert said(judge_parts, truth, layouts)["hand"] == [1, 0]
+    assert said(match_parts, truth, layouts)["hand"] == [1, 0]
 
 
-@pytest.mark.parametrize("judge", [judge_parts, judge_persons, judge_persons_of_2008])
-def test_layouts_of_persons_who_are_not_in_the_set_weigh_nothing(judge: JudgeLayouts) -> None:
+@pytest.mark.parametrize("match", [match_parts, match_persons_2008_corrected, match_persons_2008])
+def test_layouts_of_persons_who_are_not_in_the_set_weigh_nothing(match: MatchLayouts) -> None:
     truth = truth_of({("a_1", 2): Person((1, 1, 30, 30), TWO)})
-    found = judged(judge, truth, [Given("a_1", 0.9, TWO, 1), Given("a_1", 0.8, TWO, 2)])
+    found = matched(match, truth, [Given("a_1", 0.9, TWO, 1), Given("a_1", 0.8, TWO, 2)])
 
-    assert [verdict for verdict in found[0].verdicts.tolist() if verdict >= 0] == [1]
+    assert [outcome for outcome in found[0].outcomes.tolist() if outcome >= 0] == [1]
     assert found[0].image.tolist() in ([0], [0, 0])
 
 
-@pytest.mark.parametrize("judge", [judge_parts, judge_persons, judge_persons_of_2008])
-def test_without_a_layout_set_nothing_is_counted(judge: JudgeLayouts) -> None:
+@pytest.mark.parametrize("match", [match_parts, match_persons_2008_corrected, match_persons_2008])
+def test_without_a_layout_set_nothing_is_counted(match: MatchLayouts) -> None:
     some = truth_of({("a_1", 1): Person((1, 1, 9, 9))})
     truth = GroundTruth.of(replace(some.lists, persons=()), some.tables)
 
-    for each in judged(judge, truth, [Given("a_1", 0.9, TWO, 1)]):
+    for each in matched(match, truth, [Given("a_1", 0.9, TWO, 1)]):
         assert each.positives == 0
-        assert not np.any(each.verdicts >= 0)
+        assert not np.any(each.outcomes >= 0)
 
 
 def test_a_box_means_the_person_it_overlaps_most_difficult_or_without_parts() -> None:
@@ -245,9 +249,9 @@ def test_a_box_means_the_person_it_overlaps_most_difficult_or_without_parts() ->
         Given("a_1", 0.5, TWO, box=(40, 40, 45, 45)),
     ]
 
-    [found] = judged(judge_boxed_persons_of_2007, truth, layouts)
+    [found] = matched(match_boxed_persons_2007, truth, layouts)
 
-    assert found.verdicts.tolist() == [1, 0, 0, 0, 0]
+    assert found.outcomes.tolist() == [1, 0, 0, 0, 0]
     assert found.positives == 1
 
 
@@ -255,6 +259,6 @@ def test_where_an_edition_has_no_class_of_persons_nobody_is_found() -> None:
     some = truth_of_images({"a_1": [Person((1, 1, 9, 9), TWO)]})
     truth = GroundTruth.of(replace(some.lists, classes=("chair", "table")), some.tables)
 
-    [found] = judged(judge_boxed_persons, truth, [Given("a_1", 0.9, TWO, box=(1, 1, 9, 9))])
+    [found] = matched(match_boxed_persons_2007_corrected, truth, [Given("a_1", 0.9, TWO, box=(1, 1, 9, 9))])
 
-    assert (found.positives, found.verdicts.tolist()) == (0, [0])
+    assert (found.positives, found.outcomes.tolist()) == (0, [0])

@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 
 from scoring import Report, SubmissionError, columns, evaluate, validate
-from scoring.answers import open_answers
-from scoring.measures.people import people_of
-from scoring.report import ClassResult, Curve, ScoreTable
-from scoring.truth.tree import read_tree
+from scoring.metrics.persons import persons_of_layout_set
+from scoring.ranked_predictions import open_predictions
+from scoring.readers.voc.tree import read_tree
+from scoring.results import ClassResult, Curve, ScoreTable
 from tests.scoring.builders import Kit, annotation, part, thing
 from tests.scoring.layout_builders import layout, phase, truth_of, truth_of_images, xml_of
 from tests.scoring.layout_oracles import Given, Limb, Person
@@ -56,7 +56,7 @@ def test_perfect_layouts_of_boxed_persons_score_1(protocol: str, tmp_path: Path)
     report = evaluate(sent, truth, competition=7, protocol=protocol)
 
     assert report.headline == pytest.approx(1, abs=1e-12)
-    assert report.measure == "Average precision at eleven recalls"
+    assert report.measure == "11-point average precision"
 
 
 def test_a_report_has_a_value_and_a_curve_for_each_part_and_their_mean(tmp_path: Path) -> None:
@@ -95,11 +95,11 @@ def test_only_the_parts_that_are_asked_for_are_reported(tmp_path: Path) -> None:
 def test_every_answer_is_kept_with_its_verdict_best_first(tmp_path: Path) -> None:
     scored(tmp_path, list(reversed(PERFECT)), statistics=tmp_path / "kept")
 
-    _, (head, hand, foot) = open_answers(tmp_path / "kept")
+    _, (head, hand, foot) = open_predictions(tmp_path / "kept")
     assert [each.class_name for each in (head, hand, foot)] == ["head", "hand", "foot"]
     assert head.image.tolist() == foot.image.tolist() == [0, 1]
     assert head.confidence.tolist() == [0.5, 0.25]
-    assert head.verdicts.tolist() == [1, 1]
+    assert head.outcomes.tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_the_persons_of_a_tree_come_in_the_order_of_its_layout_set(tmp_path: Pat
     )
     tree.write("ImageSets/Layout/val.txt", "a_2 2\na_1  2\n")
 
-    people = people_of(read_tree(tree.root, "val"))
+    people = persons_of_layout_set(read_tree(tree.root, "val"))
 
     assert not people.boxed
     assert people.image.tolist() == [1, 0]
@@ -227,7 +227,7 @@ def test_where_images_are_listed_all_persons_in_them_are_meant_and_those_with_pa
     )
     tree.write("ImageSets/Layout/val.txt", "a_3\na_2\n")
 
-    people = people_of(read_tree(tree.root, "val"))
+    people = persons_of_layout_set(read_tree(tree.root, "val"))
 
     assert people.boxed
     assert people.image.tolist() == [2, 1]

@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given as generated
 from hypothesis import strategies as st
 
+from scoring.data.annotations import Box, Part
+from scoring.data.layouts import UNLISTED, Layout
 from scoring.errors import Problem, Problems, Severity
-from scoring.formats.images import ImageIndex
-from scoring.formats.layouts import UNLISTED, Layout, layouts_to_xml
-from scoring.formats.lines import inverted, read_detections
-from scoring.truth.annotations import Box, Part
+from scoring.readers.image_index import ImageIndex
+from scoring.tasks.detection.reader import inverted, read_detections
+from scoring.tasks.layout.writer import layouts_to_xml
 from tests.scoring.layout_builders import HEAD, layout, phase, read, results
 
 BOXED = phase(("a_1", 0))
@@ -69,7 +70,7 @@ def test_there_a_number_is_one_element_too_many_and_a_box_may_not_be_missing() -
     ]
 
 
-WRONG = {
+FALSE_POSITIVE = {
     "unknown image 'b_1'": layout(image="b_1"),
     "did you mean 'a_1'?": layout(image="a_1.jpg"),
     "expected an object's number, counted from 1, as object, found '0'": layout(number="0"),
@@ -106,13 +107,13 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("sentence", WRONG)
+@pytest.mark.parametrize("sentence", FALSE_POSITIVE)
 def test_what_is_wrong_is_said_with_its_line(sentence: str) -> None:
-    if WRONG[sentence].startswith("<!"):
-        assert sentence in problems(WRONG[sentence] + results(layout()))[0]
+    if FALSE_POSITIVE[sentence].startswith("<!"):
+        assert sentence in problems(FALSE_POSITIVE[sentence] + results(layout()))[0]
         return
     good = layout(image="a_2", number="2")
-    [found] = problems(results(good, WRONG[sentence]))
+    [found] = problems(results(good, FALSE_POSITIVE[sentence]))
 
     assert found.startswith("comp7_layout_val.xml:3: ")
     assert sentence in found
@@ -253,14 +254,14 @@ def test_wrong_bytes_are_not_well_formed() -> None:
 
 
 def test_long_files_are_read_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scoring.formats.xml_records.MOST_ELEMENTS", 30)
+    monkeypatch.setattr("scoring.intake.xml_records.MOST_ELEMENTS", 30)
     assert "too many elements; at most 30 are read" in problems(results(*[layout()] * 9))[-1]
-    monkeypatch.setattr("scoring.formats.xml_records.MAX_FILE_PROBLEMS", 3)
+    monkeypatch.setattr("scoring.intake.xml_records.MAX_FILE_PROBLEMS", 3)
     assert (
         "stopped after 3 problems in this file; what follows line 4 was not read"
         in problems(results(*["<a/>"] * 9))[-1]
     )
-    monkeypatch.setattr("scoring.formats.xml_records.MOST_BYTES", 100)
+    monkeypatch.setattr("scoring.intake.xml_records.MOST_BYTES", 100)
     assert "the file has 4 bytes" not in problems("<a/>")[0]
     assert problems(" " * 101) == [
         "comp7_layout_val.xml: the file has 101 bytes, too large; at most 100 are read as XML"

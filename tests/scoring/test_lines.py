@@ -7,11 +7,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from scoring.data.detections import Detections
 from scoring.errors import Problem, Problems, Severity
-from scoring.formats import line_reader, lines
-from scoring.formats.grammar import LONGEST_LINE, Row, Wrong, judge
-from scoring.formats.images import ImageIndex
-from scoring.formats.lines import Detections, Reading, inverted, outside, read_detections, read_in_blocks
+from scoring.readers.image_index import ImageIndex
+from scoring.readers.lines import line_reader
+from scoring.readers.lines.grammar import LONGEST_LINE, Row, Wrong, parse_line
+from scoring.tasks.detection import reader as lines
+from scoring.tasks.detection.reader import Reading, inverted, outside, read_detections, read_in_blocks
 from tests.scoring.archives import description
 
 INDEX = ImageIndex.of(description())
@@ -227,13 +229,13 @@ def test_the_lines_around_wrong_ones_are_read_in_their_order(monkeypatch: pytest
 
 
 def test_only_wrong_lines_are_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    judged = list[bytes]()
+    matched = list[bytes]()
 
     def watched(line: bytes, images: ImageIndex) -> Row | Wrong | None:
-        judged.append(line)
-        return judge(line, images)
+        matched.append(line)
+        return parse_line(line, images)
 
-    monkeypatch.setattr("scoring.formats.lines.judge", watched)
+    monkeypatch.setattr("scoring.tasks.detection.reader.parse_line", watched)
     wrong = [
         b"000009 0.5 1 2 3 4",
         b"000001 0.5 1 2 3",
@@ -245,7 +247,7 @@ def test_only_wrong_lines_are_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -
 
     read(b"".join(GOOD * 50 + line + b"\n\n" for line in wrong))
 
-    assert judged == wrong
+    assert matched == wrong
 
 
 def test_a_file_is_not_read_on_after_too_many_wrong_lines(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from PIL import Image
 
-from scoring.arrays import Bytes
-from scoring.truth.masks import MaskError, Masks, read_label_image
+from scoring.data.arrays import Bytes
+from scoring.data.label_maps import LabelMaps
+from scoring.readers.voc.label_images import MaskError, read_label_image
 
 labels = arrays(
     np.uint8, array_shapes(min_dims=2, max_dims=2, max_side=9), elements=st.sampled_from([0, 1, 20, 255])
@@ -23,7 +24,7 @@ def png(picture: Image.Image, kind: str = "PNG") -> bytes:
 
 @given(st.lists(labels, max_size=4))
 def test_label_images_come_back_as_they_went_in(images: list[Bytes]) -> None:
-    masks = Masks.of(images)
+    masks = LabelMaps.of(images)
 
     assert len(masks) == len(images)
     for number, image in enumerate(images):

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.measures.boxes import overlap_of_pixels
-from scoring.measures.matching import Judge, judge_pascal, judge_pascal_2006
+from scoring.metrics.boxes import iou_inclusive
+from scoring.metrics.matching import Match, match_pascal, match_pascal_2006
 from tests.scoring import oracles
-from tests.scoring.builders import IMAGES, detections, sought
+from tests.scoring.builders import IMAGES, detections, ground_truth
 from tests.scoring.oracles import Answer, Thing
 
 # Small whole and half pixels, so that ties, identical boxes and overlaps of exactly one half are frequent.
@@ -16,28 +16,32 @@ corner = st.integers(0, 12).map(lambda number: number / 2)
 side = st.integers(-2, 8).map(lambda number: number / 2)
 box = st.tuples(corner, corner, side, side).map(lambda b: (b[0], b[1], b[0] + b[2], b[1] + b[3]))
 image = st.integers(0, IMAGES - 1)
-answer = st.builds(Answer, image, st.sampled_from([-1.0, 0.0, -0.0, 0.25, 0.5, 0.75]), box)
-answers = st.lists(answer, max_size=25)
+prediction = st.builds(Answer, image, st.sampled_from([-1.0, 0.0, -0.0, 0.25, 0.5, 0.75]), box)
+predictions = st.lists(prediction, max_size=25)
 things = st.lists(st.builds(Thing, image, box, st.booleans()), max_size=12).map(
     lambda found: sorted(found, key=lambda thing: thing.image)
 )
 
 
-def said(judge: Judge, given: Sequence[Answer], there: Sequence[Thing], least: float = 0.5) -> list[int]:
-    verdicts: list[int] = judge(detections(given), sought(there), overlap_of_pixels, least).verdicts.tolist()
-    return verdicts
+def said(
+    match: Match, given: Sequence[Answer], there: Sequence[Thing], iou_threshold: float = 0.5
+) -> list[int]:
+    outcomes: list[int] = match(
+        detections(given), ground_truth(there), iou_inclusive, iou_threshold
+    ).outcomes.tolist()
+    return outcomes
 
 
-@given(answers, things)
+@given(predictions, things)
 def test_verdicts_are_those_of_a_plain_loop(given: list[Answer], there: list[Thing]) -> None:
-    assert said(judge_pascal, given, there) == oracles.verdicts(given, there, 0.5)
+    assert said(match_pascal, given, there) == oracles.outcomes(given, there, 0.5)
 
 
-@given(answers, things)
+@given(predictions, things)
 def test_verdicts_by_the_rules_of_2006_are_those_of_a_plain_loop(
     given: list[Answer], there: list[Thing]
 ) -> None:
-    assert said(judge_pascal_2006, given, there) == oracles.verdicts(given, there, 0.5, of_2006=True)
+    assert said(match_pascal_2006, given, there) == oracles.outcomes(given, there, 0.5, of_2006=True)
 
 
 def test_verdicts_on_many_random_answers_are_those_of_a_plain_loop() -> None:
@@ -58,43 +62,43 @@ def test_verdicts_on_many_random_answers_are_those_of_a_plain_loop() -> None:
             )
         ]
 
-        assert said(judge_pascal, given, there) == oracles.verdicts(given, there, 0.5)
-        assert said(judge_pascal_2006, given, there) == oracles.verdicts(given, there, 0.5, of_2006=True)
+        assert said(match_pascal, given, there) == oracles.outcomes(given, there, 0.5)
+        assert said(match_pascal_2006, given, there) == oracles.outcomes(given, there, 0.5, of_2006=True)
 
 
-@given(st.lists(answer, max_size=15, unique_by=lambda each: each.confidence + 0.0), things, st.randoms())
+@given(st.lists(prediction, max_size=15, unique_by=lambda each: each.confidence + 0.0), things, st.randoms())
 def test_the_order_of_the_lines_changes_nothing_without_ties(
     given: list[Answer], there: list[Thing], random: object
 ) -> None:
     mixed = list(given)
     random.shuffle(mixed)  # type: ignore[attr-defined]  # hypothesis promises a random.Random, but says less
 
-    assert said(judge_pascal, mixed, there) == said(judge_pascal, given, there)
+    assert said(match_pascal, mixed, there) == said(match_pascal, given, there)
 
 
-@given(answers, things, st.permutations(range(IMAGES)))
+@given(predictions, things, st.permutations(range(IMAGES)))
 def test_the_order_of_the_images_changes_nothing(
     given: list[Answer], there: list[Thing], order: list[int]
 ) -> None:
     moved = [Answer(order[a.image], a.confidence, a.box) for a in given]
     elsewhere = sorted((Thing(order[t.image], t.box, t.difficult) for t in there), key=lambda t: t.image)
 
-    assert said(judge_pascal, moved, elsewhere) == said(judge_pascal, given, there)
+    assert said(match_pascal, moved, elsewhere) == said(match_pascal, given, there)
 
 
-@pytest.mark.parametrize("judge", [judge_pascal, judge_pascal_2006])
-def test_an_overlap_of_exactly_one_half_is_enough(judge: Judge) -> None:
-    assert said(judge, [Answer(0, 1, (1, 1, 10, 5))], [Thing(0, (1, 1, 10, 10))]) == [1]
+@pytest.mark.parametrize("match", [match_pascal, match_pascal_2006])
+def test_an_overlap_of_exactly_one_half_is_enough(match: Match) -> None:
+    assert said(match, [Answer(0, 1, (1, 1, 10, 5))], [Thing(0, (1, 1, 10, 10))]) == [1]
 
 
 def test_less_than_one_half_is_not_enough() -> None:
-    assert said(judge_pascal, [Answer(0, 1, (1, 1, 10, 4.99))], [Thing(0, (1, 1, 10, 10))]) == [0]
+    assert said(match_pascal, [Answer(0, 1, (1, 1, 10, 4.99))], [Thing(0, (1, 1, 10, 10))]) == [0]
 
 
 def test_the_second_of_two_identical_objects_cannot_be_found() -> None:
     same = (1, 1, 10, 10)
 
-    assert said(judge_pascal, [Answer(0, 2, same), Answer(0, 1, same)], [Thing(0, same), Thing(0, same)]) == [
+    assert said(match_pascal, [Answer(0, 2, same), Answer(0, 1, same)], [Thing(0, same), Thing(0, same)]) == [
         1,
         0,
     ]
@@ -104,18 +108,18 @@ def test_a_later_answer_is_wrong_although_another_object_would_be_left() -> None
     there = [Thing(0, (1, 1, 10, 10)), Thing(0, (1, 1, 10, 8))]
     given = [Answer(0, 2, (1, 1, 10, 10)), Answer(0, 1, (1, 1, 10, 9.5))]
 
-    assert said(judge_pascal, given, there) == [1, 0]
+    assert said(match_pascal, given, there) == [1, 0]
 
 
 def test_equal_confidences_are_taken_in_the_order_of_the_file() -> None:
     near, exact = Answer(0, 1, (1, 1, 10, 8)), Answer(0, 1, (1, 1, 10, 10))
 
-    judged = judge_pascal(
-        detections([near, exact]), sought([Thing(0, (1, 1, 10, 10))]), overlap_of_pixels, 0.5
+    matched = match_pascal(
+        detections([near, exact]), ground_truth([Thing(0, (1, 1, 10, 10))]), iou_inclusive, 0.5
     )
 
-    assert judged.order.tolist() == [0, 1]
-    assert judged.verdicts.tolist() == [1, 0]
+    assert matched.order.tolist() == [0, 1]
+    assert matched.outcomes.tolist() == [1, 0]
 
 
 def test_a_difficult_object_is_ignored_every_time_but_in_2006_only_once() -> None:
@@ -124,18 +128,18 @@ def test_a_difficult_object_is_ignored_every_time_but_in_2006_only_once() -> Non
         [Answer(0, 2, (1, 1, 10, 10)), Answer(0, 1, (1, 1, 9, 10))],
     )
 
-    assert said(judge_pascal, again, [hard]) == [-1, -1]
-    assert said(judge_pascal_2006, again, [hard]) == [-1, 0]
+    assert said(match_pascal, again, [hard]) == [-1, -1]
+    assert said(match_pascal_2006, again, [hard]) == [-1, 0]
 
 
 def test_an_inverted_box_meets_nothing() -> None:
-    assert said(judge_pascal, [Answer(0, 1, (10, 10, 1, 1))], [Thing(0, (1, 1, 10, 10))]) == [0]
+    assert said(match_pascal, [Answer(0, 1, (10, 10, 1, 1))], [Thing(0, (1, 1, 10, 10))]) == [0]
 
 
 def test_without_objects_every_answer_is_wrong_and_without_answers_there_is_no_verdict() -> None:
-    assert said(judge_pascal, [Answer(1, 1, (1, 1, 10, 10))], []) == [0]
-    assert said(judge_pascal, [], [Thing(0, (1, 1, 10, 10))]) == []
+    assert said(match_pascal, [Answer(1, 1, (1, 1, 10, 10))], []) == [0]
+    assert said(match_pascal, [], [Thing(0, (1, 1, 10, 10))]) == []
 
 
 def test_difficult_objects_need_not_be_found() -> None:
-    assert sought([Thing(0, (1, 1, 2, 2)), Thing(0, (1, 1, 3, 3), difficult=True)]).positives == 1
+    assert ground_truth([Thing(0, (1, 1, 2, 2)), Thing(0, (1, 1, 3, 3), difficult=True)]).positives == 1

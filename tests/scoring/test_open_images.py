@@ -1,8 +1,9 @@
 import pytest
 
-from scoring.description import Image
-from scoring.truth.annotations import AnnotatedObject, AnnotationError, Box
-from scoring.truth.open_images import read_open_images
+from scoring.data.annotations import AnnotatedObject, Box
+from scoring.data.description import Image
+from scoring.readers.open_images import read_open_images
+from scoring.readers.voc.annotations import AnnotationError
 
 HEADER = "ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax,IsOccluded,IsTruncated,IsGroupOf,IsDepiction,IsInside"
 CAT = "a,xclick,/m/01yrx,1,0.5,1,0,0.25,0,0,0,0,0"

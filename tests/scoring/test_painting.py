@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from scoring import SubmissionError, create_segmentations_from_detections, validate
-from scoring.arrays import Bytes
-from scoring.description import Description, Image
+from scoring.data.arrays import Bytes
+from scoring.data.description import Description, Image
 from scoring.painting import paint
-from scoring.truth.masks import read_label_image
+from scoring.readers.voc.label_images import read_label_image
 from tests.scoring.archives import description
 
 PHASE = Description(

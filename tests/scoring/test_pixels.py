@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from scoring.arrays import Bytes
-from scoring.formats.pixels import labels_of
-from scoring.formats.png import Header, Png, PngError, open_png
+from scoring.data.arrays import Bytes
+from scoring.intake.pixels import labels_of
+from scoring.intake.png import Header, Png, PngError, open_png
 from tests.scoring.pngs import Parts, chunk, filtered, picture, saved
 
 images = arrays(np.uint8, array_shapes(min_dims=2, max_dims=2, max_side=19), elements=st.integers(0, 255))
@@ -42,7 +42,7 @@ def test_the_filters_that_are_undone_here_need_no_other_program(labels: Bytes, d
     height, width = labels.shape
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.delattr("scoring.formats.pixels.Image")
+        patch.delattr("scoring.intake.pixels.Image")
         found = read(Parts(width, height, stream=filtered(labels, filters)).to_bytes())
 
     assert np.array_equal(found, labels)

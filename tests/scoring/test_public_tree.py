@@ -6,8 +6,8 @@ import pytest
 from PIL import Image as Picture
 
 from scoring import Image, TreeError, read_public, read_tree
-from scoring.description import UNKNOWN_SIDE
-from scoring.formats.images import ImageIndex
+from scoring.data.description import UNKNOWN_SIDE
+from scoring.readers.image_index import ImageIndex
 from tests.scoring.builders import Kit, annotation, kit, thing
 from tests.scoring.conftest import Unpack
 from tests.scoring.test_annotations import OF_2006

@@ -5,21 +5,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.measures.averaging import mean_of_classes
-from scoring.measures.ranking import (
-    ELEVEN_LEVELS,
+from scoring.metrics.averaging import mean_of_classes
+from scoring.metrics.ranking import (
+    ELEVEN_RECALLS,
     Measure,
     average_precision,
-    average_precision_at_levels,
+    average_precision_11_points,
     precision_recall,
     rank,
 )
 from tests.scoring import oracles
 
-verdict = st.sampled_from([1, 0, -1])
-verdicts = st.lists(verdict, max_size=60)
+outcome = st.sampled_from([1, 0, -1])
+outcomes = st.lists(outcome, max_size=60)
 left = st.integers(0, 30)  # objects that no answer found
-measures = pytest.mark.parametrize("measure", [average_precision, average_precision_at_levels])
+measures = pytest.mark.parametrize("measure", [average_precision, average_precision_11_points])
 
 
 def said(found: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int8]]:
@@ -30,22 +30,22 @@ def same(one: float, other: float) -> bool:
     return one == other or (math.isnan(one) and math.isnan(other))
 
 
-@given(verdicts, left)
+@given(outcomes, left)
 def test_the_area_is_that_of_a_plain_loop_to_the_last_bit(found: list[int], missed: int) -> None:
     positives = found.count(1) + missed
 
     assert same(average_precision(said(found), positives), oracles.area(found, positives))
 
 
-@given(verdicts, left)
+@given(outcomes, left)
 def test_the_eleven_recalls_give_what_a_plain_loop_gives_to_the_last_bit(
     found: list[int], missed: int
 ) -> None:
     positives = found.count(1) + missed
 
-    value = average_precision_at_levels(said(found), positives)
+    value = average_precision_11_points(said(found), positives)
 
-    assert same(value, oracles.eleven(found, positives, ELEVEN_LEVELS))
+    assert same(value, oracles.eleven(found, positives, ELEVEN_RECALLS))
 
 
 def test_both_measures_of_long_rankings_are_those_of_plain_loops_to_the_last_bit() -> None:
@@ -55,11 +55,11 @@ def test_both_measures_of_long_rankings_are_those_of_plain_loops_to_the_last_bit
         positives = found.count(1) + 17
 
         assert average_precision(said(found), positives) == oracles.area(found, positives)
-        eleven = oracles.eleven(found, positives, ELEVEN_LEVELS)
-        assert average_precision_at_levels(said(found), positives) == eleven
+        eleven = oracles.eleven(found, positives, ELEVEN_RECALLS)
+        assert average_precision_11_points(said(found), positives) == eleven
 
 
-@given(verdicts, left)
+@given(outcomes, left)
 def test_every_point_of_the_curve_is_that_of_a_plain_loop(found: list[int], missed: int) -> None:
     points = precision_recall(said(found), found.count(1) + missed)
 
@@ -69,7 +69,7 @@ def test_every_point_of_the_curve_is_that_of_a_plain_loop(found: list[int], miss
 
 
 @measures
-@given(found=verdicts, missed=left)
+@given(found=outcomes, missed=left)
 def test_a_value_lies_between_0_and_1_or_is_none(measure: Measure, found: list[int], missed: int) -> None:
     value = measure(said(found), found.count(1) + missed)
 
@@ -83,7 +83,7 @@ def test_a_perfect_answer_scores_1(measure: Measure, count: int) -> None:
 
 
 @measures
-@given(found=verdicts, missed=left)
+@given(found=outcomes, missed=left)
 def test_one_more_wrong_answer_below_all_others_never_helps(
     measure: Measure, found: list[int], missed: int
 ) -> None:
@@ -96,7 +96,7 @@ def test_one_more_wrong_answer_below_all_others_never_helps(
 
 
 @measures
-@given(found=verdicts, missed=st.integers(1, 30))
+@given(found=outcomes, missed=st.integers(1, 30))
 def test_one_more_right_answer_below_all_others_never_harms(
     measure: Measure, found: list[int], missed: int
 ) -> None:
@@ -110,28 +110,28 @@ def test_one_more_right_answer_below_all_others_never_harms(
 
 def test_with_nothing_to_find_the_area_is_not_a_number_and_eleven_recalls_give_0() -> None:
     assert math.isnan(average_precision(said([0]), 0))
-    assert average_precision_at_levels(said([0]), 0) == 0
-    assert average_precision_at_levels(said([-1]), 0) == 0
+    assert average_precision_11_points(said([0]), 0) == 0
+    assert average_precision_11_points(said([-1]), 0) == 0
 
 
 def test_without_answers_both_give_0_even_with_nothing_to_find() -> None:
     for positives in (0, 3):
         assert average_precision(said([]), positives) == 0
-        assert average_precision_at_levels(said([]), positives) == 0
+        assert average_precision_11_points(said([]), positives) == 0
 
 
 def test_with_ignored_answers_only_the_area_is_0_and_eleven_recalls_are_not_a_number() -> None:
     assert average_precision(said([-1, -1]), 3) == 0
-    assert math.isnan(average_precision_at_levels(said([-1, -1]), 3))
+    assert math.isnan(average_precision_11_points(said([-1, -1]), 3))
 
 
 def test_the_levels_are_multiples_of_a_tenth_and_not_literals() -> None:
-    assert [str(level) for level in ELEVEN_LEVELS if len(str(level)) > 3] == [
+    assert [str(level) for level in ELEVEN_RECALLS if len(str(level)) > 3] == [
         "0.30000000000000004",
         "0.6000000000000001",
         "0.7000000000000001",
     ]
-    assert tuple(np.arange(0, 1.1, 0.1)) == ELEVEN_LEVELS
+    assert tuple(np.arange(0, 1.1, 0.1)) == ELEVEN_RECALLS
 
 
 confidence = st.one_of(

@@ -1,6 +1,6 @@
 import pytest
 
-from scoring.registry import EDITIONS, competition_of, competitions, expected_files, file_name_as_regex
+from scoring.competitions import EDITIONS, competition_of, competitions, expected_files, file_name_as_regex
 from tests.scoring.archives import ACTIONS, CLASSES, IMAGES, description
 
 

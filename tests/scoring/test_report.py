@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.report import ClassResult, Curve, Report, ScoreTable
+from scoring.results import ClassResult, Curve, Report, ScoreTable
 from tests.scoring import oracles
 
-verdicts = st.lists(st.sampled_from([1, 0, -1]), max_size=40)
+outcomes = st.lists(st.sampled_from([1, 0, -1]), max_size=40)
 
 
 def curve(found: list[int], positives: int) -> Curve:
@@ -54,7 +54,7 @@ def test_what_is_no_report_is_refused() -> None:
             Report.from_json(text)
 
 
-@given(verdicts, st.integers(0, 9))
+@given(outcomes, st.integers(0, 9))
 def test_a_curve_has_the_kit_s_point_for_each_answer(found: list[int], missed: int) -> None:
     points = curve(found, found.count(1) + missed).points()
 
@@ -63,7 +63,7 @@ def test_a_curve_has_the_kit_s_point_for_each_answer(found: list[int], missed: i
     np.testing.assert_array_equal(points.precision, np.array(precision))
 
 
-@given(verdicts, st.integers(0, 9))
+@given(outcomes, st.integers(0, 9))
 def test_the_envelope_is_the_best_precision_at_each_recall_or_beyond(found: list[int], missed: int) -> None:
     positives = found.count(1) + missed
     points = list(zip(*oracles.curve(found, positives), strict=True))

@@ -7,33 +7,33 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from scoring.answers import RankedAnswers
-from scoring.arrays import Floats, Integers
-from scoring.comparison.resampling import (
+from scoring.data.arrays import Floats, Integers
+from scoring.metrics.averaging import mean_of_classes
+from scoring.metrics.boxes import iou_inclusive
+from scoring.metrics.confusion import iou_of_labels
+from scoring.metrics.labels import roc_auc
+from scoring.metrics.matching import match_pascal
+from scoring.metrics.ranking import (
+    ELEVEN_RECALLS,
+    IGNORED,
+    TRUE_POSITIVE,
+    average_precision,
+    average_precision_11_points,
+    average_precision_of_objects,
+)
+from scoring.ranked_predictions import RankedPredictions
+from scoring.statistics.resampling import (
     Draws,
     Replicates,
-    count_right_by_image,
-    count_sought_by_image,
+    count_objects_by_image,
+    count_positives_by_image,
     resample_confusions,
     resample_rankings,
 )
-from scoring.comparison.weighted_roc import worth_under_roc
-from scoring.comparison.weighting import Ranked, as_weights, worth_by
-from scoring.measures.averaging import mean_of_classes
-from scoring.measures.boxes import overlap_of_pixels
-from scoring.measures.confusion import overlap_of_labels
-from scoring.measures.labels import area_below_found
-from scoring.measures.matching import judge_pascal
-from scoring.measures.ranking import (
-    ELEVEN_LEVELS,
-    IGNORED,
-    RIGHT,
-    average_precision,
-    average_precision_at_levels,
-    average_precision_of_objects,
-)
+from scoring.statistics.weighted_roc import weighted_roc_auc
+from scoring.statistics.weighting import Ranked, as_weights, weighted_metric_of
 from tests.scoring import oracles
-from tests.scoring.builders import IMAGES, detections, sought
+from tests.scoring.builders import IMAGES, detections, ground_truth
 from tests.scoring.oracles import Answer, Thing
 
 Oracle = Callable[[list[int], int], float]
@@ -44,7 +44,7 @@ def area(said: list[int], positives: int) -> float:
 
 
 def eleven(said: list[int], positives: int) -> float:
-    return oracles.eleven(said, positives, ELEVEN_LEVELS)
+    return oracles.eleven(said, positives, ELEVEN_RECALLS)
 
 
 def some_things(rng: np.random.Generator) -> list[Thing]:
@@ -58,7 +58,7 @@ def some_things(rng: np.random.Generator) -> list[Thing]:
 
 def some_answers(rng: np.random.Generator, things: list[Thing]) -> list[Answer]:
     """Around the things and elsewhere, with many ties."""
-    answers = []
+    predictions = []
     for _ in range(rng.integers(0, 25)):
         confidence = float(rng.integers(0, 6) / 8)
         x, y = rng.integers(1, 30, 2).tolist()
@@ -66,35 +66,39 @@ def some_answers(rng: np.random.Generator, things: list[Thing]) -> list[Answer]:
         if things and rng.random() < 0.6:
             thing = things[rng.integers(len(things))]
             image, (x, y, *_) = thing.image, thing.box
-        answers.append(Answer(image, confidence, (x, y, x + 10, y + 11)))
-    return answers
+        predictions.append(Answer(image, confidence, (x, y, x + 10, y + 11)))
+    return predictions
 
 
-def scored_again(answers: list[Answer], things: list[Thing], times: list[int], oracle: Oracle) -> float:
+def scored_again(predictions: list[Answer], things: list[Thing], times: list[int], oracle: Oracle) -> float:
     """Every image as often as it was drawn, each copy an image of its own with its objects and its lines."""
     copies = {image: [image * 100 + copy for copy in range(times[image])] for image in range(IMAGES)}
-    lines = [Answer(copy, each.confidence, each.box) for each in answers for copy in copies[each.image]]
+    lines = [Answer(copy, each.confidence, each.box) for each in predictions for copy in copies[each.image]]
     objects = [Thing(copy, each.box, each.difficult) for each in things for copy in copies[each.image]]
     positives = sum(not each.difficult for each in objects)
-    said = oracles.verdicts(lines, objects, 0.5)
+    said = oracles.outcomes(lines, objects, 0.5)
     if positives == 0:
         return float("nan")
     value = oracle(said, positives)
     return 0.0 if np.isnan(value) else value  # all ignored: nothing is found
 
 
-def kept(answers: list[Answer], things: list[Thing]) -> tuple[RankedAnswers, Integers]:
-    lines, objects = detections(answers), sought(things)
-    judged = judge_pascal(lines, objects, overlap_of_pixels, 0.5)
-    ranked = RankedAnswers(
-        "cat", objects.positives, lines.image[judged.order], lines.confidence[judged.order], judged.verdicts
+def kept(predictions: list[Answer], things: list[Thing]) -> tuple[RankedPredictions, Integers]:
+    lines, objects = detections(predictions), ground_truth(things)
+    matched = match_pascal(lines, objects, iou_inclusive, 0.5)
+    ranked = RankedPredictions(
+        "cat",
+        objects.positives,
+        lines.image[matched.order],
+        lines.confidence[matched.order],
+        matched.outcomes,
     )
-    return ranked, count_sought_by_image(objects)
+    return ranked, count_objects_by_image(objects)
 
 
 @pytest.mark.parametrize(
     ("measure", "oracle"),
-    [(average_precision, area), (average_precision_of_objects, area), (average_precision_at_levels, eleven)],
+    [(average_precision, area), (average_precision_of_objects, area), (average_precision_11_points, eleven)],
 )
 def test_a_replicate_is_what_scoring_the_repeated_images_gives(
     measure: Callable[..., float], oracle: Oracle
@@ -105,53 +109,55 @@ def test_a_replicate_is_what_scoring_the_repeated_images_gives(
     compared = 0
     while compared < 60:
         things = some_things(rng)
-        answers = some_answers(rng, things)
-        ranked, wanted = kept(answers, things)
+        predictions = some_answers(rng, things)
+        ranked, wanted = kept(predictions, things)
         if not ranked.positives:
             continue
         compared += 1
 
-        found = resample_rankings([ranked], wanted[None], worth_by(measure), draws)[0]
+        found = resample_rankings([ranked], wanted[None], weighted_metric_of(measure), draws)[0]
 
-        again = [scored_again(answers, things, column.tolist(), oracle) for column in weights.T]
+        again = [scored_again(predictions, things, column.tolist(), oracle) for column in weights.T]
         np.testing.assert_allclose(found, again, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize(("times", "kind"), [((15, 15, 15), np.uint8), ((16, 70, 400), np.uint16)])
 def test_heavy_weights_do_not_overflow(times: tuple[int, ...], kind: type) -> None:
-    verdicts = np.tile(np.array([0, 1, 0, 0, 1, 1], np.int8), 30)
+    outcomes = np.tile(np.array([0, 1, 0, 0, 1, 1], np.int8), 30)
     image = np.tile(np.array([0, 1, 0, 2, 1, 2], np.int32), 30)
     wanted = np.array([0, 90, 30], np.int32)
     weights = as_weights(np.array([times]).T)
 
-    steps = Ranked.of(np.sort(image), np.sort(verdicts), wanted).steps(weights)
+    steps = Ranked.of(np.sort(image), np.sort(outcomes), wanted).steps(weights)
 
     assert weights.dtype == kind
     heavy = np.array(times)[np.sort(image)]
-    assert steps.right[0, -1] == heavy[np.sort(verdicts) == 1].sum()
-    assert steps.wrong[0, -1] == heavy[np.sort(verdicts) == 0].sum()
+    assert steps.right[0, -1] == heavy[np.sort(outcomes) == 1].sum()
+    assert steps.wrong[0, -1] == heavy[np.sort(outcomes) == 0].sum()
 
 
 def test_the_value_with_every_image_once_is_the_score_itself() -> None:
     rng = np.random.default_rng(8)
     image = rng.integers(0, 50, 3000).astype(np.int32)
-    verdicts = rng.choice([-1, 0, 1], 3000, p=[0.1, 0.6, 0.3]).astype(np.int8)
-    wanted = np.bincount(image[verdicts == RIGHT], minlength=50).astype(np.int32) + 3
-    ranked = RankedAnswers("cat", int(wanted.sum()), image, np.linspace(1, 0, 3000), verdicts)
+    outcomes = rng.choice([-1, 0, 1], 3000, p=[0.1, 0.6, 0.3]).astype(np.int8)
+    wanted = np.bincount(image[outcomes == TRUE_POSITIVE], minlength=50).astype(np.int32) + 3
+    ranked = RankedPredictions("cat", int(wanted.sum()), image, np.linspace(1, 0, 3000), outcomes)
     once = np.ones((50, 1), np.uint8)
 
-    for measure in (average_precision, average_precision_at_levels):
-        [found] = worth_by(measure)(ranked, wanted)(once)
+    for measure in (average_precision, average_precision_11_points):
+        [found] = weighted_metric_of(measure)(ranked, wanted)(once)
 
-        assert found == pytest.approx(measure(verdicts, ranked.positives), abs=1e-13)
+        assert found == pytest.approx(measure(outcomes, ranked.positives), abs=1e-13)
 
 
 def test_a_class_without_any_object_has_what_the_measure_gives_it() -> None:
-    ranked = RankedAnswers("cat", 0, np.array([0], np.int32), np.array([0.5]), np.array([0], np.int8))
+    ranked = RankedPredictions("cat", 0, np.array([0], np.int32), np.array([0.5]), np.array([0], np.int8))
     nothing = np.zeros((1, 3), np.int32)
 
-    by_area = resample_rankings([ranked], nothing, worth_by(average_precision), Draws(3, 4))
-    by_levels = resample_rankings([ranked], nothing, worth_by(average_precision_at_levels), Draws(3, 4))
+    by_area = resample_rankings([ranked], nothing, weighted_metric_of(average_precision), Draws(3, 4))
+    by_levels = resample_rankings(
+        [ranked], nothing, weighted_metric_of(average_precision_11_points), Draws(3, 4)
+    )
 
     assert np.isnan(by_area).all()
     assert by_levels.tolist() == [[0, 0, 0, 0]]
@@ -159,37 +165,37 @@ def test_a_class_without_any_object_has_what_the_measure_gives_it() -> None:
 
 def test_a_measure_without_a_twin_is_refused() -> None:
     with pytest.raises(KeyError):
-        worth_by(lambda verdicts, positives: 0.0)
+        weighted_metric_of(lambda outcomes, positives: 0.0)
 
 
 def test_the_area_under_roc_is_that_of_repeated_images() -> None:
     rng = np.random.default_rng(3)
     for _ in range(30):
         confidence = -np.sort(-rng.integers(0, 8, 15) / 8)
-        verdicts = rng.choice([IGNORED, 0, 1], 15).astype(np.int8)
+        outcomes = rng.choice([IGNORED, 0, 1], 15).astype(np.int8)
         image = rng.permutation(15).astype(np.int32)
-        ranked = RankedAnswers("cat", int(np.count_nonzero(verdicts == 1)), image, confidence, verdicts)
+        ranked = RankedPredictions("cat", int(np.count_nonzero(outcomes == 1)), image, confidence, outcomes)
         draws = Draws(15, 10)
 
-        [found] = resample_rankings([ranked], count_right_by_image([ranked], 15), worth_under_roc, draws)
+        [found] = resample_rankings([ranked], count_positives_by_image([ranked], 15), weighted_roc_auc, draws)
 
         for value, weights in zip(found, draws.weights(0, 10).T, strict=True):
             times = weights[image]
-            again = RankedAnswers(
-                "cat", 0, np.repeat(image, times), np.repeat(confidence, times), np.repeat(verdicts, times)
+            again = RankedPredictions(
+                "cat", 0, np.repeat(image, times), np.repeat(confidence, times), np.repeat(outcomes, times)
             )
-            assert value == pytest.approx(area_below_found(again), abs=1e-14, nan_ok=True)
+            assert value == pytest.approx(roc_auc(again), abs=1e-14, nan_ok=True)
 
 
 def test_a_segmentation_is_resampled_by_its_images() -> None:
     counts = np.random.default_rng(1).integers(0, 9, (6, 3, 3)).astype(np.int64)
     draws = Draws(6, 5)
 
-    found = resample_confusions(counts, overlap_of_labels, draws)
+    found = resample_confusions(counts, iou_of_labels, draws)
 
     for column, weights in zip(found.T, draws.weights(0, 5).T.tolist(), strict=True):
         copies = list(chain.from_iterable([counts[image]] * times for image, times in enumerate(weights)))
-        assert column.tolist() == overlap_of_labels(np.sum(copies, axis=0)).tolist()
+        assert column.tolist() == iou_of_labels(np.sum(copies, axis=0)).tolist()
 
 
 def test_each_replicate_draws_as_many_images_as_there_are() -> None:
@@ -222,14 +228,18 @@ def test_many_images_are_counted_in_wider_numbers() -> None:
 
 
 def test_replicates_in_several_blocks_are_those_of_one_by_one() -> None:
-    ranked = RankedAnswers(
+    ranked = RankedPredictions(
         "cat", 3, np.arange(5, dtype=np.int32), np.linspace(1, 0, 5), np.array([1, 0, 1, 0, 1], np.int8)
     )
-    wanted, worth, draws = np.array([[1, 0, 1, 0, 1]], np.int32), worth_by(average_precision), Draws(5, 300)
+    wanted, weighted_metric, draws = (
+        np.array([[1, 0, 1, 0, 1]], np.int32),
+        weighted_metric_of(average_precision),
+        Draws(5, 300),
+    )
 
-    found = resample_rankings([ranked], wanted, worth, draws)[0]
+    found = resample_rankings([ranked], wanted, weighted_metric, draws)[0]
 
-    one_by_one = [worth(ranked, wanted[0])(draws.weights(k, k + 1))[0] for k in range(300)]
+    one_by_one = [weighted_metric(ranked, wanted[0])(draws.weights(k, k + 1))[0] for k in range(300)]
     np.testing.assert_array_equal(found, one_by_one)
 
 
@@ -244,8 +254,8 @@ def test_the_headline_is_the_average_of_each_replicate() -> None:
 
 def test_no_classes_are_no_rows() -> None:
     found: Floats = resample_rankings(
-        [], np.zeros((0, 4), np.int32), worth_by(average_precision), Draws(4, 3)
+        [], np.zeros((0, 4), np.int32), weighted_metric_of(average_precision), Draws(4, 3)
     )
 
     assert found.shape == (0, 3)
-    assert count_right_by_image([], 4).shape == (0, 4)
+    assert count_positives_by_image([], 4).shape == (0, 4)

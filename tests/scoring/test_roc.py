@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.answers import RankedAnswers
-from scoring.formats.confidences import Confidences
-from scoring.measures.labels import Labelled, area_below_found, rank_labelled
-from scoring.measures.roc import RocCurve, area_under_roc, ends_of_ties, roc
-from scoring.report import EXHIBITS, draw_roc
+from scoring.data.confidences import Confidences
+from scoring.metrics.labels import ClassLabels, rank_by_confidence, roc_auc
+from scoring.metrics.roc import auc, ends_of_ties, roc
+from scoring.ranked_predictions import RankedPredictions
+from scoring.results import EXHIBITS, RocCurve, draw_roc
 from tests.scoring import label_oracles as oracles
 
 label = st.sampled_from([1, -1, 0])
@@ -17,19 +17,19 @@ sureness = st.one_of(st.sampled_from([0.0, -0.0, 0.5, 1.0]), st.floats(-2, 2), s
 answered = st.lists(st.tuples(label, sureness), max_size=40)
 
 
-def ranked(rows: list[tuple[int, float | None]]) -> RankedAnswers:
+def ranked(rows: list[tuple[int, float | None]]) -> RankedPredictions:
     """A ranking of images with these labels and confidences; none where an image is missing."""
-    known = Labelled(
+    known = ClassLabels(
         len(rows),
         np.arange(len(rows), dtype=np.int32),
         np.arange(len(rows), dtype=np.int32),
         np.array([label for label, _ in rows], np.int8),
     )
     said = [(image, sure) for image, (_, sure) in enumerate(rows) if sure is not None]
-    answers = Confidences(
+    predictions = Confidences(
         np.array([image for image, _ in said], np.int32), np.array([sure for _, sure in said], np.float64)
     )
-    return rank_labelled("car", answers, known)
+    return rank_by_confidence("car", predictions, known)
 
 
 def points(rows: list[tuple[int, float | None]]) -> list[tuple[float, float]]:
@@ -43,7 +43,7 @@ def same(one: float, other: float) -> bool:
 
 @given(answered)
 def test_the_area_is_that_of_a_plain_loop_to_the_last_bit(rows: list[tuple[int, float | None]]) -> None:
-    assert same(area_below_found(ranked(rows)), oracles.roc_area(points(rows)))
+    assert same(roc_auc(ranked(rows)), oracles.roc_area(points(rows)))
 
 
 @given(answered)
@@ -51,20 +51,20 @@ def test_every_point_of_the_curve_is_that_of_a_plain_loop(rows: list[tuple[int, 
     drawn = draw_roc(ranked(rows)).points()
 
     expected = np.array(points(rows))
-    np.testing.assert_array_equal(drawn.false_alarms, expected[:, 0])
-    np.testing.assert_array_equal(drawn.found, expected[:, 1])
+    np.testing.assert_array_equal(drawn.fpr, expected[:, 0])
+    np.testing.assert_array_equal(drawn.tpr, expected[:, 1])
 
 
 @given(answered)
 def test_the_area_lies_between_0_and_1_or_is_none(rows: list[tuple[int, float | None]]) -> None:
-    value = area_below_found(ranked(rows))
+    value = roc_auc(ranked(rows))
 
     assert math.isnan(value) or -1e-12 <= value <= 1 + 1e-12
 
 
 @given(st.lists(label, min_size=1, max_size=40))
 def test_a_perfect_answer_has_all_of_the_area(labels: list[int]) -> None:
-    value = area_below_found(ranked([(label, float(label)) for label in labels]))
+    value = roc_auc(ranked([(label, float(label)) for label in labels]))
 
     assert value == pytest.approx(1, abs=1e-12) if {1, -1} <= set(labels) else math.isnan(value)
 
@@ -74,9 +74,9 @@ def test_one_more_negative_below_all_others_takes_its_share_and_no_more(
     rows: list[tuple[int, float | None]],
 ) -> None:
     negatives = sum(label == -1 for label, _ in rows)
-    alarms = (area_below_found(ranked(rows)) * negatives) if negatives else 0.0
+    alarms = (roc_auc(ranked(rows)) * negatives) if negatives else 0.0
 
-    value = area_below_found(ranked([*rows, (-1, -1e9)]))
+    value = roc_auc(ranked([*rows, (-1, -1e9)]))
 
     if any(sure is None for _, sure in rows) or not any(label == 1 for label, _ in rows):
         return
@@ -84,13 +84,13 @@ def test_one_more_negative_below_all_others_takes_its_share_and_no_more(
 
 
 def test_a_tie_counts_as_if_its_negatives_came_first() -> None:
-    assert area_below_found(ranked([(1, 0.5), (-1, 0.5)])) == 0
-    assert area_below_found(ranked([(1, 0.9), (1, 0.5), (-1, 0.5)])) == 0.5
+    assert roc_auc(ranked([(1, 0.5), (-1, 0.5)])) == 0
+    assert roc_auc(ranked([(1, 0.9), (1, 0.5), (-1, 0.5)])) == 0.5
 
 
 def test_without_positives_or_without_negatives_there_is_no_area() -> None:
-    assert math.isnan(area_below_found(ranked([(-1, 0.5)])))
-    assert math.isnan(area_below_found(ranked([(1, 0.5)])))
+    assert math.isnan(roc_auc(ranked([(-1, 0.5)])))
+    assert math.isnan(roc_auc(ranked([(1, 0.5)])))
 
 
 def test_equal_confidences_end_where_the_next_one_differs() -> None:
@@ -123,6 +123,6 @@ def test_the_envelope_is_the_most_that_is_found_with_so_many_false_alarms(
 def test_a_curve_without_any_answer_goes_from_corner_to_corner() -> None:
     empty = RocCurve("car", b"", b"").points()
 
-    assert (empty.false_alarms.tolist(), empty.found.tolist()) == ([0, 1], [0, 1])
-    assert area_under_roc(empty) == 0
-    assert area_under_roc(roc(np.array([0], np.int8), np.array([True]))) != 0
+    assert (empty.fpr.tolist(), empty.tpr.tolist()) == ([0, 1], [0, 1])
+    assert auc(empty) == 0
+    assert auc(roc(np.array([0], np.int8), np.array([True]))) != 0

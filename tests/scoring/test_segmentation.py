@@ -10,15 +10,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from scoring import ConfusionMatrix, GroundTruth, Report, SubmissionError, columns, evaluate, read_tree
-from scoring.arrays import Bytes
-from scoring.counts import open_counts
-from scoring.formats.label_images import LabelImage
-from scoring.formats.png import labels_to_png
-from scoring.protocols import BY_OVERLAP, BY_SHARE_FOUND, SegmentationRules
-from scoring.report import ClassResult, ScoreTable
-from scoring.tasks.segmentation import NOWHERE, Labelling, judge, score
+from scoring.data.arrays import Bytes
+from scoring.data.label_maps import LabelMap, LabelMaps
+from scoring.image_counts import open_counts
+from scoring.intake.png import labels_to_png
+from scoring.results import ClassResult, ScoreTable
+from scoring.tasks.segmentation.rules import BY_CLASS_ACCURACY, BY_IOU, SegmentationRules
+from scoring.tasks.segmentation.scoring import NOWHERE, SegmentationTruth, match, score
 from scoring.tasks.task import Entered, Scores
-from scoring.truth.masks import Masks
 from tests.scoring.builders import kit
 
 LABELS = ("background", "cat", "dog")
@@ -52,14 +51,14 @@ def small(*rows: str) -> Bytes:
 def scored(
     folder: Path,
     truth: Bytes,
-    answer: Bytes,
+    prediction: Bytes,
     *,
     protocol: str = "voc2012",
     classes: tuple[str, ...] | None = None,
 ) -> Report:
     known = truth_of(folder, z_9=truth)
     return evaluate(
-        results(folder, z_9=answer),
+        results(folder, z_9=prediction),
         known,
         competition=5,
         protocol=protocol,
@@ -94,7 +93,7 @@ def test_in_2007_what_counts_is_the_share_found_and_all_pixels_stand_beside(tmp_
     report = scored(tmp_path, TRUTH, ANSWER, protocol="voc2007")
 
     assert [each.value for each in report.classes] == [1.0, 2 / 3, 0.0]
-    assert report.exhibits[1] == ScoreTable("Share of all pixels", (("all pixels", 4003 / 4005),))
+    assert report.exhibits[1] == ScoreTable("Pixel accuracy", (("all pixels", 4003 / 4005),))
 
 
 @pytest.mark.parametrize(
@@ -121,10 +120,10 @@ def test_a_class_that_is_only_answered_is_worth_0(tmp_path: Path) -> None:
 def test_where_everything_is_void_nothing_has_a_value() -> None:
     void = small("vvv", "vvv")
 
-    scores = score_of([void], [small("000", "012")], BY_SHARE_FOUND)
+    scores = score_of([void], [small("000", "012")], BY_CLASS_ACCURACY)
 
     assert {each.value for each in scores.classes} == {None}
-    assert scores.exhibits[1] == ScoreTable("Share of all pixels", (("all pixels", None),))
+    assert scores.exhibits[1] == ScoreTable("Pixel accuracy", (("all pixels", None),))
 
 
 def test_of_a_subset_the_background_and_its_classes_are_scored_and_the_others_left_out(
@@ -176,7 +175,7 @@ def test_wrong_and_missing_masks_are_all_said_at_once(tmp_path: Path) -> None:
     assert refused.value.problems[-1].file == "comp5_test_cls/a_2.png"
 
 
-every_rules = st.sampled_from([BY_OVERLAP, BY_SHARE_FOUND])
+every_rules = st.sampled_from([BY_IOU, BY_CLASS_ACCURACY])
 pictures = st.integers(1, 3).flatmap(
     lambda count: st.lists(
         arrays(np.uint8, (3, 4), elements=st.sampled_from([0, 1, 2])), min_size=count, max_size=count
@@ -184,26 +183,28 @@ pictures = st.integers(1, 3).flatmap(
 )
 
 
-def score_of(truth: list[Bytes], answers: list[Bytes], rules: SegmentationRules = BY_OVERLAP) -> Scores:
+def score_of(truth: list[Bytes], predictions: list[Bytes], rules: SegmentationRules = BY_IOU) -> Scores:
     names = [str(number) for number in range(len(truth))]
-    labelling = Labelling(LABELS, {name: place for place, name in enumerate(names)}, Masks.of(truth), LABELS)
-    entered: Iterator[Entered[LabelImage | None]] = (
-        Entered(name, LabelImage(name, answer, grey=False, recoloured=False))
-        for name, answer in zip(names, answers, strict=False)
+    truth_maps = SegmentationTruth(
+        LABELS, {name: place for place, name in enumerate(names)}, LabelMaps.of(truth), LABELS
     )
-    return score(judge(entered, labelling, rules), labelling, rules)
+    entered: Iterator[Entered[LabelMap | None]] = (
+        Entered(name, LabelMap(name, prediction, grey=False, recoloured=False))
+        for name, prediction in zip(names, predictions, strict=False)
+    )
+    return score(match(entered, truth_maps, rules), truth_maps, rules)
 
 
 @given(pictures, pictures, every_rules, st.randoms())
 def test_the_order_of_images_changes_nothing(
-    truth: list[Bytes], answers: list[Bytes], rules: SegmentationRules, random: Random
+    truth: list[Bytes], predictions: list[Bytes], rules: SegmentationRules, random: Random
 ) -> None:
-    pairs = list(zip(truth, answers, strict=False))
+    pairs = list(zip(truth, predictions, strict=False))
     shuffled = pairs.copy()
     random.shuffle(shuffled)
 
     one, other = (
-        score_of([true for true, _ in some], [answer for _, answer in some], rules)
+        score_of([true for true, _ in some], [prediction for _, prediction in some], rules)
         for some in (pairs, shuffled)
     )
 
@@ -224,7 +225,7 @@ def test_perfect_answers_score_1_and_none_is_worth_more(truth: list[Bytes], rule
 def test_images_of_more_than_a_million_pixels_are_counted_like_small_ones() -> None:
     large, little = np.zeros((1 << 10, (1 << 10) + 1), np.uint8), np.ones((2, 3), np.uint8)
 
-    scores = score_of([large, little, large], [large, little, np.full_like(large, 2)], BY_SHARE_FOUND)
+    scores = score_of([large, little, large], [large, little, np.full_like(large, 2)], BY_CLASS_ACCURACY)
 
     assert [(each.value, each.positives) for each in scores.classes] == [
         (0.5, 2 * large.size),
@@ -234,13 +235,14 @@ def test_images_of_more_than_a_million_pixels_are_counted_like_small_ones() -> N
 
 
 @given(pictures, pictures)
-def test_values_are_those_of_a_plain_loop(truth: list[Bytes], answers: list[Bytes]) -> None:
-    count = min(len(truth), len(answers))
+def test_values_are_those_of_a_plain_loop(truth: list[Bytes], predictions: list[Bytes]) -> None:
+    count = min(len(truth), len(predictions))
     true, given_labels = (
-        [label for image in images[:count] for label in image.ravel().tolist()] for images in (truth, answers)
+        [label for image in images[:count] for label in image.ravel().tolist()]
+        for images in (truth, predictions)
     )
 
-    scores = score_of(truth[:count], answers[:count])
+    scores = score_of(truth[:count], predictions[:count])
 
     for label, each in enumerate(scores.classes):
         both = sum(t == label == g for t, g in zip(true, given_labels, strict=True))

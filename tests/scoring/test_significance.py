@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.comparison.distributions import range_beyond
-from scoring.comparison.scoreboard import Scoreboard
-from scoring.comparison.significance import (
+from scoring.findings import RankDiagram
+from scoring.published import classification_of_2007, detection_of_2007
+from scoring.statistics.distributions import range_beyond
+from scoring.statistics.scoreboard import Scoreboard
+from scoring.statistics.significance import (
     compare_pairs,
     critical_difference,
     friedman,
@@ -17,8 +19,6 @@ from scoring.comparison.significance import (
     rank_methods,
     ranks_of,
 )
-from scoring.findings import RankDiagram
-from scoring.published import classification_of_2007, detection_of_2007
 
 FIGURE_8 = {
     "INRIA_Genetic": 1.05,
@@ -137,16 +137,18 @@ def test_nothing_to_rank_is_said(table: Scoreboard) -> None:
 
 def test_pairs_further_apart_than_the_critical_difference_are_those_nemenyi_tells_apart() -> None:
     table = classification_of_2007()
-    least = critical_difference(17, 20)
-    assert least is not None
+    iou_threshold = critical_difference(17, 20)
+    assert iou_threshold is not None
 
     pairs = compare_pairs(table)
 
     assert len(pairs) == math.comb(17, 2)
-    assert all((pair.nemenyi < 0.05) == (pair.difference > least) for pair in pairs)
+    assert all((pair.nemenyi < 0.05) == (pair.difference > iou_threshold) for pair in pairs)
     assert (pairs[0].one, pairs[0].other) == ("INRIA_Genetic", "PRIPUVA")
     assert all(pair.holm <= 1 for pair in pairs)
-    assert range_beyond(least / critical_of_one_difference() * math.sqrt(2), 17) == pytest.approx(0.05)
+    assert range_beyond(iou_threshold / critical_of_one_difference() * math.sqrt(2), 17) == pytest.approx(
+        0.05
+    )
 
 
 def critical_of_one_difference() -> float:

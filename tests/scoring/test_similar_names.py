@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from scoring import Description, Image, validate
-from scoring.registry import classes_of
+from scoring.competitions import classes_of
 from scoring.similar_names import similar_name, similar_word
 from tests.scoring.archives import gz, tar, written
 

@@ -7,15 +7,15 @@ from hypothesis import given as generated
 from hypothesis import strategies as st
 
 from scoring import PROTOCOLS, ClassResult, Report, evaluate
-from scoring.truth.annotations import AnnotatedObject, Annotation, Box
-from scoring.truth.boxed_truth import truth_of_boxes
-from scoring.truth.ground_truth import GroundTruth
-from scoring.truth.tree import read_tree
+from scoring.data.annotations import AnnotatedObject, Annotation, Box
+from scoring.data.ground_truth import GroundTruth
+from scoring.readers.boxes import truth_of_boxes
+from scoring.readers.voc.tree import read_tree
 from tests.scoring import tensorflow_oracles as oracles
 from tests.scoring.builders import Kit, annotation, thing
 from tests.scoring.oracles import Answer, Thing
 from tests.scoring.test_groups import things
-from tests.scoring.test_matching import answers
+from tests.scoring.test_matching import predictions
 
 CLASSES = ("cat", "dog", "emu")
 IMAGES = ("a_0", "a_1", "a_2", "a_3")
@@ -48,7 +48,7 @@ def scored(folder: Path, classes: Classes, protocol: str) -> Report:
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
-@generated(st.fixed_dictionaries({name: st.tuples(answers, things) for name in CLASSES}))
+@generated(st.fixed_dictionaries({name: st.tuples(predictions, things) for name in CLASSES}))
 def test_headlines_are_those_of_a_plain_loop(tmp_path: Path, classes: Classes) -> None:
     for protocol, expected in (
         ("pascal_voc_metrics", oracles.mean(classes)),

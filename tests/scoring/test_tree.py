@@ -4,12 +4,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.description import Image
-from scoring.truth.ground_truth import GroundTruth
-from scoring.truth.kit_files import TreeError, dataset_of
-from scoring.truth.object_counts import Count, count_objects
-from scoring.truth.public_tree import read_public
-from scoring.truth.tree import read_tree
+from scoring.analysis.object_counts import Count, count_objects
+from scoring.data.description import Image
+from scoring.data.ground_truth import GroundTruth
+from scoring.readers.voc.kit_files import TreeError, dataset_of
+from scoring.readers.voc.public_tree import read_public
+from scoring.readers.voc.tree import read_tree
 from tests.scoring.builders import Kit, annotation, kit, part, thing
 from tests.scoring.conftest import ReadTruth
 from tests.scoring.test_annotations import OF_2006

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from scoring import Limits, Problem, SubmissionError, Validation, validate
-from scoring.checks import CHECKS
-from scoring.competition import COMPETITIONS
-from scoring.description import Description
+from scoring.data.description import Description
 from scoring.errors import Problems
-from scoring.results.finding import competition_files
+from scoring.evaluation import COMPETITIONS
+from scoring.intake.result_files import competition_files
+from scoring.tasks.checks import CHECKS
 from tests.scoring.archives import (
     FOLDER,
     Zipped,
@@ -333,8 +333,8 @@ def test_files_are_not_read_after_too_many_problems_in_an_archive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("scoring.validation.MAX_ARCHIVE_PROBLEMS", 30)
-    monkeypatch.setattr("scoring.results.portions._MOST", 1)
-    monkeypatch.setattr("scoring.ahead.THREADS", 1)
+    monkeypatch.setattr("scoring.intake.batches._MOST", 1)
+    monkeypatch.setattr("scoring.parallel.THREADS", 1)
     files = dict.fromkeys(detections(4) | detections(3), b"wrong\n" * 25)
 
     validation = validated(tmp_path, files)

@@ -1,1 +1,0 @@
-"""How sure a score is, and whether methods differ: the bootstrap, and tests of ranks."""

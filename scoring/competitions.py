@@ -1,0 +1,219 @@
+"""The competitions of each edition, and what their result files are called."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from scoring.data.description import Description
+
+_SUBJECTS: Final = {"{class}": "classes", "{action}": "actions", "{image}": "images"}
+
+
+@dataclass(frozen=True, slots=True)
+class CompetitionInfo:
+    """One competition of an edition.
+
+    own_data: may methods be trained on other images than the given ones? file_pattern is the path of a result file
+    below `results/<dataset>`, with {set} for the image set and {class}, {action} or {image} for what a file is about.
+
+    >>> competitions("VOC2012")[2].file_pattern
+    'Main/comp3_det_{set}_{class}.txt'
+    """
+
+    number: int
+    task: str
+    title: str
+    own_data: bool
+    file_pattern: str
+
+    @property
+    def name(self) -> str:
+        """What the kit's files call it: "comp3"."""
+        return f"comp{self.number}"
+
+    @property
+    def own_data_rule(self) -> str:
+        """Which training data is allowed, as a sentence's end."""
+        if self.own_data:
+            return "trained on any data but the test images"
+        return "trained on the given training and validation images only"
+
+    @property
+    def folder(self) -> str:
+        """Where below `results/<dataset>` its files lie; empty in 2006, which knew no folders."""
+        return self.file_pattern.rpartition("comp")[0].rstrip("/")
+
+    @property
+    def subjects(self) -> str:
+        """What its files are about, each one of them."""
+        return next((many for blank, many in _SUBJECTS.items() if blank in self.file_pattern), "files")
+
+    @property
+    def needs_every_file(self) -> bool:
+        """May none of its files be missing? A class need not be entered; an image cannot be left out."""
+        return "{image}" in self.file_pattern
+
+    def file_pattern_of(self, image_set: str) -> str:
+        """The pattern as a sentence shows it: 'Main/comp3_det_test_<class>.txt'."""
+        return self.file_pattern.replace("{set}", image_set).replace("{", "<").replace("}", ">")
+
+    @property
+    def file_name(self) -> str:
+        """The pattern without the folder."""
+        return self.file_pattern.removeprefix(self.folder).lstrip("/")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What all competitions of one task have in common: the words of the title, the pattern of the files."""
+
+    task: str
+    title: str
+    pattern: str
+
+
+_CLASSIFICATION: Final = Kind(
+    "classification", "Classification", "Main/comp{number}_cls_{{set}}_{{class}}.txt"
+)
+_DETECTION: Final = Kind("detection", "Detection", "Main/comp{number}_det_{{set}}_{{class}}.txt")
+_SEGMENTATION: Final = Kind(
+    "segmentation", "Segmentation", "Segmentation/comp{number}_{{set}}_cls/{{image}}.png"
+)
+_LAYOUT: Final = Kind("layout", "Person layout", "Layout/comp{number}_layout_{{set}}.xml")
+_LAYOUT_2007: Final = Kind("layout", "Person layout", "Layout/comp{number}_layout_{{set}}_person.xml")
+_ACTION: Final = Kind("action", "Action classification", "Action/comp{number}_action_{{set}}_{{action}}.txt")
+_BOXLESS: Final = Kind(
+    "action", "Action classification without boxes", "Action/comp{number}_action_{{set}}_{{action}}.txt"
+)
+_CLASSIFICATION_2006: Final = Kind(
+    "classification", "Classification", "comp{number}_cls_{{set}}_{{class}}.txt"
+)
+_DETECTION_2006: Final = Kind("detection", "Detection", "comp{number}_det_{{set}}_{{class}}.txt")
+
+
+def _info(number: int, kind: Kind, *, own_data: bool) -> CompetitionInfo:
+    return CompetitionInfo(number, kind.task, kind.title, own_data, kind.pattern.format(number=number))
+
+
+def _pair(first: int, kind: Kind) -> tuple[CompetitionInfo, CompetitionInfo]:
+    return _info(first, kind, own_data=False), _info(first + 1, kind, own_data=True)
+
+
+_MAIN: Final = (*_pair(1, _CLASSIFICATION), *_pair(3, _DETECTION))
+_WITH_ONE_SEGMENTATION: Final = (*_MAIN, _info(5, _SEGMENTATION, own_data=True))
+_OF_2009: Final = (*_MAIN, *_pair(5, _SEGMENTATION), *_pair(7, _LAYOUT))
+_OF_2010: Final = (*_OF_2009, *_pair(9, _ACTION))
+_OF_2011: Final = (*_OF_2010, *_pair(11, _BOXLESS))
+
+EDITIONS: Final[Mapping[str, tuple[CompetitionInfo, ...]]] = {
+    "VOC2006": (*_pair(1, _CLASSIFICATION_2006), *_pair(3, _DETECTION_2006)),
+    "VOC2007": (*_WITH_ONE_SEGMENTATION, *_pair(6, _LAYOUT_2007)),
+    "VOC2008": (*_WITH_ONE_SEGMENTATION, *_pair(6, _LAYOUT)),
+    "VOC2009": _OF_2009,
+    "VOC2010": _OF_2010,
+    "VOC2011": _OF_2011,
+    "VOC2012": _OF_2011,
+}
+"""Every edition's competitions with the numbers that they had in that year; source: VOCinit.m of the kits."""
+
+_CLASSES: Final = (
+    "aeroplane",
+    "bicycle",
+    "bird",
+    "boat",
+    "bottle",
+    "bus",
+    "car",
+    "cat",
+    "chair",
+    "cow",
+    "diningtable",
+    "dog",
+    "horse",
+    "motorbike",
+    "person",
+    "pottedplant",
+    "sheep",
+    "sofa",
+    "train",
+    "tvmonitor",
+)
+
+_ELSEWHERE: Final = _OF_2010  # the last year's rules; its taster without boxes needs an annotation of its own
+
+
+def competitions(dataset: str) -> tuple[CompetitionInfo, ...]:
+    """The competitions of a dataset, by number; a dataset of another name has the ten of VOC2012.
+
+    >>> [each.name for each in competitions("VOC2006")]
+    ['comp1', 'comp2', 'comp3', 'comp4']
+    """
+    return EDITIONS.get(dataset, _ELSEWHERE)
+
+
+def classes_of(dataset: str) -> tuple[str, ...]:
+    """The twenty classes of the editions from 2007 on, in the order of their labels; none of another dataset.
+
+    >>> classes_of("VOC2009")[14], classes_of("sample")
+    ('person', ())
+    """
+    return _CLASSES if dataset in EDITIONS and dataset != "VOC2006" else ()
+
+
+def offered(description: Description) -> tuple[CompetitionInfo, ...]:
+    """The competitions of a phase, by number: those of its dataset for which there is ground truth.
+
+    >>> [each.name for each in offered(Description("VOC2006", "val", (), (), (), not_offered=(3, 4)))]
+    ['comp1', 'comp2']
+    """
+    return tuple(
+        info for info in competitions(description.dataset) if info.number not in description.not_offered
+    )
+
+
+def competition_of(dataset: str, number: int) -> CompetitionInfo:
+    """A competition of a dataset by its number.
+
+    Raises KeyError when that year had no such competition.
+
+    >>> competition_of("VOC2007", 6).task
+    'layout'
+    """
+    return {info.number: info for info in competitions(dataset)}[number]
+
+
+def expected_files(info: CompetitionInfo, description: Description) -> Iterator[tuple[str, str]]:
+    """Every file that a complete result of the competition has, and what it is about: (name, class).
+
+    For segmentation this is the image, for layout the person.
+
+    >>> phase = Description("VOC2012", "val", ("car", "cat"), (), ())
+    >>> list(expected_files(competition_of("VOC2012", 3), phase))
+    [('comp3_det_val_car.txt', 'car'), ('comp3_det_val_cat.txt', 'cat')]
+    """
+    name = info.file_name.replace("{set}", description.image_set)
+    for blank in _SUBJECTS:
+        if blank in name:
+            yield from ((name.replace(blank, word), word) for word in words_of(info, description))
+            return
+    yield name, "person"
+
+
+def words_of(info: CompetitionInfo, description: Description) -> tuple[str, ...]:
+    """What the competition's files are about: classes, actions or images; for layout the person."""
+    about = {
+        "{class}": description.classes,
+        "{action}": description.actions,
+        "{image}": description.segmentation,
+    }
+    return next((words for blank, words in about.items() if blank in info.file_name), ("person",))
+
+
+@cache
+def file_name_as_regex(info: CompetitionInfo) -> re.Pattern[str]:
+    """What matches a file of the competition for any image set (group `set`) and anything in it (group `about`)."""
+    pattern = re.escape(info.file_name).replace(r"\{", "{").replace(r"\}", "}")
+    pattern = pattern.replace("{set}", "(?P<set>[^/]+?)")
+    return re.compile(re.sub(r"\{(class|action|image)\}", "(?P<about>[^/]+)", pattern))

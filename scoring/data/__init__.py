@@ -1,0 +1,1 @@
+"""Typed arrays that everything else works on: predictions and ground truth."""

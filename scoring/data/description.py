@@ -1,0 +1,86 @@
+"""What participants may know about a phase: the names and sizes of its images, and its classes."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from scoring.data.limits import Limits
+
+_IMAGES: Final = ("images", "further")
+
+
+UNKNOWN_SIDE: Final = 1 << 30
+"""Stands for the width and the height of an image whose size is not known; no box reaches beyond it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """One image of the set; width and height in pixels, or both `UNKNOWN_SIDE`."""
+
+    id: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """The public part of an edition's image set, all that a validator needs.
+
+    dataset is the folder's name in the kit ("VOC2007"), image_set the list's ("test"). images are those of the
+    Main set. segmentation names images of the Segmentation set; persons (Layout set) and acting (Action set) pair
+    an image with an object, counted from 1. further are the images of these three sets that are not in the Main set;
+    a description from before they were told has none. not_offered are competitions of the dataset without ground truth
+    in this phase. limits are those of an archive of results.
+    """
+
+    dataset: str
+    image_set: str
+    classes: tuple[str, ...]
+    actions: tuple[str, ...]
+    images: tuple[Image, ...]
+    segmentation: tuple[str, ...] = ()
+    persons: tuple[tuple[str, int], ...] = ()
+    acting: tuple[tuple[str, int], ...] = ()
+    further: tuple[Image, ...] = ()
+    not_offered: tuple[int, ...] = ()
+    limits: Limits = Limits()
+
+    def to_json(self) -> str:
+        """Write it as one line of JSON, the same for the same description."""
+        plain = asdict(self)
+        for name in _IMAGES:
+            plain[name] = [[image.id, image.width, image.height] for image in getattr(self, name)]
+        return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Description":
+        """Read what to_json wrote; raises KeyError, TypeError or ValueError for anything else.
+
+        >>> phase = Description("VOC2007", "test", ("car",), (), (Image("000001", 353, 500),))
+        >>> Description.from_json(phase.to_json()) == phase
+        True
+        """
+        plain = json.loads(text)
+        return cls(
+            dataset=plain["dataset"],
+            image_set=plain["image_set"],
+            classes=tuple(plain["classes"]),
+            actions=tuple(plain["actions"]),
+            images=_images(plain["images"]),
+            segmentation=tuple(plain["segmentation"]),
+            persons=tuple((image, number) for image, number in plain["persons"]),
+            acting=tuple((image, number) for image, number in plain["acting"]),
+            further=_images(plain.get("further", [])),
+            not_offered=tuple(plain.get("not_offered", ())),
+            limits=_limits(plain.get("limits", {})),
+        )
+
+
+def _images(plain: list[Any]) -> tuple[Image, ...]:
+    return tuple(Image(name, width, height) for name, width, height in plain)
+
+
+def _limits(plain: Any) -> Limits:
+    if not isinstance(plain, dict):
+        raise ValueError(f"limits must be an object of numbers, not {plain!r}")  # noqa: TRY004 - one kind for all JSON
+    return Limits().changed(plain)

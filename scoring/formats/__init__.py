@@ -1,1 +1,0 @@
-"""The forms of results, each with its grammar: lines, label images, layouts; from bytes to arrays."""

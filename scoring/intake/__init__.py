@@ -1,0 +1,1 @@
+"""Archives of results: safe reading, names, limits, PNG and XML hardening."""

@@ -1,0 +1,7 @@
+"""Archives of results, walked without extracting anything."""
+
+from scoring.intake.archive.limits import Meter
+from scoring.intake.archive.member import Member
+from scoring.intake.archive.walk import walk
+
+__all__ = ["Member", "Meter", "walk"]

@@ -1,0 +1,52 @@
+"""The files of a plain folder, read as if it were an archive."""
+
+import os
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import NoReturn
+
+from scoring.errors import Problem, shown
+from scoring.intake.archive.limits import Meter
+from scoring.intake.archive.member import Member
+from scoring.intake.archive.names import Names
+
+
+def members(folder: Path, meter: Meter, names: Names) -> Iterator[Member]:
+    """Every regular file below the folder, by name; links are not followed. Raises OSError for what cannot be read."""
+    for here, folders, files in os.walk(folder, onerror=_give_up):
+        folders.sort()
+        for name in sorted((*folders, *files)):
+            meter.count_member()
+            path = Path(here, name)
+            if name in folders:
+                meter.count_folder()
+            inside = path.relative_to(folder).as_posix()
+            problem = _fault(path, inside)
+            if problem is not None:
+                names.problems.add(problem)
+            elif (safe := names.accept(inside, folder=path.is_dir())) is not None and path.is_file():
+                meter.allow_member(safe, path.stat().st_size)
+                yield Member(safe, partial(_read, path, safe, meter))
+
+
+def _give_up(error: OSError) -> NoReturn:
+    raise error
+
+
+def _fault(path: Path, inside: str) -> Problem | None:
+    if path.is_symlink():
+        return Problem("link", "a link; only files and folders are allowed", shown(inside))
+    if not path.is_dir() and not path.is_file():
+        return Problem(
+            "special-file", "a device, FIFO or other special file, not a regular one", shown(inside)
+        )
+    return None
+
+
+def _read(path: Path, name: str, meter: Meter) -> bytes:
+    with path.open("rb") as file:
+        data = file.read(meter.limits.member + 1)
+    meter.allow_member(name, len(data))
+    meter.count_bytes(len(data))
+    return data

@@ -1,0 +1,103 @@
+"""From a path to the members of whatever kind of archive lies there."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tarfile import BLOCKSIZE
+from typing import BinaryIO, Final
+
+from scoring.errors import Problem, Problems, SubmissionError, shown
+from scoring.intake.archive import folders, tarballs, zips
+from scoring.intake.archive.limits import Meter
+from scoring.intake.archive.member import Member
+from scoring.intake.archive.names import Names
+from scoring.intake.archive.streams import GZIP, XZ, Codec, Plain, Stream, Unpacked
+
+_CODECS: Final[Mapping[str, Codec]] = {".tar.gz": GZIP, ".tar.xz": XZ}
+_MAGIC: Final[Mapping[bytes, str]] = {
+    GZIP.magic: ".tar.gz",
+    XZ.magic: ".tar.xz",
+    b"PK\x03\x04": ".zip",
+    b"PK\x05\x06": ".zip",
+}
+_ELSEWHERE: Final[Mapping[bytes, str]] = {
+    b"BZh": "bzip2",
+    b"7z\xbc\xaf\x27\x1c": "7-Zip",
+    b"Rar!": "RAR",
+    b"\x28\xb5\x2f\xfd": "Zstandard",
+}
+_ENDINGS: Final[Mapping[str, str]] = {
+    ".tar.gz": ".tar.gz",
+    ".tgz": ".tar.gz",
+    ".tar.xz": ".tar.xz",
+    ".txz": ".tar.xz",
+    ".tar": ".tar",
+    ".zip": ".zip",
+}
+_SUPPORTED: Final = "supported are .tar.gz, .tgz, .tar, .tar.xz and .zip"
+
+
+def walk(path: Path, meter: Meter, problems: Problems, *, name: str | None = None) -> Iterator[Member]:
+    """Every file of an archive or a plain folder, in order; each must be read before the next is asked for.
+
+    name is what its sender called the archive, if the path does not. What is wrong with a single member becomes a
+    problem, and the member is left out. Raises SubmissionError when the archive as a whole cannot be read or trusted.
+    """
+    names = Names(meter.limits, problems)
+    if path.is_dir():
+        yield from folders.members(path, meter, names)
+        return
+    with path.open("rb") as file:
+        kind = meter.kind = _kind(file, name or path.name)
+        if kind == ".zip":
+            yield from zips.members(file, meter, names)
+            return
+        codec = _CODECS.get(kind)
+        stream = Stream(Plain(file) if codec is None else Unpacked(file, codec), meter)
+        if codec is not None:
+            _check_that_it_is_tar(stream.peek(BLOCKSIZE), codec)
+        yield from tarballs.members(stream, meter, names)
+
+
+def _kind(file: BinaryIO, name: str) -> str:
+    """Which of the supported kinds the file is by its first bytes; its name must not say another."""
+    head = file.read(BLOCKSIZE)
+    file.seek(0)
+    kind = _kind_by_magic(head)
+    said = next((kind for ending, kind in _ENDINGS.items() if name.lower().endswith(ending)), kind)
+    if said != kind:
+        message = (
+            f"the archive's type is {kind}, its name ends as if it were {said}; give it the right extension"
+        )
+        raise SubmissionError(Problem("wrong-extension", message, found=kind, expected=said))
+    return kind
+
+
+def _kind_by_magic(head: bytes) -> str:
+    if not head:
+        raise SubmissionError(Problem("empty", "the archive is empty: 0 bytes"))
+    for magic, kind in _MAGIC.items():
+        if head.startswith(magic):
+            return kind
+    if tarballs.is_header(head):
+        return ".tar"
+    for magic, other in _ELSEWHERE.items():
+        if head.startswith(magic):
+            raise SubmissionError(
+                Problem("unsupported-type", f"the archive's type is {other}; {_SUPPORTED}", found=other)
+            )
+    raise SubmissionError(
+        Problem("unsupported-type", f"not an archive of a known type; {_SUPPORTED}", found=shown(head[:8]))
+    )
+
+
+def _check_that_it_is_tar(head: bytes, codec: Codec) -> None:
+    if not head:
+        raise SubmissionError(Problem("empty", f"the archive is empty: no file in the {codec.name} data"))
+    if any(head.startswith(magic) for magic in (*_MAGIC, *_ELSEWHERE)):
+        message = (
+            f"nested: the {codec.name} data holds another archive; expected one tar archive, packed once"
+        )
+        raise SubmissionError(Problem("nested-archive", message))
+    if not tarballs.is_header(head):
+        message = f"the {codec.name} data is not in the tar format; pack the files with tar first"
+        raise SubmissionError(Problem("not-tar", message))

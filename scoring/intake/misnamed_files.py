@@ -1,0 +1,96 @@
+"""What to say of a file whose name is not that of a result."""
+
+import re
+from collections.abc import Sequence
+from itertools import islice
+from typing import Final
+
+from scoring.competitions import (
+    CompetitionInfo,
+    competitions,
+    expected_files,
+    file_name_as_regex,
+    offered,
+    words_of,
+)
+from scoring.data.description import Description
+from scoring.errors import Problem, shown
+from scoring.similar_names import MAX_COMPARED, similar_word
+
+HARMLESS: Final = frozenset({"macos-file", "ignored-file"})
+"""Codes of files that no program would take for results."""
+NOT_OFFERED: Final = "not-offered"
+"""The code of files of a competition without ground truth."""
+ELSEWHERE: Final = frozenset({"wrong-image-set", "unknown-competition", "nested-archive", NOT_OFFERED})
+"""Codes of files that may be right in another place, and so may lie about in somebody's folder of results."""
+
+_MOST_NAMED: Final = 30  # words in one sentence
+_NUMBERED: Final = re.compile(r"(comp\d+)[_-]", re.IGNORECASE)
+_MASK: Final = re.compile(r"comp\d+_[^/]+_cls/[^/]+", re.IGNORECASE)
+_PACKED: Final = re.compile(r"\.(?:zip|tar|gz|tgz|xz|txz|bz2|7z|rar|zst)$", re.IGNORECASE)
+
+
+def explain(path: str, description: Description, *, suggest: bool = True) -> Problem:
+    """Say why the file at this path in an archive is no result, and which name was expected if it looks like one.
+
+    suggest: look for the name that was meant, which takes milliseconds.
+    """
+    parts = path.split("/")
+    file, name, mask = shown(path), parts[-1], "/".join(parts[-2:])
+    if "__MACOSX" in parts or name.startswith("._") or name == ".DS_Store":
+        return Problem("macos-file", "added by macOS; ignored", file)
+    if _MASK.fullmatch(mask):
+        name = mask
+    numbered = _NUMBERED.match(name)
+    if numbered is not None:
+        return _explain_a_result(numbered[1].lower(), name, file, description, suggest=suggest)
+    if _PACKED.search(name):
+        return Problem("nested-archive", "a nested archive; pack the result files themselves", file)
+    return Problem("ignored-file", "not a result file; ignored", file)
+
+
+def _explain_a_result(
+    competition: str, name: str, file: str, description: Description, *, suggest: bool
+) -> Problem:
+    dataset = description.dataset
+    infos = {info.name: info for info in offered(description)}
+    info = infos.get(competition)
+    if info is None and any(each.name == competition for each in competitions(dataset)):
+        message = f"{competition} is not offered for {dataset} {description.image_set}; leave out its files"
+        return Problem(NOT_OFFERED, message, file, found=competition, expected=", ".join(infos))
+    if info is None:
+        message = f"unknown competition '{shown(competition)}'; {dataset} has {', '.join(infos)}"
+        return Problem(
+            "unknown-competition", message, file, found=shown(competition), expected=", ".join(infos)
+        )
+    found = file_name_as_regex(info).fullmatch(name)
+    if found is not None and found["set"] != description.image_set:
+        message = f"a result for the image set '{shown(found['set'])}'; expected '{description.image_set}'"
+        return Problem(
+            "wrong-image-set", message, file, found=shown(found["set"]), expected=description.image_set
+        )
+    if found is not None:
+        return _unknown_word(found["about"], file, info, description, suggest=suggest)
+    expected = info.file_pattern_of(description.image_set).removeprefix(info.folder).lstrip("/")
+    message = f"the name is not that of a result of {info.name}; expected '{expected}'"
+    if suggest:
+        names = [known for known, _ in islice(expected_files(info, description), MAX_COMPARED)]
+        message += _suggestion(name, names)
+    return Problem("file-name", message, file, found=shown(name), expected=expected)
+
+
+def _unknown_word(
+    word: str, file: str, info: CompetitionInfo, description: Description, *, suggest: bool
+) -> Problem:
+    words = words_of(info, description)
+    many = f"the {len(words)} {info.subjects} of {description.dataset} {description.image_set}"
+    known = many if len(words) > _MOST_NAMED else ", ".join(words)
+    message = f"unknown: '{shown(word)}' is none of {known}"
+    if suggest:
+        message += _suggestion(word, words)
+    return Problem("unknown-class", message, file, found=shown(word), expected=known)
+
+
+def _suggestion(word: str, known: Sequence[str]) -> str:
+    meant = similar_word(word, known)
+    return "" if meant is None else f"; did you mean '{meant}'?"

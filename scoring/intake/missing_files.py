@@ -1,0 +1,46 @@
+"""What to say of result files that are not there."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from scoring.competitions import CompetitionInfo, offered
+from scoring.data.description import Description
+from scoring.errors import Problem, Severity
+
+_MOST_NAMED: Final = 30  # missing files in one sentence
+
+
+def about_nothing(infos: Sequence[CompetitionInfo], description: Description) -> Problem:
+    """Say that no file of any of these competitions is there, and what the first one's files are called.
+
+    >>> from scoring.competitions import competition_of
+    >>> print(about_nothing([competition_of("VOC2012", 7)], Description("VOC2012", "val", (), (), ())))
+    no result file of comp7 was found; expected files such as 'results/VOC2012/Layout/comp7_layout_val.xml'
+    """
+    expected = f"results/{description.dataset}/{infos[0].file_pattern_of(description.image_set)}"
+    all_of_them = len(infos) == len(offered(description))
+    names = "any competition" if all_of_them else " or ".join(info.name for info in infos)
+    message = f"no result file of {names} was found; expected files such as '{expected}'"
+    return Problem("no-results", message, expected=expected)
+
+
+def about_missing(
+    info: CompetitionInfo, missing: Sequence[str], expected: Mapping[str, str]
+) -> tuple[Problem, Severity]:
+    """Name what of a competition has no file, of all that may have one; a problem where each of them must.
+
+    expected has the name of every file by what it is about. A problem's file is the missing one, if it is just one.
+
+    >>> from scoring.competitions import competition_of
+    >>> found, severity = about_missing(competition_of("VOC2012", 3), ["car"], {"car": "a", "cat": "b"})
+    >>> print(severity, found)
+    note comp3: 1 of 2 classes are missing and will not be scored: car
+    """
+    consequence = "; every image needs its mask" if info.needs_every_file else " and will not be scored"
+    total = len(expected)
+    only = expected[missing[0]] if info.needs_every_file and len(missing) == 1 else None
+    listed = ", ".join(missing[:_MOST_NAMED]) + (", …" if len(missing) > _MOST_NAMED else "")
+    message = f"{info.name}: {len(missing)} of {total} {info.subjects} are missing{consequence}: {listed}"
+    severity = Severity.PROBLEM if info.needs_every_file else Severity.NOTE
+    problem = Problem("missing-files", message, only, found=str(total - len(missing)), expected=str(total))
+    return problem, severity

@@ -1,0 +1,221 @@
+"""Indexed PNG files, looked through byte by byte before anything is decoded, and written."""
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from struct import Struct
+from typing import Final
+
+from isal import isal_zlib
+
+from scoring.data.arrays import Bytes
+from scoring.readers.voc.colours import LABEL_COLOURS
+
+SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
+INDEXED: Final = 3
+GREY: Final = 0
+MOST_PIXELS: Final = 1 << 26
+"""Of any image; Pillow, which reads the rarer ones, refuses more as well."""
+MOST_CHUNKS: Final = 100_000
+
+_KINDS: Final = {0: "grey", 2: "RGB", INDEXED: "indexed", 4: "grey with alpha", 6: "RGBA"}
+_DEPTHS: Final = {INDEXED: (1, 2, 4, 8), GREY: (8,)}
+_OTHERS: Final = {
+    b"\xff\xd8\xff": "a JPEG image",
+    b"GIF8": "a GIF image",
+    b"BM": "a BMP image",
+    b"II*\0": "a TIFF image",
+    b"MM\0*": "a TIFF image",
+    b"RIFF": "a WebP image",
+    b"%!PS": "PostScript",
+    b"<svg": "an SVG image",
+}
+_FRAME: Final = Struct(">I4s")
+_CRC: Final = Struct(">I")
+_IHDR: Final = Struct(">IIBBBBB")
+_WANTED: Final = "an indexed (palette) PNG of 8 bits whose indices are the labels"
+
+
+class PngError(ValueError):
+    """A file is not a label image; code is stable and in kebab-case, the message a sentence for its sender."""
+
+    def __init__(
+        self, code: str, message: str, found: str | None = None, expected: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code, self.found, self.expected = code, found, expected
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a file says of itself: size in pixels, bits a pixel, INDEXED or GREY, and whether in seven passes."""
+
+    width: int
+    height: int
+    depth: int
+    kind: int
+    interlaced: bool
+
+    @property
+    def packed(self) -> bytes:
+        """The header as a file has it."""
+        return _IHDR.pack(self.width, self.height, self.depth, self.kind, 0, 0, self.interlaced)
+
+    def row_bytes(self, width: int) -> int:
+        """What so many pixels need, with the byte in front that names the filter."""
+        return 1 + (width * self.depth + 7) // 8
+
+    @property
+    def stream_bytes(self) -> int:
+        """How long the stream of pixels must be once it is inflated."""
+        if not self.interlaced:
+            return self.height * self.row_bytes(self.width)
+        return sum(rows * self.row_bytes(columns) for columns, rows in self._passes() if columns)
+
+    def _passes(self) -> Iterator[tuple[int, int]]:
+        """Columns and rows of the seven passes of Adam7."""
+        for x, y, across, down in (
+            (0, 0, 8, 8),
+            (4, 0, 8, 8),
+            (0, 4, 4, 8),
+            (2, 0, 4, 4),
+            (0, 2, 2, 4),
+            (1, 0, 2, 2),
+            (0, 1, 1, 2),
+        ):
+            yield (self.width - x + across - 1) // across, (self.height - y + down - 1) // down
+
+
+@dataclass(frozen=True, slots=True)
+class Png:
+    """A file that holds together; palette: red, green, blue in turn; pixels: the stream as it is compressed."""
+
+    header: Header
+    palette: bytes
+    pixels: bytes
+
+
+def open_png(data: bytes, size: tuple[int, int] | None) -> Png:
+    """Take a file apart that must be a label image of this size, width and height; None if nobody knows it.
+
+    Nothing is inflated. Raises PngError for the first thing that is wrong.
+
+    >>> import numpy as np
+    >>> open_png(labels_to_png(np.zeros((2, 3), np.uint8)), (3, 3))
+    Traceback (most recent call last):
+    scoring.intake.png.PngError: the size is wrong: 3 x 2 pixels (width x height); expected 3 x 3
+    """
+    if not data.startswith(SIGNATURE):
+        found = next((kind for magic, kind in _OTHERS.items() if data.startswith(magic)), "something else")
+        found = found if data else "an empty file"
+        raise PngError("not-a-png", f"expected a PNG, found {found}", found, "a PNG")
+    chunks = _chunks(data)
+    kind, content = next(chunks, (b"", memoryview(b"")))
+    if kind != b"IHDR" or len(content) != _IHDR.size:
+        raise _damaged("it does not begin with its header")
+    header = _header(content, size)
+    palette, pixels = _walk(chunks)
+    if header.kind == INDEXED and not palette:
+        raise _damaged("it is an indexed PNG without a palette")
+    return Png(header, palette, pixels)
+
+
+def _damaged(what: str) -> PngError:
+    return PngError("damaged-png", f"the PNG is damaged: {what}")
+
+
+def _chunks(data: bytes) -> Iterator[tuple[bytes, memoryview]]:
+    """Kind and content of every chunk, whose checksum is right; the last one is IEND and ends the file."""
+    view, place, kind = memoryview(data), len(SIGNATURE), b""
+    for _ in range(MOST_CHUNKS):
+        if kind == b"IEND":
+            if place < len(data):
+                raise PngError("trailing-data", f"{len(data) - place} bytes follow the end of the PNG")
+            return
+        if place + _FRAME.size > len(data):
+            raise PngError("truncated-png", "the PNG is truncated: the file ends before its last chunk")
+        length, kind = _FRAME.unpack_from(data, place)
+        start, end = place + _FRAME.size, place + _FRAME.size + length
+        if end + _CRC.size > len(data):
+            raise PngError("truncated-png", "the PNG is truncated: the file ends within a chunk")
+        if isal_zlib.crc32(view[place + 4 : end]) != _CRC.unpack_from(data, end)[0]:
+            raise _damaged("the checksum (CRC) of a chunk is wrong")
+        yield kind, view[start:end]
+        place = end + _CRC.size
+    raise _damaged(f"it has more than {MOST_CHUNKS} chunks")
+
+
+def _header(content: memoryview, size: tuple[int, int] | None) -> Header:
+    width, height, depth, kind, compression, filtering, interlace = _IHDR.unpack(content)
+    found = f"{width} x {height}"
+    if size is not None and size != (width, height):
+        expected = "{} x {}".format(*size)
+        message = f"the size is wrong: {found} pixels (width x height); expected {expected}"
+        raise PngError("wrong-size", message, found, expected)
+    if not 0 < width * height <= MOST_PIXELS:
+        message = (
+            f"the size is {found} pixels (width x height); expected at least one and at most {MOST_PIXELS}"
+        )
+        raise PngError("wrong-size", message, found)
+    if kind not in _KINDS or compression or filtering or interlace > 1:
+        raise _damaged("its header says what no PNG can be")
+    if depth not in _DEPTHS.get(kind, ()):
+        raise _not_indexed(kind, depth)
+    return Header(width, height, depth, kind, bool(interlace))
+
+
+def _not_indexed(kind: int, depth: int) -> PngError:
+    found = f"{_KINDS[kind]}, {depth} bits a {'pixel' if kind in _DEPTHS else 'channel'}"
+    message = f"found a PNG of another type ({found}); expected {_WANTED}"
+    if kind not in _DEPTHS:
+        message += "; turn its colours into indices before it is packed"
+    return PngError("not-indexed", message, found, "an indexed PNG")
+
+
+def _walk(chunks: Iterator[tuple[bytes, memoryview]]) -> tuple[bytes, bytes]:
+    """The palette and the compressed pixels, out of chunks in their right order."""
+    palette, pixels, before = b"", list[memoryview](), b"IHDR"
+    for kind, content in chunks:
+        if kind == b"IDAT":
+            if pixels and before != b"IDAT":
+                raise _damaged("its pixels are in two places")
+            pixels.append(content)
+        elif kind == b"PLTE":
+            if palette or pixels or len(content) % 3 or not 3 <= len(content) <= len(LABEL_COLOURS):
+                raise _damaged("its palette is in the wrong place or of a wrong length")
+            palette = bytes(content)
+        elif kind == b"acTL":
+            message = "found an animated PNG (APNG); expected one image without frames"
+            raise PngError("animated-png", message, "an animated PNG", "one image")
+        elif not kind.isalpha() or (kind[:1].isupper() and (kind != b"IEND" or content)):
+            raise _damaged("a chunk is in the wrong place or of an unknown kind")
+        before = kind
+    return palette, b"".join(pixels)
+
+
+def labels_to_png(labels: Bytes, palette: bytes = LABEL_COLOURS) -> bytes:
+    """A label image, uint8 (height, width), as an indexed PNG; what is shown in which colour says the palette.
+
+    Raises TypeError for numbers of another type: written as they are, they would be no image.
+
+    >>> import numpy as np
+    >>> open_png(labels_to_png(np.zeros((2, 3), np.uint8)), (3, 2)).header
+    Header(width=3, height=2, depth=8, kind=3, interlaced=False)
+    """
+    if labels.dtype != "uint8":
+        raise TypeError(f"expected labels of the type uint8, found {labels.dtype}")
+    height, width = labels.shape
+    rows = b"".join(b"\0" + row.tobytes() for row in labels)
+    header = Header(width, height, 8, INDEXED, interlaced=False)
+    return as_png(header, palette, zlib.compress(rows))
+
+
+def as_png(header: Header, palette: bytes, pixels: bytes) -> bytes:
+    """A file of the chunks that an indexed image needs and no others."""
+    pairs = ((b"IHDR", header.packed), (b"PLTE", palette), (b"IDAT", pixels), (b"IEND", b""))
+    chunks = (
+        _FRAME.pack(len(content), kind) + content + _CRC.pack(zlib.crc32(content, zlib.crc32(kind)))
+        for kind, content in pairs
+        if content or kind == b"IEND"
+    )
+    return SIGNATURE + b"".join(chunks)

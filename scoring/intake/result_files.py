@@ -1,0 +1,156 @@
+"""Which files of an archive are results, and of which competition."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from scoring.competitions import CompetitionInfo, expected_files, offered
+from scoring.data.description import Description
+from scoring.data.limits import Limits
+from scoring.errors import Problem, Problems, Severity, shown
+from scoring.intake.archive import Member, Meter, walk
+from scoring.intake.misnamed_files import ELSEWHERE, HARMLESS, NOT_OFFERED, explain
+
+MAX_SUGGESTIONS: Final = 100
+"""Files of an archive for which the name that was meant is looked for."""
+
+_EDITION: Final = re.compile(r"VOC20\d\d", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ResultFile:
+    """A file that belongs to a competition; about is the class, the action or the image whose result it holds.
+
+    name is the file's name as the kit has it; read must be called before the next file is asked for.
+    """
+
+    competition: CompetitionInfo
+    about: str
+    name: str
+    read: Callable[[], bytes]
+
+
+def competition_files(
+    path: Path, description: Description, number: int, *, problems: Problems, limits: Limits | None = None
+) -> Iterator[ResultFile]:
+    """The files of one competition, in the order of the archive or folder.
+
+    limits are by default the description's. What is wrong with names becomes a problem. Raises SubmissionError where the
+    archive cannot be read on.
+    """
+    meter = Meter.of(path, limits or description.limits)
+    everything = replace(
+        description, not_offered=()
+    )  # whoever asks for it by its number has the ground truth
+    for file in result_files(path, everything, problems=problems, meter=meter):
+        if file.competition.number == number:
+            yield file
+
+
+def result_files(
+    path: Path, description: Description, *, problems: Problems, meter: Meter, name: str | None = None
+) -> Iterator[ResultFile]:
+    """Every file of every competition; what else there is becomes a note or a problem.
+
+    name is what the sender called the archive, if the path does not.
+    """
+    finder = Finder(description, problems, severity_of_strays(path))
+    for member in walk(path, meter, problems, name=name):
+        file = finder.find(member)
+        if file is not None:
+            yield file
+
+
+def severity_of_strays(path: Path) -> Severity:
+    """How much weight strange files have: an archive is made to be sent, a folder is where somebody works."""
+    return Severity.NOTE if path.is_dir() else Severity.PROBLEM
+
+
+@dataclass(slots=True)
+class Finder:
+    """Finds results by their names; remembers which it has met, and in which folders."""
+
+    description: Description
+    problems: Problems
+    stray: Severity
+    expected: Mapping[str, tuple[CompetitionInfo, str]] = field(init=False)
+    _met: dict[str, str] = field(default_factory=dict)
+    _folders: dict[str, bool] = field(default_factory=dict)
+    _explained: int = 0
+    _not_offered: set[str | None] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.expected = {
+            name: (info, about)
+            for info in offered(self.description)
+            for name, about in expected_files(info, self.description)
+        }
+
+    def find(self, member: Member) -> ResultFile | None:
+        """Tell which result the member is; None for what is none, which is said."""
+        *_, parent, name = "", *member.name.rsplit("/", 2)
+        for known in (name, f"{parent}/{name}"):
+            if known in self.expected:
+                info, about = self.expected[known]
+                folder = member.name.removesuffix(known).rstrip("/")
+                if self._is_fair_folder(folder, info) and self._is_first(known, member):
+                    return ResultFile(info, about, known, member.read)
+                return None
+        self._say_why_not(member)
+        return None
+
+    def _is_first(self, known: str, member: Member) -> bool:
+        other = self._met.setdefault(known, member.name)
+        if other is member.name:
+            return True
+        message = f"a duplicate: '{known}' is there more than once, also as '{shown(other)}'"
+        self.problems.add(Problem("duplicate", message, shown(member.name)))
+        return False
+
+    def _is_fair_folder(self, folder: str, info: CompetitionInfo) -> bool:
+        """May results lie in this folder? Said once for each folder."""
+        if folder not in self._folders:
+            self._folders[folder] = self._judge_folder(folder, info)
+        return self._folders[folder]
+
+    def _judge_folder(self, folder: str, info: CompetitionInfo) -> bool:
+        dataset = self.description.dataset
+        usual = "/".join(filter(None, ("results", dataset, info.folder)))
+        around = folder.split("/") if folder else []
+        other = next(
+            (each for each in around if _EDITION.fullmatch(each) and each.lower() != dataset.lower()), None
+        )
+        if other is not None:
+            message = (
+                f"the folder '{shown(folder)}' holds results for another year, {other}; expected '{usual}'"
+            )
+            self.problems.add(Problem("other-edition", message, found=other, expected=dataset), self.stray)
+            return False
+        for word in filter(None, (info.folder, dataset, "results")):
+            if around and around[-1].lower() == word.lower():
+                around.pop()
+        if len(around) > 1:
+            message = (
+                f"the folder '{shown(folder)}' is too deep; expected '{usual}', or that in one more folder"
+            )
+            self.problems.add(Problem("folder-depth", message, found=shown(folder), expected=usual))
+            return False
+        if folder != usual and self.stray is Severity.PROBLEM:
+            place = f"in the folder '{shown(folder)}'" if folder else "in no folder"
+            message = f"result files are {place} instead of '{usual}'; they are read all the same"
+            self.problems.note(Problem("folder", message, found=shown(folder), expected=usual))
+        return True
+
+    def _say_why_not(self, member: Member) -> None:
+        self._explained += 1
+        problem = explain(member.name, self.description, suggest=self._explained <= MAX_SUGGESTIONS)
+        if problem.code == NOT_OFFERED:  # said once for all files of a competition
+            if problem.found in self._not_offered:
+                return
+            self._not_offered.add(problem.found)
+        if problem.code in HARMLESS:
+            self.problems.note(problem)
+        else:
+            self.problems.add(problem, self.stray if problem.code in ELSEWHERE else Severity.PROBLEM)

@@ -1,1 +1,0 @@
-"""Which answers are right, and what that is worth: pure functions of arrays."""

@@ -1,0 +1,1 @@
+"""Matching, ranking, PR and ROC curves, confusion matrices and averages: pure functions of arrays."""

@@ -1,0 +1,90 @@
+"""Which label was given to which: pixels counted by their true label and their answer, and what such counts are worth."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.data.arrays import Bytes, Floats, Integers
+
+Counts = NDArray[np.int64]
+"""Pixels, int64 (labels, labels): a row for each true label, a column for each answer, the background first."""
+
+
+Runs = tuple[Bytes, Integers]
+"""Labels along the rows of an image: uint8 (runs,), and how many pixels have each before another one follows."""
+
+
+PixelMeasure = Callable[[Counts], Floats]
+"""A value in [0, 1] for each label, float64 (labels,); NaN where the kit's number is."""
+
+
+PixelTotal = Callable[[Counts], float]
+"""One value in [0, 1] for all pixels; NaN where there is none."""
+
+
+def count_labels(predictions: Sequence[Bytes], truths: Sequence[Runs], labels: int) -> Counts:
+    """Count the pixels of images that are not void, in each image on its own: int64 (images, labels, labels).
+
+    answers: uint8, each below labels; truths: the runs of each image, where everything from labels on is void. What is
+    counted are runs in which both labels stay the same; floats hold their whole numbers up to 2**53. Images are counted
+    together, for only long arrays let two threads work at the same time.
+
+    >>> count_labels([np.array([[0, 1], [1, 1]])], [(np.array([0, 1, 255], np.uint8), np.array([2, 1, 1]))], 2)
+    array([[[1, 1],
+            [0, 1]]])
+    """
+    cells = (labels + 1) * labels  # of an image; the last row is what is void
+    prediction = np.concatenate([each.ravel() for each in predictions])
+    true, lengths = (np.concatenate(each) for each in zip(*truths, strict=True))
+    image = np.repeat(np.arange(len(truths)) * cells, [len(each) for each, _ in truths])
+    rows = (np.minimum(true, labels) * np.intp(labels) + image).astype(
+        np.min_scalar_type(len(truths) * cells)
+    )
+    ends = np.empty(prediction.size, np.bool_)
+    np.not_equal(prediction[1:], prediction[:-1], out=ends[:-1])
+    ends[np.cumsum(lengths) - 1] = True
+    last = np.flatnonzero(ends)
+    cell = np.repeat(rows, lengths)[last] + prediction[last]
+    counts = np.bincount(cell, np.diff(last, prepend=-1), len(truths) * cells)
+    return counts.astype(np.int64).reshape(len(truths), labels + 1, labels)[:, :labels]
+
+
+def iou_of_labels(counts: Counts) -> Floats:
+    """Intersection over union of each label's pixels; NaN for one that is neither in the truth nor in the answers.
+
+    Source: VOC2008 development kit and later, VOCevalseg.m.
+
+    >>> iou_of_labels(np.array([[2, 1, 0], [1, 0, 0], [0, 0, 0]]))
+    array([0.5, 0. , nan])
+    """
+    found = np.diagonal(counts)
+    return _divided(found, counts.sum(0) + counts.sum(1) - found)
+
+
+def class_accuracy(counts: Counts) -> Floats:
+    """The share of each label's pixels that were given it; 0 for one that is not in the truth.
+
+    Source: VOC2007 development kit, VOCevalseg.m.
+
+    >>> class_accuracy(np.array([[2, 2, 0], [1, 0, 0], [0, 0, 0]]))
+    array([0.5, 0. , 0. ])
+    """
+    return np.nan_to_num(_divided(np.diagonal(counts), counts.sum(1)))
+
+
+def pixel_accuracy(counts: Counts) -> float:
+    """The share of pixels that were given their true label; NaN where there are none. Source: as for `class_accuracy`.
+
+    >>> pixel_accuracy(np.array([[2, 1], [1, 0]]))
+    0.5
+    """
+    total = int(counts.sum())
+    return int(np.trace(counts)) / total if total else math.nan
+
+
+def _divided(part: Counts, whole: Counts) -> Floats:
+    shares = np.full(len(whole), np.nan)
+    np.divide(part, whole, out=shares, where=whole > 0)
+    return shares

@@ -1,0 +1,143 @@
+"""What a ranking of right and wrong answers is worth."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from scoring.data.arrays import Floats, Labels, Places
+
+TRUE_POSITIVE: Final = 1
+
+
+FALSE_POSITIVE: Final = 0
+
+
+IGNORED: Final = -1
+
+
+ELEVEN_RECALLS: Final = tuple(k * 0.1 for k in range(11))
+"""The recalls at which the 11-point measure looks: 0.1 added up as Octave and NumPy do it, so the fourth is
+0.30000000000000004 and not 0.3. Where a recall is exactly 0.3, 0.6 or 0.7 the choice is worth up to 0.0014."""
+
+
+Measure = Callable[[Labels, int], float]
+"""The value of a ranking, verdicts int8 (n,) with the best answer first, of so many positives; NaN where the kit's is."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrecisionRecall:
+    """The kit's curve: a point for each answer, ignored ones repeating the one before; float64 (n,) each.
+
+    Where nothing has been counted yet the precision is NaN, and where there is nothing to find the recall.
+    """
+
+    recall: Floats
+    precision: Floats
+
+
+def rank(confidence: Floats) -> Places:
+    """The order of the answers, most confident first; equal confidences keep the order of the file, as the kit's sort does.
+
+    confidence: float64 (n,), no NaN. Returns intp (n,).
+
+    >>> rank(np.array([0.1, 0.9, 0.1, 0.5])).tolist()
+    [1, 3, 0, 2]
+    """
+    # Six times as fast as a stable argsort: whole numbers that compare as the confidences do, with their lowest bits
+    # giving way to the position, are sorted as values.
+    falling = 0.0 - confidence  # not -confidence: 0.0 and -0.0 are equal
+    bits = falling.view(np.int64)
+    bits = bits ^ ((bits >> 63) & np.int64(2**63 - 1))
+    places = np.int64((1 << len(confidence).bit_length()) - 1)
+    keys = (bits & ~places) | np.arange(len(confidence))
+    keys.sort()
+    order = keys & places
+    ranked = falling[order]
+    if np.any(ranked[1:] < ranked[:-1]):  # confidences that differ in the lowest bits only
+        return np.argsort(falling, kind="stable")
+    return order
+
+
+def precision_recall(outcomes: Labels, positives: int) -> PrecisionRecall:
+    """The curve of a ranking. Source: VOC2012 development kit, VOCevaldet.m.
+
+    >>> precision_recall(np.array([1, 0, 1], np.int8), 4).recall.tolist()
+    [0.25, 0.25, 0.5]
+    """
+    right = np.cumsum(outcomes == TRUE_POSITIVE, dtype=np.float64)
+    wrong = np.cumsum(outcomes == FALSE_POSITIVE, dtype=np.float64)
+    # 0/0 is NaN, on purpose; of 2007's layouts one of a difficult person is right, even if there is nobody else to find
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return PrecisionRecall(right / positives, right / (wrong + right))
+
+
+def average_precision(outcomes: Labels, positives: int) -> float:
+    """The area under the curve made to fall, over every recall it reaches; the measure of 2010 to 2012.
+
+    NaN where there are answers but nothing to find. Source: VOC2012 development kit, VOCap.m.
+
+    >>> average_precision(np.array([1, 0, 1], np.int8), 2)
+    0.8333333333333333
+    """
+    if positives == 0:
+        return float("nan") if len(outcomes) else 0.0
+    recall, precision = _steps(outcomes, positives)
+    return _sum_in_order(np.diff(recall, prepend=0.0) * precision)
+
+
+def average_precision_of_objects(outcomes: Labels, positives: int) -> float:
+    """The same area, and NaN wherever there is nothing to find, answers or none.
+
+    Source: TensorFlow Object Detection API, metrics.py.
+
+    >>> average_precision_of_objects(np.empty(0, np.int8), 0)
+    nan
+    """
+    return average_precision(outcomes, positives) if positives else float("nan")
+
+
+def average_precision_11_points(outcomes: Labels, positives: int) -> float:
+    """The mean of the best precision at each of eleven recalls or beyond; the measure of 2006 to 2009.
+
+    NaN where all answers are ignored, for then there is no precision. Source: VOC2007 development kit, VOCevaldet.m.
+
+    >>> round(average_precision_11_points(np.array([1, 0, 1], np.int8), 2), 6)
+    0.848485
+    """
+    if len(outcomes) and positives and bool(np.all(outcomes == IGNORED)):
+        return float("nan")
+    recall, precision = _steps(outcomes, positives)
+    reached = np.searchsorted(recall, ELEVEN_RECALLS)
+    return _sum_in_order(np.append(precision, 0.0)[reached] / len(ELEVEN_RECALLS))
+
+
+def _steps(outcomes: Labels, positives: int) -> tuple[Floats, Floats]:
+    """Recall at each right answer, and the best precision from there on: elsewhere the curve does not rise."""
+    hits = np.flatnonzero(outcomes == TRUE_POSITIVE)
+    counted = np.cumsum(outcomes != IGNORED)[hits]
+    found = np.arange(1.0, len(hits) + 1)
+    precision = found / counted
+    with np.errstate(divide="ignore"):  # of 2007's layouts one may be right with nothing to find, as above
+        return found / positives, np.maximum.accumulate(precision[::-1])[::-1]
+
+
+def _sum_in_order(terms: Floats) -> float:
+    # neither NumPy's pairwise sum nor the compensated one of Python 3.12: their last bits differ from the kit's, in whose
+    # order eleven elevenths come to 1.0000000000000002
+    return min(float(np.cumsum(terms)[-1]), 1.0) if len(terms) else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RankingMeasure:
+    """What is drawn from a ranking, and what it is called."""
+
+    name: str
+    of: Measure
+
+
+AP_11_POINTS: Final = RankingMeasure("11-point average precision", average_precision_11_points)
+
+
+AP_AREA: Final = RankingMeasure("Average precision", average_precision)

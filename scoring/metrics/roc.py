@@ -1,0 +1,64 @@
+"""ROC curves, and the area under them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from scoring.data.arrays import Flags, Floats, Labels
+from scoring.metrics.ranking import FALSE_POSITIVE, TRUE_POSITIVE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RocPoints:
+    """The kit's curve, from (0, 0) to (1, 1), with a point where each run of equal confidences ends.
+
+    fpr: the share of negatives ranked up to there, tpr: that of positives; float64 (n,) each. NaN where there is no
+    negative or no positive at all.
+    """
+
+    fpr: Floats
+    tpr: Floats
+
+
+def ends_of_ties(confidence: Floats) -> Flags:
+    """Which answers are the last of their confidence; confidence: float64 (n,), falling.
+
+    >>> ends_of_ties(np.array([0.9, 0.5, 0.5, -np.inf])).tolist()
+    [True, False, True, True]
+    """
+    ends = np.ones(len(confidence), np.bool_)
+    np.not_equal(confidence[1:], confidence[:-1], out=ends[:-1])
+    return ends
+
+
+def roc(outcomes: Labels, ends: Flags) -> RocPoints:
+    """The curve of a ranking: verdicts int8 (n,), the best answer first; ends: bool (n,), see `ends_of_ties`.
+
+    Equal confidences are one step, in whatever order they stand. Source: VOC2006 development kit, VOCroc.m.
+
+    >>> roc(np.array([1, 0, 1], np.int8), np.array([True, True, True])).tpr.tolist()
+    [0.0, 0.5, 0.5, 1.0, 1.0]
+    """
+    return RocPoints(_shares(outcomes == FALSE_POSITIVE, ends), _shares(outcomes == TRUE_POSITIVE, ends))
+
+
+def _shares(counted: Flags, ends: Flags) -> Floats:
+    so_far = np.cumsum(counted, dtype=np.float64)
+    with np.errstate(invalid="ignore"):  # 0/0 is NaN, on purpose
+        shares = so_far[ends] / np.count_nonzero(counted)
+    return np.concatenate([[0.0], shares, [1.0]])
+
+
+def auc(points: RocPoints) -> float:
+    """The area under the lower steps of the curve: a step up counts from the next false alarm on only.
+
+    NaN where there is no positive or no negative. Source: VOC2006 development kit, VOCroc.m.
+
+    >>> auc(roc(np.array([1, 0, 1], np.int8), np.array([True, True, True])))
+    0.5
+    """
+    tpr = points.tpr
+    kept = np.ones(len(tpr), np.bool_)
+    np.not_equal(tpr[1:-1], tpr[:-2], out=kept[1:-1])
+    steps = np.diff(points.fpr[kept]) * tpr[kept][:-1]
+    return float(np.cumsum(steps)[-1])  # added up from left to right, as everywhere

@@ -1,0 +1,51 @@
+"""Ground truth of boxes alone, from annotation that came in another form than a development kit's tree."""
+
+from collections.abc import Mapping, Sequence
+
+from scoring.data.annotations import Annotation
+from scoring.data.ground_truth import GroundTruth, Lists, Tables
+from scoring.data.label_maps import LabelMaps
+from scoring.readers.tables import action_labels_of, labels_of, objects_of, parts_of, sizes_of
+
+
+def truth_of_boxes(
+    annotations: Mapping[str, Annotation],
+    *,
+    dataset: str,
+    image_set: str,
+    classes: Sequence[str] | None = None,
+) -> GroundTruth:
+    """The ground truth of these images, in this order: for detection and classification.
+
+    classes: None stands for the objects' own, in alphabetical order. Raises ValueError for an object of another class.
+
+    >>> truth = truth_of_boxes({"a": Annotation(50, 40, ())}, dataset="own", image_set="val", classes=["cat"])
+    >>> truth.description.images, truth.description.classes
+    ((Image(id='a', width=50, height=40),), ('cat',))
+    """
+    pages = list(annotations.values())
+    found = sorted({thing.name for page in pages for thing in page.objects})
+    known = tuple(found if classes is None else classes)
+    if others := [name for name in found if name not in known]:
+        raise ValueError(f"'{others[0]}' is none of the classes {', '.join(known)}")
+    objects = objects_of(pages, known)
+    lists = Lists(
+        dataset=dataset,
+        image_set=image_set,
+        classes=known,
+        actions=(),
+        images=tuple(annotations),
+        main=len(pages),
+        segmentation=(),
+        persons=(),
+        acting=(),
+    )
+    tables = Tables(
+        sizes=sizes_of(pages),
+        labels=labels_of(objects, len(known), len(pages)),
+        objects=objects,
+        parts=parts_of(pages),
+        acts=action_labels_of([], (), annotations),
+        masks=LabelMaps.of([]),
+    )
+    return GroundTruth.of(lists, tables)

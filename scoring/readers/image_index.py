@@ -1,0 +1,83 @@
+"""The images of a phase, to be found by name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.data.description import UNKNOWN_SIDE, Description, Image
+from scoring.data.layout_set import LayoutSet
+from scoring.readers.lines.words import Words
+from scoring.readers.subjects import Subjects, images_of, persons_of
+
+
+@dataclass(frozen=True, eq=False)
+class ImageIndex:
+    """The images of a description; made once and used for all files. Each task asks for its own part, made only then."""
+
+    description: Description
+
+    @classmethod
+    def of(cls, description: Description) -> Self:
+        """The index of a description's images."""
+        return cls(description)
+
+    @property
+    def title(self) -> str:
+        """Which set it is, as a sentence says it."""
+        return f"{self.description.dataset} {self.description.image_set}"
+
+    @property
+    def images(self) -> tuple[Image, ...]:
+        """The images of the Main set."""
+        return self.description.images
+
+    @property
+    def classes(self) -> int:
+        """How many classes the description has."""
+        return len(self.description.classes)
+
+    @cached_property
+    def places(self) -> Mapping[bytes, int]:
+        """Where in the Main set an image stands."""
+        return {image.id.encode(): place for place, image in enumerate(self.images)}
+
+    @cached_property
+    def known(self) -> frozenset[bytes]:
+        """The names of the images of the Main set."""
+        return frozenset(self.places)
+
+    @cached_property
+    def sizes(self) -> NDArray[np.float64]:
+        """Width and height in pixels of the images of the Main set, float64 (images, 2)."""
+        sizes = [(image.width, image.height) for image in self.images]
+        return np.array(sizes, np.float64).reshape(-1, 2)
+
+    @cached_property
+    def names(self) -> Words:
+        """The images of the Main set for the reader of tables."""
+        return Words.of(image.id for image in self.images)
+
+    @cached_property
+    def main(self) -> Subjects:
+        """Of whom classification asks."""
+        return images_of(self.description)
+
+    @cached_property
+    def acting(self) -> Subjects:
+        """Of whom action classification asks."""
+        return persons_of(self.description)
+
+    @cached_property
+    def persons(self) -> LayoutSet:
+        """Of whom layout asks."""
+        return LayoutSet.of(self.description)
+
+    @cached_property
+    def anywhere(self) -> Mapping[str, Image]:
+        """The images of every set by their names, but for those of unknown size."""
+        everyone = self.images + self.description.further
+        return {image.id: image for image in everyone if image.width != UNKNOWN_SIDE}

@@ -1,0 +1,59 @@
+"""Words of a fixed list, found by the reader of tables while it reads."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from scoring.data.arrays import Integers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """Different words in their order.
+
+    Columns of this list's type hold places instead of words. Unlike an `Enum`, which the reader of tables prepares anew
+    for every file, the list is prepared once; it lives as long as this column does, and takes in strange words behind
+    its own, which `places` tells.
+    """
+
+    column: pl.Series
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> Self:
+        """The list of these words.
+
+        >>> cats = Words.of(["cat", "tiger"])
+        >>> cats.places(pl.Series(["tiger", "cat"], dtype=cats.type))
+        array([1, 0], dtype=int32)
+        >>> cats.places(pl.Series(["dog"], dtype=cats.type)) is None
+        True
+        """
+        column = pl.Series(tuple(words), dtype=pl.String).cast(pl.Categorical(pl.Categories.random()))
+        assert np.array_equal(column.to_physical().to_numpy(), np.arange(len(column))), (
+            "polars numbers otherwise"
+        )
+        return cls(column)
+
+    def __len__(self) -> int:
+        """How many words there are."""
+        return len(self.column)
+
+    @property
+    def type(self) -> pl.DataType:
+        """What a table's schema says of a column with such words."""
+        return self.column.dtype
+
+    def places(self, column: pl.Series) -> Integers | None:
+        """Where the words of a column stand in the list, int32 (n,); None if one of them does not."""
+        places = column.to_physical().to_numpy()
+        return None if np.any(places >= len(self)) else places.astype(np.int32)
+
+    def known_places(self, column: pl.Series) -> tuple[Integers, NDArray[np.bool_]]:
+        """Where the words of a column stand in the list, int32 (n,), and which of them do, bool (n,); 0 for the others."""
+        places = column.to_physical().fill_null(len(self)).to_numpy()
+        known: NDArray[np.bool_] = places < len(self)
+        return np.where(known, places, 0).astype(np.int32), known

@@ -1,0 +1,96 @@
+"""Of whom the lines of a result speak: the images of a set, or persons in them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from scoring.data.arrays import Integers
+from scoring.data.description import Description
+
+Keys = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subjects:
+    """Those that a file should have one line each for; made once for all files.
+
+    kind and where: what they are and in which set, as sentences say it; fields: how a line names one of them;
+    places: where in the set it stands; images: those that occur. words are the fields' types for the reader of tables,
+    keys and order belong to `find`.
+    """
+
+    kind: str
+    where: str
+    fields: tuple[str, ...]
+    places: Mapping[tuple[bytes, ...], int]
+    images: frozenset[bytes]
+    words: tuple[pl.Enum, ...]
+    keys: Keys
+    order: Integers
+
+    @classmethod
+    def of(cls, kind: str, where: str, names: Mapping[str, Iterable[str]]) -> Self:
+        """The subjects in their order: for each field what it says of each of them."""
+        columns = [tuple(column) for column in names.values()]
+        numbers = [{word: number for number, word in enumerate(dict.fromkeys(column))} for column in columns]
+        words = tuple(pl.Enum(list(known)) for known in numbers)
+        codes = [
+            np.array([known[word] for word in column], np.int64)
+            for known, column in zip(numbers, columns, strict=True)
+        ]
+        keys = _keys(codes, words)
+        order = np.argsort(keys).astype(np.int32)
+        written = zip(*([word.encode() for word in column] for column in columns), strict=True)
+        places = {name: place for place, name in enumerate(written)}
+        images = frozenset(image for image, *_ in places)
+        return cls(kind, where, tuple(names), places, images, words, keys[order], order)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.places)
+
+    def find(self, columns: Sequence[NDArray[Any]]) -> Integers | None:
+        """The places of those that the columns name, by each field's number in `words`; None if one is not of the set."""
+        places, known = self.search(columns)
+        return places if known.all() else None
+
+    def search(self, columns: Sequence[NDArray[Any]]) -> tuple[Integers, NDArray[np.bool_]]:
+        """The places of those that the columns name, and which of them are of the set; some place for the others."""
+        keys = _keys(columns, self.words)
+        if len(self.fields) == 1:  # every word is somebody's name
+            return self.order[keys], np.ones(len(keys), np.bool_)
+        found = np.searchsorted(self.keys[:-1], keys)  # the last one is where every larger key ends, too
+        return self.order[found], self.keys[found] == keys
+
+
+def images_of(description: Description) -> Subjects:
+    """The images of the Main set."""
+    where = f"the set {description.dataset} {description.image_set}"
+    return Subjects.of("image", where, {"image": (image.id for image in description.images)})
+
+
+def persons_of(description: Description) -> Subjects:
+    """The persons of the Action set, whose images need not be in the Main set.
+
+    >>> persons = persons_of(Description("VOC2012", "val", (), (), (), acting=(("2008_000008", 2),)))
+    >>> persons.places[b"2008_000008", b"2"]
+    0
+    """
+    where = f"the Action set of {description.dataset} {description.image_set}"
+    names = {
+        "image": (image for image, _ in description.acting),
+        "object": (str(number) for _, number in description.acting),
+    }
+    return Subjects.of("person", where, names)
+
+
+def _keys(columns: Sequence[NDArray[Any]], words: Sequence[pl.Enum]) -> Keys:
+    """One whole number for each combination."""
+    keys = columns[0].astype(np.int64)
+    for column, known in zip(columns[1:], words[1:], strict=True):
+        keys = keys * len(known.categories) + column
+    return keys

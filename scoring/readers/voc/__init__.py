@@ -1,0 +1,1 @@
+"""Readers of the development kits' files."""

@@ -1,0 +1,240 @@
+"""What annotators wrote: the readers of annotation files and of image sets.
+
+The XML of 2007 to 2012 and the text of 2006, read as the development kits' VOCreadrecxml.m and PASreadrecord.m read
+them; stricter where a kit would go on with something senseless.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+from xml.etree.ElementTree import Element, ParseError
+
+from defusedxml.ElementTree import fromstring
+
+from scoring.data.annotations import AnnotatedObject, Annotation, Box, Part
+from scoring.errors import shown
+
+
+class AnnotationError(ValueError):
+    """A file of the annotation is wrong; the message says how, `line` (counted from 1) where it is known."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class ListedImage:
+    """A line of an image set: the image, and the whole numbers behind it (an object, a label)."""
+
+    image: str
+    numbers: tuple[int, ...]
+
+
+LONGEST_SIDE: Final = 999_999_999
+"""Of an image, in pixels; more is no size, and would not fit where sizes are kept."""
+
+
+_NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+_LISTED: Final = re.compile(r"([\w.-]+)((?:\s+[+-]?\d{1,9}){0,2})", re.ASCII)
+
+
+_IMAGE_SIZE: Final = re.compile(
+    r"^Image size \(X x Y x C\) : ([1-9]\d{0,8}) x ([1-9]\d{0,8}) x \d+\s*$", re.MULTILINE
+)
+
+
+_SIZE: Final = re.compile(rb"<size>(.*?)</size>", re.DOTALL)
+
+
+_SIDE: Final = re.compile(rb"<(width|height)>\s*([1-9]\d{0,8})\s*</")
+
+
+_PIXELS: Final = re.compile(r"0*[1-9][0-9]{0,8}")
+
+
+_OBJECTS: Final = re.compile(r"^Objects with ground truth : (\d{1,4})\b", re.MULTILINE)
+
+
+_ORIGINAL: Final = re.compile(r'^Original label for object (\d{1,4}) "[^"]*" : "([^"]*)"', re.MULTILINE)
+
+
+_BOUNDING: Final = re.compile(
+    r'^Bounding box for object (\d{1,4}) "[^"]*" \(Xmin, Ymin\) - \(Xmax, Ymax\)'
+    r" : \((-?\d{1,9}), (-?\d{1,9})\) - \((-?\d{1,9}), (-?\d{1,9})\)\s*$",
+    re.MULTILINE,
+)
+
+
+_LABEL: Final = re.compile(
+    r"PAS(?P<name>[a-z_]+)(?P<view>[A-Z][a-z]+?)??(?P<truncated>Trunc)?(?P<difficult>Difficult)?"
+)
+
+
+_NOTHING_THERE: Final = (
+    "null_annotated"  # 2006 marks images of none of the ten classes with an object of this name
+)
+
+
+def read_xml(data: bytes) -> Annotation:
+    """An annotation of 2007 to 2012.
+
+    Raises AnnotationError for what is not XML, a document type, a missing field, a number that is none, a box that
+    ends before it begins. Source: VOC2012 development kit, VOCreadrecxml.m: only the text `1` is true.
+
+    >>> read_xml(b"<annotation><size><width>5</width><height>4</height></size></annotation>")
+    Annotation(width=5, height=4, objects=())
+    """
+    try:
+        root: Element = fromstring(data, forbid_dtd=True)
+    except (ParseError, ValueError, LookupError) as error:  # the last for an encoding that nobody knows
+        raise AnnotationError(f"this is not plain XML: {error}") from error
+    objects = tuple(
+        _object_of(element, f"object {number}") for number, element in enumerate(root.findall("object"), 1)
+    )
+    return Annotation(_size_of(root, "width"), _size_of(root, "height"), objects)
+
+
+def _object_of(element: Element, where: str) -> AnnotatedObject:
+    return AnnotatedObject(
+        name=_text_of(element, "name", where),
+        box=_box_of(element, where),
+        difficult=_said(element, "difficult"),
+        truncated=_said(element, "truncated"),
+        occluded=_said(element, "occluded"),
+        group_of=_said(element, "groupof"),
+        parts=tuple(
+            Part(
+                _text_of(part, "name", f"part {number} of {where}"),
+                _box_of(part, f"part {number} of {where}"),
+            )
+            for number, part in enumerate(element.findall("part"), 1)
+        ),
+    )
+
+
+def _said(element: Element, field: str) -> bool:
+    return (element.findtext(field) or "").strip() == "1"
+
+
+def _text_of(element: Element, path: str, where: str) -> str:
+    text = (element.findtext(path) or "").strip()
+    if not text:
+        raise AnnotationError(f"{where} has no <{path.rpartition('/')[2]}>")
+    return text
+
+
+def _size_of(root: Element, side: str) -> int:
+    text = _text_of(root, f"size/{side}", "the image's size")
+    if not _PIXELS.fullmatch(text):
+        raise AnnotationError(f"expected the image's {side} in pixels, found '{text}'")
+    return int(text)
+
+
+def _box_of(element: Element, where: str) -> Box:
+    # by name: more than half of the boxes of VOC2012 are written xmax, xmin, ymax, ymin
+    left, top, right, bottom = (_number_of(element, side, where) for side in ("xmin", "ymin", "xmax", "ymax"))
+    if right < left or bottom < top:
+        raise AnnotationError(
+            f"the box of {where} ends before it begins: {left:g} {top:g} {right:g} {bottom:g}"
+        )
+    return Box(left, top, right, bottom)
+
+
+def _number_of(element: Element, side: str, where: str) -> float:
+    text = _text_of(element, f"bndbox/{side}", where)
+    if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+        raise AnnotationError(f"expected a number in <{side}> of {where}, found '{text}'")
+    return float(text)
+
+
+def read_text_of_2006(data: bytes) -> Annotation:
+    """An annotation of 2006.
+
+    A label is `PAS`, the class, and where it applies the view, `Trunc` and `Difficult`. The two corners of a box are put
+    in order. Raises AnnotationError for a missing line or a label of another shape.
+    Source: VOC2006 development kit, PASreadrecord.m.
+
+    >>> text = b'''Image size (X x Y x C) : 640 x 480 x 3
+    ... Objects with ground truth : 1 { "PAScarRearTrunc" }
+    ... Original label for object 1 "PAScarRearTrunc" : "PAScarRearTrunc"
+    ... Bounding box for object 1 "PAScarRearTrunc" (Xmin, Ymin) - (Xmax, Ymax) : (153, 394) - (528, 170)'''
+    >>> [car] = read_text_of_2006(text).objects
+    >>> car.name, car.truncated, car.box
+    ('car', True, Box(left=153.0, top=170.0, right=528.0, bottom=394.0))
+    """
+    text = data.decode("latin-1").replace("\r\n", "\n")
+    size, count = _IMAGE_SIZE.search(text), _OBJECTS.search(text)
+    if size is None or count is None:
+        raise AnnotationError(
+            "expected the lines 'Image size' and 'Objects with ground truth' of the 2006 format"
+        )
+    labels = {int(number): label for number, label in _ORIGINAL.findall(text)}
+    corners = {int(number): tuple(map(float, pixels)) for number, *pixels in _BOUNDING.findall(text)}
+    numbers = range(1, int(count[1]) + 1)
+    if list(labels) != list(numbers) or list(corners) != list(numbers):
+        raise AnnotationError(
+            f"expected labels and boxes of {len(numbers)} objects, found {len(labels)} and {len(corners)}"
+        )
+    objects = (_object_of_2006(labels[number], corners[number]) for number in numbers)
+    return Annotation(int(size[1]), int(size[2]), tuple(o for o in objects if o.name != _NOTHING_THERE))
+
+
+def _object_of_2006(label: str, corners: tuple[float, ...]) -> AnnotatedObject:
+    said = _LABEL.fullmatch(label)
+    if said is None:
+        raise AnnotationError(f"expected a label such as 'PAScarRearTruncDifficult', found '{label}'")
+    x1, y1, x2, y2 = corners
+    return AnnotatedObject(
+        name=said["name"],
+        box=Box(min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)),
+        difficult=said["difficult"] is not None,
+        truncated=said["truncated"] is not None,
+    )
+
+
+def size_in(data: bytes) -> tuple[int, int] | None:
+    """Width and height that an annotation of either kind gives its image, without reading the rest; None if none.
+
+    >>> size_in(b"<annotation><size><width>5</width><height>4</height></size></annotation>")
+    (5, 4)
+    """
+    size = _SIZE.search(data)
+    sides = dict(_SIDE.findall(size[1])) if size else {}
+    if len(sides) == 2:
+        return int(sides[b"width"]), int(sides[b"height"])
+    text = _IMAGE_SIZE.search(data.decode("latin-1"))
+    return None if text is None else (int(text[1]), int(text[2]))
+
+
+def read_image_set(data: bytes) -> tuple[ListedImage, ...]:
+    r"""The lines of an image set, in order; empty lines are passed over.
+
+    Raises AnnotationError for a line that is not an image followed by at most two whole numbers, and for one said twice.
+
+    >>> read_image_set(b"2008_000002  1\n")
+    (ListedImage(image='2008_000002', numbers=(1,)),)
+    """
+    listed: dict[tuple[str, tuple[int, ...]], ListedImage] = {}
+    for number, line in enumerate(data.decode("utf-8-sig", "replace").splitlines(), 1):
+        if not line.strip():
+            continue
+        found = _LISTED.fullmatch(line.strip())
+        if found is None or set(found[1]) == {"."}:
+            raise AnnotationError(
+                f"expected an image and at most two whole numbers, found '{shown(line.strip())}'", number
+            )
+        row = ListedImage(found[1], tuple(map(int, found[2].split())))
+        key = (row.image, row.numbers)
+        if key in listed:
+            raise AnnotationError(f"'{line.strip()}' stands here for the second time", number)
+        listed[key] = row
+    return tuple(listed.values())
+
+
+READERS: Final[dict[str, Callable[[bytes], Annotation]]] = {".xml": read_xml, ".txt": read_text_of_2006}
+"""Which reader the name of an annotation's file asks for."""

@@ -1,0 +1,175 @@
+"""Where a development kit keeps its annotation: `read_tree` takes a tree of 2006 to 2012 in as one ground truth."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from scoring.competitions import classes_of
+from scoring.data.annotations import Annotation
+from scoring.data.arrays import Bytes
+from scoring.data.ground_truth import PARTS, GroundTruth, Lists, Tables
+from scoring.data.label_maps import VOID, LabelMaps
+from scoring.data.layout_set import WHOLE_IMAGE
+from scoring.readers.tables import Act, action_labels_of, labels_of, objects_of, parts_of, sizes_of
+from scoring.readers.voc.annotations import READERS
+from scoring.readers.voc.kit_files import KitFiles, TreeError
+from scoring.readers.voc.label_images import read_label_image
+
+
+def read_tree(tree: Path, image_set: str) -> GroundTruth:
+    """The ground truth of an image set, read from a development kit's tree such as `VOCdevkit/VOC2007`.
+
+    Needs ImageSets and Annotations. The Segmentation set with SegmentationClass, the Layout set and the Action set are
+    taken in where they are there. The classes are those that have a label file, or else an object, or else those of the
+    edition. Raises TreeError with every file that is wrong, and then returns nothing.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> box = "<bndbox><xmin>1</xmin><ymin>1</ymin><xmax>10</xmax><ymax>10</ymax></bndbox>"
+    >>> size = "<size><width>50</width><height>40</height></size>"
+    >>> page = f"<annotation>{size}<object><name>cat</name>{box}</object></annotation>"
+    >>> with TemporaryDirectory() as folder:
+    ...     for name, text in (("ImageSets/Main/val.txt", "2008_000008"), ("Annotations/2008_000008.xml", page)):
+    ...         Path(folder, name).parent.mkdir(parents=True)
+    ...         _ = Path(folder, name).write_text(text)
+    ...     truth = read_tree(Path(folder), "val")
+    >>> truth.description.classes, truth.tables.objects.boxes.tolist()
+    (('cat',), [[1.0, 1.0, 10.0, 10.0]])
+    """
+    there = KitFiles(tree, image_set)
+    main, labelled = _main_set(there)
+    people = tuple(there.persons())
+    acts = tuple(_acts(there))
+    images = tuple(dict.fromkeys([*main, *(image for image, _ in people), *(act.image for act in acts)]))
+    annotations = dict(_annotations(there, images))
+    classes = _classes(there, labelled, annotations)
+    _check_names(there, annotations, classes)
+    _check_objects(there, annotations, people, acts)
+    masks = dict(_masks(there, annotations, len(classes)))
+    if not main and not masks:
+        there.say_that_no_image_is_listed()
+    if there.problems:
+        raise TreeError(there.problems)
+    acting: dict[str, set[int]] = {}
+    for act in acts:
+        acting.setdefault(act.image, set()).add(act.number)
+    lists = Lists(
+        dataset=there.dataset,
+        image_set=image_set,
+        classes=classes,
+        actions=tuple(dict.fromkeys(act.action for act in acts)),
+        images=images,
+        main=len(main),
+        segmentation=tuple(masks),
+        persons=people,
+        acting=tuple((image, number) for image in images for number in sorted(acting.get(image, ()))),
+    )
+    return GroundTruth.of(
+        lists, _tables(lists, annotations, acts, labelled, LabelMaps.of(list(masks.values())))
+    )
+
+
+def _main_set(there: KitFiles) -> tuple[tuple[str, ...], Mapping[str, tuple[int, ...]]]:
+    """The images of the Main set, and by class what its label file says of each of them."""
+    folder = there.main_folder
+    rows = there.listed(folder / f"{there.image_set}.txt", (0, 1))
+    main = tuple(dict.fromkeys(row.image for row in rows))
+    labelled: dict[str, tuple[int, ...]] = {}
+    for name, file in there.label_files(folder).items():
+        rows = there.labels(file, columns=1)
+        main = main or tuple(row.image for row in rows)  # trees that lack the plain list are about
+        if tuple(row.image for row in rows) != main:
+            there.wrong("label-images", file, f"expected the images of '{there.image_set}' in their order")
+        labelled[name] = tuple(row.numbers[0] for row in rows)
+    return main, labelled
+
+
+def _acts(there: KitFiles) -> Iterator[Act]:
+    for action, file in there.action_files().items():
+        yield from (Act(action, row.image, *row.numbers) for row in there.labels(file, columns=2))
+
+
+def _annotations(there: KitFiles, images: Sequence[str]) -> Iterator[tuple[str, Annotation]]:
+    for image in images:
+        file = there.annotation_file(image)
+        annotation = there.read(file, READERS[file.suffix])
+        if annotation is not None:
+            yield image, annotation
+
+
+def _classes(
+    there: KitFiles, labelled: Mapping[str, tuple[int, ...]], annotations: Mapping[str, Annotation]
+) -> tuple[str, ...]:
+    found = {thing.name for annotation in annotations.values() for thing in annotation.objects}
+    return tuple(labelled) or tuple(sorted(found)) or classes_of(there.dataset)
+
+
+def _check_names(there: KitFiles, annotations: Mapping[str, Annotation], classes: Sequence[str]) -> None:
+    for image, annotation in annotations.items():
+        for name in sorted({thing.name for thing in annotation.objects}.difference(classes)):
+            there.wrong("class", there.annotation_file(image), f"'{name}' is no class that has a label file")
+        parts = {part.name for thing in annotation.objects for part in thing.parts}
+        for name in sorted(parts.difference(PARTS)):
+            there.wrong(
+                "part", there.annotation_file(image), f"'{name}' is neither a head nor a hand nor a foot"
+            )
+
+
+def _check_objects(
+    there: KitFiles,
+    annotations: Mapping[str, Annotation],
+    people: Sequence[tuple[str, int]],
+    acts: Sequence[Act],
+) -> None:
+    listed = [(there.set_file("Layout"), *person) for person in people if person[1] != WHOLE_IMAGE]
+    folder = there.root / "ImageSets" / "Action"
+    listed += [(folder / f"{act.action}_{there.image_set}.txt", act.image, act.number) for act in acts]
+    for file, image, number in listed:
+        if image in annotations and not 1 <= number <= len(annotations[image].objects):
+            there.wrong("object", file, f"the annotation of '{image}' has no object {number}")
+
+
+def _masks(
+    there: KitFiles, annotations: Mapping[str, Annotation], classes: int
+) -> Iterator[tuple[str, Bytes]]:
+    """The label images of the Segmentation set; none where the tree came without them."""
+    folder = there.root / "SegmentationClass"
+    for row in there.listed(there.set_file("Segmentation"), (0,)) if folder.is_dir() else ():
+        file = folder / f"{row.image}.png"
+        mask = there.read(file, read_label_image)
+        if mask is None:
+            continue
+        size, known = mask.shape[::-1], annotations.get(row.image)
+        if known and size != (known.width, known.height):
+            there.wrong(
+                "mask-size",
+                file,
+                f"expected {known.width} x {known.height} pixels, found {size[0]} x {size[1]}",
+            )
+        if (most := int(mask[mask != VOID].max(initial=0))) > classes:
+            there.wrong("mask-label", file, f"expected labels up to {classes} and {VOID}, found {most}")
+        yield row.image, mask
+
+
+def _tables(
+    lists: Lists,
+    annotations: Mapping[str, Annotation],
+    acts: Sequence[Act],
+    labelled: Mapping[str, tuple[int, ...]],
+    masks: LabelMaps,
+) -> Tables:
+    pages = list(annotations.values())
+    objects = objects_of(pages, lists.classes)
+    labels = (
+        np.array(list(labelled.values()), np.int8)
+        if labelled
+        else labels_of(objects, len(lists.classes), lists.main)
+    )
+    return Tables(
+        sizes=sizes_of(pages),
+        labels=labels,
+        objects=objects,
+        parts=parts_of(pages),
+        acts=action_labels_of(acts, lists.actions, annotations),
+        masks=masks,
+    )

@@ -1,0 +1,252 @@
+"""What comes out of a scoring: numbers for every class, and exhibits that a page can show."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar, Final, Self
+
+import numpy as np
+
+from scoring.metrics.ranking import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE, PrecisionRecall, precision_recall
+from scoring.metrics.roc import RocPoints, ends_of_ties, roc
+from scoring.ranked_predictions import RankedPredictions
+
+
+@dataclass(frozen=True, slots=True)
+class ClassResult:
+    """The score of one class in [0, 1], or why there is none; what there was to find, and the answers given."""
+
+    name: str
+    value: float | None
+    reason: str | None
+    positives: int
+    predictions: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTable:
+    """Names and scores in [0, 1]."""
+
+    kind: ClassVar[str] = "score_table"
+    title: str
+    rows: tuple[tuple[str, float | None], ...]
+
+    def to_plain(self) -> dict[str, Any]:
+        """The table as JSON has it."""
+        return {"kind": self.kind, "title": self.title, "rows": [list(row) for row in self.rows]}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """What `to_plain` said.
+
+        >>> table = ScoreTable("Average precision", (("car", 0.5), ("cat", None)))
+        >>> ScoreTable.from_plain(table.to_plain()) == table
+        True
+        """
+        return cls(plain["title"], tuple((name, value) for name, value in plain["rows"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Precision over recall: positives to find, and one int8 for each answer, the best first, as `ranking` has them."""
+
+    kind: ClassVar[str] = "curve"
+    class_name: str
+    positives: int
+    outcomes: bytes
+
+    def points(self) -> PrecisionRecall:
+        """Every point as the kit's program draws it: one for each answer, NaN where nothing is counted yet.
+
+        >>> Curve("car", 2, bytes([1, 0, 1])).points().precision.round(2).tolist()
+        [1.0, 0.5, 0.67]
+        """
+        return precision_recall(np.frombuffer(self.outcomes, np.int8), self.positives)
+
+    def envelope(self, levels: int = 41) -> list[float]:
+        """The best precision at each of so many recalls from 0 to 1 or beyond; 0 where it is never reached.
+
+        >>> Curve("car", 2, bytes([1, 0, 1])).envelope(3)
+        [1.0, 1.0, 0.6666666666666666]
+        """
+        points = self.points()
+        best = np.fmax.accumulate(points.precision[::-1])[::-1]
+        wanted = np.arange(levels) / (levels - 1)
+        reached = np.searchsorted(points.recall, wanted) if self.positives else np.full(levels, len(best))
+        values: list[float] = np.nan_to_num(np.append(best, 0.0))[reached].tolist()
+        return values
+
+    def to_plain(self) -> dict[str, Any]:
+        """The curve as JSON has it: where the few answers are that are not wrong.
+
+        >>> Curve("car", 2, bytes([1, 0, 1])).to_plain()["right"]
+        [0, 2]
+        """
+        outcomes = np.frombuffer(self.outcomes, np.int8)
+        return {
+            "kind": self.kind,
+            "class_name": self.class_name,
+            "positives": self.positives,
+            "answers": len(outcomes),
+            "right": np.flatnonzero(outcomes == TRUE_POSITIVE).tolist(),
+            "ignored": np.flatnonzero(outcomes == IGNORED).tolist(),
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """What `to_plain` said.
+
+        >>> curve = Curve("car", 2, bytes([1, 0, 1]))
+        >>> Curve.from_plain(curve.to_plain()) == curve
+        True
+        """
+        outcomes = np.full(plain["answers"], FALSE_POSITIVE, np.int8)
+        outcomes[np.array(plain["right"], np.intp)] = TRUE_POSITIVE
+        outcomes[np.array(plain["ignored"], np.intp)] = IGNORED
+        return cls(plain["class_name"], plain["positives"], outcomes.tobytes())
+
+
+@dataclass(frozen=True, slots=True)
+class RocCurve:
+    """Found over false alarms: one int8 for each ranked image, the best first, and one byte, 1 where a tie ends."""
+
+    kind: ClassVar[str] = "roc_curve"
+    class_name: str
+    outcomes: bytes
+    ends: bytes
+
+    def points(self) -> RocPoints:
+        """Every point as the kit's program draws it.
+
+        >>> RocCurve("car", bytes([1, 0, 1]), bytes([1, 1, 1])).points().tpr.tolist()
+        [0.0, 0.5, 0.5, 1.0, 1.0]
+        """
+        return roc(np.frombuffer(self.outcomes, np.int8), np.frombuffer(self.ends, np.bool_))
+
+    def envelope(self, levels: int = 41) -> list[float]:
+        """What is found at most with each of so many shares of false alarms, from 0 to 1; 0 where nothing is known.
+
+        >>> RocCurve("car", bytes([1, 0, 1]), bytes([1, 1, 1])).envelope(3)
+        [0.5, 0.5, 1.0]
+        """
+        points = self.points()
+        wanted = np.arange(levels) / (levels - 1)
+        if np.isnan(points.fpr).any():
+            return [0.0] * levels
+        reached = np.searchsorted(points.fpr, wanted, side="right") - 1
+        values: list[float] = np.nan_to_num(points.tpr)[reached].tolist()
+        return values
+
+    def to_plain(self) -> dict[str, Any]:
+        """The curve as JSON has it: where the answers are that are not wrong, and those that tie with the next one."""
+        outcomes = np.frombuffer(self.outcomes, np.int8)
+        return {
+            "kind": self.kind,
+            "class_name": self.class_name,
+            "answers": len(outcomes),
+            "right": np.flatnonzero(outcomes == TRUE_POSITIVE).tolist(),
+            "ignored": np.flatnonzero(outcomes == IGNORED).tolist(),
+            "tied": np.flatnonzero(~np.frombuffer(self.ends, np.bool_)).tolist(),
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """What `to_plain` said.
+
+        >>> curve = RocCurve("car", bytes([1, 0, 1]), bytes([1, 0, 1]))
+        >>> RocCurve.from_plain(curve.to_plain()) == curve
+        True
+        """
+        outcomes = np.full(plain["answers"], FALSE_POSITIVE, np.int8)
+        outcomes[np.array(plain["right"], np.intp)] = TRUE_POSITIVE
+        outcomes[np.array(plain["ignored"], np.intp)] = IGNORED
+        ends = np.ones(plain["answers"], np.bool_)
+        ends[np.array(plain["tied"], np.intp)] = False
+        return cls(plain["class_name"], outcomes.tobytes(), ends.tobytes())
+
+
+@dataclass(frozen=True, slots=True)
+class ConfusionMatrix:
+    """Pixels by true label (rows) and answer (columns), as counted; void is left out."""
+
+    kind: ClassVar[str] = "confusion_matrix"
+    labels: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+
+    def to_plain(self) -> dict[str, Any]:
+        """The matrix as JSON has it."""
+        return {"kind": self.kind, "labels": list(self.labels), "counts": [list(row) for row in self.counts]}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """What `to_plain` said.
+
+        >>> matrix = ConfusionMatrix(("background", "car"), ((5, 0), (1, 2)))
+        >>> ConfusionMatrix.from_plain(matrix.to_plain()) == matrix
+        True
+        """
+        return cls(tuple(plain["labels"]), tuple(tuple(row) for row in plain["counts"]))
+
+
+Exhibit = ScoreTable | Curve | RocCurve | ConfusionMatrix
+
+
+EXHIBITS: Final[Mapping[str, type[Exhibit]]] = {
+    each.kind: each for each in (ScoreTable, Curve, RocCurve, ConfusionMatrix)
+}
+"""Every kind that a report holds, by its name; a page has a template for each."""
+
+
+def draw_precision(ranked: RankedPredictions) -> Curve:
+    """Precision over recall, a point for each row."""
+    return Curve(ranked.class_name, ranked.positives, ranked.outcomes.tobytes())
+
+
+def draw_roc(ranked: RankedPredictions) -> RocCurve:
+    """Found over false alarms, a point for each confidence."""
+    return RocCurve(ranked.class_name, ranked.outcomes.tobytes(), ends_of_ties(ranked.confidence).tobytes())
+
+
+Draw = Callable[[RankedPredictions], Curve | RocCurve]
+"""What a page shows of a ranking."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The result of an archive in a competition.
+
+    headline and values are in [0, 1], or None with a reason. receipt: sha256, in hexadecimal, of the result files, the
+    truth's fingerprint, the protocol, the scorer's version, and the classes chosen, if a subset was declared: what
+    decided these numbers and nothing else.
+    """
+
+    competition: int
+    protocol: str
+    measure: str
+    headline: float | None
+    headline_reason: str | None
+    classes: tuple[ClassResult, ...]
+    exhibits: tuple[Exhibit, ...]
+    scorer: str
+    receipt: str
+
+    def to_json(self) -> str:
+        """One line of JSON, the same for the same report."""
+        plain = {name: getattr(self, name) for name in (each.name for each in fields(self))}
+        plain["classes"] = [asdict(each) for each in self.classes]
+        plain["exhibits"] = [exhibit.to_plain() for exhibit in self.exhibits]
+        return json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote; raises KeyError, TypeError or ValueError for anything else.
+
+        >>> row = ClassResult("car", 0.5, None, positives=2, predictions=3)
+        >>> report = Report(3, "voc2012", "Average precision", 0.5, None, (row,), (), scorer="1", receipt="")
+        >>> Report.from_json(report.to_json()) == report
+        True
+        """
+        plain = json.loads(text)
+        classes = tuple(ClassResult(**each) for each in plain.pop("classes"))
+        exhibits = tuple(EXHIBITS[each["kind"]].from_plain(each) for each in plain.pop("exhibits"))
+        return cls(classes=classes, exhibits=exhibits, **plain)

@@ -1,1 +1,0 @@
-"""Which files of an archive are results, and what to say of the others."""

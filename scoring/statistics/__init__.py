@@ -1,0 +1,1 @@
+"""Bootstrap, confidence intervals, comparison and rank tests."""

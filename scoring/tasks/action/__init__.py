@@ -1,0 +1,1 @@
+"""Action classification: one confidence per person, one file per action."""

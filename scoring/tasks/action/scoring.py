@@ -1,0 +1,54 @@
+"""Action classification: what is the person doing? One confidence for each person, one file for each action."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import numpy as np
+
+from scoring.data.arrays import Integers
+from scoring.data.ground_truth import GroundTruth
+from scoring.metrics.labels import ClassLabels
+from scoring.ranked_predictions import RankedPredictions
+from scoring.tasks.labelled.reader import read_persons
+from scoring.tasks.labelled.rules import LabelRules
+from scoring.tasks.labelled.scoring import Reasons, in_order, match, scores_of
+from scoring.tasks.task import Entered, Scores, Task
+
+_REASONS: Final = Reasons("nobody in the set does it", "everybody in the set does it")
+
+
+def load(truth: GroundTruth) -> Mapping[str, ClassLabels]:
+    """The labels of each action for the persons whom its own label file lists, in its order.
+
+    Source: VOC2012 development kit, VOCevalaction.m. There an answer for somebody whom only other actions' files list
+    is an error; here it is left out, for participants are given one list of persons and not one for each action.
+    """
+    acts, image = truth.tables.acts, truth.tables.objects.image
+    place = np.empty(len(image), np.int32)
+    owners = _owners(truth)
+    place[owners] = np.arange(len(owners))
+    known = {}
+    for number, action in enumerate(truth.lists.actions):
+        rows = acts.action == number
+        owner = acts.owner[rows]
+        known[action] = ClassLabels(len(owners), place[owner], image[owner], acts.label[rows])
+    return known
+
+
+def _owners(truth: GroundTruth) -> Integers:
+    """The objects that the Action set's pairs of image and number mean: int32 (persons,), in their order."""
+    lists, image = truth.lists, truth.tables.objects.image
+    first = dict(
+        zip(lists.images, np.searchsorted(image, np.arange(len(lists.images))).tolist(), strict=True)
+    )
+    return np.array([first[name] + number - 1 for name, number in lists.acting], np.int32)
+
+
+def score(
+    matched: Iterator[Entered[RankedPredictions]], known: Mapping[str, ClassLabels], rules: LabelRules
+) -> Scores:
+    """The scores of each action."""
+    return scores_of(in_order(matched, known), known, rules, _REASONS)
+
+
+ACTION: Final = Task(read_persons, load, match, score)

@@ -1,0 +1,1 @@
+"""Classification: one confidence per image, one file per class."""

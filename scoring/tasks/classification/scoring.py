@@ -1,0 +1,40 @@
+"""Classification: does the image show such an object? One confidence for each image, one file for each class."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from scoring.data.ground_truth import GroundTruth
+from scoring.metrics.labels import ClassLabels, with_difficult
+from scoring.ranked_predictions import RankedPredictions
+from scoring.tasks.labelled.reader import read_images
+from scoring.tasks.labelled.rules import LabelRules
+from scoring.tasks.labelled.scoring import Reasons, in_order, match, scores_of
+from scoring.tasks.outcome import table_with_difficult
+from scoring.tasks.task import Entered, Scores, Task
+
+_REASONS: Final = Reasons("there is no such object in the set", "there is such an object in every image")
+
+
+def load(truth: GroundTruth) -> Mapping[str, ClassLabels]:
+    """The labels of each class for the images of the Main set."""
+    main = truth.lists.main
+    images = np.arange(main, dtype=np.int32)
+    labels = zip(truth.lists.classes, truth.tables.labels, strict=True)
+    return {name: ClassLabels(main, images, images, label) for name, label in labels}
+
+
+def score(
+    matched: Iterator[Entered[RankedPredictions]], known: Mapping[str, ClassLabels], rules: LabelRules
+) -> Scores:
+    """The scores of each class; beside them those that there would be if difficult objects counted, too."""
+    ranked = in_order(matched, known)
+    scores = scores_of(ranked, known, rules, _REASONS)
+    values = {name: rules.measure.of(with_difficult(each)) for name, each in ranked.items()}
+    beside = table_with_difficult(rules.measure.name, tuple(known), values, rules.average)
+    return replace(scores, exhibits=(*scores.exhibits, beside))
+
+
+CLASSIFICATION: Final = Task(read_images, load, match, score)

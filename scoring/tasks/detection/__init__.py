@@ -1,0 +1,1 @@
+"""Detection: boxes with confidences, one file per class."""

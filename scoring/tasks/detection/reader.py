@@ -1,0 +1,157 @@
+"""The detections that the lines of a result say."""
+
+import io
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from scoring.data.arrays import Flags
+from scoring.data.detections import Detections
+from scoring.errors import Problems, Severity
+from scoring.readers.image_index import ImageIndex
+from scoring.readers.lines.grammar import FIELDS, FURTHEST, Row, Wrong, check_box, parse_line
+from scoring.readers.lines.line_reader import LineReader, Schema, lenient_table_of, parse_tidied, table_of
+
+_BOX: Final = FIELDS[2:]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """How a file is read. inverted: whether a box that ends before it begins is a problem or only to be kept."""
+
+    images: ImageIndex
+    file: str
+    problems: Problems
+    inverted: Severity = Severity.NOTE
+
+
+def read_detections(data: bytes, images: ImageIndex, *, file: str, problems: Problems) -> Detections:
+    r"""Read a file of `<image> <confidence> <left> <top> <right> <bottom>`; numbers are exactly Python's float().
+
+    Every wrong line becomes a problem with its number, and is left out of what is returned. A byte order mark and
+    line ends of other systems are tolerated with a note, empty lines without. A box that ends before it begins is kept,
+    as the kits keep it: it meets nothing.
+
+    >>> from scoring.data.description import Description, Image
+    >>> index = ImageIndex.of(Description("VOC2007", "test", (), (), (Image("000001", 353, 500),)))
+    >>> read_detections(b"000001 0.5 10 20 110 220\n", index, file="comp3_det_test_dog.txt", problems=Problems()).boxes
+    array([[ 10.,  20., 110., 220.]])
+    """
+    parts = list(read_in_blocks(data, Reading(images, file, problems)))
+    if len(parts) == 1:
+        return parts[0]
+    return Detections(
+        np.concatenate([part.image for part in parts] or [np.empty(0, np.int32)]),
+        np.concatenate([part.confidence for part in parts] or [np.empty(0)]),
+        np.concatenate([part.boxes for part in parts] or [np.empty((0, 4))]),
+    )
+
+
+def read_in_blocks(data: bytes, reading: Reading) -> Iterator[Detections]:
+    r"""Read as read_detections does, some lines at a time, for those who need not keep them.
+
+    >>> from scoring.data.description import Description, Image
+    >>> index = ImageIndex.of(Description("VOC2007", "test", (), (), (Image("000001", 353, 500),)))
+    >>> reading = Reading(index, "comp3_det_test_dog.txt", Problems())
+    >>> [len(found) for found in read_in_blocks(b"000001 0.5 10 20 110 220\n", reading)]
+    [1]
+    """
+    reader = LineReader(
+        len(FIELDS),
+        partial(_read_fast, reading=reading),
+        partial(_read_leniently, reading=reading),
+        partial(_read_exactly, reading=reading),
+    )
+    return reader.read(data, reading.file, reading.problems)
+
+
+def outside(found: Detections, images: ImageIndex) -> NDArray[np.bool_]:
+    """Which boxes reach beyond their image, whose pixels count from 1: bool (n,)."""
+    result = np.zeros(len(found), np.bool_)
+    for edge, size in ((0, 0), (1, 1), (2, 0), (3, 1)):
+        result |= found.boxes[:, edge] < 1
+        result |= found.boxes[:, edge] > images.sizes[found.image, size]
+    return result
+
+
+def inverted(found: Detections, images: ImageIndex) -> NDArray[np.bool_]:
+    """Which boxes have not one pixel from left to right or from top to bottom, both included: bool (n,).
+
+    As in `grammar.check_box`, what clipping leaves at the image's edge is not meant.
+    """
+    left, top, right, bottom = (found.boxes[:, edge] for edge in range(4))
+    suspect = np.flatnonzero((right - left + 1 <= 0) | (bottom - top + 1 <= 0))
+    low, high = found.boxes[:, :2], found.boxes[:, 2:]
+    low, high, sizes = low[suspect], high[suspect], images.sizes[found.image[suspect]]
+    result = np.zeros(len(found), np.bool_)
+    result[suspect] = ((high - low + 1 <= 0) & (low > 1) & (high < sizes - 1)).any(axis=1)
+    return result
+
+
+def _read_fast(block: bytes, reading: Reading) -> Detections | None:
+    """Read lines that are all right; None when one might not be, or is only written unusually."""
+    found = parse_tidied(block, partial(_parse, images=reading.images))
+    if found is None or reading.inverted is Severity.NOTE:
+        return found
+    return None if inverted(found, reading.images).any() else found
+
+
+def _read_leniently(block: bytes, reading: Reading) -> tuple[Detections, Flags] | None:
+    """A row for each regular line, and which of them are right."""
+    images = reading.images
+    table = lenient_table_of(block, _schema(images))
+    if table is None:
+        return None
+    image, known = images.names.known_places(table["image"])
+    numbers = table.select(FIELDS[1:]).fill_null(np.nan)
+    found = Detections(image, numbers["confidence"].to_numpy(), numbers.select(_BOX).to_numpy())
+    fine = known & np.isfinite(found.confidence) & (np.abs(found.boxes) <= FURTHEST).all(axis=1)
+    if reading.inverted is Severity.PROBLEM:
+        fine[fine] = ~inverted(found.where(fine), images)
+    return found, fine
+
+
+def _schema(images: ImageIndex) -> Schema:
+    return {"image": images.names.type} | dict.fromkeys(FIELDS[1:], pl.Float64)
+
+
+def _parse(block: bytes, images: ImageIndex) -> Detections | None:
+    if block[: block.find(b" ")] not in images.places:
+        return None  # also what the parser would take for a compressed file
+    table = table_of(block, _schema(images))
+    image = None if table is None else images.names.places(table["image"])
+    if table is None or image is None:
+        return None
+    found = Detections(image, table["confidence"].to_numpy(), table.select(_BOX).to_numpy())
+    numbers_are_fair = np.isfinite(found.confidence).all() and (np.abs(found.boxes) <= FURTHEST).all()
+    return found if numbers_are_fair else None  # not a number compares as false
+
+
+def _read_exactly(block: bytes, reading: Reading, *, first: int) -> tuple[Detections, int]:
+    """Read line by line: what is right, and how many lines are not."""
+    rows, wrong = array("d"), 0
+    for number, line in enumerate(io.BytesIO(block), first):
+        line = line.removesuffix(b"\n")  # noqa: PLW2901
+        row = parse_line(line, reading.images)
+        if isinstance(row, Row):
+            box = _check_box(row, reading)
+            if box is None:
+                rows.extend((row.image, row.confidence, *row.box))
+            row = box
+        if row is not None:
+            reading.problems.add(row.at(reading.file, number, line))
+            wrong += 1
+    table = np.frombuffer(rows, np.float64).reshape(-1, len(FIELDS))
+    return Detections(table[:, 0].astype(np.int32), table[:, 1].copy(), table[:, 2:].copy()), wrong
+
+
+def _check_box(row: Row, reading: Reading) -> Wrong | None:
+    if reading.inverted is Severity.NOTE:
+        return None
+    return check_box(row.box, reading.images.images[row.image])

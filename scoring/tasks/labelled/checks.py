@@ -1,0 +1,60 @@
+"""Checks of classification and action files."""
+
+from itertools import islice
+
+import numpy as np
+
+from scoring.data.limits import MAX_FILE_PROBLEMS
+from scoring.errors import Problem, Severity
+from scoring.intake.checking import Checked, Inspection, _is_blank
+from scoring.intake.result_files import ResultFile
+from scoring.readers.subjects import Subjects
+from scoring.tasks.labelled.reader import read_confidences, repetitions
+
+
+def check_images(file: ResultFile, checked: Checked, inspection: Inspection) -> None:
+    """Check what one class's file says of the images."""
+    _check_confidences(file, checked, inspection, inspection.images.main)
+
+
+def check_persons(file: ResultFile, checked: Checked, inspection: Inspection) -> None:
+    """Check what one action's file says of the persons."""
+    _check_confidences(file, checked, inspection, inspection.images.acting)
+
+
+def _check_confidences(
+    file: ResultFile, checked: Checked, inspection: Inspection, subjects: Subjects
+) -> None:
+    data, problems = file.read(), inspection.problems
+    lines = np.zeros(len(subjects), np.intp)
+    for found in read_confidences(data, subjects, file=file.name, problems=problems):
+        lines += np.bincount(found.subject, minlength=len(subjects))
+    checked.lines += int(lines.sum())
+    if lines.any() and not lines.all():
+        checked.missing[file.name] = int(np.count_nonzero(lines == 0))
+    elif _is_blank(data):
+        message = f"no {subjects.kind} is ranked for '{file.about}': the file is empty"
+        problems.note(Problem("empty-file", message, file.name))
+    repeated = int(np.maximum(lines - 1, 0).sum())
+    checked.repeated += repeated
+    if repeated and inspection.mistakes is Severity.PROBLEM:
+        for problem in islice(repetitions(data, subjects, file=file.name), MAX_FILE_PROBLEMS):
+            problems.add(problem)
+
+
+def remark_on_confidences(checked: Checked, inspection: Inspection, *, kind: str) -> None:
+    """Say in one sentence for all files who has no line, and who has several."""
+    name, missing = checked.info.name, checked.missing
+    if missing:
+        total, most = sum(missing.values()), max(missing, key=missing.__getitem__)
+        message = (
+            f"{name}: {kind}s are missing, {total} in {len(missing)} of {len(checked.files)} files,"
+            f" of these {missing[most]} in {most}; a missing {kind} ranks behind all others"
+        )
+        inspection.problems.note(Problem("missing-answers", message, found=str(total)))
+    if checked.repeated and inspection.mistakes is Severity.NOTE:
+        message = (
+            f"{name}: {checked.repeated} of {checked.lines} lines repeat the {kind} of another line; the last one"
+            " counts, and an archive with such lines is refused"
+        )
+        inspection.problems.note(Problem("repeated", message, found=str(checked.repeated)))

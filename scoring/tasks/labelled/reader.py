@@ -1,0 +1,178 @@
+"""Lines that say how sure somebody is of an image or a person: `<image> <confidence>`, `<image> <object> <confidence>`."""
+
+import io
+from array import array
+from collections.abc import Iterator
+from functools import partial
+from typing import Final, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from scoring.data.arrays import Flags
+from scoring.data.confidences import Confidences
+from scoring.errors import Problem, Problems, shown
+from scoring.readers.image_index import ImageIndex
+from scoring.readers.lines.grammar import QUOTED, Wrong, number_in, split, unknown_image
+from scoring.readers.lines.line_reader import (
+    LineReader,
+    lenient_table_of,
+    parse_tidied,
+    table_of,
+    with_plain_line_ends,
+)
+from scoring.readers.subjects import Subjects
+
+CONFIDENCE: Final = "confidence"
+
+
+class Row(NamedTuple):
+    """What a line says: of whom, and how sure it is."""
+
+    subject: int
+    confidence: float
+
+
+def read_images(data: bytes, images: ImageIndex, *, file: str, problems: Problems) -> Confidences:
+    r"""Read a file of `<image> <confidence>`, by the same grammar as `read_detections` reads boxes.
+
+    Images may be missing. Some that are there more than once become one note: the last line counts, as in the kits.
+
+    >>> from scoring.data.description import Description, Image
+    >>> index = ImageIndex.of(Description("VOC2007", "test", (), (), (Image("000001", 353, 500),)))
+    >>> read_images(b"000001 0.5\n", index, file="comp1_cls_test_dog.txt", problems=Problems()).confidence
+    array([0.5])
+    """
+    return _read(data, images.main, file, problems)
+
+
+def read_persons(data: bytes, images: ImageIndex, *, file: str, problems: Problems) -> Confidences:
+    r"""Read a file of `<image> <object> <confidence>`, objects counted from 1, as `read_images` does.
+
+    >>> from scoring.data.description import Description
+    >>> index = ImageIndex.of(Description("VOC2012", "val", (), (), (), acting=(("2008_000008", 2),)))
+    >>> data = b"2008_000008 2 0.5\n"
+    >>> read_persons(data, index, file="comp9_action_val_reading.txt", problems=Problems()).subject.tolist()
+    [0]
+    """
+    return _read(data, images.acting, file, problems)
+
+
+def _read(data: bytes, subjects: Subjects, file: str, problems: Problems) -> Confidences:
+    parts = list(read_confidences(data, subjects, file=file, problems=problems))
+    found = Confidences(
+        np.concatenate([np.empty(0, np.int32), *(part.subject for part in parts)]),
+        np.concatenate([np.empty(0), *(part.confidence for part in parts)]),
+    )
+    repeated = len(found) - np.count_nonzero(np.bincount(found.subject, minlength=len(subjects)))
+    if repeated:
+        message = (
+            f"{repeated} lines repeat the {subjects.kind} of another one; of several lines the last counts"
+        )
+        problems.note(Problem("repeated", message, file, found=str(repeated)))
+    return found
+
+
+def read_confidences(
+    data: bytes, subjects: Subjects, *, file: str, problems: Problems
+) -> Iterator[Confidences]:
+    r"""Read some lines at a time; each wrong one becomes a problem with its number.
+
+    >>> from scoring.data.description import Description, Image
+    >>> index = ImageIndex.of(Description("VOC2007", "test", (), (), (Image("000001", 353, 500),)))
+    >>> [part] = read_confidences(b"000001 0.5\n", index.main, file="comp1_cls_test_dog.txt", problems=Problems())
+    >>> part.confidence.tolist()
+    [0.5]
+    """
+    reader = LineReader(
+        len(subjects.fields) + 1,
+        partial(_read_fast, subjects=subjects),
+        partial(_read_leniently, subjects=subjects),
+        partial(_read_exactly, subjects=subjects, file=file, problems=problems),
+    )
+    return reader.read(data, file, problems)
+
+
+def repetitions(data: bytes, subjects: Subjects, *, file: str) -> Iterator[Problem]:
+    """Say of each line that repeats the subject of an earlier one which that is."""
+    first: dict[int, int] = {}
+    for number, line in enumerate(io.BytesIO(with_plain_line_ends(data, file, Problems()) or b""), 1):
+        row = parse_confidence_line(line.removesuffix(b"\n"), subjects)
+        if isinstance(row, Row) and first.setdefault(row.subject, number) < number:
+            name = shown(b" ".join(line.split()[:-1]), QUOTED)
+            message = f"a duplicate: the {subjects.kind} '{name}' is already on line {first[row.subject]}"
+            yield Problem("repeated", message, file, number, name, text=shown(line.removesuffix(b"\n")))
+
+
+def parse_confidence_line(line: bytes, subjects: Subjects) -> Row | Wrong | None:
+    """Read a line without its end; None if it is blank."""
+    fields = split(line, (*subjects.fields, CONFIDENCE))
+    if isinstance(fields, Wrong):
+        return fields
+    if not fields:
+        return None
+    subject = subjects.places.get(tuple(fields[:-1]))
+    if subject is None:
+        return _unknown(fields[:-1], subjects)
+    confidence = number_in(fields[-1], CONFIDENCE)
+    return confidence if isinstance(confidence, Wrong) else Row(subject, confidence)
+
+
+def _unknown(fields: list[bytes], subjects: Subjects) -> Wrong:
+    image, *rest = fields
+    if image not in subjects.images:
+        return unknown_image(image, subjects.images, subjects.where)
+    number = shown(b" ".join(rest), QUOTED)
+    message = (
+        f"unknown object '{number}' of the image '{shown(image, QUOTED)}': it is not in {subjects.where}"
+    )
+    return Wrong("unknown-object", message, number, f"a person of {subjects.where}")
+
+
+def _read_fast(block: bytes, subjects: Subjects) -> Confidences | None:
+    return parse_tidied(block, partial(_parse, subjects=subjects))
+
+
+def _read_leniently(block: bytes, subjects: Subjects) -> tuple[Confidences, Flags] | None:
+    """A row for each regular line, and which of them are right."""
+    if not len(subjects):
+        return None
+    table = lenient_table_of(block, dict.fromkeys(subjects.fields, pl.String) | {CONFIDENCE: pl.Float64})
+    if table is None:
+        return None
+    columns, known = [], np.ones(table.height, np.bool_)
+    for name, words in zip(subjects.fields, subjects.words, strict=True):
+        column = table[name].cast(words, strict=False)
+        known &= column.is_not_null().to_numpy()
+        columns.append(column.to_physical().fill_null(0).to_numpy())
+    subject, found = subjects.search(columns)
+    confidence = table[CONFIDENCE].fill_null(np.nan).to_numpy()
+    return Confidences(subject, confidence), known & found & np.isfinite(confidence)
+
+
+def _parse(block: bytes, subjects: Subjects) -> Confidences | None:
+    if block[: block.find(b" ")] not in subjects.images:
+        return None  # also what the parser would take for a compressed file
+    names = dict(zip(subjects.fields, subjects.words, strict=True))
+    table = table_of(block, {**names, CONFIDENCE: pl.Float64})
+    if table is None:
+        return None
+    confidence = table[CONFIDENCE].to_numpy()
+    subject = subjects.find([table[name].to_physical().to_numpy() for name in subjects.fields])
+    return None if subject is None or not np.isfinite(confidence).all() else Confidences(subject, confidence)
+
+
+def _read_exactly(
+    block: bytes, *, first: int, subjects: Subjects, file: str, problems: Problems
+) -> tuple[Confidences, int]:
+    """Read line by line: what is right, and how many lines are not."""
+    places, confidences, wrong = array("i"), array("d"), 0
+    for number, line in enumerate(io.BytesIO(block), first):
+        row = parse_confidence_line(line.removesuffix(b"\n"), subjects)
+        if isinstance(row, Wrong):
+            problems.add(row.at(file, number, line.removesuffix(b"\n")))
+            wrong += 1
+        elif row is not None:
+            places.append(row.subject)
+            confidences.append(row.confidence)
+    return Confidences(np.frombuffer(places, np.int32), np.frombuffer(confidences, np.float64)), wrong

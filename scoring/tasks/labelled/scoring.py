@@ -1,0 +1,74 @@
+"""What classification and action classification have in common: rankings of labelled images or persons."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from scoring.data.confidences import Confidences
+from scoring.metrics.labels import ClassLabels, rank_by_confidence
+from scoring.ranked_predictions import RankedPredictions
+from scoring.results import ClassResult
+from scoring.tasks.labelled.rules import LabelRules
+from scoring.tasks.outcome import NOT_ENTERED, headline, table_of_classes
+from scoring.tasks.task import Entered, Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """Why a class has no value, in the words of the task."""
+
+    no_positive: str
+    no_negative: str
+
+
+def match(
+    entered: Iterator[Entered[Confidences]], known: Mapping[str, ClassLabels], _rules: LabelRules
+) -> Iterator[Entered[RankedPredictions]]:
+    """The ranking of each class."""
+    for each in entered:
+        yield Entered(each.about, rank_by_confidence(each.about, each.predictions, known[each.about]))
+
+
+def in_order(
+    matched: Iterator[Entered[RankedPredictions]], known: Mapping[str, ClassLabels]
+) -> dict[str, RankedPredictions]:
+    """The rankings in the order of the edition."""
+    ranked = {each.about: each.predictions for each in matched}
+    return {name: ranked[name] for name in known if name in ranked}
+
+
+def scores_of(
+    ranked: Mapping[str, RankedPredictions],
+    known: Mapping[str, ClassLabels],
+    rules: LabelRules,
+    reasons: Reasons,
+) -> Scores:
+    """The value of each class and their mean, with a curve for each class entered.
+
+    A class without a positive has no value; in the mean it counts as the kit's own number does: as 0 at eleven recalls,
+    else as NaN, so that there is no mean either.
+    """
+    values = {name: rules.measure.of(each) for name, each in ranked.items()}
+    classes = tuple(
+        _class_result(name, labelled.positives, ranked.get(name), values.get(name, math.nan), reasons)
+        for name, labelled in known.items()
+    )
+    mean, reason = headline(tuple(known), values, rules.average)
+    table = table_of_classes(rules.measure.name, classes)
+    curves = map(rules.measure.draw, ranked.values())
+    return Scores(rules.measure.name, mean, reason, classes, (table, *curves), tuple(ranked.values()))
+
+
+def _class_result(
+    name: str, positives: int, ranked: RankedPredictions | None, value: float, reasons: Reasons
+) -> ClassResult:
+    if ranked is None:
+        return ClassResult(name, None, NOT_ENTERED, positives, 0)
+    predictions = int(np.count_nonzero(np.isfinite(ranked.confidence)))
+    if positives == 0:
+        return ClassResult(name, None, reasons.no_positive, positives, predictions)
+    if math.isnan(value):
+        return ClassResult(name, None, reasons.no_negative, positives, predictions)
+    return ClassResult(name, value, None, positives, predictions)

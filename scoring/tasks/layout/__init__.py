@@ -1,0 +1,1 @@
+"""Person layout: heads, hands and feet of given persons."""

@@ -1,0 +1,24 @@
+"""Checks of person layout files."""
+
+import numpy as np
+
+from scoring.data.layouts import UNLISTED
+from scoring.errors import Problem
+from scoring.intake.checking import Checked, Inspection
+from scoring.intake.result_files import ResultFile
+from scoring.tasks.layout.reader import read_layouts
+
+
+def check_layouts(file: ResultFile, checked: Checked, inspection: Inspection) -> None:
+    """Check the layouts of all persons and count them."""
+    images, problems = inspection.images, inspection.problems
+    found = read_layouts(file.read(), images, file=file.name, problems=problems, mistakes=inspection.mistakes)
+    checked.lines += len(found)
+    total = len(images.persons.places)
+    missing = total - len(np.unique(found.person[found.person != UNLISTED]))
+    if missing and len(found):
+        whom = "images" if images.persons.boxed else "persons"
+        message = (
+            f"{missing} of the {total} {whom} of {images.persons.where} have no layout and count as missed"
+        )
+        problems.note(Problem("missing-answers", message, file.name, found=str(missing)))

@@ -1,0 +1,27 @@
+"""How person layouts are scored."""
+
+from dataclasses import dataclass
+
+from scoring.metrics.averaging import Average
+from scoring.metrics.boxes import IoU
+from scoring.metrics.layout_matching import (
+    MatchLayouts,
+)
+from scoring.metrics.ranking import RankingMeasure
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutRules:
+    """How layouts are scored.
+
+    names: what values are of, the parts or the whole person; boxed: does a layout name a person by a box instead of a number?
+    least: the smallest overlap of a right box.
+    """
+
+    match: MatchLayouts
+    names: tuple[str, ...]
+    boxed: bool
+    iou: IoU
+    iou_threshold: float
+    measure: RankingMeasure
+    average: Average

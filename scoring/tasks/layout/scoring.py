@@ -1,0 +1,98 @@
+"""Person layout: the heads, hands and feet of persons whom somebody else has found, in one file for all."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from scoring.competitions import CompetitionInfo
+from scoring.data.description import Description
+from scoring.data.ground_truth import GroundTruth
+from scoring.data.layouts import Layouts
+from scoring.errors import Problem, SubmissionError
+from scoring.metrics.persons import LayoutPersons, persons_of_layout_set
+from scoring.ranked_predictions import RankedPredictions
+from scoring.results import ClassResult, draw_precision
+from scoring.tasks.layout.reader import read_layouts
+from scoring.tasks.layout.rules import LayoutRules
+from scoring.tasks.outcome import NOT_ENTERED, table_of_classes
+from scoring.tasks.task import Entered, Scores, Task, unmatched
+
+NOTHING_TO_FIND: Final = "nobody in the set has one"
+NOBODY_LISTED: Final = "every layout is of a person outside the set, and nothing is left to be counted"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LayoutTruth:
+    """The persons, and which columns of the report are asked for: None for all of the protocol's."""
+
+    people: LayoutPersons
+    columns: tuple[str, ...] | None = None
+
+
+def load(truth: GroundTruth) -> LayoutTruth:
+    """The persons of the Layout set with their parts."""
+    return LayoutTruth(persons_of_layout_set(truth))
+
+
+def choose(wanted: LayoutTruth, names: Sequence[str]) -> LayoutTruth:
+    """The same with these columns only."""
+    return replace(wanted, columns=tuple(names))
+
+
+def columns(_info: CompetitionInfo, _description: Description, rules: LayoutRules) -> tuple[str, ...]:
+    """The kinds of parts, or where a layout is right or wrong as a whole the person."""
+    return rules.names
+
+
+def score(entered: Iterator[Entered[Layouts]], wanted: LayoutTruth, rules: LayoutRules) -> Scores:
+    """The average precision of each kind of part and their mean, with a curve for each; or of layouts as a whole.
+
+    Raises SubmissionError where there is no Layout set, or it lists images and the protocol asks for numbered persons,
+    or the other way round.
+    """
+    if not len(wanted.people.persons.count):
+        raise SubmissionError(
+            Problem("no-layout-set", "the image set has no Layout set: there is nobody to lay out")
+        )
+    if wanted.people.boxed != rules.boxed:
+        raise SubmissionError(_mismatch(rules))
+    measured = rules.measure.name
+    names = [name for name in rules.names if wanted.columns is None or name in wanted.columns]
+    found = [each.predictions for each in entered]
+    if not found:
+        return Scores(measured, None, NOT_ENTERED, tuple(_absent(name) for name in names), (), ())
+    matched = rules.match(found[0], wanted.people, rules.iou, rules.iou_threshold)
+    ranked = [each for each in matched if each.class_name in names]
+    values = [_value(each, rules) for each in ranked]
+    classes = tuple(_class_result(each, value) for each, value in zip(ranked, values, strict=True))
+    mean = rules.average(values)
+    headline, reason = (None, "a part has no value") if math.isnan(mean) else (mean, None)
+    table = table_of_classes(measured, classes)
+    curves = map(draw_precision, ranked)
+    return Scores(measured, headline, reason, classes, (table, *curves), tuple(ranked))
+
+
+def _mismatch(rules: LayoutRules) -> Problem:
+    asked, given = ("boxes of persons", "numbers") if rules.boxed else ("numbers of persons", "boxes")
+    message = f"the protocol asks for {asked}, and results for this image set name persons by {given}"
+    return Problem("other-protocol", message)
+
+
+def _value(ranked: RankedPredictions, rules: LayoutRules) -> float:
+    return rules.measure.of(ranked.outcomes, ranked.positives) if ranked.positives else math.nan
+
+
+def _class_result(ranked: RankedPredictions, value: float) -> ClassResult:
+    predictions = len(ranked.outcomes)
+    if math.isnan(value):
+        reason = NOBODY_LISTED if ranked.positives else NOTHING_TO_FIND
+        return ClassResult(ranked.class_name, None, reason, ranked.positives, predictions)
+    return ClassResult(ranked.class_name, value, None, ranked.positives, predictions)
+
+
+def _absent(name: str) -> ClassResult:
+    return ClassResult(name, None, NOT_ENTERED, 0, 0)
+
+
+LAYOUT: Final = Task(read_layouts, load, unmatched, score, columns, choose)

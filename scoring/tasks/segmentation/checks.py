@@ -1,0 +1,29 @@
+"""Checks of label images."""
+
+from scoring.errors import Problem
+from scoring.intake.checking import Checked, Inspection
+from scoring.intake.result_files import ResultFile
+from scoring.tasks.segmentation.reader import read_label_image
+
+
+def check_label_images(file: ResultFile, checked: Checked, inspection: Inspection) -> None:
+    """Check one label image."""
+    found = read_label_image(file.read(), inspection.images, file=file.name, problems=inspection.problems)
+    checked.lines += 1
+    if found is not None:
+        checked.grey += found.grey
+        checked.recoloured += found.recoloured
+
+
+def remark_on_label_images(checked: Checked, inspection: Inspection) -> None:
+    """Say in one sentence for all files what may be meant otherwise, but is scored."""
+    name, total, problems = checked.info.name, len(checked.files), inspection.problems
+    if checked.grey:
+        message = f"{name}: {checked.grey} of {total} images are grey, not indexed; their values are taken as labels"
+        problems.note(Problem("grey-image", message, found=str(checked.grey)))
+    if checked.recoloured:
+        message = (
+            f"{name}: {checked.recoloured} of {total} images have a palette that shows labels in other colours than the"
+            " development kit; the indices count, not the colours"
+        )
+        problems.note(Problem("other-palette", message, found=str(checked.recoloured)))

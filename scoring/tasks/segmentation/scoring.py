@@ -1,0 +1,115 @@
+"""Segmentation: a class for each pixel, one label image for each image."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from scoring.competitions import CompetitionInfo
+from scoring.data.description import Description
+from scoring.data.ground_truth import GroundTruth
+from scoring.data.label_maps import LabelMap, LabelMaps
+from scoring.image_counts import ImageCounts
+from scoring.metrics.confusion import Counts, count_labels
+from scoring.results import ClassResult, ConfusionMatrix, Exhibit, ScoreTable
+from scoring.tasks.outcome import headline, table_of_classes
+from scoring.tasks.segmentation.reader import read_label_image
+from scoring.tasks.segmentation.rules import SegmentationRules
+from scoring.tasks.task import Entered, Scores, Task
+
+BACKGROUND: Final = "background"
+"""The label of pixels that belong to no object; it is scored like a class."""
+NOWHERE: Final = "there is no pixel of it in the set"
+
+_TOGETHER: Final = 1 << 21  # pixels that are counted at once
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SegmentationTruth:
+    """The true labels; labels: their names from 0 on; images: where in `masks` each is; chosen: labels to be scored."""
+
+    labels: tuple[str, ...]
+    images: Mapping[str, int]
+    masks: LabelMaps
+    chosen: tuple[str, ...]
+
+
+def columns(_info: CompetitionInfo, description: Description, _rules: SegmentationRules) -> tuple[str, ...]:
+    """The background and the classes."""
+    return (BACKGROUND, *description.classes)
+
+
+def load(truth: GroundTruth) -> SegmentationTruth:
+    """The label images of the Segmentation set."""
+    labels = (BACKGROUND, *truth.lists.classes)
+    places = {image: place for place, image in enumerate(truth.lists.segmentation)}
+    return SegmentationTruth(labels, places, truth.tables.masks, labels)
+
+
+def choose(truth_maps: SegmentationTruth, names: Sequence[str]) -> SegmentationTruth:
+    """Score the background and these classes only; pixels of others stay what they are, and count as before."""
+    chosen = tuple(name for name in truth_maps.labels if name in names or name == BACKGROUND)
+    return replace(truth_maps, chosen=chosen)
+
+
+def match(
+    entered: Iterator[Entered[LabelMap | None]], truth_maps: SegmentationTruth, _rules: SegmentationRules
+) -> Iterator[Entered[Counts]]:
+    """Count the pixels of each image; what could not be read has been complained of."""
+    images, pixels = list[LabelMap](), 0
+    for each in entered:
+        if each.predictions is not None:
+            images.append(each.predictions)
+            pixels += each.predictions.labels.size
+        if pixels >= _TOGETHER:
+            yield from _count(images, truth_maps)
+            images, pixels = [], 0
+    if images:
+        yield from _count(images, truth_maps)
+
+
+def _count(images: Sequence[LabelMap], truth_maps: SegmentationTruth) -> Iterator[Entered[Counts]]:
+    truths = [truth_maps.masks.runs(truth_maps.images[each.image]) for each in images]
+    counts = count_labels([each.labels for each in images], truths, len(truth_maps.labels))
+    return (Entered(each.image, counted) for each, counted in zip(images, counts, strict=True))
+
+
+def score(
+    matched: Iterator[Entered[Counts]], truth_maps: SegmentationTruth, rules: SegmentationRules
+) -> Scores:
+    """The value of each label from the pixels of all images together, their mean, and the confusion matrix.
+
+    A class without a pixel in the truth has no value where the kit has none (NaN), and then there is no mean either.
+    """
+    counted = {each.about: each.predictions for each in matched}
+    nothing = np.zeros((len(truth_maps.labels),) * 2, np.int64)
+    counts = ImageCounts.of(truth_maps.labels, [counted.get(image, nothing) for image in truth_maps.images])
+    matrix = counts.total()
+    values = dict(zip(truth_maps.labels, rules.measure.of(matrix).tolist(), strict=True))
+    mean, reason = headline(truth_maps.chosen, values, rules.average)
+    classes = tuple(_class_results(truth_maps, values, matrix))
+    table = table_of_classes(rules.measure.name, classes)
+    confusion = ConfusionMatrix(truth_maps.labels, tuple(map(tuple, matrix.tolist())))
+    exhibits: tuple[Exhibit, ...] = (table, *_totals(matrix, rules), confusion)
+    return Scores(rules.measure.name, mean, reason, classes, exhibits, (), counts)
+
+
+def _class_results(
+    truth_maps: SegmentationTruth, values: Mapping[str, float], matrix: Counts
+) -> Iterator[ClassResult]:
+    there, given = matrix.sum(1).tolist(), matrix.sum(0).tolist()
+    for place, name in enumerate(truth_maps.labels):
+        if name in truth_maps.chosen:
+            value, reason = (values[name], None) if there[place] or given[place] else (None, NOWHERE)
+            yield ClassResult(name, value, reason, there[place], given[place])
+
+
+def _totals(matrix: Counts, rules: SegmentationRules) -> Iterator[ScoreTable]:
+    if rules.total is not None:
+        value = rules.total.of(matrix)
+        yield ScoreTable(rules.total.name, (("all pixels", None if math.isnan(value) else value),))
+
+
+SEGMENTATION: Final = Task(read_label_image, load, match, score, columns, choose)

@@ -1,0 +1,44 @@
+import pytest
+
+from scoring.competitions import competition_of
+from scoring.intake.batches import Content, batches, is_large
+from scoring.intake.result_files import ResultFile
+
+KIB = 1 << 10
+
+
+def content(number: int, size: int) -> Content:
+    competition = competition_of("VOC2012", 1)
+    return ResultFile(competition, f"class{number}", f"comp1_cls_test_class{number}.txt", bytes), bytes(size)
+
+
+def sizes_of(*sizes: int) -> list[list[int]]:
+    """The sizes of files, portion by portion."""
+    contents = [content(number, size) for number, size in enumerate(sizes)]
+    made = list(batches(iter(contents)))
+    assert [each for batch in made for each in batch] == contents
+    return [[len(data) for _, data in batch] for batch in made if batch]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "together"),
+    [
+        ([], []),
+        ([0, 10, 20], [[0, 10, 20]]),
+        ([1] * 20, [[1] * 16, [1] * 4]),
+        ([10, 256 * KIB, 20], [[10, 256 * KIB], [20]]),
+        ([256 * KIB, 256 * KIB], [[256 * KIB], [256 * KIB]]),
+        ([240 * KIB, 240 * KIB, 1], [[240 * KIB, 240 * KIB], [1]]),
+    ],
+)
+def test_small_files_are_handed_over_together_until_they_are_sixteen_or_enough(
+    sizes: list[int], together: list[list[int]]
+) -> None:
+    assert sizes_of(*sizes) == together
+
+
+def test_what_makes_a_portion_large_is_all_of_its_files() -> None:
+    half = 16 << 20
+
+    assert not is_large([content(1, half), content(2, half)])
+    assert is_large([content(1, half), content(2, half), content(3, 1)])

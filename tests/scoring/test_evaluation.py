@@ -1,0 +1,191 @@
+from pathlib import Path
+
+import pytest
+
+from scoring.competitions import competitions
+from scoring.data.ground_truth import GroundTruth
+from scoring.errors import SubmissionError
+from scoring.evaluation import SCORER, columns, evaluate, is_scorable
+from scoring.ranked_predictions import open_predictions
+from scoring.readers.voc.tree import read_tree
+from scoring.results import ClassResult, Curve, Report, ScoreTable
+from tests.scoring.builders import Kit, annotation, kit, thing
+
+CAT = "a_1 0.9 1 1 10 10\n"
+DOG = "a_1 0.9 20 5 40 30\na_2 0.8 5 5 30 30\n"
+
+
+def truth(folder: Path) -> GroundTruth:
+    return read_tree(kit(folder / "kit").root, "test")
+
+
+def results(folder: Path, **classes: str) -> Path:
+    """A plain folder of result files for competition 3."""
+    main = folder / "results" / "VOC2012" / "Main"
+    main.mkdir(parents=True)
+    for name, lines in classes.items():
+        (main / f"comp3_det_test_{name}.txt").write_text(lines)
+    return folder
+
+
+def scored(folder: Path, *, protocol: str = "voc2012", **classes: str) -> Report:
+    return evaluate(results(folder / "sent", **classes), truth(folder), competition=3, protocol=protocol)
+
+
+@pytest.mark.parametrize("protocol", ["voc2006", "voc2007", "voc2012"])
+def test_a_perfect_answer_scores_1(protocol: str, tmp_path: Path) -> None:
+    report = scored(tmp_path, protocol=protocol, cat=CAT, dog=DOG)
+
+    assert report.headline == pytest.approx(1, abs=1e-12)
+    assert [each.value for each in report.classes] == pytest.approx([1, 1], abs=1e-12)
+    assert [(each.name, each.positives, each.predictions) for each in report.classes] == [
+        ("cat", 1, 1),
+        ("dog", 2, 2),
+    ]
+
+
+def test_a_report_says_what_was_measured_and_by_whom(tmp_path: Path) -> None:
+    report = scored(tmp_path, cat=CAT, dog=DOG)
+
+    assert (report.competition, report.protocol, report.scorer) == (3, "voc2012", SCORER)
+    assert report.measure == "Average precision"
+    assert [exhibit.kind for exhibit in report.exhibits] == ["score_table", "curve", "curve", "score_table"]
+    assert report.exhibits[0] == ScoreTable(report.measure, (("cat", 1.0), ("dog", 1.0)))
+    assert report.exhibits[2] == Curve("dog", 2, bytes([1, 1]))
+
+
+def test_a_class_without_a_file_is_not_entered_and_there_is_no_headline(tmp_path: Path) -> None:
+    report = scored(tmp_path, dog=DOG)
+
+    assert report.classes[0] == ClassResult("cat", None, "not entered", 1, 0)
+    assert (report.headline, report.headline_reason) == (None, "not entered: cat")
+
+
+def test_an_empty_file_is_entered_and_scores_0(tmp_path: Path) -> None:
+    report = scored(tmp_path, cat="", dog=DOG)
+
+    assert report.classes[0] == ClassResult("cat", 0.0, None, 1, 0)
+    assert report.headline == 0.5
+
+
+@pytest.mark.parametrize(("protocol", "headline"), [("voc2012", None), ("voc2009", 0.5)])
+def test_a_class_without_objects_has_no_value_and_the_mean_is_the_kit_s(
+    protocol: str, headline: float | None, tmp_path: Path
+) -> None:
+    nowhere = annotation(thing("dog"))
+    tree = Kit(tmp_path / "VOC2012").main({"a_1": nowhere}, {"cat": "-1", "dog": "1"})
+    sent = results(tmp_path / "sent", cat=CAT, dog="a_1 1 1 1 10 10\n")
+
+    report = evaluate(sent, read_tree(tree.root, "test"), competition=3, protocol=protocol)
+
+    assert report.classes[0] == ClassResult("cat", None, "there is no such object in the set", 0, 1)
+    assert report.headline == (None if headline is None else pytest.approx(headline, abs=1e-12))
+    assert (report.headline_reason is None) == (headline is not None)
+
+
+def test_where_every_answer_is_ignored_eleven_recalls_have_no_value(tmp_path: Path) -> None:
+    report = scored(tmp_path, protocol="voc2007", cat="a_2 1 1 1 8 8\n", dog=DOG)
+
+    assert report.classes[0].value is None
+    assert str(report.classes[0].reason).startswith("every answer met a difficult object")
+    assert (report.headline, report.headline_reason) == (None, "a class has no value")
+
+
+def test_beside_the_official_numbers_stand_those_with_difficult_objects(tmp_path: Path) -> None:
+    report = scored(tmp_path, cat=CAT + "a_2 0.8 1 1 8 8\na_2 0.7 1 1 8 8\na_2 0.6 1 1 8 8\n", dog=DOG)
+    missed = scored(tmp_path / "missed", cat=CAT, dog=DOG)
+
+    title = "Average precision, difficult objects included"
+    assert report.classes[0].value == missed.classes[0].value == 1
+    assert report.exhibits[-1] == ScoreTable(title, (("cat", 1.0), ("dog", 1.0), ("mean", 1.0)))
+    assert missed.exhibits[-1] == ScoreTable(title, (("cat", 0.5), ("dog", 1.0), ("mean", 0.75)))
+
+
+def test_every_problem_of_every_file_is_said_at_once(tmp_path: Path) -> None:
+    with pytest.raises(SubmissionError) as refused:
+        scored(tmp_path, cat="a_9 1 1 1 2 2\n", dog="a_1 1 1 1\n" + DOG)
+
+    assert {(problem.file, problem.line) for problem in refused.value.problems} == {
+        ("comp3_det_test_cat.txt", 1),
+        ("comp3_det_test_dog.txt", 1),
+    }
+
+
+def test_an_archive_without_a_file_of_the_competition_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SubmissionError, match="no result file of comp4 was found") as refused:
+        evaluate(results(tmp_path / "sent", cat=CAT), truth(tmp_path), competition=4, protocol="voc2012")
+
+    assert [problem.code for problem in refused.value.problems] == ["no-results"]
+
+
+def test_a_competition_that_the_edition_does_not_have_cannot_be_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(LookupError):
+        evaluate(tmp_path, truth(tmp_path), competition=99, protocol="voc2012")
+
+
+def test_a_subset_without_a_class_cannot_be_asked_for(tmp_path: Path) -> None:
+    sent = results(tmp_path / "sent", cat=CAT)
+
+    with pytest.raises(LookupError, match="no class is chosen; comp3 has cat, dog"):
+        evaluate(sent, truth(tmp_path), competition=3, protocol="voc2012", classes=())
+
+
+def test_a_board_has_a_column_for_each_class_and_every_task_is_scored(tmp_path: Path) -> None:
+    assert columns(truth(tmp_path).description, 3) == ("cat", "dog")
+    assert all(map(is_scorable, competitions("VOC2012")))
+
+
+def test_the_receipt_names_files_truth_and_protocol_and_nothing_else(tmp_path: Path) -> None:
+    first = scored(tmp_path / "1", cat=CAT, dog=DOG)
+
+    assert len(first.receipt) == 64
+    assert scored(tmp_path / "2", cat=CAT, dog=DOG) == first
+    assert scored(tmp_path / "3", cat=CAT, dog=DOG + "\n").receipt != first.receipt
+    assert scored(tmp_path / "4", cat=CAT).receipt != first.receipt
+    assert scored(tmp_path / "5", protocol="voc2007", cat=CAT, dog=DOG).receipt != first.receipt
+
+
+def test_another_ground_truth_gives_another_receipt(tmp_path: Path) -> None:
+    sent = results(tmp_path / "sent", cat=CAT, dog=DOG)
+    corrected = kit(tmp_path / "kit").write(
+        "Annotations/a_1.xml", annotation(thing("cat", (1, 1, 10, 11)), thing("dog"))
+    )
+
+    receipts = {
+        evaluate(sent, version, competition=3, protocol="voc2012").receipt
+        for version in (truth(tmp_path / "other"), read_tree(corrected.root, "test"))
+    }
+
+    assert len(receipts) == 2
+
+
+def test_every_answer_is_kept_with_its_verdict_best_first(tmp_path: Path) -> None:
+    version = truth(tmp_path)
+    sent = results(tmp_path / "sent", cat="a_2 0.1 1 1 8 8\n" + CAT, dog="a_2 0.7 1 1 2 2\n" + DOG)
+
+    report = evaluate(sent, version, competition=3, protocol="voc2012", statistics=tmp_path / "kept")
+
+    origin, (cat, dog) = open_predictions(tmp_path / "kept")
+    assert (origin.competition, origin.protocol, origin.scorer) == (3, "voc2012", SCORER)
+    assert origin.truth == version.fingerprint
+    assert (cat.class_name, cat.positives, dog.class_name, dog.positives) == ("cat", 1, "dog", 2)
+    assert cat.image.tolist() == [0, 1]
+    assert cat.confidence.tolist() == [0.9, 0.1]
+    assert cat.outcomes.tolist() == [1, -1]
+    assert dog.image.tolist() == [0, 1, 1]
+    assert dog.outcomes.tolist() == [1, 1, 0]
+    assert report.exhibits[2] == Curve("dog", 2, dog.outcomes.tobytes())
+
+
+def test_more_classes_than_threads_are_scored_in_any_order(tmp_path: Path) -> None:
+    names = [f"kind{letter}" for letter in "abcdefg"]
+    tree = Kit(tmp_path / "VOC2012").main({"a_1": annotation(*map(thing, names))}, dict.fromkeys(names, "1"))
+    lines = {name: f"a_1 1 1 1 10 {number + 4}\n" for number, name in enumerate(names)}
+    sent = [results(tmp_path / "up", **lines), results(tmp_path / "down", **dict(reversed(lines.items())))]
+
+    up, down = (
+        evaluate(each, read_tree(tree.root, "test"), competition=3, protocol="voc2012") for each in sent
+    )
+
+    assert up == down
+    assert [each.value for each in up.classes] == [0, 1, 1, 1, 1, 1, 1]
