@@ -24,7 +24,7 @@ from app.leaderboards.rules import (
     arrange,
     leaders_of,
 )
-from app.leaderboards.schemas import BoardSummary, BoardView
+from app.leaderboards.schemas import BoardRow, BoardSummary, BoardView
 from app.models import EntryState, Run, RunState, Topic
 from app.outbox import queries as outbox
 from app.platform import Platform
@@ -116,10 +116,7 @@ def board_page(platform: Platform, actor: Actor, address: BoardAddress, order: O
         protocol=stored.protocol,
         decimals=None if details else HELD_OUT_DECIMALS,
         classes=classes,
-        rows=tuple(
-            replace(row, date=shown_time(row.date, details=details))
-            for row in arrange(standings, classes, order)
-        ),
+        rows=_shown(arrange(standings, classes, order), details=details),
         sort=order.by,
         descending=order.descending,
         ground_truth=stored.ground_truth,
@@ -129,6 +126,11 @@ def board_page(platform: Platform, actor: Actor, address: BoardAddress, order: O
         updated_at=shown_time(stored.updated_at, details=details),
         rescoring=stored.rescoring,
     )
+
+
+def _shown(rows: Sequence[BoardRow], *, details: bool) -> tuple[BoardRow, ...]:
+    """The rows with their dates as the reader may see them; they are in their order already."""
+    return tuple(replace(row, date=shown_time(row.date, details=details)) for row in rows)
 
 
 def summaries(
