@@ -10,13 +10,17 @@ MAX_DRAFT_BYTES = 1 << 16
 
 
 class Draft(BaseModel):
-    """A form that was sent after the session had expired: kept through the login, then filled in again."""
+    """A form that was sent after the session had expired: kept through the login, then filled in again.
+
+    It names the session by its hash, so that nobody else who logs in on that page finds it filled in.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     action: Annotated[str, Field(max_length=2000)]  # where it was sent
     page: Annotated[str, Field(max_length=2000)]  # where the form stands
     fields: dict[str, list[str]]
+    session: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None  # hash of the one it was sent in
 
     def value(self, action: str, name: str) -> str:
         """What was typed into this field, if it was a form of this address."""
@@ -26,17 +30,17 @@ class Draft(BaseModel):
 DraftText = Annotated[str, Field(max_length=MAX_DRAFT_BYTES)]
 
 
-def draft_of(action: str, page: str, fields: Iterable[tuple[str, str]]) -> str:
+def draft_of(action: str, page: str, fields: Iterable[tuple[str, str]], session: str | None = None) -> str:
     """A form that could not be accepted, as the login page carries it; "" for one without fields or a huge one.
 
     >>> draft_of("/account/tokens", "/account", [("name", "laptop")])
-    '{"action": "/account/tokens", "page": "/account", "fields": {"name": ["laptop"]}}'
+    '{"action": "/account/tokens", "page": "/account", "fields": {"name": ["laptop"]}, "session": null}'
     """
     values: dict[str, list[str]] = {}
     for name, value in fields:
         if name != "password":
             values.setdefault(name, []).append(value.replace("\0", ""))
-    draft = json.dumps({"action": action, "page": page, "fields": values})
+    draft = json.dumps({"action": action, "page": page, "fields": values, "session": session})
     return draft if values and len(draft) <= MAX_DRAFT_BYTES else ""
 
 

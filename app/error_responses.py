@@ -14,6 +14,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
+from app.accounts.rules import hash_of_token
 from app.addresses import address_of, nearest_page, page_of_form
 from app.drafts import draft_of
 from app.errors import (
@@ -39,7 +40,7 @@ from app.problems import (
 )
 from app.submissions.rules import RefusedError
 from app.uploads.rules import TUS_VERSION
-from app.web import render, wants_json
+from app.web import SESSION_COOKIE, render, wants_json
 
 log = structlog.get_logger()
 
@@ -71,9 +72,15 @@ def _login_page(request: Request, form: FormData) -> Response:
         form={},
         problems={},
         next=page,
-        carried=draft_of(address_of(request), page, fields),
+        carried=draft_of(address_of(request), page, fields, _session_of(request)),
         is_interrupted=True,
     )
+
+
+def _session_of(request: Request) -> str | None:
+    """The hash of the session that this browser has or had."""
+    cookie = request.cookies.get(SESSION_COOKIE)
+    return hash_of_token(cookie).hex() if cookie else None
 
 
 def answer_error(request: Request, error: Exception) -> Response:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from app.access import Action
 from app.accounts import service
-from app.accounts.rules import field_errors
+from app.accounts.rules import KEEP_ENDED, field_errors
 from app.accounts.schemas import Login, NewToken, Registration
 from app.drafts import Draft, DraftText
 from app.platform import Platform
@@ -33,7 +33,8 @@ def _logged_in(request: Request, platform: Platform, token: str, address: str) -
     response.set_cookie(
         SESSION_COOKIE,
         token,
-        max_age=settings.session_days * 24 * 3600,
+        # longer than the session, so that a form that is sent after its end is known to be this person's
+        max_age=settings.session_days * 24 * 3600 + round(KEEP_ENDED.total_seconds()),
         httponly=True,
         samesite="lax",
         secure=settings.secure_cookies or request.url.scheme == "https",
@@ -61,7 +62,15 @@ def _form_page(
 @router.get("/register", dependencies=[requires(Action.REGISTER)])
 def registration(request: Request, next_page: Annotated[str, Query(alias="next")] = "/") -> Response:
     """The form for a new account."""
-    return render(request, "accounts/register.html", form={}, problems={}, next=_local_path(next_page))
+    return _form_page(request, "accounts/register.html", {"next": next_page}, {}, 200)
+
+
+@router.post("/register/continue", dependencies=[requires(Action.REGISTER)])
+def continue_with_registration(
+    request: Request, next_page: NextPage = "/", draft: Annotated[DraftText, Form()] = ""
+) -> Response:
+    """The form for a new account in place of a login; it carries a form that was sent without a session, too."""
+    return _form_page(request, "accounts/register.html", {"next": next_page, "draft": draft}, {}, 200)
 
 
 @router.post("/register", dependencies=[requires(Action.REGISTER)])
@@ -72,11 +81,12 @@ def register(
     name: TextField = "",
     password: TextField = "",
     next_page: NextPage = "/",
+    draft: Annotated[DraftText, Form()] = "",
 ) -> Response:
     """Create an account and log in."""
-    form = {"email": email, "name": name, "password": password, "next": next_page}
+    form = {"email": email, "name": name, "password": password, "next": next_page, "draft": draft}
     try:
-        token = service.register(platform, Registration.model_validate(form))
+        token = service.register(platform, Registration.model_validate(form), _draft(draft))
     except ValidationError as error:
         return _form_page(request, "accounts/register.html", form, field_errors(error))
     except service.EmailTakenError:
@@ -121,11 +131,9 @@ def _draft(text: str) -> Draft | None:
 
 @router.post("/logout", dependencies=[requires(Action.MANAGE_ACCOUNT)])
 def log_out(request: Request, platform: ThePlatform) -> Response:
-    """End this session."""
+    """End this session. The cookie stays and opens nothing; it says whose forms are still open in other tabs."""
     service.log_out(platform, request.cookies.get(SESSION_COOKIE, ""))
-    response = RedirectResponse("/", status_code=303)
-    response.delete_cookie(SESSION_COOKIE)
-    return response
+    return RedirectResponse("/", status_code=303)
 
 
 @router.get("/account", dependencies=[requires(Action.MANAGE_ACCOUNT)])

@@ -6,6 +6,7 @@ from sqlalchemy import delete, func, null, select, update
 from sqlalchemy.orm import Session
 
 from app.access import Actor
+from app.accounts.rules import KEEP_ENDED
 from app.accounts.schemas import TokenView
 from app.models import ApiToken, LoginSession, Member, OneTimeLink, User
 
@@ -37,8 +38,8 @@ def drop_draft(session: Session, token_hash: bytes) -> None:
 
 
 def delete_expired_sessions(session: Session) -> int:
-    """Delete logins that are over; how many."""
-    expired = delete(LoginSession).where(LoginSession.expires_at < func.now())
+    """Delete logins that have been over for longer than their forms are kept; how many."""
+    expired = delete(LoginSession).where(LoginSession.expires_at < func.now() - KEEP_ENDED)
     return len(session.scalars(expired.returning(LoginSession.user_id)).all())
 
 
@@ -89,10 +90,14 @@ def revoke_token(session: Session, user_id: int, token_id: int) -> bool:
 
 
 def end_session(session: Session, token_hash: bytes) -> None:
-    """Forget a login."""
-    found = session.get(LoginSession, token_hash)
-    if found:
-        session.delete(found)
+    """End a login; the row says for a while whose forms are still open in other tabs."""
+    ended = update(LoginSession).where(LoginSession.token_hash == token_hash)
+    session.execute(ended.values(expires_at=func.now(), draft=null()))
+
+
+def owner_of_session(session: Session, token_hash: bytes) -> int | None:
+    """Whose login this is or was; none for one that is long over."""
+    return session.scalar(select(LoginSession.user_id).where(LoginSession.token_hash == token_hash))
 
 
 def usable_link(session: Session, token_hash: bytes) -> OneTimeLink | None:

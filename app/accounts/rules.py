@@ -1,10 +1,14 @@
 """Which names are acceptable, and the messages for fields that are not."""
 
+import hashlib
 import unicodedata
 from collections.abc import Mapping
+from datetime import timedelta
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
+
+KEEP_ENDED = timedelta(days=30)  # how long it is known whose session an ended one was
 
 FIELD_ERRORS = {
     "string_too_short": "must have at least {min_length} characters",
@@ -14,6 +18,16 @@ FIELD_ERRORS = {
     "too_short": "choose at least one",
     "value_error": "{error}",
 }
+
+
+def hash_of_token(token: str) -> bytes:
+    """How a token of a session, a program or a link is stored.
+
+    >>> len(hash_of_token("secret"))
+    32
+    """
+    # a token is 192 random bits or more, so one round of a plain hash is enough
+    return hashlib.sha256(token.encode()).digest()
 
 
 def folded(text: str) -> str:

@@ -1,6 +1,5 @@
 """Accounts, sessions and tokens."""
 
-import hashlib
 import secrets
 import threading
 from datetime import timedelta
@@ -13,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from app.access import Actor
 from app.accounts import queries
-from app.accounts.rules import folded
+from app.accounts.rules import folded, hash_of_token
 from app.accounts.schemas import Login, NewToken, Registration, TokenView, Visit
 from app.drafts import Draft
 from app.errors import ConflictError, DomainError, violated_constraint
@@ -37,8 +36,8 @@ class WrongPasswordError(DomainError):
     """No account has this address and password."""
 
 
-def register(platform: Platform, person: Registration) -> str:
-    """Create an account with a team of one; returns the token of a new session.
+def register(platform: Platform, person: Registration, draft: Draft | None = None) -> str:
+    """Create an account with a team of one; returns the token of a new session, which keeps a form as a login does.
 
     Raises EmailTakenError.
     """
@@ -47,7 +46,7 @@ def register(platform: Platform, person: Registration) -> str:
     try:
         with platform.transaction() as session:
             user = create_person(session, person.email, person.name, password_hash)
-            return _new_session(session, platform, user.id)
+            return _new_session(session, platform, user.id, draft)
     except IntegrityError as error:
         if violated_constraint(error) != "uq_user_account_email":
             raise
@@ -55,7 +54,7 @@ def register(platform: Platform, person: Registration) -> str:
 
 
 def delete_expired_sessions(platform: Platform) -> int:
-    """Delete logins that are over; how many."""
+    """Delete logins that have been over for long; how many."""
     with platform.transaction() as session:
         return queries.delete_expired_sessions(session)
 
@@ -73,7 +72,7 @@ def create_person(
 
 
 def log_in(platform: Platform, login: Login, draft: Draft | None = None) -> str:
-    """The token of a new session; `draft` is the form that its page will show filled in again.
+    """The token of a new session; `draft` is the form that its page will show filled in again, if it is this person's.
 
     Raises WrongPasswordError, after the same time whether or not there is such an account.
     """
@@ -91,17 +90,22 @@ def log_in(platform: Platform, login: Login, draft: Draft | None = None) -> str:
 def _new_session(session: Session, platform: Platform, user_id: int, draft: Draft | None = None) -> str:
     token = secrets.token_urlsafe(32)
     lifetime = timedelta(days=platform.settings.session_days)
-    row = LoginSession(token_hash=_hash(token), user_id=user_id, expires_at=func.now() + lifetime)
-    if draft is not None:
+    row = LoginSession(token_hash=hash_of_token(token), user_id=user_id, expires_at=func.now() + lifetime)
+    if draft is not None and _is_of(session, draft, user_id):
         row.draft = draft.model_dump()
     session.add(row)
     return token
 
 
+def _is_of(session: Session, draft: Draft, user_id: int) -> bool:
+    """Whether a form was sent in a session of this person, or in none."""
+    return draft.session is None or queries.owner_of_session(session, bytes.fromhex(draft.session)) == user_id
+
+
 def log_out(platform: Platform, token: str) -> None:
     """End this session."""
     with platform.transaction() as session:
-        queries.end_session(session, _hash(token))
+        queries.end_session(session, hash_of_token(token))
 
 
 def identify(platform: Platform, cookie: str | None, bearer: str | None) -> Actor:
@@ -115,8 +119,8 @@ def open_visit(platform: Platform, cookie: str | None, bearer: str | None) -> Vi
         return Visit(Actor())
     with platform.transaction() as session:
         if bearer:
-            return Visit(queries.actor_of_token(session, _hash(bearer)) or Actor())
-        token_hash = _hash(cookie or "")
+            return Visit(queries.actor_of_token(session, hash_of_token(bearer)) or Actor())
+        token_hash = hash_of_token(cookie or "")
         actor = queries.actor_of_session(session, token_hash)
         draft = queries.draft_of_session(session, token_hash) if actor else None
     return Visit(actor or Actor(), Draft.model_validate(draft) if draft else None)
@@ -125,7 +129,7 @@ def open_visit(platform: Platform, cookie: str | None, bearer: str | None) -> Vi
 def drop_draft(platform: Platform, cookie: str) -> None:
     """Forget a form that has been sent again."""
     with platform.transaction() as session:
-        queries.drop_draft(session, _hash(cookie))
+        queries.drop_draft(session, hash_of_token(cookie))
 
 
 def tokens(platform: Platform, user_id: int | None) -> tuple[TokenView, ...]:
@@ -141,7 +145,7 @@ def create_token(platform: Platform, user_id: int | None, new: NewToken) -> str:
     assert user_id is not None
     token = TOKEN_PREFIX + secrets.token_urlsafe(32)
     with platform.transaction() as session:
-        session.add(ApiToken(user_id=user_id, name=new.name, token_hash=_hash(token), hint=token[:8]))
+        session.add(ApiToken(user_id=user_id, name=new.name, token_hash=hash_of_token(token), hint=token[:8]))
     return token
 
 
@@ -156,7 +160,9 @@ def create_organiser_link(platform: Platform, lifetime: timedelta = timedelta(da
     """The token of a link that makes the first person who uses it an organiser."""
     token = secrets.token_urlsafe(24)
     with platform.transaction() as session:
-        link = OneTimeLink(token_hash=_hash(token), role=Role.ORGANISER, expires_at=func.now() + lifetime)
+        link = OneTimeLink(
+            token_hash=hash_of_token(token), role=Role.ORGANISER, expires_at=func.now() + lifetime
+        )
         session.add(link)
         session.flush()
         details = {"role": link.role.value, "expires_at": link.expires_at.isoformat()}
@@ -194,7 +200,7 @@ def token_of_program(platform: Platform, email: str, name: str, role: Role) -> s
 def use_link(platform: Platform, token: str, user_id: int) -> bool:
     """Give this person the link's role; whether the link was usable."""
     with platform.transaction() as session:
-        link = queries.usable_link(session, _hash(token))
+        link = queries.usable_link(session, hash_of_token(token))
         if link is None:
             return False
         link.used_by = user_id
@@ -218,9 +224,4 @@ def _name_of_link(link: OneTimeLink) -> str:
 def is_link_usable(platform: Platform, token: str) -> bool:
     """Whether this link has neither been used nor expired."""
     with platform.transaction() as session:
-        return queries.usable_link(session, _hash(token)) is not None
-
-
-def _hash(token: str) -> bytes:
-    # a token is 256 random bits, so one round of a plain hash is enough
-    return hashlib.sha256(token.encode()).digest()
+        return queries.usable_link(session, hash_of_token(token)) is not None

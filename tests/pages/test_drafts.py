@@ -25,7 +25,7 @@ FORMS = sorted(
 
 def end_sessions(platform: Platform) -> None:
     with platform.engine.begin() as connection:
-        connection.execute(text("DELETE FROM login_session"))
+        connection.execute(text("UPDATE login_session SET expires_at = now() - interval '1 hour'"))
 
 
 def hidden(page: str, name: str) -> str:
@@ -78,6 +78,76 @@ def test_what_else_is_opened_in_between_is_not_touched_by_the_draft(
 
     assert "filled in as you left it" not in tansy.get("/login").text
     assert "laptop" in tansy.get("/account").text
+
+
+def test_a_form_is_not_filled_in_for_somebody_else_who_logs_in_next(
+    browser: Browser, platform: Platform
+) -> None:
+    registered(browser(), "zinnia@example.org")
+    shared = registered(browser(), "vervain@example.org")
+    end_sessions(platform)
+    response = shared.post("/account/tokens", data={"name": "of vervain"})
+    carried = {"next": hidden(response.text, "next"), "draft": hidden(response.text, "draft")}
+
+    shared.post("/login", data={"email": "zinnia@example.org", "password": PASSWORD} | carried)
+    page = shared.get("/account").text
+
+    assert "zinnia@example.org" in page
+    assert "of vervain" not in page
+    assert "filled in as you left it" not in page
+    newcomer = {"email": "newcomer@example.org", "name": "Newcomer", "password": PASSWORD}
+    shared.post("/register", data=newcomer | carried)
+    assert "of vervain" not in shared.get("/account").text
+    shared.post("/login", data={"email": "vervain@example.org", "password": PASSWORD} | carried)
+    assert "of vervain" in shared.get("/account").text
+
+
+def test_a_form_that_was_sent_after_a_logout_is_filled_in_for_the_same_person_only(browser: Browser) -> None:
+    registered(browser(), "yucca@example.org")
+    shared = registered(browser(), "woodruff@example.org")
+    shared.post("/logout")
+    assert shared.get("/account").status_code == 303
+    response = shared.post("/account/tokens", data={"name": "in another tab"})
+    carried = {"next": hidden(response.text, "next"), "draft": hidden(response.text, "draft")}
+
+    shared.post("/login", data={"email": "yucca@example.org", "password": PASSWORD} | carried)
+
+    assert "in another tab" not in shared.get("/account").text
+    shared.post("/login", data={"email": "woodruff@example.org", "password": PASSWORD} | carried)
+    assert "in another tab" in shared.get("/account").text
+
+
+def test_a_form_of_a_session_that_is_long_forgotten_is_filled_in_for_nobody(
+    browser: Browser, platform: Platform
+) -> None:
+    tulip = registered(browser(), "tulip@example.org")
+    with platform.engine.begin() as connection:
+        connection.execute(text("DELETE FROM login_session"))
+    response = tulip.post("/account/tokens", data={"name": "laptop"})
+    carried = {"next": hidden(response.text, "next"), "draft": hidden(response.text, "draft")}
+
+    tulip.post("/login", data={"email": "tulip@example.org", "password": PASSWORD} | carried)
+
+    assert "laptop" not in tulip.get("/account").text
+
+
+def test_a_form_survives_the_registration_of_somebody_who_has_no_account_yet(browser: Browser) -> None:
+    visitor = browser()
+    response = visitor.post("/account/tokens", data={"name": "first token"})
+    carried = {"next": hidden(response.text, "next"), "draft": hidden(response.text, "draft")}
+
+    form = visitor.post("/register/continue", data=carried)
+    assert form.status_code == 200
+    carried = {"next": hidden(form.text, "next"), "draft": hidden(form.text, "draft")}
+    person = {"email": "saffron@example.org", "name": "Saffron"}
+    again = visitor.post("/register", data=person | {"password": "short"} | carried)
+    assert again.status_code == 422
+    carried = {"next": hidden(again.text, "next"), "draft": hidden(again.text, "draft")}
+    registration = visitor.post("/register", data=person | {"password": PASSWORD} | carried)
+
+    assert 'action="/register/continue"' in response.text
+    assert registration.headers["location"] == "/account"
+    assert 'value="first token"' in visitor.get("/account").text
 
 
 def test_no_password_is_carried_along(browser: Browser) -> None:

@@ -231,11 +231,15 @@ def test_an_organiser_sees_what_the_storage_holds(place: Place, oak: Client) -> 
     assert oak.http.get("/api/v1/organise/storage").status_code == 403
 
 
-def test_logins_that_are_over_are_deleted(place: Place, platform: Platform) -> None:
+def test_logins_that_have_been_over_for_30_days_are_deleted(place: Place, platform: Platform) -> None:
     ask = place.installation.ask
     place.participant("yew")
     [[logins]] = ask("SELECT count(*) FROM login_session")
-    ask("UPDATE login_session SET expires_at = now() WHERE user_id = (SELECT max(id) FROM user_account)")
+    ended = "UPDATE login_session SET expires_at = now() - interval '{}' WHERE user_id = (SELECT max(id) FROM user_account)"
+    ask(ended.format("29 days"))
+    service.sweep(platform)
+    assert ask("SELECT count(*) FROM login_session") == [(logins,)]
+    ask(ended.format("30 days"))
 
     service.sweep(platform)
 
