@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Protocol
 
+import scoring
 from app.access import Actor
 from app.editions.schemas import PhaseState, PhaseView
 from app.models import Disclosure
@@ -77,6 +78,15 @@ def disclosed(value: float | None, *, details: bool) -> float | None:
     (0.648, 0.6484999)
     """
     return value if value is None or details else round(value, HELD_OUT_DECIMALS)
+
+
+def offered_competitions(phase: PhaseView) -> tuple[scoring.CompetitionInfo, ...]:
+    """The competitions of a phase that can be entered: this version scores them, and there is ground truth for them."""
+    return tuple(
+        each
+        for each in scoring.competitions(phase.dataset)
+        if scoring.is_scorable(each) and each.number not in phase.not_offered
+    )
 
 
 def shown_time(moment: datetime, *, details: bool) -> datetime:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import scoring
 from app.access import Actor
 from app.editions import queries as editions
+from app.editions.rules import offered_competitions
 from app.editions.schemas import PhaseView
 from app.editions.service import find_phase
 from app.errors import NotFoundError
@@ -91,11 +92,7 @@ def submit_page(platform: Platform, actor: Actor, edition: str, image_set: str) 
         phase = find_phase(session, edition, image_set)
         prior = submissions.prior_entries(session, actor.team_id or 0, phase.id)
         now = editions.now(session)
-    offered = tuple(
-        each
-        for each in scoring.competitions(phase.dataset)
-        if scoring.is_scorable(each) and each.number not in phase.not_offered
-    )
+    offered = offered_competitions(phase)
     tasks = {each.number: each.task for each in offered}
     return SubmitView(
         phase=phase,

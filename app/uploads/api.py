@@ -22,10 +22,7 @@ from app.uploads.rules import (
     format_metadata,
     http_date,
     parse_checksum,
-    parse_competitions,
-    parse_metadata,
     parse_range,
-    parse_sha256,
     parse_size,
 )
 from app.uploads.schemas import UploadMetadata, UploadPage, UploadView
@@ -40,10 +37,14 @@ UPLOAD = requires(Action.UPLOAD)
 
 def speaks_tus(
     tus_resumable: Annotated[str | None, Header(description=f"always {TUS_VERSION}")] = None,
+    upload_concat: Annotated[str | None, Header(include_in_schema=False)] = None,
 ) -> None:
-    """Refuse clients that speak another version of the protocol."""
+    """Refuse clients that speak another version of the protocol, or an extension that is not announced."""
     if tus_resumable != TUS_VERSION:
         raise ProtocolVersionError(f"Tus-Resumable must be {TUS_VERSION}, found {tus_resumable}")
+    if upload_concat is not None:
+        message = "this server does not have the extension concatenation; send the archive as one upload"
+        raise BadRequestError(f"Upload-Concat: {message}")
 
 
 TUS = Depends(speaks_tus)
@@ -127,17 +128,8 @@ async def create(
 
 def _metadata(length: str | None, defer_length: str | None, header: str) -> UploadMetadata:
     """What the headers say of a new upload."""
-    if (length is None) == (defer_length is None) or defer_length not in (None, "1"):
-        raise BadRequestError("expected either Upload-Length or 'Upload-Defer-Length: 1'")
     try:
-        size = parse_size(length, "Upload-Length") if length is not None else None
-        values = parse_metadata(header)
-        return UploadMetadata(
-            filename=values.get("filename") or values.get("name") or "",
-            size=size,
-            sha256=parse_sha256(values.get("sha256", "")),
-            competitions=parse_competitions(values.get("competitions", "")),
-        )
+        return UploadMetadata.of_headers(length, defer_length, header)
     except ValueError as error:
         raise BadRequestError(str(error)) from error
 

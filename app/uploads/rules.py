@@ -4,12 +4,14 @@ import base64
 import hashlib
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import format_datetime
 from urllib.parse import quote
 
+from app.editions.rules import offered_competitions
+from app.editions.schemas import PhaseView
 from scoring import competitions
 from scoring.competitions import file_name_as_regex
 
@@ -52,7 +54,21 @@ def result_path(filename: str, dataset: str, image_set: str) -> str | None:
     return None
 
 
-def unknown_result_file(filename: str, dataset: str, image_set: str) -> str:
+def mismatch(phase: PhaseView, filename: str, numbers: Iterable[int]) -> str | None:
+    """Why nothing of this name, or for these competitions, belongs to a phase; none if it may."""
+    known = [each.number for each in offered_competitions(phase)]
+    unknown = sorted(set(numbers).difference(known))
+    if unknown:
+        expected = ", ".join(map(str, known))
+        return (
+            f"{phase.edition} {phase.image_set} has no competition {unknown[0]}; expected some of {expected}"
+        )
+    if is_single_file(filename) and result_path(filename, phase.dataset, phase.image_set) is None:
+        return _unknown_result_file(filename, phase.dataset, phase.image_set)
+    return None
+
+
+def _unknown_result_file(filename: str, dataset: str, image_set: str) -> str:
     """What to say of a single file whose name no competition has."""
     patterns = (each.file_pattern_of(image_set).rpartition("/")[2] for each in competitions(dataset))
     expected = ", ".join(name for name in patterns if is_single_file(name))

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Self
 
 from app.models import UploadState
+from app.uploads.rules import parse_competitions, parse_metadata, parse_sha256, parse_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,22 @@ class UploadMetadata:
     size: int | None
     sha256: str | None = None
     competitions: Sequence[int] | None = None  # meant for these alone
+
+    @classmethod
+    def of_headers(cls, length: str | None, defer_length: str | None, metadata: str) -> Self:
+        """What the headers of tus say of a new upload.
+
+        Raises ValueError.
+        """
+        if (length is None) == (defer_length is None) or defer_length not in (None, "1"):
+            raise ValueError("expected either Upload-Length or 'Upload-Defer-Length: 1'")
+        values = parse_metadata(metadata)
+        return cls(
+            filename=values.get("filename") or values.get("name") or "",
+            size=parse_size(length, "Upload-Length") if length is not None else None,
+            sha256=parse_sha256(values.get("sha256", "")),
+            competitions=parse_competitions(values.get("competitions", "")),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from app.storage import content_key
 from app.storage.streams import pieces_of
 from app.uploads import queries
 from app.uploads.queries import Declared
-from app.uploads.rules import is_single_file, result_path, shown_name, unknown_result_file
+from app.uploads.rules import is_single_file, mismatch, result_path, shown_name
 from app.uploads.schemas import Cursor, StoredArchive, StoredContent, UploadMetadata, UploadPage, UploadView
 
 MiB = 1 << 20
@@ -38,7 +38,8 @@ PAGE = 50  # uploads
 def create_upload(platform: Platform, actor: Actor, phase: PhaseView, metadata: UploadMetadata) -> uuid.UUID:
     """Make room for an archive; nothing is counted yet.
 
-    Raises TooLargeError, StoredBytesError, and MalformedError for a single file that is not one of a result.
+    Raises TooLargeError, StoredBytesError, and MalformedError for a single file that is not one of a result and for
+    competitions that the phase does not have.
     """
     assert actor.team_id is not None
     assert actor.user_id is not None
@@ -46,8 +47,8 @@ def create_upload(platform: Platform, actor: Actor, phase: PhaseView, metadata: 
     if metadata.size == 0:
         raise MalformedError("The archive is empty")
     filename = shown_name(metadata.filename)
-    if is_single_file(filename) and result_path(filename, phase.dataset, phase.image_set) is None:
-        raise MalformedError(unknown_result_file(filename, phase.dataset, phase.image_set))
+    if message := mismatch(phase, filename, metadata.competitions or ()):
+        raise MalformedError(message)
     upload_id = uuid.uuid4()
     with platform.transaction() as session:
         retention.refuse_beyond_share(platform, session, actor.user_id, metadata.size)

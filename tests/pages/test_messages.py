@@ -107,6 +107,16 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         lambda scene: scene.program.post("/api/v1/editions/open/test/uploads"),
         412, "tus-version", "Tus-Resumable must be 1.0.0, found None",
     ),
+    "a part of a concatenation of tus": (
+        lambda scene: scene.program.post(
+            "/api/v1/editions/open/test/uploads", headers={"Tus-Resumable": "1.0.0", "Upload-Concat": "partial"}
+        ),
+        400, "bad-request", "Upload-Concat: this server does not have the extension concatenation; send .*",
+    ),
+    "an upload for an unknown competition": (
+        lambda scene: scene.program.put("/api/v1/editions/free/test/uploads?filename=x.zip&competition=99", content=b"x"),
+        422, "malformed", "free test has no competition 99; expected some of 1, 2, 3, 4",
+    ),
     "bytes of another type": (
         lambda scene: scene.append(b"x", {"Content-Type": "text/plain"}),
         415, "unsupported-type", "Content-Type must be application/offset\\+octet-stream",

@@ -15,6 +15,7 @@ from tusclient.exceptions import TusCommunicationError, TusUploadFailed
 from tusclient.uploader.uploader import Uploader
 
 from app.storage import content_key
+from app.uploads.rules import format_metadata
 from tests.system.conftest import SharedSite
 from tests.system.installations import LONGEST, Client, Installation, good, installation, is_healthy
 from tests.system.kits import results, small_kit
@@ -204,6 +205,8 @@ def test_another_version_of_the_protocol_is_refused(someone: Client, version: di
         ({"Upload_Length": "10", "Upload_Defer_Length": "1"}, "either Upload-Length or"),
         ({"Upload_Length": "10", "Upload_Metadata": "filename ?"}, "is not Base64"),
         ({"Upload_Length": "10", "Upload_Metadata": "sha256 YQ=="}, "64 hexadecimal digits"),
+        ({"Upload_Length": "10", "Upload_Concat": "partial"}, "does not have the extension concatenation"),
+        ({"Upload_Concat": "final;/uploads/a /uploads/b"}, "does not have the extension concatenation"),
     ],
 )
 def test_a_malformed_creation_is_a_bad_request(
@@ -214,6 +217,29 @@ def test_a_malformed_creation_is_a_bad_request(
     assert (response.status_code, response.json()["code"]) == (400, "bad-request")
     assert message in response.json()["detail"]
     assert response.headers["Tus-Resumable"] == "1.0.0"
+
+
+@pytest.mark.parametrize("numbers", ["99", "3,99", "5", "0"])
+def test_an_upload_for_a_competition_that_the_phase_does_not_have_is_refused_at_its_creation(
+    someone: Client, numbers: str
+) -> None:
+    before = len(good(someone.http.get("/api/v1/uploads"))["uploads"])
+    metadata = format_metadata({"filename": "results.tar.gz", "competitions": numbers})
+
+    by_tus = someone.http.post(
+        uploads_of(someone), headers=tus_headers(Upload_Length="10", Upload_Metadata=metadata)
+    )
+    raw = someone.http.put(
+        uploads_of(someone), params={"filename": "x.zip", "competition": numbers.split(",")}, content=b"x"
+    )
+
+    for response in (by_tus, raw):
+        assert (response.status_code, response.json()["code"]) == (422, "malformed")
+        unknown = numbers.rpartition(",")[2]
+        assert response.json()["detail"].startswith(
+            f"tus test has no competition {unknown}; expected some of 1, 2, 3, 4"
+        )
+    assert len(good(someone.http.get("/api/v1/uploads"))["uploads"]) == before
 
 
 @pytest.mark.parametrize(
