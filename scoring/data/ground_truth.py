@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from scoring.array_files import Packed, pack, pack_words, unpack, unpack_words
 from scoring.data.arrays import Flags, Floats, Integers, Labels
+from scoring.data.boxes import BoxConvention
 from scoring.data.description import Description, Image
 from scoring.data.label_maps import LabelMaps
 from scoring.tasks.availability import missing_truth
@@ -29,7 +30,7 @@ class Objects:
     """Every annotated object, by image and within an image in the order of its annotation, which decides ties.
 
     image: int32 (n,), into `GroundTruth.images`; name: int16 (n,), into the description's classes;
-    boxes: float64 (n, 4), left, top, right, bottom in pixels from 1, all belonging to the object; the flags: bool (n,).
+    boxes: float64 (n, 4), left, top, right, bottom by `Tables.convention`; the flags: bool (n,).
     """
 
     image: Integers
@@ -86,7 +87,8 @@ class Tables:
     """What is annotated.
 
     sizes: int32 (images, 2), width and height; labels: int8 (classes, main), 1 there is such an object in the image,
-    0 only difficult ones, -1 none; masks: one for each image of the Segmentation set, or none at all.
+    0 only difficult ones, -1 none; masks: one for each image of the Segmentation set, or none at all; convention: that of
+    the boxes of objects and parts.
     """
 
     sizes: Integers
@@ -95,6 +97,7 @@ class Tables:
     parts: Parts
     acts: ActionLabels
     masks: LabelMaps
+    convention: BoxConvention = BoxConvention.INCLUSIVE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,6 +121,10 @@ class GroundTruth:
         'test'
         """
         facts = {name: getattr(lists, name) for name in _FACTS}
+        if (
+            tables.convention is not BoxConvention.INCLUSIVE
+        ):  # unsaid otherwise: the fingerprints of VOC's trees stay
+            facts["boxes"] = tables.convention
         index = {image: place for place, image in enumerate(lists.images)}
         arrays: dict[str, NDArray[Any]] = {
             "images": pack_words(lists.images),
@@ -174,6 +181,7 @@ class GroundTruth:
             parts=Parts(**_group(packed, "parts")),
             acts=ActionLabels(**_group(packed, "acts")),
             masks=LabelMaps(**_group(packed, "masks")),
+            convention=BoxConvention(packed.facts.get("boxes", BoxConvention.INCLUSIVE)),
         )
         fingerprint = hashlib.sha256(content).hexdigest()
         return cls(lists, tables, _description_of(lists, tables), content, fingerprint)
