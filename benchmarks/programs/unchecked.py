@@ -11,7 +11,7 @@ from serving import serve
 from unpacking import members
 
 from scoring import PROTOCOLS, GroundTruth
-from scoring.data.detections import Detections
+from scoring.data.detections import ClassDetections
 from scoring.parallel import parallel_map
 from scoring.readers.lines.words import Words
 from scoring.tasks.detection.scoring import load
@@ -29,7 +29,9 @@ def _main(truth_file: str, archive: str) -> None:
         name, data = content
         table = pl.read_csv(io.BytesIO(data), separator=" ", has_header=False, quote_char=None, schema=schema)
         image = table["image"].to_physical().to_numpy().astype(np.int32)
-        predictions = Detections(image, table["confidence"].to_numpy(), table.select(_COLUMNS[2:]).to_numpy())
+        predictions = ClassDetections(
+            image, table["confidence"].to_numpy(), table.select(_COLUMNS[2:]).to_numpy()
+        )
         matched = rules.match(predictions, ground_truth[name], rules.iou, rules.iou_threshold)
         return name, rules.measure.of(matched.outcomes, ground_truth[name].positives)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from scoring.data.arrays import Flags, Floats, Integers
-from scoring.data.detections import Detections
+from scoring.data.detections import ClassDetections
 from scoring.data.ground_truth import GroundTruth
 from scoring.errors import Problems
 from scoring.intake.result_files import competition_files
@@ -26,17 +26,17 @@ class PlacedDetections:
     ranked: RankedPredictions
     boxes: Floats
 
-    def as_detections(self) -> Detections:
+    def as_detections(self) -> ClassDetections:
         """The same as the lines of a file in the order of the ranking: ranking them again changes nothing."""
-        return Detections(self.ranked.image, self.ranked.confidence, self.boxes)
+        return ClassDetections(self.ranked.image, self.ranked.confidence, self.boxes)
 
 
-def place_detections(ranked: RankedPredictions, detections: Detections) -> PlacedDetections:
+def place_detections(ranked: RankedPredictions, detections: ClassDetections) -> PlacedDetections:
     """Put the boxes of the file that was scored to its ranking, which is the file's own order by confidence.
 
     Raises ValueError for another file.
 
-    >>> file = Detections(np.array([4, 4], np.int32), np.array([0.1, 0.9]),
+    >>> file = ClassDetections(np.array([4, 4], np.int32), np.array([0.1, 0.9]),
     ...     np.array([[1.0, 1, 5, 5], [2, 2, 6, 6]]))
     >>> kept = RankedPredictions("cat", 1, np.array([4, 4], np.int32), np.array([0.9, 0.1]),
     ...     np.array([1, 0], np.int8))

@@ -7,7 +7,7 @@ from scoring.data.arrays import Flags, Floats, Integers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Confidences:
+class ClassConfidences:
     """The lines of a file in its order: subject int32 (n,), its place in the set; confidence float64 (n,), finite."""
 
     subject: Integers

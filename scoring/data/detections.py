@@ -11,7 +11,7 @@ from scoring.data.boxes import BoxConvention
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Detections:
+class ClassDetections:
     """The detections of one class, in the order in which they were given, which decides ties.
 
     image: int32 (n,), index into Description.images; confidence: float64 (n,), finite;

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from scoring.data.arrays import Flags, Floats, Integers
-from scoring.data.detections import Detections
+from scoring.data.detections import ClassDetections
 from scoring.metrics.boxes import IoU, ioa
 from scoring.metrics.matching import ClassObjects, Matches, match_pascal
 from scoring.metrics.ranking import FALSE_POSITIVE, IGNORED
@@ -26,7 +26,7 @@ def single_objects_positive(ground_truth: ClassObjects) -> ClassObjects:
 
 
 def match_open_images(
-    predictions: Detections, ground_truth: ClassObjects, iou: IoU, iou_threshold: float
+    predictions: ClassDetections, ground_truth: ClassObjects, iou: IoU, iou_threshold: float
 ) -> Matches:
     """Verdicts by the rules of Open Images, on objects as `single_objects_positive` leaves them.
 
@@ -37,7 +37,7 @@ def match_open_images(
     >>> from scoring.metrics.boxes import iou_half_open
     >>> one, group, boxes = np.zeros(1, np.int32), np.array([True]), np.array([[0.0, 0, 50, 50]])
     >>> crowd = ClassObjects(one, one + 1, boxes, group, group)
-    >>> prediction = Detections(one, np.array([0.9]), np.array([[10.0, 10, 20, 20]]))
+    >>> prediction = ClassDetections(one, np.array([0.9]), np.array([[10.0, 10, 20, 20]]))
     >>> match_open_images(prediction, crowd, iou_half_open, 0.5).outcomes.tolist()
     [-1]
     """

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from scoring.data.arrays import Integers, Labels
-from scoring.data.confidences import Confidences
+from scoring.data.confidences import ClassConfidences
 from scoring.metrics.ranking import (
     FALSE_POSITIVE,
     IGNORED,
@@ -44,14 +44,14 @@ class ClassLabels:
         return int(np.count_nonzero(self.label == 1))
 
 
-def rank_by_confidence(name: str, predictions: Confidences, known: ClassLabels) -> RankedPredictions:
+def rank_by_confidence(name: str, predictions: ClassConfidences, known: ClassLabels) -> RankedPredictions:
     """Every row, the surest first; equal confidences keep the order of the rows, whatever the order of the answers.
 
     Of several answers for one subject the last counts. A subject without any ranks behind all others, with a confidence of
     -inf; answers for subjects that have no row are left out. Source: VOC2012 development kit, VOCevalcls.m.
 
     >>> known = ClassLabels(3, np.arange(3), np.arange(3), np.array([1, -1, 1], np.int8))
-    >>> rank_by_confidence("car", Confidences(np.array([2, 1, 2]), np.array([0.1, 0.5, 0.9])), known).image.tolist()
+    >>> rank_by_confidence("car", ClassConfidences(np.array([2, 1, 2]), np.array([0.1, 0.5, 0.9])), known).image.tolist()
     [2, 1, 0]
     """
     said = np.full(known.subjects, -np.inf)

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from scoring.data.arrays import Integers, Labels, Places
-from scoring.data.detections import Detections
+from scoring.data.detections import ClassDetections
 from scoring.data.ground_truth import PARTS
 from scoring.data.layouts import UNLISTED, Layouts
 from scoring.metrics.boxes import IoU
@@ -51,7 +51,7 @@ def match_parts(
         person, confidence = layouts.person[owner[mine]], layouts.confidence[owner[mine]]
         ground_truth = people.parts_of(kind)
         matched = match_pascal(
-            Detections(person, confidence, layouts.parts[rows[mine]]), ground_truth, iou, iou_threshold
+            ClassDetections(person, confidence, layouts.parts[rows[mine]]), ground_truth, iou, iou_threshold
         )
         # already in the order of confidence, which the judge therefore leaves as it is
         ranked.append(

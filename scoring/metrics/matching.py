@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from scoring.data.arrays import Flags, Floats, Integers, Labels, Places
-from scoring.data.detections import Detections
+from scoring.data.detections import ClassDetections
 from scoring.metrics.boxes import IoU
 from scoring.metrics.ranking import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE, rank
 
@@ -46,7 +46,7 @@ class Matches:
     including_difficult: Labels
 
 
-Match = Callable[[Detections, ClassObjects, IoU, float], Matches]
+Match = Callable[[ClassDetections, ClassObjects, IoU, float], Matches]
 SelectPositives = Callable[[ClassObjects], ClassObjects]
 """What of the annotated objects must be found: the same objects, with another choice of those that need not be."""
 
@@ -72,7 +72,7 @@ def all_objects_positive(ground_truth: ClassObjects) -> ClassObjects:
 
 
 def match_pascal(
-    predictions: Detections, ground_truth: ClassObjects, iou: IoU, iou_threshold: float
+    predictions: ClassDetections, ground_truth: ClassObjects, iou: IoU, iou_threshold: float
 ) -> Matches:
     """Verdicts by the rules of 2007 to 2012.
 
@@ -84,7 +84,7 @@ def match_pascal(
     >>> from scoring.metrics.boxes import iou_inclusive
     >>> first, easy = np.zeros(1, np.int32), np.zeros(1, np.bool_)
     >>> car = ClassObjects(first, first + 1, np.array([[1.0, 1, 10, 10]]), easy, easy)
-    >>> twice = Detections(np.zeros(2, np.int32), np.array([0.8, 0.9]), np.array([[1.0, 1, 10, 10], [1, 1, 10, 8]]))
+    >>> twice = ClassDetections(np.zeros(2, np.int32), np.array([0.8, 0.9]), np.array([[1.0, 1, 10, 10], [1, 1, 10, 8]]))
     >>> matched = match_pascal(twice, car, iou_inclusive, 0.5)
     >>> matched.order.tolist(), matched.outcomes.tolist()
     ([1, 0], [1, 0])
@@ -95,7 +95,7 @@ def match_pascal(
 
 
 def match_pascal_2006(
-    predictions: Detections, ground_truth: ClassObjects, iou: IoU, iou_threshold: float
+    predictions: ClassDetections, ground_truth: ClassObjects, iou: IoU, iou_threshold: float
 ) -> Matches:
     """Verdicts by the rules of 2006: as `match_pascal`, but only the first who means a difficult object is ignored.
 
@@ -104,7 +104,7 @@ def match_pascal_2006(
     >>> from scoring.metrics.boxes import iou_inclusive
     >>> first, hard = np.zeros(1, np.int32), np.ones(1, np.bool_)
     >>> car = ClassObjects(first, first + 1, np.array([[1.0, 1, 10, 10]]), hard, ~hard)
-    >>> twice = Detections(np.zeros(2, np.int32), np.array([0.8, 0.9]), np.array([[1.0, 1, 10, 10], [1, 1, 10, 8]]))
+    >>> twice = ClassDetections(np.zeros(2, np.int32), np.array([0.8, 0.9]), np.array([[1.0, 1, 10, 10], [1, 1, 10, 8]]))
     >>> match_pascal_2006(twice, car, iou_inclusive, 0.5).outcomes.tolist()
     [-1, 0]
     """
@@ -131,7 +131,9 @@ class _Matched:
         return Matches(self.order, everyone, including_difficult)
 
 
-def _match(predictions: Detections, ground_truth: ClassObjects, iou: IoU, iou_threshold: float) -> _Matched:
+def _match(
+    predictions: ClassDetections, ground_truth: ClassObjects, iou: IoU, iou_threshold: float
+) -> _Matched:
     order = rank(predictions.confidence)
     asking, objects = _meant(predictions, ground_truth, iou, iou_threshold)
     meant_by = np.full(len(order), _NOTHING, np.int32)
@@ -145,7 +147,7 @@ def _match(predictions: Detections, ground_truth: ClassObjects, iou: IoU, iou_th
 
 
 def _meant(
-    predictions: Detections, ground_truth: ClassObjects, iou: IoU, iou_threshold: float
+    predictions: ClassDetections, ground_truth: ClassObjects, iou: IoU, iou_threshold: float
 ) -> tuple[Places, Integers]:
     """Which answers overlap an object enough, and the object that each of these overlaps most.
 

@@ -8,15 +8,15 @@ import numpy as np
 from PIL import Image
 
 from scoring.data.arrays import Bytes
-from scoring.data.detections import Detections
+from scoring.data.detections import ClassDetections
 from scoring.metrics.matching import ClassObjects
 from tests.scoring.oracles import Answer, Corners, Thing
 
 IMAGES = 4
 
 
-def detections(predictions: Sequence[Answer]) -> Detections:
-    return Detections(
+def detections(predictions: Sequence[Answer]) -> ClassDetections:
+    return ClassDetections(
         np.array([prediction.image for prediction in predictions], np.int32),
         np.array([prediction.confidence for prediction in predictions], np.float64),
         np.array([prediction.box for prediction in predictions], np.float64).reshape(-1, 4),

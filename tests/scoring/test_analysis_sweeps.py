@@ -16,7 +16,7 @@ from scoring.analysis.size_sweep import (
     sweep_size_of_objects,
     sweep_size_of_positives,
 )
-from scoring.data.detections import Detections
+from scoring.data.detections import ClassDetections
 from scoring.evaluation import evaluate
 from scoring.findings import Sweep
 from scoring.metrics.labels import ranked_average_precision
@@ -166,7 +166,7 @@ def test_a_box_outside_its_image_has_no_share(tmp_path: Path) -> None:
 def test_answers_of_another_file_are_refused() -> None:
     predictions = placed([Answer(0, 0.5, (1, 1, 9, 9))], ground_truth([]))
     other = detections([Answer(1, 0.5, (1, 1, 9, 9))])
-    surer = Detections(predictions.ranked.image, predictions.ranked.confidence + 1, predictions.boxes)
+    surer = ClassDetections(predictions.ranked.image, predictions.ranked.confidence + 1, predictions.boxes)
 
     for lines in (other, surer):
         with pytest.raises(ValueError, match="are not the ones whose answers for cat were kept"):

@@ -7,7 +7,7 @@ import pytest
 
 from scoring.data.annotations import AnnotatedObject, Annotation, Box
 from scoring.data.boxes import BoxConvention, convert_boxes
-from scoring.data.detections import Detections
+from scoring.data.detections import ClassDetections
 from scoring.data.ground_truth import GroundTruth
 from scoring.metrics.boxes import iou_half_open, iou_inclusive
 from scoring.readers.boxes import truth_of_boxes
@@ -42,7 +42,7 @@ def test_boxes_of_the_same_convention_are_not_copied() -> None:
 
 
 def test_a_selection_of_detections_keeps_their_convention() -> None:
-    detections = Detections(np.zeros(2, np.int32), np.ones(2), np.zeros((2, 4)), HALF_OPEN)
+    detections = ClassDetections(np.zeros(2, np.int32), np.ones(2), np.zeros((2, 4)), HALF_OPEN)
 
     assert detections.where(np.array([True, False])).convention is HALF_OPEN
 

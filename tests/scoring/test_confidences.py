@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scoring.data.confidences import Confidences
+from scoring.data.confidences import ClassConfidences
 from scoring.errors import Problems
 from scoring.readers.image_index import ImageIndex
 from scoring.readers.lines import line_reader
@@ -22,12 +22,12 @@ FILE = "comp1_cls_test_car.txt"
 GOOD = b"000001 0.5\n"
 
 
-def images(data: bytes, index: ImageIndex = INDEX) -> tuple[Confidences, Problems]:
+def images(data: bytes, index: ImageIndex = INDEX) -> tuple[ClassConfidences, Problems]:
     problems = Problems()
     return read_images(data, index, file=FILE, problems=problems), problems
 
 
-def persons(data: bytes, index: ImageIndex = INDEX) -> tuple[Confidences, Problems]:
+def persons(data: bytes, index: ImageIndex = INDEX) -> tuple[ClassConfidences, Problems]:
     problems = Problems()
     return read_persons(data, index, file=FILE, problems=problems), problems
 

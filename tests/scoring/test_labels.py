@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.data.confidences import Confidences
+from scoring.data.confidences import ClassConfidences
 from scoring.metrics.labels import (
     ClassLabels,
     Value,
@@ -28,8 +28,8 @@ lines = st.lists(st.tuples(st.integers(0, SUBJECTS - 1), sureness), max_size=30)
 measures = pytest.mark.parametrize("measure", [ranked_average_precision, ranked_average_precision_11_points])
 
 
-def predictions(found: list[tuple[int, float]]) -> Confidences:
-    return Confidences(
+def predictions(found: list[tuple[int, float]]) -> ClassConfidences:
+    return ClassConfidences(
         np.array([who for who, _ in found], np.int32), np.array([sure for _, sure in found], np.float64)
     )
 

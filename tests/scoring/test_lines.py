@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scoring.data.detections import Detections
+from scoring.data.detections import ClassDetections
 from scoring.errors import Problem, Problems, Severity
 from scoring.readers.image_index import ImageIndex
 from scoring.readers.lines import line_reader
@@ -21,17 +21,17 @@ FILE = "comp3_det_test_car.txt"
 GOOD = b"000001 0.5 10 20 110 220\n"
 
 
-def read(data: bytes) -> tuple[Detections, Problems]:
+def read(data: bytes) -> tuple[ClassDetections, Problems]:
     problems = Problems()
     return read_detections(data, INDEX, file=FILE, problems=problems), problems
 
 
-def read_strictly(data: bytes) -> tuple[list[Detections], Problems]:
+def read_strictly(data: bytes) -> tuple[list[ClassDetections], Problems]:
     problems = Problems()
     return list(read_in_blocks(data, Reading(INDEX, FILE, problems, Severity.PROBLEM))), problems
 
 
-def exactly(data: bytes) -> tuple[Detections, Problems]:
+def exactly(data: bytes) -> tuple[ClassDetections, Problems]:
     problems = Problems()
     found, _ = lines._read_exactly(data, Reading(INDEX, FILE, problems), first=1)
     return found, problems

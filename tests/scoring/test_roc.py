@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.data.confidences import Confidences
+from scoring.data.confidences import ClassConfidences
 from scoring.metrics.labels import ClassLabels, rank_by_confidence, roc_auc
 from scoring.metrics.roc import auc, ends_of_ties, roc
 from scoring.ranked_predictions import RankedPredictions
@@ -26,7 +26,7 @@ def ranked(rows: list[tuple[int, float | None]]) -> RankedPredictions:
         np.array([label for label, _ in rows], np.int8),
     )
     said = [(image, sure) for image, (_, sure) in enumerate(rows) if sure is not None]
-    predictions = Confidences(
+    predictions = ClassConfidences(
         np.array([image for image, _ in said], np.int32), np.array([sure for _, sure in said], np.float64)
     )
     return rank_by_confidence("car", predictions, known)

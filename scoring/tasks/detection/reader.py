@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from scoring.data.arrays import Flags
-from scoring.data.detections import Detections
+from scoring.data.detections import ClassDetections
 from scoring.errors import Problems, Severity
 from scoring.readers.image_index import ImageIndex
 from scoring.readers.lines.grammar import FIELDS, FURTHEST, Row, Wrong, check_box, parse_line
@@ -31,7 +31,7 @@ class Reading:
     inverted: Severity = Severity.NOTE
 
 
-def read_detections(data: bytes, images: ImageIndex, *, file: str, problems: Problems) -> Detections:
+def read_detections(data: bytes, images: ImageIndex, *, file: str, problems: Problems) -> ClassDetections:
     r"""Read a file of `<image> <confidence> <left> <top> <right> <bottom>`; numbers are exactly Python's float().
 
     Every wrong line becomes a problem with its number, and is left out of what is returned. A byte order mark and
@@ -46,14 +46,14 @@ def read_detections(data: bytes, images: ImageIndex, *, file: str, problems: Pro
     parts = list(read_in_blocks(data, Reading(images, file, problems)))
     if len(parts) == 1:
         return parts[0]
-    return Detections(
+    return ClassDetections(
         np.concatenate([part.image for part in parts] or [np.empty(0, np.int32)]),
         np.concatenate([part.confidence for part in parts] or [np.empty(0)]),
         np.concatenate([part.boxes for part in parts] or [np.empty((0, 4))]),
     )
 
 
-def read_in_blocks(data: bytes, reading: Reading) -> Iterator[Detections]:
+def read_in_blocks(data: bytes, reading: Reading) -> Iterator[ClassDetections]:
     r"""Read as read_detections does, some lines at a time, for those who need not keep them.
 
     >>> from scoring.data.description import Description, Image
@@ -71,7 +71,7 @@ def read_in_blocks(data: bytes, reading: Reading) -> Iterator[Detections]:
     return reader.read(data, reading.file, reading.problems)
 
 
-def outside(found: Detections, images: ImageIndex) -> NDArray[np.bool_]:
+def outside(found: ClassDetections, images: ImageIndex) -> NDArray[np.bool_]:
     """Which boxes reach beyond their image, whose pixels count from 1: bool (n,)."""
     result = np.zeros(len(found), np.bool_)
     for edge, size in ((0, 0), (1, 1), (2, 0), (3, 1)):
@@ -80,7 +80,7 @@ def outside(found: Detections, images: ImageIndex) -> NDArray[np.bool_]:
     return result
 
 
-def inverted(found: Detections, images: ImageIndex) -> NDArray[np.bool_]:
+def inverted(found: ClassDetections, images: ImageIndex) -> NDArray[np.bool_]:
     """Which boxes have not one pixel from left to right or from top to bottom, both included: bool (n,).
 
     As in `grammar.check_box`, what clipping leaves at the image's edge is not meant.
@@ -94,7 +94,7 @@ def inverted(found: Detections, images: ImageIndex) -> NDArray[np.bool_]:
     return result
 
 
-def _read_fast(block: bytes, reading: Reading) -> Detections | None:
+def _read_fast(block: bytes, reading: Reading) -> ClassDetections | None:
     """Read lines that are all right; None when one might not be, or is only written unusually."""
     found = parse_tidied(block, partial(_parse, images=reading.images))
     if found is None or reading.inverted is Severity.NOTE:
@@ -102,7 +102,7 @@ def _read_fast(block: bytes, reading: Reading) -> Detections | None:
     return None if inverted(found, reading.images).any() else found
 
 
-def _read_leniently(block: bytes, reading: Reading) -> tuple[Detections, Flags] | None:
+def _read_leniently(block: bytes, reading: Reading) -> tuple[ClassDetections, Flags] | None:
     """A row for each regular line, and which of them are right."""
     images = reading.images
     table = lenient_table_of(block, _schema(images))
@@ -110,7 +110,7 @@ def _read_leniently(block: bytes, reading: Reading) -> tuple[Detections, Flags] 
         return None
     image, known = images.names.known_places(table["image"])
     numbers = table.select(FIELDS[1:]).fill_null(np.nan)
-    found = Detections(image, numbers["confidence"].to_numpy(), numbers.select(_BOX).to_numpy())
+    found = ClassDetections(image, numbers["confidence"].to_numpy(), numbers.select(_BOX).to_numpy())
     fine = known & np.isfinite(found.confidence) & (np.abs(found.boxes) <= FURTHEST).all(axis=1)
     if reading.inverted is Severity.PROBLEM:
         fine[fine] = ~inverted(found.where(fine), images)
@@ -121,19 +121,19 @@ def _schema(images: ImageIndex) -> Schema:
     return {"image": images.names.type} | dict.fromkeys(FIELDS[1:], pl.Float64)
 
 
-def _parse(block: bytes, images: ImageIndex) -> Detections | None:
+def _parse(block: bytes, images: ImageIndex) -> ClassDetections | None:
     if block[: block.find(b" ")] not in images.places:
         return None  # also what the parser would take for a compressed file
     table = table_of(block, _schema(images))
     image = None if table is None else images.names.places(table["image"])
     if table is None or image is None:
         return None
-    found = Detections(image, table["confidence"].to_numpy(), table.select(_BOX).to_numpy())
+    found = ClassDetections(image, table["confidence"].to_numpy(), table.select(_BOX).to_numpy())
     numbers_are_fair = np.isfinite(found.confidence).all() and (np.abs(found.boxes) <= FURTHEST).all()
     return found if numbers_are_fair else None  # not a number compares as false
 
 
-def _read_exactly(block: bytes, reading: Reading, *, first: int) -> tuple[Detections, int]:
+def _read_exactly(block: bytes, reading: Reading, *, first: int) -> tuple[ClassDetections, int]:
     """Read line by line: what is right, and how many lines are not."""
     rows, wrong = array("d"), 0
     for number, line in enumerate(io.BytesIO(block), first):
@@ -148,7 +148,7 @@ def _read_exactly(block: bytes, reading: Reading, *, first: int) -> tuple[Detect
             reading.problems.add(row.at(reading.file, number, line))
             wrong += 1
     table = np.frombuffer(rows, np.float64).reshape(-1, len(FIELDS))
-    return Detections(table[:, 0].astype(np.int32), table[:, 1].copy(), table[:, 2:].copy()), wrong
+    return ClassDetections(table[:, 0].astype(np.int32), table[:, 1].copy(), table[:, 2:].copy()), wrong
 
 
 def _check_box(row: Row, reading: Reading) -> Wrong | None:

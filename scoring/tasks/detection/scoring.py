@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from scoring.data.detections import Detections
+from scoring.data.detections import ClassDetections
 from scoring.data.ground_truth import GroundTruth
 from scoring.metrics.matching import ClassObjects
 from scoring.ranked_predictions import RankedPredictions
@@ -44,7 +44,9 @@ class ScoredClass:
 
 
 def match(
-    entered: Iterator[Entered[Detections]], ground_truth: Mapping[str, ClassObjects], rules: DetectionRules
+    entered: Iterator[Entered[ClassDetections]],
+    ground_truth: Mapping[str, ClassObjects],
+    rules: DetectionRules,
 ) -> Iterator[Entered[ScoredClass]]:
     """Each class on its own: which answers are right, and what that is worth."""
     for each in entered:
@@ -79,7 +81,7 @@ def score(
 
 
 def _score_class(
-    entered: Entered[Detections], ground_truth: ClassObjects, rules: DetectionRules
+    entered: Entered[ClassDetections], ground_truth: ClassObjects, rules: DetectionRules
 ) -> ScoredClass:
     given = entered.predictions
     matched = rules.match(given, ground_truth, rules.iou, rules.iou_threshold)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from scoring.data.arrays import Flags
-from scoring.data.confidences import Confidences
+from scoring.data.confidences import ClassConfidences
 from scoring.errors import Problem, Problems, shown
 from scoring.readers.image_index import ImageIndex
 from scoring.readers.lines.grammar import QUOTED, Wrong, number_in, split, unknown_image
@@ -33,7 +33,7 @@ class Row(NamedTuple):
     confidence: float
 
 
-def read_images(data: bytes, images: ImageIndex, *, file: str, problems: Problems) -> Confidences:
+def read_images(data: bytes, images: ImageIndex, *, file: str, problems: Problems) -> ClassConfidences:
     r"""Read a file of `<image> <confidence>`, by the same grammar as `read_detections` reads boxes.
 
     Images may be missing. Some that are there more than once become one note: the last line counts, as in the kits.
@@ -46,7 +46,7 @@ def read_images(data: bytes, images: ImageIndex, *, file: str, problems: Problem
     return _read(data, images.main, file, problems)
 
 
-def read_persons(data: bytes, images: ImageIndex, *, file: str, problems: Problems) -> Confidences:
+def read_persons(data: bytes, images: ImageIndex, *, file: str, problems: Problems) -> ClassConfidences:
     r"""Read a file of `<image> <object> <confidence>`, objects counted from 1, as `read_images` does.
 
     >>> from scoring.data.description import Description
@@ -58,9 +58,9 @@ def read_persons(data: bytes, images: ImageIndex, *, file: str, problems: Proble
     return _read(data, images.acting, file, problems)
 
 
-def _read(data: bytes, subjects: Subjects, file: str, problems: Problems) -> Confidences:
+def _read(data: bytes, subjects: Subjects, file: str, problems: Problems) -> ClassConfidences:
     parts = list(read_confidences(data, subjects, file=file, problems=problems))
-    found = Confidences(
+    found = ClassConfidences(
         np.concatenate([np.empty(0, np.int32), *(part.subject for part in parts)]),
         np.concatenate([np.empty(0), *(part.confidence for part in parts)]),
     )
@@ -75,7 +75,7 @@ def _read(data: bytes, subjects: Subjects, file: str, problems: Problems) -> Con
 
 def read_confidences(
     data: bytes, subjects: Subjects, *, file: str, problems: Problems
-) -> Iterator[Confidences]:
+) -> Iterator[ClassConfidences]:
     r"""Read some lines at a time; each wrong one becomes a problem with its number.
 
     >>> from scoring.data.description import Description, Image
@@ -129,11 +129,11 @@ def _unknown(fields: list[bytes], subjects: Subjects) -> Wrong:
     return Wrong("unknown-object", message, number, f"a person of {subjects.where}")
 
 
-def _read_fast(block: bytes, subjects: Subjects) -> Confidences | None:
+def _read_fast(block: bytes, subjects: Subjects) -> ClassConfidences | None:
     return parse_tidied(block, partial(_parse, subjects=subjects))
 
 
-def _read_leniently(block: bytes, subjects: Subjects) -> tuple[Confidences, Flags] | None:
+def _read_leniently(block: bytes, subjects: Subjects) -> tuple[ClassConfidences, Flags] | None:
     """A row for each regular line, and which of them are right."""
     if not len(subjects):
         return None
@@ -147,10 +147,10 @@ def _read_leniently(block: bytes, subjects: Subjects) -> tuple[Confidences, Flag
         columns.append(column.to_physical().fill_null(0).to_numpy())
     subject, found = subjects.search(columns)
     confidence = table[CONFIDENCE].fill_null(np.nan).to_numpy()
-    return Confidences(subject, confidence), known & found & np.isfinite(confidence)
+    return ClassConfidences(subject, confidence), known & found & np.isfinite(confidence)
 
 
-def _parse(block: bytes, subjects: Subjects) -> Confidences | None:
+def _parse(block: bytes, subjects: Subjects) -> ClassConfidences | None:
     if block[: block.find(b" ")] not in subjects.images:
         return None  # also what the parser would take for a compressed file
     names = dict(zip(subjects.fields, subjects.words, strict=True))
@@ -159,12 +159,16 @@ def _parse(block: bytes, subjects: Subjects) -> Confidences | None:
         return None
     confidence = table[CONFIDENCE].to_numpy()
     subject = subjects.find([table[name].to_physical().to_numpy() for name in subjects.fields])
-    return None if subject is None or not np.isfinite(confidence).all() else Confidences(subject, confidence)
+    return (
+        None
+        if subject is None or not np.isfinite(confidence).all()
+        else ClassConfidences(subject, confidence)
+    )
 
 
 def _read_exactly(
     block: bytes, *, first: int, subjects: Subjects, file: str, problems: Problems
-) -> tuple[Confidences, int]:
+) -> tuple[ClassConfidences, int]:
     """Read line by line: what is right, and how many lines are not."""
     places, confidences, wrong = array("i"), array("d"), 0
     for number, line in enumerate(io.BytesIO(block), first):
@@ -175,4 +179,4 @@ def _read_exactly(
         elif row is not None:
             places.append(row.subject)
             confidences.append(row.confidence)
-    return Confidences(np.frombuffer(places, np.int32), np.frombuffer(confidences, np.float64)), wrong
+    return ClassConfidences(np.frombuffer(places, np.int32), np.frombuffer(confidences, np.float64)), wrong

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scoring.data.confidences import Confidences
+from scoring.data.confidences import ClassConfidences
 from scoring.metrics.labels import ClassLabels, rank_by_confidence
 from scoring.ranked_predictions import RankedPredictions
 from scoring.results import ClassResult
@@ -24,7 +24,7 @@ class Reasons:
 
 
 def match(
-    entered: Iterator[Entered[Confidences]], known: Mapping[str, ClassLabels], _rules: LabelRules
+    entered: Iterator[Entered[ClassConfidences]], known: Mapping[str, ClassLabels], _rules: LabelRules
 ) -> Iterator[Entered[RankedPredictions]]:
     """The ranking of each class."""
     for each in entered:
