@@ -1,10 +1,11 @@
 """Which page an address belongs to."""
 
-from collections.abc import Sequence
-from urllib.parse import SplitResult, urlsplit
+from collections.abc import Iterable, Sequence
+from urllib.parse import SplitResult, quote, urlsplit
 
 from fastapi import Request
 from fastapi.routing import APIRoute
+from starlette.routing import BaseRoute, Match
 
 
 def address_of(request: Request) -> str:
@@ -20,6 +21,16 @@ def nearest_page(request: Request) -> str:
             return address_of(request) if path == request.url.path else path
         path = path.rpartition("/")[0]
     return "/"
+
+
+def without_slash(request: Request) -> str | None:
+    """The address without the slash at its end, if there is something at it; never one of another host."""
+    path = request.url.path.rstrip("/")
+    scope = {**request.scope, "path": path}
+    routes: Iterable[BaseRoute] = (route for room in request.app.state.routers for route in room.routes)
+    if path == request.url.path or all(route.matches(scope)[0] is Match.NONE for route in routes):
+        return None
+    return "/" + quote(path.lstrip("/")) + (f"?{request.url.query}" if request.url.query else "")
 
 
 def page_of_form(request: Request) -> str:

@@ -15,7 +15,7 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
 from app.accounts.rules import hash_of_token
-from app.addresses import address_of, nearest_page, page_of_form
+from app.addresses import address_of, nearest_page, page_of_form, without_slash
 from app.drafts import draft_of
 from app.errors import (
     BadRequestError,
@@ -219,6 +219,8 @@ def _answer_malformed(request: Request, error: RequestValidationError) -> Respon
 def _answer_http(request: Request, error: HTTPException) -> Response:
     if isinstance(error.__cause__, DomainError):  # raised while a form was read
         return answer_error(request, error.__cause__)
+    if error.status_code == 404 and (address := without_slash(request)):
+        return RedirectResponse(address, status_code=307)
     if error.status_code == 405 and request.method == "GET" and not wants_json(request):
         return RedirectResponse(
             nearest_page(request), status_code=303

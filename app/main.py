@@ -70,6 +70,7 @@ def create_app(platform: Platform | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/v1/openapi.json",
+        redirect_slashes=False,  # its redirects name the host that a header claims; ours are in app/error_responses.py
         responses=problem_responses(),
     )
     app.state.platform = platform or platform_of(Settings.read(), INTERACTIVE)

@@ -45,6 +45,38 @@ def test_an_error_page_shows_the_reference_and_an_api_error_is_json(browser: Bro
     assert program.headers["content-type"] == "application/problem+json"
 
 
+@pytest.mark.parametrize(
+    ("address", "location"),
+    [
+        ("/login/", "/login"),
+        ("/login/?next=/account", "/login?next=/account"),
+        ("/api/v1/editions/", "/api/v1/editions"),
+        ("/submissions/7/", "/submissions/7"),
+        ("/editions/%0d%0aX:y/", "/editions/X%3Ay"),
+        ("//login/", None),
+        ("//evil.example/", None),
+        ("/nothing/", None),
+    ],
+)
+def test_a_slash_at_the_end_leads_to_the_address_without_it_and_never_to_the_host_of_a_header(
+    browser: Browser, address: str, location: str | None
+) -> None:
+    visitor = browser()
+    visitor.headers["Host"] = "evil.example"
+
+    response = visitor.get(f"http://testserver{address}")
+
+    assert response.headers.get("location") == location
+    assert response.status_code == (307 if location else 404)
+    assert "evil.example" not in str(response.headers)
+
+
+def test_a_form_that_is_sent_to_an_address_with_a_slash_is_sent_again_as_it_is(browser: Browser) -> None:
+    response = browser().post("/login/", data={"email": "nobody@example.org"})
+
+    assert (response.status_code, response.headers["location"]) == (307, "/login")
+
+
 def test_an_origin_that_is_no_address_is_another_site(browser: Browser) -> None:
     response = browser().post("/login", headers={"Origin": "http://["})
 
