@@ -10,7 +10,7 @@ import numpy as np
 
 from scoring.data.arrays import Flags, Floats
 from scoring.findings import Interval, IntervalTable
-from scoring.statistics.grouping import Group, indistinct_groups, letters
+from scoring.statistics.grouping import Group, homogeneous_groups, letters
 from scoring.statistics.resampling import Replicates
 
 LEVEL: Final = 0.95
@@ -184,7 +184,7 @@ def standings(
         )
     ranked = np.array([values[place] for place in order])
     needed, different = _told_apart(ranked, table, level)
-    groups = indistinct_groups(different)
+    groups = homogeneous_groups(different)
     marks = letters(groups, len(order))
     methods = tuple(
         Standing(names[place], values[place], mark) for place, mark in zip(order, marks, strict=True)

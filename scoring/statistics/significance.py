@@ -18,7 +18,7 @@ import numpy as np
 from scoring.data.arrays import Flags, Floats
 from scoring.findings import RankDiagram, RankedMethod
 from scoring.statistics.distributions import chi_square_beyond, normal_beyond, range_beyond, range_quantile
-from scoring.statistics.grouping import indistinct_groups, letters
+from scoring.statistics.grouping import homogeneous_groups, letters
 from scoring.statistics.scoreboard import Scoreboard
 
 LEVEL: Final = 0.95
@@ -65,7 +65,7 @@ def rank_methods(table: Scoreboard, *, level: float = LEVEL) -> RankDiagram:
     means = _mean_ranks(ranks)
     order = sorted(range(len(means)), key=means.__getitem__)
     furthest = critical_difference(*ranks.shape, level=level)
-    groups = indistinct_groups(_further_apart([means[place] for place in order], furthest))
+    groups = homogeneous_groups(_further_apart([means[place] for place in order], furthest))
     marks = letters(groups, len(order))
     test = friedman(ranks) if len(order) > 1 else None
     return RankDiagram(

@@ -1,11 +1,12 @@
 from itertools import combinations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.data.arrays import Flags
-from scoring.statistics.grouping import indistinct_groups, letters
+from scoring.statistics.grouping import homogeneous_groups, letters
 
 
 @st.composite
@@ -17,8 +18,13 @@ def differences(draw: st.DrawFn) -> Flags:
     return different
 
 
-def naive_groups(different: Flags) -> list[tuple[int, ...]]:
-    """Every set in which nobody differs and that no other such set holds."""
+def pairs_that_differ(pairs: int) -> Flags:
+    """Methods 0 and 1 differ, 2 and 3, and so on; all others do not: 2**pairs maximal groups."""
+    return np.kron(np.eye(pairs), 1 - np.eye(2)).astype(np.bool_)
+
+
+def maximal_groups(different: Flags) -> list[tuple[int, ...]]:
+    """Every set without a difference that is not part of a larger one."""
     methods = range(len(different))
     sets = [
         set(group)
@@ -29,22 +35,54 @@ def naive_groups(different: Flags) -> list[tuple[int, ...]]:
     return sorted(tuple(sorted(each)) for each in sets if not any(each < other for other in sets))
 
 
-@given(differences())
-def test_groups_are_the_largest_sets_in_which_nobody_differs(different: Flags) -> None:
-    assert list(indistinct_groups(different)) == naive_groups(different)
+def is_display(groups: list[tuple[int, ...]], different: Flags) -> bool:
+    marks = letters(groups, len(different))
+    return all(marks) and all(
+        bool(set(marks[one]) & set(marks[other])) != different[one, other]
+        for one, other in combinations(range(len(different)), 2)
+    )
 
 
 @given(differences())
 def test_two_methods_share_a_letter_exactly_if_they_do_not_differ(different: Flags) -> None:
-    marks = letters(indistinct_groups(different), len(different))
+    assert is_display(list(homogeneous_groups(different)), different)
 
-    for one, other in combinations(range(len(different)), 2):
-        assert bool(set(marks[one]) & set(marks[other])) != different[one, other]
+
+@given(differences())
+def test_groups_are_maximal_and_none_can_be_left_out(different: Flags) -> None:
+    groups = list(homogeneous_groups(different))
+
+    assert set(groups) <= set(maximal_groups(different))
+    for group in groups:
+        assert not is_display([each for each in groups if each != group], different)
+
+
+@given(st.lists(st.floats(0, 10), max_size=8), st.floats(0, 5))
+def test_with_a_critical_difference_all_maximal_groups_are_there(ranks: list[float], critical: float) -> None:
+    places = np.sort(np.array(ranks))
+    different = np.abs(places[:, None] - places) > critical
+
+    assert list(homogeneous_groups(different)) == maximal_groups(different)
+
+
+@pytest.mark.parametrize(("pairs", "most"), [(8, 16), (100, 60)])
+def test_pairs_that_differ_take_few_groups_and_not_exponentially_many(pairs: int, most: int) -> None:
+    different = pairs_that_differ(pairs)
+
+    groups = homogeneous_groups(different)
+
+    assert len(groups) <= most
+    marks = [set(each) for each in np.split(np.arange(2 * pairs), pairs)]
+    together = np.zeros_like(different)
+    for group in groups:
+        assert not any(mark <= set(group) for mark in marks)
+        together[np.ix_(group, group)] = True
+    assert np.array_equal(together, ~different)
 
 
 def test_after_the_alphabet_letters_have_numbers() -> None:
     different = ~np.eye(54, dtype=np.bool_)
 
-    marks = letters(indistinct_groups(different), 54)
+    marks = letters(homogeneous_groups(different), 54)
 
     assert [marks[place] for place in (0, 25, 26, 51, 52, 53)] == ["a", "z", "A", "Z", "a2", "b2"]
