@@ -1,10 +1,12 @@
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoring.data.arrays import Floats
 from scoring.metrics.averaging import mean_of_classes
 from scoring.metrics.ranking import (
     ELEVEN_RECALLS,
@@ -151,6 +153,21 @@ def test_confidences_that_differ_in_the_last_bit_only_are_told_apart() -> None:
     found = np.array([0.1, np.nextafter(0.1, 1), 0.1, np.nextafter(0.1, 0)])
 
     assert rank(found).tolist() == [1, 0, 2, 3]
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_narrow_confidences_are_ranked_like_wide_ones(kind: type[np.floating[Any]]) -> None:
+    confidence = np.random.default_rng(4).normal(size=1000).astype(kind)
+
+    assert rank(confidence).tolist() == rank(confidence.astype(np.float64)).tolist()
+
+
+@pytest.mark.parametrize(
+    ("confidence", "complaint"), [(np.array([0.5, np.nan]), "NaN at 1"), (np.ones((2, 1)), r"\(2, 1\)")]
+)
+def test_what_cannot_be_ranked_is_refused(confidence: Floats, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        rank(confidence)
 
 
 def test_the_ranking_of_many_ties_is_that_of_a_stable_sort() -> None:
