@@ -93,9 +93,12 @@ def ranks_of(table: Scoreboard) -> Floats:
     [[2.5, 1.0, 2.5]]
     """
     values = np.array(table.values, np.float64).reshape(len(table.methods), len(table.classes))
-    better = (values[None] > values[:, None]).sum(axis=1)
-    equal = (values[None] == values[:, None]).sum(axis=1)
-    ranks: Floats = better + (equal + 1) / 2
+    ranks = np.empty(values.shape)
+    for place, column in enumerate(values.T):
+        ascending = np.sort(column)
+        above = len(column) - np.searchsorted(ascending, column, side="right")
+        not_below = len(column) - np.searchsorted(ascending, column, side="left")
+        ranks[:, place] = (above + 1 + not_below) / 2
     return ranks
 
 

@@ -1,4 +1,5 @@
 import math
+import tracemalloc
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -102,6 +103,20 @@ def test_ranks_and_statistic_are_the_plain_ones(methods: int, classes: int, data
     plain = [naive_ranks(column) for column in zip(*rows, strict=True)]
     assert ranks.T.tolist() == plain
     assert friedman(ranks).statistic == pytest.approx(naive_friedman(ranks.tolist()))
+
+
+def test_ranking_many_methods_needs_memory_for_the_table_only() -> None:
+    methods, classes = 400, 300
+    values = np.random.default_rng(7).integers(0, 50, (methods, classes)) / 50
+    table = board(*values.tolist())
+
+    tracemalloc.start()
+    ranks = ranks_of(table)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert ranks[:, 0].tolist() == naive_ranks(values[:, 0].tolist())
+    assert most < 5 * values.nbytes  # every pair of methods in every class would be 50 times as much
 
 
 def test_without_ties_the_statistic_is_friedmans_own() -> None:
