@@ -34,13 +34,13 @@ def count_objects(truth: GroundTruth) -> Statistics:
     >>> count_objects(truth).rows
     (Count(name='cat', images=1, objects=1, difficult=1),)
     """
-    objects, main = truth.tables.objects, truth.lists.main
-    rows = []
-    for number, name in enumerate(truth.lists.classes):
-        here = (objects.name == number) & (objects.image < main)
-        plain = here & ~objects.difficult
-        images = len(np.unique(objects.image[plain]))
-        difficult = int(np.count_nonzero(here & objects.difficult))
-        rows.append(Count(name, images, int(np.count_nonzero(plain)), difficult))
-    total = Count("total", main, sum(row.objects for row in rows), sum(row.difficult for row in rows))
-    return Statistics(tuple(rows), total)
+    objects, main, names = truth.tables.objects, truth.lists.main, truth.lists.classes
+    in_main = objects.image < main
+    counted, difficult = in_main & ~objects.difficult, in_main & objects.difficult
+    per_class = np.bincount(objects.name[counted], minlength=len(names)).tolist()
+    difficult_per_class = np.bincount(objects.name[difficult], minlength=len(names)).tolist()
+    pairs = np.sort(objects.name[counted].astype(np.int64) * main + objects.image[counted])
+    distinct = pairs[np.flatnonzero(np.diff(pairs, prepend=-1))]
+    images = np.bincount(distinct // max(main, 1), minlength=len(names)).tolist()
+    rows = tuple(map(Count, names, images, per_class, difficult_per_class))
+    return Statistics(rows, Count("total", main, sum(per_class), sum(difficult_per_class)))

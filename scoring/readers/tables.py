@@ -24,9 +24,10 @@ def objects_of(annotations: Sequence[Annotation], classes: Sequence[str]) -> Obj
     """The objects of the images, in this order."""
     rows = [(image, thing) for image, annotation in enumerate(annotations) for thing in annotation.objects]
     things = [thing for _, thing in rows]
+    number = {name: place for place, name in enumerate(classes)}
     return Objects(
         image=np.array([image for image, _ in rows], np.int32),
-        name=np.array([classes.index(thing.name) for thing in things], np.int16),
+        name=np.array([number[thing.name] for thing in things], np.int16),
         boxes=_boxes([thing.box for thing in things]),
         difficult=np.array([thing.difficult for thing in things], np.bool_),
         truncated=np.array([thing.truncated for thing in things], np.bool_),
@@ -52,8 +53,9 @@ def action_labels_of(
     """The acts as a table, in their order; `annotations` in the order in which `objects_of` saw them."""
     counts = [len(annotation.objects) for annotation in annotations.values()]
     before = dict(zip(annotations, np.cumsum([0, *counts[:-1]]).tolist(), strict=True)) if annotations else {}
+    number = {name: place for place, name in enumerate(actions)}
     return ActionLabels(
-        action=np.array([actions.index(act.action) for act in acts], np.int8),
+        action=np.array([number[act.action] for act in acts], np.int8),
         owner=np.array([before[act.image] + act.number - 1 for act in acts], np.int32),
         label=np.array([act.label for act in acts], np.int8),
     )

@@ -1,0 +1,38 @@
+"""Annotations as arrays."""
+
+import numpy as np
+import pytest
+
+from scoring.data.annotations import AnnotatedObject, Annotation, Box
+from scoring.readers.tables import Act, action_labels_of, objects_of
+
+BOX = Box(1, 1, 10, 10)
+
+
+class Unsearchable(tuple[str, ...]):
+    """Names that are not searched for one by one: with a thousand classes that is slow."""
+
+    __slots__ = ()
+
+    def index(self, *_: object) -> int:
+        raise AssertionError
+
+
+def test_objects_have_the_number_of_their_class_without_a_search() -> None:
+    names = Unsearchable(f"class {number}" for number in range(1203))
+    page = Annotation(50, 40, (AnnotatedObject("class 1202", BOX), AnnotatedObject("class 7", BOX)))
+
+    assert objects_of([page], names).name.tolist() == [1202, 7]
+
+
+def test_actions_have_their_number_without_a_search() -> None:
+    page = Annotation(50, 40, (AnnotatedObject("person", BOX),))
+
+    labels = action_labels_of([Act("running", "a", 1, -1)], Unsearchable(["reading", "running"]), {"a": page})
+
+    assert np.array_equal(labels.action, [1])
+
+
+def test_a_class_that_is_not_listed_is_refused() -> None:
+    with pytest.raises(KeyError, match="dog"):
+        objects_of([Annotation(50, 40, (AnnotatedObject("dog", BOX),))], ("cat",))
