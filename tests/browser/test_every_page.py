@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import ViewportSize, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from tests.browser.conftest import Visit
 from tests.browser.looks import faint_texts, mute_elements, too_wide_by
@@ -48,6 +48,12 @@ def test_a_page_can_be_read_by_everybody(site: Site, visit: Visit, who: str | No
     assert faint_texts(page) == []
     page.set_viewport_size(PHONE)
     assert too_wide_by(page) == 0
+    open_details(page)
+    assert too_wide_by(page) == 0
+
+
+def open_details(page: Page) -> None:
+    page.locator("details").evaluate_all("(all) => { for (const details of all) details.open = true; }")
 
 
 def test_no_two_pages_have_the_same_title(site: Site) -> None:
@@ -77,7 +83,32 @@ def test_a_name_of_forty_letters_breaks_no_page_on_a_phone(site: Site, visit: Vi
     for path in ("/submissions", f"/submissions/{number}", "/editions/sample", "/leaderboards/sample/val/3"):
         page.goto(path)
         expect(page.get_by_text(name).first).to_be_visible()
+        open_details(page)
         assert too_wide_by(page) == 0
+
+
+def test_a_private_method_with_a_long_name_can_be_made_public_on_a_phone(site: Site, visit: Visit) -> None:
+    upload = site.participant.upload("sample/val", site.good_val)
+    number = int(site.participant.confirm(upload, "V" * 40, make_public=False).json()["id"])
+    site.participant.final(number)
+    page = visit("participant", viewport=PHONE)
+
+    page.goto(f"/submissions/{number}")
+    open_details(page)
+
+    expect(page.get_by_role("button", name="Make public")).to_be_visible()
+    assert too_wide_by(page) == 0
+
+
+def test_a_token_can_be_revoked_on_a_phone(site: Site, visit: Visit) -> None:
+    site.participant.http.post("/account/tokens", data={"name": "W" * 80})
+    page = visit("participant", viewport=PHONE)
+
+    page.goto("/account")
+    open_details(page)
+
+    expect(page.get_by_role("button", name="Revoke permanently").first).to_be_visible()
+    assert too_wide_by(page) == 0
 
 
 @pytest.mark.parametrize(
