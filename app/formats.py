@@ -68,11 +68,12 @@ def day(moment: datetime | None) -> str:
 
 
 def ago(moment: datetime, now: datetime) -> str:
-    """How far a moment lies from `now`, in its largest unit."""
+    """How far a moment lies from `now`, rounded, in the largest unit of which it is at least one and a half."""
     seconds = (now - moment).total_seconds()
     if abs(seconds) < 60:
         return "just now" if seconds >= 0 else "in a moment"
-    distance = _parts(abs(seconds))[0]
+    length, unit = next(each for each in UNITS if abs(seconds) >= 1.5 * each[0])
+    distance = plural(round(abs(seconds) / length), unit)
     return f"{distance} ago" if seconds > 0 else f"in {distance}"
 
 
