@@ -14,6 +14,7 @@ from scoring import (
     SubmissionError,
     evaluate,
     intervals_of,
+    to_plain,
     validate,
 )
 
@@ -49,4 +50,4 @@ def score(
 def intervals(statistics: Path, truth: Path, report: str) -> bytes:
     """The confidence intervals of a report (its exhibits are not needed) as JSON of an `IntervalTable`."""
     table = intervals_of(Report.from_json(report), statistics, GroundTruth.open(truth))
-    return json.dumps(table.to_plain()).encode()
+    return json.dumps(to_plain(table)).encode()

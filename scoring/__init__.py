@@ -1,6 +1,7 @@
 """Files in, numbers out: checks and scores the results of visual recognition challenges."""
 
 from scoring.analysis.object_counts import Statistics, count_objects
+from scoring.codec import from_plain, to_plain
 from scoring.competitions import CompetitionInfo, competition_of, competitions
 from scoring.data.annotations import AnnotatedObject, Annotation, Box, Part
 from scoring.data.description import Description, Image
@@ -83,6 +84,7 @@ __all__ = [
     "create_segmentations_from_detections",
     "default_protocol",
     "evaluate",
+    "from_plain",
     "intervals_of",
     "is_scorable",
     "label_colours",
@@ -95,6 +97,7 @@ __all__ = [
     "read_scoreboard",
     "read_tree",
     "standings",
+    "to_plain",
     "truth_of_boxes",
     "validate",
 ]

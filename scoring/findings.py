@@ -1,9 +1,9 @@
-"""What analyses find out, not how: `IntervalTable` and the others are results of analyses, each with a JSON form."""
+"""Results of analyses and statistics: intervals, ranks, sweeps, kinds of errors."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +35,6 @@ class IntervalTable:
         """
         *classes, together = self.rows
         return {each.name: each for each in classes} | {None: together}
-
-    def to_plain(self) -> dict[str, Any]:
-        """The table as JSON has it."""
-        return {"kind": self.kind} | asdict(self)
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """What `to_plain` said.
-
-        >>> table = IntervalTable(0.95, 1000, (Interval("car", 0.5, 0.41, 0.6, None),))
-        >>> IntervalTable.from_plain(table.to_plain()) == table
-        True
-        """
-        return cls(plain["level"], plain["replicates"], tuple(Interval(**each) for each in plain["rows"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,25 +68,6 @@ class RankDiagram:
     groups: tuple[tuple[int, ...], ...]
     left_out: tuple[str, ...]
 
-    def to_plain(self) -> dict[str, Any]:
-        """The diagram as JSON has it."""
-        return {"kind": self.kind} | asdict(self)
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """What `to_plain` said.
-
-        >>> from scoring import Scoreboard, rank_methods
-        >>> diagram = rank_methods(Scoreboard(("one", "two"), ("car",), ((0.9,), (0.1,))))
-        >>> RankDiagram.from_plain(diagram.to_plain()) == diagram
-        True
-        """
-        facts = {name: value for name, value in plain.items() if name != "kind"}
-        facts["methods"] = tuple(RankedMethod(**each) for each in plain["methods"])
-        facts["groups"] = tuple(tuple(group) for group in plain["groups"])
-        facts["left_out"] = tuple(plain["left_out"])
-        return cls(**facts)
-
 
 class Swept(StrEnum):
     """What a sweep goes through."""
@@ -129,21 +96,6 @@ class Sweep:
     class_name: str
     swept: Swept
     points: tuple[SweepPoint, ...]
-
-    def to_plain(self) -> dict[str, Any]:
-        """The sweep as JSON has it."""
-        return {"kind": self.kind} | asdict(self)
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """What `to_plain` said.
-
-        >>> sweep = Sweep("car", Swept.OVERLAP, (SweepPoint(0.5, 0.8, 12), SweepPoint(0.7, 0.3, 12)))
-        >>> Sweep.from_plain(sweep.to_plain()) == sweep
-        True
-        """
-        points = tuple(SweepPoint(**each) for each in plain["points"])
-        return cls(plain["class_name"], Swept(plain["swept"]), points)
 
 
 class ErrorKind(StrEnum):
@@ -174,18 +126,3 @@ class ErrorBreakdown:
     class_name: str
     value: float | None
     rows: tuple[ErrorCount, ...]
-
-    def to_plain(self) -> dict[str, Any]:
-        """The breakdown as JSON has it."""
-        return {"kind": self.kind} | asdict(self)
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """What `to_plain` said.
-
-        >>> breakdown = ErrorBreakdown("car", 0.5, (ErrorCount(ErrorKind.DUPLICATE, 3, 0.02),))
-        >>> ErrorBreakdown.from_plain(breakdown.to_plain()) == breakdown
-        True
-        """
-        rows = (ErrorCount(ErrorKind(row["mistake"]), row["count"], row["cost"]) for row in plain["rows"])
-        return cls(plain["class_name"], plain["value"], tuple(rows))

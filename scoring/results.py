@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, ClassVar, Final, Self
+from dataclasses import dataclass
+from typing import ClassVar, Final, Self
 
 import numpy as np
 
-from scoring.metrics.ranking import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE, PrecisionRecall, precision_recall
+from scoring.codec import from_plain, to_plain
+from scoring.metrics.ranking import PrecisionRecall, precision_recall
 from scoring.metrics.roc import RocPoints, ends_of_ties, roc
 from scoring.ranked_predictions import RankedPredictions
 
@@ -30,20 +31,6 @@ class ScoreTable:
     kind: ClassVar[str] = "score_table"
     title: str
     rows: tuple[tuple[str, float | None], ...]
-
-    def to_plain(self) -> dict[str, Any]:
-        """The table as JSON has it."""
-        return {"kind": self.kind, "title": self.title, "rows": [list(row) for row in self.rows]}
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """What `to_plain` said.
-
-        >>> table = ScoreTable("Average precision", (("car", 0.5), ("cat", None)))
-        >>> ScoreTable.from_plain(table.to_plain()) == table
-        True
-        """
-        return cls(plain["title"], tuple((name, value) for name, value in plain["rows"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,35 +62,6 @@ class Curve:
         reached = np.searchsorted(points.recall, wanted) if self.positives else np.full(levels, len(best))
         values: list[float] = np.nan_to_num(np.append(best, 0.0))[reached].tolist()
         return values
-
-    def to_plain(self) -> dict[str, Any]:
-        """The curve as JSON has it: where the few answers are that are not wrong.
-
-        >>> Curve("car", 2, bytes([1, 0, 1])).to_plain()["right"]
-        [0, 2]
-        """
-        outcomes = np.frombuffer(self.outcomes, np.int8)
-        return {
-            "kind": self.kind,
-            "class_name": self.class_name,
-            "positives": self.positives,
-            "answers": len(outcomes),
-            "right": np.flatnonzero(outcomes == TRUE_POSITIVE).tolist(),
-            "ignored": np.flatnonzero(outcomes == IGNORED).tolist(),
-        }
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """What `to_plain` said.
-
-        >>> curve = Curve("car", 2, bytes([1, 0, 1]))
-        >>> Curve.from_plain(curve.to_plain()) == curve
-        True
-        """
-        outcomes = np.full(plain["answers"], FALSE_POSITIVE, np.int8)
-        outcomes[np.array(plain["right"], np.intp)] = TRUE_POSITIVE
-        outcomes[np.array(plain["ignored"], np.intp)] = IGNORED
-        return cls(plain["class_name"], plain["positives"], outcomes.tobytes())
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,33 +95,6 @@ class RocCurve:
         values: list[float] = np.nan_to_num(points.tpr)[reached].tolist()
         return values
 
-    def to_plain(self) -> dict[str, Any]:
-        """The curve as JSON has it: where the answers are that are not wrong, and those that tie with the next one."""
-        outcomes = np.frombuffer(self.outcomes, np.int8)
-        return {
-            "kind": self.kind,
-            "class_name": self.class_name,
-            "answers": len(outcomes),
-            "right": np.flatnonzero(outcomes == TRUE_POSITIVE).tolist(),
-            "ignored": np.flatnonzero(outcomes == IGNORED).tolist(),
-            "tied": np.flatnonzero(~np.frombuffer(self.ends, np.bool_)).tolist(),
-        }
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """What `to_plain` said.
-
-        >>> curve = RocCurve("car", bytes([1, 0, 1]), bytes([1, 0, 1]))
-        >>> RocCurve.from_plain(curve.to_plain()) == curve
-        True
-        """
-        outcomes = np.full(plain["answers"], FALSE_POSITIVE, np.int8)
-        outcomes[np.array(plain["right"], np.intp)] = TRUE_POSITIVE
-        outcomes[np.array(plain["ignored"], np.intp)] = IGNORED
-        ends = np.ones(plain["answers"], np.bool_)
-        ends[np.array(plain["tied"], np.intp)] = False
-        return cls(plain["class_name"], outcomes.tobytes(), ends.tobytes())
-
 
 @dataclass(frozen=True, slots=True)
 class ConfusionMatrix:
@@ -172,20 +103,6 @@ class ConfusionMatrix:
     kind: ClassVar[str] = "confusion_matrix"
     labels: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]
-
-    def to_plain(self) -> dict[str, Any]:
-        """The matrix as JSON has it."""
-        return {"kind": self.kind, "labels": list(self.labels), "counts": [list(row) for row in self.counts]}
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """What `to_plain` said.
-
-        >>> matrix = ConfusionMatrix(("background", "car"), ((5, 0), (1, 2)))
-        >>> ConfusionMatrix.from_plain(matrix.to_plain()) == matrix
-        True
-        """
-        return cls(tuple(plain["labels"]), tuple(tuple(row) for row in plain["counts"]))
 
 
 Exhibit = ScoreTable | Curve | RocCurve | ConfusionMatrix
@@ -232,10 +149,7 @@ class Report:
 
     def to_json(self) -> str:
         """One line of JSON, the same for the same report."""
-        plain = {name: getattr(self, name) for name in (each.name for each in fields(self))}
-        plain["classes"] = [asdict(each) for each in self.classes]
-        plain["exhibits"] = [exhibit.to_plain() for exhibit in self.exhibits]
-        return json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return json.dumps(to_plain(self), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -246,7 +160,4 @@ class Report:
         >>> Report.from_json(report.to_json()) == report
         True
         """
-        plain = json.loads(text)
-        classes = tuple(ClassResult(**each) for each in plain.pop("classes"))
-        exhibits = tuple(EXHIBITS[each["kind"]].from_plain(each) for each in plain.pop("exhibits"))
-        return cls(classes=classes, exhibits=exhibits, **plain)
+        return from_plain(cls, json.loads(text))

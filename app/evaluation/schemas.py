@@ -59,4 +59,4 @@ def score_rows(run_id: int, report: scoring.Report) -> Iterator[ClassScore]:
 def exhibits(run_id: int, report: scoring.Report) -> Iterator[Exhibit]:
     """What else a report shows, as rows of a run."""
     for position, exhibit in enumerate(report.exhibits):
-        yield Exhibit(run_id=run_id, position=position, kind=exhibit.kind, content=exhibit.to_plain())
+        yield Exhibit(run_id=run_id, position=position, kind=exhibit.kind, content=scoring.to_plain(exhibit))

@@ -71,9 +71,11 @@ class ExhibitView:
 def exhibits_of(stored: Sequence[Mapping[str, Any]]) -> tuple[ExhibitView, ...]:
     """What a page shows of a run beside its scores: further tables, and the drawings of each kind."""
     tables = [one for one in stored if one["kind"] == scoring.ScoreTable.kind]
-    shown = [table_view(scoring.ScoreTable.from_plain(one)) for one in tables[1:]]
+    shown = [table_view(scoring.from_plain(scoring.ScoreTable, one)) for one in tables[1:]]
     for kind, (title, view) in DRAWN.items():
-        rows = tuple(view(scoring.EXHIBITS[kind].from_plain(one)) for one in stored if one["kind"] == kind)
+        rows = tuple(
+            view(scoring.from_plain(scoring.EXHIBITS[kind], one)) for one in stored if one["kind"] == kind
+        )
         if rows:
             shown.append(ExhibitView(kind, title, rows))
     return tuple(shown)

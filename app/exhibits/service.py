@@ -17,7 +17,7 @@ def curves(
 ) -> tuple[CurveView, ...]:
     """The curves of a run with every point. Raises NotFoundError, and WithheldError while the phase is held out."""
     stored = _stored_exhibits(platform, actor, run_id)
-    curves = (scoring.Curve.from_plain(one) for one in stored if one["kind"] == scoring.Curve.kind)
+    curves = (scoring.from_plain(scoring.Curve, one) for one in stored if one["kind"] == scoring.Curve.kind)
     return tuple(curve_view(curve) for curve in curves if class_name in (None, curve.class_name))
 
 

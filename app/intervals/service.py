@@ -30,4 +30,4 @@ def compute(platform: Platform, payload: Mapping[str, Any]) -> None:
     ):
         output = run_in_subprocess(limits, children.intervals, statistics, truth, run.report.to_json())
     with platform.transaction() as session:
-        queries.store(session, run_id, scoring.IntervalTable.from_plain(json.loads(output)))
+        queries.store(session, run_id, scoring.from_plain(scoring.IntervalTable, json.loads(output)))

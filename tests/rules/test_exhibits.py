@@ -10,16 +10,16 @@ BESIDE = scoring.ScoreTable(
 
 
 def test_tables_after_the_first_stand_beside_the_scores_with_their_mean() -> None:
-    [view] = exhibits_of([OFFICIAL.to_plain(), BESIDE.to_plain()])
+    [view] = exhibits_of([scoring.to_plain(OFFICIAL), scoring.to_plain(BESIDE)])
 
     assert (view.kind, view.title, view.total) == ("score_table", BESIDE.title, 0.25678)
     assert view.rows == (ClassValue("car", 0.51234), ClassValue("cat", None, reason="no value"))
 
 
 def test_a_confusion_matrix_has_the_share_of_each_count_in_its_row() -> None:
-    matrix = scoring.ConfusionMatrix(("background", "car"), ((3, 1), (0, 0))).to_plain()
+    matrix = scoring.to_plain(scoring.ConfusionMatrix(("background", "car"), ((3, 1), (0, 0))))
 
-    [table] = exhibits_of([OFFICIAL.to_plain(), matrix])
+    [table] = exhibits_of([scoring.to_plain(OFFICIAL), matrix])
     [shown] = table.rows
 
     assert shown == MatrixView(("background", "car"), ((0.75, 0.25), (None, None)), ((3, 1), (0, 0)))
@@ -28,7 +28,7 @@ def test_a_confusion_matrix_has_the_share_of_each_count_in_its_row() -> None:
 def test_a_class_may_be_called_mean() -> None:
     table = scoring.ScoreTable("…", (("mean", 0.5), ("car", 0.25), ("mean", 0.375)))
 
-    [view] = exhibits_of([OFFICIAL.to_plain(), table.to_plain()])
+    [view] = exhibits_of([scoring.to_plain(OFFICIAL), scoring.to_plain(table)])
 
     assert view.rows == (ClassValue("mean", 0.5), ClassValue("car", 0.25))
     assert view.total == 0.375

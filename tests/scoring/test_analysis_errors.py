@@ -10,6 +10,7 @@ import pytest
 
 from scoring.analysis.errors import FAMILIES, KINDS, TOUCHED, break_down, find_errors, objects_of_classes
 from scoring.analysis.placed_detections import PlacedDetections, place_detections
+from scoring.codec import from_plain, to_plain
 from scoring.data.ground_truth import GroundTruth
 from scoring.findings import ErrorBreakdown, ErrorKind
 from scoring.protocols import PROTOCOLS
@@ -241,5 +242,5 @@ def test_a_breakdown_survives_json(tmp_path: Path) -> None:
     truth = scene(tmp_path)
     found = break_down(placed([Answer(0, 0.9, DOG)], truth), truth, RULES)
 
-    assert ErrorBreakdown.from_plain(found.to_plain()) == found
+    assert from_plain(ErrorBreakdown, to_plain(found)) == found
     assert replace(found, value=None) != found

@@ -16,6 +16,7 @@ from scoring.analysis.size_sweep import (
     sweep_size_of_objects,
     sweep_size_of_positives,
 )
+from scoring.codec import from_plain, to_plain
 from scoring.data.detections import ClassDetections
 from scoring.evaluation import evaluate
 from scoring.findings import Sweep
@@ -177,7 +178,7 @@ def test_a_sweep_survives_json() -> None:
     objects = ground_truth([Thing(0, (1, 1, 10, 10))])
     sweep = sweep_iou_threshold(placed([Answer(0, 0.9, (1, 1, 10, 10))], objects), objects, RULES)
 
-    assert Sweep.from_plain(sweep.to_plain()) == sweep
+    assert from_plain(Sweep, to_plain(sweep)) == sweep
     assert len(SIZES) == 9
 
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from scoring.codec import from_plain, to_plain
 from scoring.data.arrays import Bytes
 from scoring.data.label_maps import LabelMaps
 from scoring.metrics.confusion import (
@@ -95,5 +96,5 @@ def test_the_measures_are_what_one_works_out_by_hand() -> None:
 def test_a_matrix_survives_json() -> None:
     matrix = ConfusionMatrix(("background", "car"), ((10, 2), (3, 4)))
 
-    assert ConfusionMatrix.from_plain(matrix.to_plain()) == matrix
-    assert matrix.to_plain()["counts"] == [[10, 2], [3, 4]]
+    assert from_plain(ConfusionMatrix, to_plain(matrix)) == matrix
+    assert to_plain(matrix)["counts"] == [[10, 2], [3, 4]]

@@ -6,6 +6,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
+from scoring.codec import from_plain, to_plain
 from scoring.data.arrays import Floats, Integers
 from scoring.findings import Interval, IntervalTable
 from scoring.metrics.averaging import mean_of_classes
@@ -113,7 +114,7 @@ def test_a_table_of_intervals_survives_json() -> None:
 
     assert [row.name for row in table.rows] == ["cat", "mean"]
     assert table.replicates == 200
-    assert IntervalTable.from_plain(table.to_plain()) == table
+    assert from_plain(IntervalTable, to_plain(table)) == table
 
 
 def drawn_of(values: Floats, seed: int = 1) -> Replicates:

@@ -34,7 +34,7 @@ def test_a_report_comes_back_from_json_as_it_was() -> None:
     assert Report.from_json(report().to_json()) == report()
 
 
-def test_the_same_report_gives_the_same_json_and_a_curve_says_only_what_is_not_wrong() -> None:
+def test_the_same_report_gives_the_same_json_and_a_curve_says_only_where_it_is_not_wrong() -> None:
     plain = json.loads(report().to_json())
 
     assert report().to_json() == report().to_json()
@@ -42,9 +42,7 @@ def test_the_same_report_gives_the_same_json_and_a_curve_says_only_what_is_not_w
         "kind": "curve",
         "class_name": "cat",
         "positives": 4,
-        "answers": 3,
-        "right": [0],
-        "ignored": [1],
+        "outcomes": {"size": 3, "fill": 0, "others": {"1": [0], "255": [1]}},
     }
 
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoring.codec import from_plain, to_plain
 from scoring.data.confidences import ClassConfidences
 from scoring.metrics.labels import ClassLabels, rank_by_confidence, roc_auc
 from scoring.metrics.roc import auc, ends_of_ties, roc
@@ -101,8 +102,8 @@ def test_equal_confidences_end_where_the_next_one_differs() -> None:
 def test_a_curve_survives_its_way_through_json() -> None:
     curve = draw_roc(ranked([(1, 0.5), (-1, 0.5), (0, 0.1), (1, None)]))
 
-    assert EXHIBITS["roc_curve"].from_plain(curve.to_plain()) == curve
-    assert curve.to_plain()["tied"] == [0]
+    assert from_plain(EXHIBITS["roc_curve"], to_plain(curve)) == curve
+    assert to_plain(curve)["ends"] == {"size": 4, "fill": 1, "others": {"0": [0]}}
 
 
 @given(answered)

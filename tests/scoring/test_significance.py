@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoring.codec import from_plain, to_plain
 from scoring.findings import RankDiagram
 from scoring.published import classification_of_2007, detection_of_2007
 from scoring.statistics.distributions import range_beyond
@@ -206,4 +207,4 @@ def test_order_of_methods_changes_nothing() -> None:
 def test_a_diagram_survives_json() -> None:
     diagram = rank_methods(detection_of_2007())
 
-    assert RankDiagram.from_plain(diagram.to_plain()) == diagram
+    assert from_plain(RankDiagram, to_plain(diagram)) == diagram
