@@ -69,7 +69,12 @@ def form(request: Request, platform: ThePlatform, actor: CurrentActor, upload: u
 
 
 def _form(
-    request: Request, upload: UploadView, form: ConfirmForm, problems: dict[str, str], code: int = 200
+    request: Request,
+    upload: UploadView,
+    form: ConfirmForm,
+    problems: dict[str, str],
+    code: int = 200,
+    refused: tuple[str, ...] = (),
 ) -> Response:
     sheet = service.confirmation(platform_of_request(request), actor_of_request(request), upload)
     return render(
@@ -81,7 +86,7 @@ def _form(
         phase=sheet.phase,
         methods=sheet.methods,
         quota=sheet.quota,
-        refusals=sheet.refusals,
+        refusals=tuple(dict.fromkeys((*sheet.refusals, *refused))),
         rules={one.number: one.own_data_rule for one in scoring.competitions(sheet.phase.dataset)},
         form=form.shown(),
         problems=problems,
@@ -109,15 +114,17 @@ def confirm(
             form,
             _messages_by_field(error.refusals),
             409,
+            tuple(each.message for each in error.refusals if each.code not in FIELD_OF_REFUSAL),
         )
     return RedirectResponse(f"/submissions/{submission_id}", status_code=303)
 
 
 def _messages_by_field(refusals: Iterable[Refusal]) -> dict[str, str]:
-    """Messages by the field that they are about; under "" those about none."""
+    """Messages by the field that they are about, where they are about one."""
     messages: dict[str, list[str]] = {}
     for refusal in refusals:
-        messages.setdefault(FIELD_OF_REFUSAL.get(refusal.code, ""), []).append(refusal.message)
+        if refusal.code in FIELD_OF_REFUSAL:
+            messages.setdefault(FIELD_OF_REFUSAL[refusal.code], []).append(refusal.message)
     return {field: "; ".join(found) for field, found in messages.items()}
 
 

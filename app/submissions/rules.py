@@ -123,8 +123,8 @@ def _method_refusals(proposal: Proposal, prior: Sequence[PriorEntry]) -> Iterabl
         if states & COUNTED_STATES:
             yield Refusal(
                 RefusalCode.ONE_RESULT,
-                f"{proposal.method} already has a result in competition {competition}, and a method has one; "
-                "another method needs a name of its own",
+                f"{proposal.method} already has a result in competition {competition}, and a method has only one; "
+                "use another name for another method",
             )
         elif EntryState.WITHDRAWN in states:
             yield Refusal(

@@ -153,7 +153,7 @@ def _enter(session: Session, submission: Submission, board: Board) -> None:
 def _race_conflict(error: IntegrityError) -> Exception:
     """The constraints of the database decide where two requests race."""
     if violated_constraint(error) == "uq_entry_one_result":
-        message = "this method already has a result here, and a method has one"
+        message = "this method already has a result here, and a method has only one"
         return RefusedError([Refusal(RefusalCode.ONE_RESULT, message)])
     return ConflictError(
         "the same request arrived twice at the same time; look at your submissions, then send it again"

@@ -172,15 +172,21 @@ def without_storage(scene: Scene) -> Any:
         aside.rename(folder)
 
 
-def confirmation(scene: Scene, **fields: Any) -> Any:
+def confirmation(scene: Scene, edition: str = "free", **fields: Any) -> Any:
     """The visitor's form for an upload of theirs."""
-    if "visitor" not in scene.uploads:
+    upload = f"visitor's {edition}"
+    if upload not in scene.uploads:
         sent = scene.visitor.put(
-            "/api/v1/editions/free/test/uploads?filename=results.tar.gz", content=results(cat=5, dog=5)
+            f"/api/v1/editions/{edition}/test/uploads?filename=results.tar.gz", content=results(cat=5, dog=5)
         )
-        scene.uploads["visitor"] = sent.json()["id"]
+        scene.uploads[upload] = sent.json()["id"]
     form = {"method": "Hazel", "competition": ["3"], **fields}
-    return scene.visitor.post(f"/submissions/new?upload={scene.uploads['visitor']}", data=form)
+    return scene.visitor.post(f"/submissions/new?upload={scene.uploads[upload]}", data=form)
+
+
+def confirmation_beyond_the_quota(scene: Scene) -> Any:
+    confirmation(scene, "open")
+    return confirmation(scene, "open", method="Rowan")
 
 
 def confirmation_sent_twice(scene: Scene) -> Any:

@@ -13,6 +13,7 @@ from tests.pages.provoking import (
     Provoke,
     Scene,
     confirmation,
+    confirmation_beyond_the_quota,
     confirmation_sent_twice,
     hidden_curves,
     invalid_archive,
@@ -92,7 +93,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         other_request_under_a_key, 409, "conflict", "the idempotency key 'first' was used for another submission .*",
     ),
     "a second result of a method": (
-        one_result, 409, "one-result", "Alder already has a result in competition 3, and a method has one; .*",
+        one_result, 409, "one-result", "Alder already has a result in competition 3, and a method has only one; .*",
     ),
     "a name that was withdrawn": (
         retired_name, 409, "name-retired", "Dogwood was withdrawn from competition 3; .*",
@@ -251,6 +252,9 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
     "a second result of a method": (
         confirmation_sent_twice, 409, "Fix 1 problem", "Hazel already has a result in competition 3",
     ),
+    "a quota that is used up, in the form": (
+        confirmation_beyond_the_quota, 409, "This cannot be scored now", "1 of 1 detection results in 7 days are used",
+    ),
     "an upload that does not exist": (
         lambda scene: scene.visitor.get(f"/uploads/{NOWHERE}"), 404, "<h1>Not found</h1>", "no upload",
     ),
@@ -296,6 +300,13 @@ def test_a_person_gets_a_page_with_a_way_back(scene: Scene, situation: str) -> N
     assert response.headers["content-type"].startswith("text/html")
     assert 'href="/"' in response.text  # a way back
     assert "default-src 'none'" in response.headers["content-security-policy"]
+
+
+def test_a_form_says_once_that_the_quota_is_used_up(scene: Scene) -> None:
+    page = confirmation_beyond_the_quota(scene).text
+
+    assert page.count("1 of 1 detection results in 7 days are used") == 1
+    assert 'value="Rowan"' in page
 
 
 def test_every_code_of_the_table_is_provoked() -> None:

@@ -53,8 +53,8 @@ def test_of_20_confirmations_of_one_method_at_two_web_servers_one_is_taken(
     for response in responses:
         if response.status_code == 409:
             assert response.json()["detail"] == (
-                "Acorn already has a result in competition 3, and a method has one; "
-                "another method needs a name of its own"
+                "Acorn already has a result in competition 3, and a method has only one; "
+                "use another name for another method"
             )
     [taken] = [response.json()["id"] for response in responses if response.status_code == 201]
     assert [entry["shown"]["state"] for entry in oak.final(taken)["entries"]] == ["scored"]
