@@ -1,7 +1,7 @@
 """The schema."""
 
 from app.models.editions import Board, Edition, GroundTruth, Phase
-from app.models.operations import AuditRecord, Heartbeat, OutboxMessage
+from app.models.operations import AuditRecord, Heartbeat, OutboxMessage, UnusedContent
 from app.models.people import ApiToken, LoginSession, Member, OneTimeLink, Team, User
 from app.models.runs import ClassScore, Exhibit, Publication, Rescore, Run
 from app.models.states import Decision, Disclosure, EntryState, Role, RunState, Service, Topic, UploadState
@@ -38,6 +38,7 @@ __all__ = [
     "Submission",
     "Team",
     "Topic",
+    "UnusedContent",
     "Upload",
     "UploadState",
     "User",

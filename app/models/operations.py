@@ -1,9 +1,9 @@
-"""Outbox messages, heartbeats and the audit."""
+"""Outbox messages, heartbeats, unused contents and the audit."""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, text
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.people import User
@@ -44,6 +44,16 @@ class Heartbeat(Base):
     scorer: Mapped[str | None]  # which version a worker scores
     slots: Mapped[int] = mapped_column(default=0)  # runs a worker scores at the same time
     seen_at: Mapped[datetime] = now_column()
+
+
+class UnusedContent(Base):
+    """A content of the stores of descriptions and ground truth that no row names any more; workers look once a day."""
+
+    __tablename__ = "unused_content"
+    store: Mapped[str] = mapped_column(primary_key=True)
+    key: Mapped[str] = mapped_column(primary_key=True)
+    size: Mapped[int] = mapped_column(BigInteger)
+    stored_at: Mapped[datetime]
 
 
 class AuditRecord(Base):

@@ -12,5 +12,5 @@ router = APIRouter(prefix="/api/v1/organise", tags=["organisers"], dependencies=
 
 @router.get("/storage")
 def storage(platform: ThePlatform) -> StorageView:
-    """Archives by kind, with their bytes and the next removal of each."""
+    """Archives by kind with their next removal, and what is stored that nothing uses any more."""
     return service.storage(platform)

@@ -12,5 +12,5 @@ router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 
 @router.get("/storage")
 def storage(request: Request, platform: ThePlatform) -> Response:
-    """Archives by kind, with their bytes and the next removal of each."""
+    """Archives by kind with their next removal, and what is stored that nothing uses any more."""
     return render(request, "retention/storage.html", storage=service.storage(platform))

@@ -2,16 +2,29 @@
 
 import uuid
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, delete, func, not_, null, select, true, update
+from sqlalchemy import ColumnElement, and_, case, delete, func, not_, null, select, true, union, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.models import Heartbeat, Removal, Service, Submission, Upload, UploadState, User
-from app.retention.schemas import Retention, StorageLine, Usage
-from app.storage import digest_of, owner_of
+from app.models import (
+    GroundTruth,
+    Heartbeat,
+    Phase,
+    Removal,
+    Run,
+    Service,
+    Submission,
+    UnusedContent,
+    Upload,
+    UploadState,
+    User,
+)
+from app.retention.schemas import Retention, StorageLine, UnusedContentView, Usage
+from app.storage import Content, digest_of, owner_of
 
 LEFTOVER_TURN = "leftovers"  # row of the heartbeat table: when leftovers were last looked for
 STORED = (UploadState.RECEIVING, UploadState.RECEIVED, UploadState.CHECKED)
@@ -185,6 +198,33 @@ def contents(session: Session) -> tuple[int, int]:
         )
     ).one()
     return int(count), int(size)
+
+
+def referenced(session: Session, keys: Collection[str]) -> set[str]:
+    """Which of these contents are a phase's description, a ground truth or the statistics of a run."""
+    columns = (Phase.description_key, GroundTruth.fingerprint, Run.statistics_key)
+    statement = union(*(select(column).where(column.in_(keys)) for column in columns))
+    return set(session.scalars(statement))
+
+
+def replace_unused(session: Session, store: str, contents: Collection[Content]) -> None:
+    """Note which contents of a store nothing names, in place of what was noted before."""
+    session.execute(delete(UnusedContent).where(UnusedContent.store == store))
+    session.add_all(UnusedContent(store=store, **asdict(content)) for content in contents)
+
+
+def unused(session: Session, limit: int) -> tuple[UnusedContentView, ...]:
+    """The oldest contents that nothing names."""
+    columns = (UnusedContent.store, UnusedContent.key, UnusedContent.size, UnusedContent.stored_at)
+    statement = select(*columns).order_by(UnusedContent.stored_at, UnusedContent.key).limit(limit)
+    return tuple(UnusedContentView(*row) for row in session.execute(statement))
+
+
+def total_unused(session: Session) -> tuple[int, int]:
+    """How many contents nothing names, and their bytes."""
+    size = func.coalesce(func.sum(UnusedContent.size), 0)
+    count, total = session.execute(select(func.count(UnusedContent.key), size)).one()
+    return int(count), int(total)
 
 
 def count_removals(session: Session) -> int:

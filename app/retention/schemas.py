@@ -33,8 +33,18 @@ class StorageLine:
 
 
 @dataclass(frozen=True, slots=True)
+class UnusedContentView:
+    """A content that no phase, ground truth or run names any more."""
+
+    store: str  # "descriptions" or "ground truth", where statistics of runs are, too
+    key: str
+    size: int
+    stored_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class StorageView:
-    """What the archive store holds by kind, and what waits to be removed."""
+    """What the archive store holds by kind, what waits to be removed, and what the other stores hold in vain."""
 
     lines: tuple[StorageLine, ...]
     contents: int  # archives
@@ -42,3 +52,6 @@ class StorageView:
     removals: int  # archives whose removal has started and is not complete
     retention: Retention
     max_stored: int  # bytes that the uploads of one person may take until they are confirmed
+    unused: tuple[UnusedContentView, ...]  # the oldest of them
+    unused_contents: int
+    unused_bytes: int

@@ -24,6 +24,7 @@ REMOVAL_LEASE = timedelta(minutes=2)
 MiB = 1 << 20
 MAX_UPLOADS = 1000  # of one person that are not confirmed
 BATCH = 100  # uploads of one transaction
+MAX_LISTED = 200  # contents that nothing names
 ROW_AGE = timedelta(days=30)  # how long the row of a removed upload is kept
 LEFTOVER_EVERY = timedelta(days=1)
 LEFTOVER_AGE = timedelta(hours=24)  # of files that no upload knows
@@ -66,6 +67,7 @@ def sweep(platform: Platform) -> int:
     accounts.delete_expired_sessions(platform)
     if is_leftover_turn:
         remove_leftovers(platform)
+        note_unused(platform)
     if count:
         log.info("uploads expired", count=count)
     return count
@@ -118,6 +120,24 @@ def remove_leftovers(platform: Platform) -> int:
     return count + sum(store.sweep(LEFTOVER_AGE) for store in platform.stores)
 
 
+def note_unused(platform: Platform) -> None:
+    """Note which old descriptions, ground truths and statistics nothing names any more, for organisers to see.
+
+    They are not removed: unlike an archive's, their key is that of their bytes alone, so that an import may be about to
+    use one again.
+    """
+    stores = {"descriptions": platform.descriptions, "ground truth": platform.private}
+    for name, store in stores.items():
+        if store is None:  # only workers and commands know it
+            continue
+        old = [each for each in store.contents() if each.stored_at < datetime.now(UTC) - LEFTOVER_AGE]
+        with platform.transaction() as session:
+            used = {
+                key for some in _batches(old) for key in queries.referenced(session, [c.key for c in some])
+            }
+            queries.replace_unused(session, name, [each for each in old if each.key not in used])
+
+
 def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:
     rest = iter(items)
     while batch := list(islice(rest, BATCH)):
@@ -125,10 +145,11 @@ def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 
 def storage(platform: Platform) -> StorageView:
-    """What the archive store holds, and what is removed when."""
+    """What the stores hold, and what is removed when."""
     retention = retention_of(platform)
     with platform.snapshot() as session:
         contents, content_bytes = queries.contents(session)
+        unused_contents, unused_bytes = queries.total_unused(session)
         return StorageView(
             lines=tuple(queries.storage_lines(session, retention)),
             contents=contents,
@@ -136,4 +157,7 @@ def storage(platform: Platform) -> StorageView:
             removals=queries.count_removals(session),
             retention=retention,
             max_stored=platform.settings.max_stored,
+            unused=queries.unused(session, MAX_LISTED),
+            unused_contents=unused_contents,
+            unused_bytes=unused_bytes,
         )

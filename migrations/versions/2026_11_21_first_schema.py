@@ -72,6 +72,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("key", name=op.f("pk_removal")),
     )
     op.create_table(
+        "unused_content",
+        sa.Column("store", sa.String(), nullable=False),
+        sa.Column("key", sa.String(), nullable=False),
+        sa.Column("size", sa.BigInteger(), nullable=False),
+        sa.Column("stored_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("store", "key", name=op.f("pk_unused_content")),
+    )
+    op.create_table(
         "team",
         sa.Column("id", sa.BigInteger(), nullable=False),
         sa.Column("name", sa.String(), nullable=False),
@@ -619,6 +627,7 @@ def downgrade() -> None:
     op.drop_table("api_token")
     op.drop_table("user_account")
     op.drop_table("team")
+    op.drop_table("unused_content")
     op.drop_table("removal")
     op.drop_index(
         "ix_outbox_due",

@@ -19,7 +19,7 @@ from app.models import Disclosure, EntryState, Role, RunState, Topic, UploadStat
 from app.organisers.schemas import OrganiserPhase
 from app.problems import PROBLEMS
 from app.rescoring.schemas import RescoreView, UndecidedRun
-from app.retention.schemas import Retention, StorageLine, StorageView
+from app.retention.schemas import Retention, StorageLine, StorageView, UnusedContentView
 from app.submissions.rules import QuotaLine
 from app.submissions.schemas import (
     EntryView,
@@ -409,9 +409,10 @@ def of_uploads() -> Iterator[Sample]:
         StorageLine("partial", 3, 2048, NOW + timedelta(days=1), 2),
     )
     retention = Retention(timedelta(days=7), timedelta(days=2), timedelta(days=2))
-    storage = StorageView(lines, 1100, 1024**3, 1, retention, 1024**3)
+    unused = (UnusedContentView("ground truth", "ab" * 32, 2048, NOW),)
+    storage = StorageView(lines, 1100, 1024**3, 1, retention, 1024**3, unused, 1, 2048)
     yield "retention/storage.html", {"storage": storage}
-    yield "retention/storage.html", {"storage": replace(storage, lines=(), removals=0)}
+    yield "retention/storage.html", {"storage": replace(storage, lines=(), removals=0, unused=())}
     yield "uploads/upload.html", upload(UploadState.CHECKED, valid=False)
     yield "uploads/upload.html", upload(UploadState.CHECKED, valid=True)
     yield "submissions/new.html", confirmation()

@@ -268,6 +268,32 @@ def test_files_that_belong_to_no_upload_are_removed_once_they_are_old(
     store.delete(young)
 
 
+def test_descriptions_and_truths_that_nothing_names_any_more_are_listed_to_organisers_and_stay(
+    place: Place, platform: Platform
+) -> None:
+    stores = {"descriptions": platform.descriptions, "ground truth": platform.truths}
+    left = {name: store.put(f"left in {name}".encode()) for name, store in stores.items()}
+    young = platform.truths.put(b"of an import that is under way")
+    for store in stores.values():
+        assert isinstance(store, FolderStorage)
+        for file in (each for each in (store.root / "content").rglob("*") if each.is_file()):
+            if file.name != young:
+                made_old(file)
+
+    service.note_unused(platform)
+    storage = good(place.installation.organiser(place.address).http.get("/api/v1/organise/storage"))
+
+    assert {each["store"]: each["key"] for each in storage["unused"]} == left
+    assert storage["unused_bytes"] == sum(len(f"left in {name}") for name in left)
+    assert all(stores[name].exists(key) for name, key in left.items())
+    for name, key in left.items():
+        stores[name].delete(key)
+    service.note_unused(platform)
+    storage = good(place.installation.organiser(place.address).http.get("/api/v1/organise/storage"))
+    assert (storage["unused"], storage["unused_contents"], storage["unused_bytes"]) == ([], 0, 0)
+    platform.truths.delete(young)
+
+
 def made_old(file: Path) -> None:
     changed = file.stat().st_mtime - 2 * DAY
     os.utime(file, (changed, changed))
