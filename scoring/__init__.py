@@ -9,7 +9,7 @@ from scoring.data.ground_truth import GroundTruth
 from scoring.data.layouts import Layout
 from scoring.data.limits import Limits
 from scoring.errors import Problem, Severity, SubmissionError
-from scoring.evaluation import SCORER, columns, evaluate, is_scorable
+from scoring.evaluation import SCORER, columns, evaluate, is_scorable, missing_truth
 from scoring.findings import Interval, IntervalTable, RankDiagram
 from scoring.intake.png import labels_to_png
 from scoring.painting import create_segmentations_from_detections
@@ -90,6 +90,7 @@ __all__ = [
     "label_colours",
     "labels_to_png",
     "layouts_to_xml",
+    "missing_truth",
     "rank_methods",
     "read_coco",
     "read_open_images",

@@ -5,10 +5,9 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Final, Generic
+from typing import Any, Final
 
-from scoring.competitions import CompetitionInfo, competition_of, expected_files
+from scoring.competitions import CompetitionInfo, competition_of, competitions, expected_files
 from scoring.data.description import Description
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.limits import Limits
@@ -17,68 +16,15 @@ from scoring.intake.batches import Content, batches, contents_of, is_large
 from scoring.intake.missing_files import about_missing, about_nothing
 from scoring.intake.result_files import ResultFile, competition_files
 from scoring.parallel import parallel_map
-from scoring.protocols import PROTOCOLS, Protocol, default_protocol, spell
+from scoring.protocols import PROTOCOLS, TASKS, default_protocol
 from scoring.ranked_predictions import Origin
 from scoring.readers.image_index import ImageIndex
 from scoring.results import Report
-from scoring.tasks.action.scoring import ACTION
-from scoring.tasks.classification.scoring import CLASSIFICATION
-from scoring.tasks.detection.rules import DetectionRules
-from scoring.tasks.detection.scoring import DETECTION
-from scoring.tasks.labelled.rules import LabelRules
-from scoring.tasks.layout.rules import LayoutRules
-from scoring.tasks.layout.scoring import LAYOUT
-from scoring.tasks.segmentation.rules import SegmentationRules
-from scoring.tasks.segmentation.scoring import SEGMENTATION
-from scoring.tasks.task import Entered, Parse, Rules, Task
+from scoring.tasks.protocol import spell
+from scoring.tasks.task import Keyed, ReadFile
 
 SCORER: Final = "1"
 """The version of the scorer: another one may give other numbers for the same archive."""
-
-
-@dataclass(frozen=True, slots=True)
-class Competition(Generic[Rules]):
-    """A task, and where in a protocol its rules stand; rules of another task do not fit, and mypy says so."""
-
-    task: Task[Any, Any, Any, Rules]
-    rules: Callable[[Protocol], Rules]
-
-    def load(self, truth: GroundTruth, chosen: Sequence[str] | None) -> Any:
-        """What the files are held against; all of it where nothing is chosen."""
-        loaded = self.task.load(truth)
-        return loaded if chosen is None else self.task.choose(loaded, chosen)
-
-
-def _of_classification(protocol: Protocol) -> LabelRules:
-    return protocol.classification
-
-
-def _of_action(protocol: Protocol) -> LabelRules:
-    return protocol.action
-
-
-def _of_detection(protocol: Protocol) -> DetectionRules:
-    return protocol.detection
-
-
-def _of_segmentation(protocol: Protocol) -> SegmentationRules:
-    return protocol.segmentation
-
-
-def _of_layout(protocol: Protocol) -> LayoutRules:
-    return protocol.layout
-
-
-COMPETITIONS: Final[Mapping[str, Competition[Any]]] = MappingProxyType(
-    {
-        "classification": Competition(CLASSIFICATION, _of_classification),
-        "detection": Competition(DETECTION, _of_detection),
-        "segmentation": Competition(SEGMENTATION, _of_segmentation),
-        "layout": Competition(LAYOUT, _of_layout),
-        "action": Competition(ACTION, _of_action),
-    }
-)
-"""The tasks that can be scored, by the name that the registry gives them."""
 
 
 def is_scorable(competition: CompetitionInfo) -> bool:
@@ -87,7 +33,7 @@ def is_scorable(competition: CompetitionInfo) -> bool:
     >>> is_scorable(competition_of("VOC2006", 3))
     True
     """
-    return competition.task in COMPETITIONS
+    return competition.task in TASKS
 
 
 def columns(description: Description, number: int, protocol: str | None = None) -> tuple[str, ...]:
@@ -100,9 +46,22 @@ def columns(description: Description, number: int, protocol: str | None = None) 
     (('car', 'cat'), ('head', 'hand', 'foot'), ('person',))
     """
     info = competition_of(description.dataset, number)
-    contest = COMPETITIONS[info.task]
-    rules = contest.rules(PROTOCOLS[protocol or default_protocol(description.dataset)])
-    return contest.task.columns(info, description, rules)
+    task = TASKS[info.task]
+    rules = PROTOCOLS[protocol or default_protocol(description.dataset)].rules_of(task)
+    return task.columns(info, description, rules)
+
+
+def missing_truth(truth: GroundTruth) -> Mapping[int, str]:
+    """The competitions of the dataset that this annotation is too poor for, by number, each with what it lacks.
+
+    >>> from scoring import Annotation, truth_of_boxes
+    >>> truth = truth_of_boxes({"a": Annotation(50, 40, ())}, dataset="VOC2006", image_set="val", classes=["cat"])
+    >>> missing_truth(truth)[3]
+    'no object is annotated in the images of the Main set'
+    """
+    infos = competitions(truth.lists.dataset)
+    reasons = {info.number: TASKS[info.task].missing_truth(truth) for info in infos}
+    return {number: reason for number, reason in reasons.items() if reason is not None}
 
 
 def evaluate(  # noqa: PLR0913 - a question with all that may vary, each by its name
@@ -138,24 +97,26 @@ def evaluate(  # noqa: PLR0913 - a question with all that may vary, each by its 
     (ClassResult(name='cat', value=0.5, reason=None, positives=1, predictions=2),)
     """
     info = competition_of(truth.description.dataset, competition)
-    contest, row = COMPETITIONS[info.task], PROTOCOLS[protocol]
+    task, row = TASKS[info.task], PROTOCOLS[protocol]
     known = columns(truth.description, competition, protocol)
     _check_classes(info, known, classes)
-    loaded, rules = contest.load(truth, classes), contest.rules(row)
+    rules, loaded = row.rules_of(task), task.load(truth)
+    if classes is not None:
+        loaded = task.select(loaded, classes)
     intake = _Intake(
-        contest.task.parse,
-        lambda entered: contest.task.match(entered, loaded, rules),
+        task.read,
+        lambda entered: task.match(entered, loaded, rules),
         ImageIndex.of(truth.description),
     )
     files = competition_files(
         archive, truth.description, competition, problems=intake.problems, limits=limits
     )
     left_out = set() if classes is None or info.needs_every_file else set(known).difference(classes)
-    asked = (file for file in files if file.about not in left_out)
-    scores = contest.task.score(intake.read(asked), loaded, rules)
+    asked = (file for file in files if file.key not in left_out)
+    scores = task.score(intake.read(asked), loaded, rules)
     intake.complain(info, {about: name for name, about in expected_files(info, truth.description)})
     if statistics is not None:
-        scores.keep(statistics, Origin(competition, protocol, SCORER, truth.fingerprint))
+        scores.save(statistics, Origin(competition, protocol, SCORER, truth.fingerprint))
     return Report(
         competition=competition,
         protocol=protocol,
@@ -183,22 +144,22 @@ class _Taken:
     problems: Problems = field(default_factory=Problems)
     met: set[str] = field(default_factory=set)
     hashes: dict[str, str] = field(default_factory=dict)
-    matched: list[Entered[Any]] = field(default_factory=list)
+    matched: list[Keyed[Any]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class _Intake:
     """Reads and judges result files in their order, and remembers the hash of each and what was wrong."""
 
-    parse: Parse[Any]
-    match: Callable[[Iterator[Entered[Any]]], Iterator[Entered[Any]]]
+    parse: ReadFile[Any]
+    match: Callable[[Iterator[Keyed[Any]]], Iterator[Keyed[Any]]]
     images: ImageIndex
     problems: Problems = field(default_factory=Problems)
     hashes: dict[str, str] = field(default_factory=dict)
     met: set[str] = field(default_factory=set)
     broken: list[Problem] = field(default_factory=list)
 
-    def read(self, files: Iterator[ResultFile]) -> Iterator[Entered[Any]]:
+    def read(self, files: Iterator[ResultFile]) -> Iterator[Keyed[Any]]:
         for taken in parallel_map(self._take, batches(contents_of(files, self.broken)), alone=is_large):
             self.problems.join(taken.problems)
             self.met |= taken.met
@@ -210,11 +171,11 @@ class _Intake:
         taken.matched.extend(self.match(self._parse(batch, taken)))
         return taken
 
-    def _parse(self, batch: Sequence[Content], taken: _Taken) -> Iterator[Entered[Any]]:
+    def _parse(self, batch: Sequence[Content], taken: _Taken) -> Iterator[Keyed[Any]]:
         for file, data in batch:
-            taken.met.add(file.about)
+            taken.met.add(file.key)
             taken.hashes[file.name] = hashlib.sha256(data).hexdigest()
-            yield Entered(file.about, self.parse(data, self.images, file=file.name, problems=taken.problems))
+            yield Keyed(file.key, self.parse(data, self.images, file=file.name, problems=taken.problems))
 
     def complain(self, info: CompetitionInfo, expected: Mapping[str, str]) -> None:
         self.problems.extend(self.broken)

@@ -101,7 +101,7 @@ def _sorted_boxes(archive: Path, description: Description, index: ImageIndex, co
     """Every class's detections by image and then by confidence, the surest last."""
     problems, parts = Problems(), {}
     for file in competition_files(archive, description, competition, problems=problems):
-        parts[file.about] = read_detections(file.read(), index, file=file.name, problems=problems)
+        parts[file.key] = read_detections(file.read(), index, file=file.name, problems=problems)
     if not parts:
         problems.add(about_nothing([competition_of(description.dataset, competition)], description))
     if problems.listed:

@@ -5,7 +5,7 @@ decides only what goes with it: its competitions and classes (`scoring.competiti
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -17,11 +17,6 @@ from scoring.metrics.averaging import (
 )
 from scoring.metrics.boxes import iou_half_open, iou_inclusive
 from scoring.metrics.groups import match_open_images, single_objects_positive
-from scoring.metrics.labels import (
-    ranked_average_precision,
-    ranked_average_precision_11_points,
-    roc_auc,
-)
 from scoring.metrics.layout_matching import (
     WHOLE,
     match_boxed_persons_2007,
@@ -35,55 +30,26 @@ from scoring.metrics.matching import (
     match_pascal,
     match_pascal_2006,
 )
-from scoring.metrics.ranking import (
-    AP_11_POINTS,
-    AP_AREA,
-    RankingMeasure,
-    average_precision_of_objects,
-)
-from scoring.results import draw_precision, draw_roc
+from scoring.metrics.measures import AP_11_POINTS, AP_AREA, AP_AREA_OF_OBJECTS
+from scoring.tasks.action.task import ACTION
+from scoring.tasks.classification.task import CLASSIFICATION
 from scoring.tasks.detection.rules import DetectionRules
-from scoring.tasks.labelled.rules import LabelMeasure, LabelRules
+from scoring.tasks.detection.task import DETECTION
 from scoring.tasks.layout.rules import LayoutRules
+from scoring.tasks.layout.task import LAYOUT
+from scoring.tasks.protocol import Protocol
+from scoring.tasks.ranking.rules import LABELS_AP_11_POINTS, LABELS_AP_AREA, ROC_AUC, LabelRules
 from scoring.tasks.segmentation.rules import BY_CLASS_ACCURACY, BY_IOU, SegmentationRules
+from scoring.tasks.segmentation.task import SEGMENTATION
+from scoring.tasks.task import Task, TaskRules
+
+_LABELS_OF_2006: Final = LabelRules(ROC_AUC, mean_of_classes)
 
 
-@dataclass(frozen=True, slots=True)
-class Protocol:
-    """The rules of one year, by task."""
-
-    name: str
-    title: str
-    detection: DetectionRules
-    classification: LabelRules
-    action: LabelRules
-    layout: LayoutRules
-    segmentation: SegmentationRules = BY_IOU
+_LABELS_OF_2007: Final = LabelRules(LABELS_AP_11_POINTS, mean_of_classes)
 
 
-def spell(choice: Any) -> str:
-    """Rules with every function by its name, on one line: what a receipt says of a protocol.
-
-    >>> spell(AP_11_POINTS)
-    "RankingMeasure(name='11-point average precision', of=average_precision_11_points)"
-    """
-    if is_dataclass(choice):
-        said = (f"{field.name}={spell(getattr(choice, field.name))}" for field in fields(choice))
-        return f"{type(choice).__name__}({', '.join(said)})"
-    return choice.__name__ if callable(choice) else repr(choice)
-
-
-_LABELS_OF_2006: Final = LabelRules(LabelMeasure("ROC AUC", roc_auc, draw_roc), mean_of_classes)
-
-
-_LABELS_OF_2007: Final = LabelRules(
-    LabelMeasure(AP_11_POINTS.name, ranked_average_precision_11_points, draw_precision), mean_of_classes
-)
-
-
-_LABELS_OF_2010: Final = LabelRules(
-    LabelMeasure(AP_AREA.name, ranked_average_precision, draw_precision), mean_of_classes
-)
+_LABELS_OF_2010: Final = LabelRules(LABELS_AP_AREA, mean_of_classes)
 
 
 _OF_2006: Final = DetectionRules(
@@ -114,42 +80,39 @@ _LAYOUT_OF_2008: Final = LayoutRules(
 _LAYOUT_OF_2010: Final = LayoutRules(match_parts, PARTS, False, iou_inclusive, 0.5, AP_AREA, mean_of_classes)
 
 
+def _year(
+    year: int,
+    labels: LabelRules,
+    detection: DetectionRules,
+    layout: LayoutRules,
+    segmentation: SegmentationRules = BY_IOU,
+) -> Protocol:
+    rules = (
+        TaskRules(CLASSIFICATION, labels),
+        TaskRules(DETECTION, detection),
+        TaskRules(SEGMENTATION, segmentation),
+        TaskRules(LAYOUT, layout),
+        TaskRules(ACTION, labels),
+    )
+    return Protocol(f"voc{year}", f"PASCAL VOC {year}", rules)
+
+
 _YEARS: Final = (
-    Protocol(
-        "voc2006", "PASCAL VOC 2006", _OF_2006, _LABELS_OF_2006, _LABELS_OF_2006, layout=_LAYOUT_OF_2007
-    ),
-    Protocol(
-        "voc2007",
-        "PASCAL VOC 2007",
-        _OF_2007,
-        _LABELS_OF_2007,
-        _LABELS_OF_2007,
-        layout=_LAYOUT_OF_2007,
-        segmentation=BY_CLASS_ACCURACY,
-    ),
-    Protocol(
-        "voc2008", "PASCAL VOC 2008", _OF_2007, _LABELS_OF_2007, _LABELS_OF_2007, layout=_LAYOUT_OF_2008
-    ),
-    Protocol(
-        "voc2009", "PASCAL VOC 2009", _OF_2007, _LABELS_OF_2007, _LABELS_OF_2007, layout=_LAYOUT_OF_2008
-    ),
-    Protocol(
-        "voc2010", "PASCAL VOC 2010", _OF_2010, _LABELS_OF_2010, _LABELS_OF_2010, layout=_LAYOUT_OF_2010
-    ),
-    Protocol(
-        "voc2011", "PASCAL VOC 2011", _OF_2010, _LABELS_OF_2010, _LABELS_OF_2010, layout=_LAYOUT_OF_2010
-    ),
-    Protocol(
-        "voc2012", "PASCAL VOC 2012", _OF_2010, _LABELS_OF_2010, _LABELS_OF_2010, layout=_LAYOUT_OF_2010
-    ),
+    _year(2006, _LABELS_OF_2006, _OF_2006, _LAYOUT_OF_2007),
+    _year(2007, _LABELS_OF_2007, _OF_2007, _LAYOUT_OF_2007, BY_CLASS_ACCURACY),
+    _year(2008, _LABELS_OF_2007, _OF_2007, _LAYOUT_OF_2008),
+    _year(2009, _LABELS_OF_2007, _OF_2007, _LAYOUT_OF_2008),
+    _year(2010, _LABELS_OF_2010, _OF_2010, _LAYOUT_OF_2010),
+    _year(2011, _LABELS_OF_2010, _OF_2010, _LAYOUT_OF_2010),
+    _year(2012, _LABELS_OF_2010, _OF_2010, _LAYOUT_OF_2010),
 )
 """Source: the development kits of the years; which year did what is told in their diffs. That of 2006 has no layout, and
 that of 2009 no program for it: they stand here with the next and the last one there was."""
 
 
 _CORRECTED: Final = tuple(
-    replace(
-        year, name=f"{year.name}-corrected", title=f"{year.title}, layouts as they were meant", layout=layout
+    year.with_rules(
+        f"{year.name}-corrected", f"{year.title}, layouts as they were meant", TaskRules(LAYOUT, layout)
     )
     for year, layout in (
         (_YEARS[1], replace(_LAYOUT_OF_2007, match=match_boxed_persons_2007_corrected)),
@@ -160,10 +123,9 @@ _CORRECTED: Final = tuple(
 """The years whose program makes mistakes, without them."""
 
 
-_AREA: Final = RankingMeasure(AP_AREA.name, average_precision_of_objects)
-
-
-_PASCAL: Final = DetectionRules(match_pascal, iou_half_open, 0.5, _AREA, mean_of_classes_with_a_value)
+_PASCAL: Final = DetectionRules(
+    match_pascal, iou_half_open, 0.5, AP_AREA_OF_OBJECTS, mean_of_classes_with_a_value
+)
 
 
 _WEIGHTED: Final = replace(_PASCAL, pool=pool_all_classes)
@@ -173,7 +135,7 @@ _OPEN_IMAGES: Final = replace(_PASCAL, match=match_open_images, seek=single_obje
 
 
 _TENSORFLOW: Final = tuple(
-    replace(_YEARS[-1], name=name, title=f"TensorFlow Object Detection API, {title}", detection=rules)
+    _YEARS[-1].with_rules(name, f"TensorFlow Object Detection API, {title}", TaskRules(DETECTION, rules))
     for name, title, rules in (
         ("pascal_voc_metrics", "PASCAL VOC", _PASCAL),
         ("weighted_pascal_voc_metrics", "weighted PASCAL VOC", _WEIGHTED),
@@ -187,6 +149,12 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
     {row.name: row for row in (*_YEARS, *_CORRECTED, *_TENSORFLOW)}
 )
 """The protocols by name."""
+
+
+TASKS: Final[Mapping[str, Task[Any, Any, Any, Any]]] = MappingProxyType(
+    {each.task.name: each.task for row in PROTOCOLS.values() for each in row.tasks}
+)
+"""The tasks that at least one protocol scores, by name."""
 
 
 LATEST: Final = "voc2012"

@@ -1,8 +1,8 @@
 """Whether an archive can be scored, and everything that stands in the way; the ground truth is never asked."""
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -13,13 +13,13 @@ from scoring.data.description import Description
 from scoring.data.limits import MAX_ARCHIVE_PROBLEMS, Limits
 from scoring.errors import Problem, Problems
 from scoring.intake.archive import Meter
-from scoring.intake.batches import batches, contents_of, is_large
+from scoring.intake.batches import Content, batches, contents_of, is_large
 from scoring.intake.checking import Checked, Inspection
 from scoring.intake.missing_files import about_missing, about_nothing
 from scoring.intake.result_files import ResultFile, result_files, severity_of_strays
 from scoring.parallel import parallel_map
+from scoring.protocols import TASKS
 from scoring.readers.image_index import ImageIndex
-from scoring.tasks.checks import CHECKS, check
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def validate(
     wanted = [found[number] for number in sorted(found) if competitions is None or number in competitions]
     summaries = tuple(_summary(checked, description) for checked in wanted)
     for checked, summary in zip(wanted, summaries, strict=True):
-        CHECKS[summary.task].all(checked, inspection)
+        TASKS[summary.task].check_all(checked, inspection)
         _say_what_is_missing(checked.info, summary, description, problems)
     for one, other in combinations(summaries, 2):
         _check_that_they_are_two(one, other, inspection)
@@ -141,11 +141,13 @@ def _check_files(files: Iterator[ResultFile], found: dict[int, Checked], inspect
             if problems_in_files < MAX_ARCHIVE_PROBLEMS:
                 yield file
             else:
-                checked.files.add(file.about)
+                checked.files.add(file.key)
                 unread += 1
 
     contents = contents_of(read_on(), broken)
-    portions_checked = parallel_map(partial(check, inspection=inspection), batches(contents), alone=is_large)
+    portions_checked = parallel_map(
+        partial(_check_batch, inspection=inspection), batches(contents), alone=is_large
+    )
     for all_checked, problems in portions_checked:
         for checked in all_checked:
             found[checked.info.number].join(checked)
@@ -156,6 +158,18 @@ def _check_files(files: Iterator[ResultFile], found: dict[int, Checked], inspect
         message = f"stopped after {problems_in_files:,} problems in this archive; {unread:,} more files were not read"
         inspection.problems.add(Problem("archive-not-read-on", message, found=str(unread)))
     return not broken
+
+
+def _check_batch(batch: Sequence[Content], inspection: Inspection) -> tuple[list[Checked], Problems]:
+    """Check files on their own, with problems of their own, so that several threads can do so at a time."""
+    own = replace(inspection, problems=Problems())
+    return [_check_file(file, data, own) for file, data in batch], own.problems
+
+
+def _check_file(file: ResultFile, data: bytes, inspection: Inspection) -> Checked:
+    checked = Checked(file.competition, {file.key})
+    TASKS[file.competition.task].check_file(replace(file, read=lambda: data), checked, inspection)
+    return checked
 
 
 def _compare_with_what_was_asked(

@@ -44,7 +44,9 @@ def _record(
     known_key = known.description_key if known else None
     statistics = scoring.count_objects(truth)
     limits, relimited = _limits(platform, request, known_key)
-    key = platform.descriptions.put(replace(truth.description, limits=limits).to_json().encode())
+    not_offered = tuple(scoring.missing_truth(truth))
+    description = replace(truth.description, limits=limits, not_offered=not_offered)
+    key = platform.descriptions.put(description.to_json().encode())
     with platform.transaction() as session:
         queries.lock_imports(session)
         phase = queries.phase_of(session, request.edition, request.image_set)
@@ -84,7 +86,7 @@ def _protocol(request: TreeImport, dataset: str) -> str:
 
 
 def _check_that_something_is_offered(truth: scoring.GroundTruth) -> None:
-    reasons = truth.missing
+    reasons = scoring.missing_truth(truth)
     if len(reasons) == len(scoring.competitions(truth.description.dataset)):
         listed = "; ".join(f"comp{number}: {reason}" for number, reason in reasons.items())
         raise ValueError(f"the tree holds no ground truth for any competition ({listed}); nothing was loaded")
@@ -179,7 +181,7 @@ def _store_truth(
     session.flush()
     # boards that are there come to a later version through a re-scoring
     there = {board.competition for board in queries.boards_of(session, [phase.id])}
-    missing = truth.missing
+    missing = scoring.missing_truth(truth)
     _check_that_no_board_loses_its_truth(there, missing)
     new = [
         info.number

@@ -15,13 +15,14 @@ from scoring.data.detections import ClassDetections
 from scoring.parallel import parallel_map
 from scoring.readers.lines.words import Words
 from scoring.tasks.detection.scoring import load
+from scoring.tasks.detection.task import DETECTION
 
 _COLUMNS = ("image", "confidence", "left", "top", "right", "bottom")
 
 
 def _main(truth_file: str, archive: str) -> None:
     truth = GroundTruth.open(Path(truth_file))
-    rules, ground_truth = PROTOCOLS["voc2012"].detection, load(truth)
+    rules, ground_truth = PROTOCOLS["voc2012"].rules_of(DETECTION), load(truth)
     words = Words.of(image.id for image in truth.description.images)
     schema = dict.fromkeys(_COLUMNS, pl.Float64) | {"image": words.type}
 

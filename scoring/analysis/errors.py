@@ -66,12 +66,13 @@ def break_down(
     >>> from scoring.data.annotations import AnnotatedObject, Annotation
     >>> from scoring.ranked_predictions import RankedPredictions
     >>> from scoring.protocols import PROTOCOLS
+    >>> from scoring.tasks.detection.task import DETECTION
     >>> pets = (AnnotatedObject("cat", Box(1, 1, 10, 10)), AnnotatedObject("dog", Box(21, 1, 30, 10)))
     >>> truth = truth_of_boxes({"a": Annotation(50, 20, pets)}, dataset="VOC2012", image_set="val",
     ...     classes=("cat", "dog"))
     >>> boxes, outcomes = np.array([[21.0, 1, 30, 10], [1, 1, 10, 10]]), np.array([0, 1], np.int8)
     >>> ranked = RankedPredictions("cat", 1, np.zeros(2, np.int32), np.array([0.9, 0.8]), outcomes)
-    >>> found = break_down(PlacedDetections(ranked, boxes), truth, PROTOCOLS["voc2012"].detection)
+    >>> found = break_down(PlacedDetections(ranked, boxes), truth, PROTOCOLS["voc2012"].rules_of(DETECTION))
     >>> [(row.mistake.value, row.cost) for row in found.rows if row.count]
     [('similar', 0.5)]
     """
@@ -108,11 +109,12 @@ def find_errors(
     >>> from scoring import AnnotatedObject, Annotation, Box, truth_of_boxes
     >>> from scoring.ranked_predictions import RankedPredictions
     >>> from scoring.protocols import PROTOCOLS
+    >>> from scoring.tasks.detection.task import DETECTION
     >>> page = Annotation(50, 20, (AnnotatedObject("cat", Box(1, 1, 10, 10)),))
     >>> truth = truth_of_boxes({"a": page}, dataset="VOC2012", image_set="val")
     >>> ranked = RankedPredictions("cat", 1, np.zeros(2, np.int32), np.array([0.9, 0.8]), np.zeros(2, np.int8))
     >>> placed = PlacedDetections(ranked, np.array([[1.0, 1, 10, 3], [40, 1, 50, 20]]))
-    >>> [KINDS[kind].value for kind in find_errors(placed, truth, PROTOCOLS["voc2012"].detection).kinds]
+    >>> [KINDS[kind].value for kind in find_errors(placed, truth, PROTOCOLS["voc2012"].rules_of(DETECTION)).kinds]
     ['localisation', 'background']
     """
     name, ranked = placed.ranked.class_name, placed.ranked

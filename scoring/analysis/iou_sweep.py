@@ -31,7 +31,8 @@ def sweep_iou_threshold(
     >>> placed = PlacedDetections(RankedPredictions("cat", 1, one, np.array([0.9]), np.ones(1, np.int8)), boxes)
     >>> objects = ClassObjects(one, one + 1, boxes + (0, 0, 0, 5), one > 0, one > 0)
     >>> from scoring.protocols import PROTOCOLS
-    >>> sweep = sweep_iou_threshold(placed, objects, PROTOCOLS["voc2012"].detection, [0.5, 0.6, 0.7])
+    >>> from scoring.tasks.detection.task import DETECTION
+    >>> sweep = sweep_iou_threshold(placed, objects, PROTOCOLS["voc2012"].rules_of(DETECTION), [0.5, 0.6, 0.7])
     >>> [point.value for point in sweep.points]
     [1.0, 1.0, 0.0]
     """

@@ -109,6 +109,6 @@ def read_placed(
         Problems(),
     )
     for file in competition_files(archive, truth.description, competition, problems=problems):
-        if file.about in kept:
+        if file.key in kept:
             detections = read_detections(file.read(), images, file=file.name, problems=problems)
-            yield place_detections(kept[file.about], detections)
+            yield place_detections(kept[file.key], detections)

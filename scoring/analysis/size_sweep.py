@@ -38,7 +38,8 @@ def sweep_size_of_objects(
     >>> placed = PlacedDetections(RankedPredictions("cat", 1, one, np.array([0.9]), np.ones(1, np.int8)), boxes)
     >>> objects, sizes = ClassObjects(one, one + 1, boxes, one > 0, one > 0), np.array([[50, 20]])
     >>> from scoring.protocols import PROTOCOLS
-    >>> sweep = sweep_size_of_objects(placed, objects, sizes, PROTOCOLS["voc2012"].detection, [0.1, 0.2])
+    >>> from scoring.tasks.detection.task import DETECTION
+    >>> sweep = sweep_size_of_objects(placed, objects, sizes, PROTOCOLS["voc2012"].rules_of(DETECTION), [0.1, 0.2])
     >>> [(point.value, point.positives) for point in sweep.points]
     [(1.0, 1), (None, 0)]
     """

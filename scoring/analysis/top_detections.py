@@ -50,10 +50,11 @@ def list_surest(
 
     >>> from scoring.ranked_predictions import RankedPredictions
     >>> from scoring.protocols import PROTOCOLS
+    >>> from scoring.tasks.detection.task import DETECTION
     >>> one, boxes = np.zeros(1, np.int32), np.array([[1.0, 1, 10, 4]])
     >>> placed = PlacedDetections(RankedPredictions("cat", 1, one, np.array([0.9]), np.zeros(1, np.int8)), boxes)
     >>> objects = ClassObjects(one, one + 1, np.array([[1.0, 1, 10, 10]]), one > 0, one > 0)
-    >>> list_surest(placed, objects, PROTOCOLS["voc2012"].detection).near
+    >>> list_surest(placed, objects, PROTOCOLS["voc2012"].rules_of(DETECTION)).near
     (ListedDetection(rank=1, image=0, confidence=0.9, box=(1.0, 1.0, 10.0, 4.0), iou=0.4),)
     """
     ranked = placed.ranked

@@ -1,7 +1,6 @@
 """What there is to find in a phase's images: one imported version of its annotation, immutable and named by its hash."""
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final, Self
@@ -14,7 +13,6 @@ from scoring.data.arrays import Flags, Floats, Integers, Labels
 from scoring.data.boxes import BoxConvention
 from scoring.data.description import Description, Image
 from scoring.data.label_maps import LabelMaps
-from scoring.tasks.availability import missing_truth
 
 KIND: Final = "truth"
 PARTS: Final = ("head", "hand", "foot")
@@ -102,7 +100,10 @@ class Tables:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroundTruth:
-    """One version of a phase's annotation, for all five tasks; `description` is what participants may know of it."""
+    """One version of a phase's annotation, for all tasks; `description` is what participants may know of it.
+
+    The description does not say which competitions the annotation is too poor for: see `scoring.missing_truth`.
+    """
 
     lists: Lists
     tables: Tables
@@ -153,11 +154,6 @@ class GroundTruth:
         True
         """
         return cls.of_bytes(path.read_bytes())
-
-    @property
-    def missing(self) -> Mapping[int, str]:
-        """Competitions of the dataset that cannot be scored with this annotation, by number, and what it lacks."""
-        return missing_truth(self.lists, self.tables)
 
     def save(self, path: Path) -> None:
         """Write the whole of it to one file; the same annotation gives the same bytes."""
@@ -226,6 +222,5 @@ def _description_of(lists: Lists, tables: Tables) -> Description:
         segmentation=lists.segmentation,
         persons=lists.persons,
         acting=lists.acting,
-        not_offered=tuple(missing_truth(lists, tables)),
         further=(*images[lists.main :], *(Image(name, *size) for name, size in masks if name not in listed)),
     )

@@ -1,12 +1,10 @@
 """What the checks of all tasks work with."""
 
 import codecs
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from scoring.competitions import CompetitionInfo
 from scoring.errors import Problems, Severity
-from scoring.intake.result_files import ResultFile
 from scoring.readers.image_index import ImageIndex
 
 
@@ -53,19 +51,11 @@ class Checked:
         self.recoloured += other.recoloured
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A task's two checks: file by file, and of what concerns all files of a competition together."""
-
-    one: Callable[[ResultFile, Checked, Inspection], None]
-    all: Callable[[Checked, Inspection], None]
-
-
-def _is_blank(data: bytes) -> bool:
+def is_blank(data: bytes) -> bool:
     """Is there nothing to read, not even something wrong?"""
     text = data.removeprefix(codecs.BOM_UTF8)
     return not text or text.isspace()
 
 
-def say_nothing_more(_checked: Checked, _inspection: Inspection) -> None:
-    """Where one file is all, everything has been said."""
+def nothing_to_add(_checked: Checked, _inspection: Inspection) -> None:
+    """Add no note about all files together: for tasks with one file, which has been checked."""

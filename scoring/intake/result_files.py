@@ -21,13 +21,13 @@ _EDITION: Final = re.compile(r"VOC20\d\d", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class ResultFile:
-    """A file that belongs to a competition; about is the class, the action or the image whose result it holds.
+    """A file that belongs to a competition; key is the class, action or image that its predictions are of.
 
-    name is the file's name as the kit has it; read must be called before the next file is asked for.
+    name is the file's name as in the development kit; read must be called before the next file is requested.
     """
 
     competition: CompetitionInfo
-    about: str
+    key: str
     name: str
     read: Callable[[], bytes]
 

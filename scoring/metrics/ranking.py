@@ -137,17 +137,3 @@ def _sum_in_order(terms: Floats) -> float:
     # neither NumPy's pairwise sum nor the compensated one of Python 3.12: their last bits differ from the kit's, in whose
     # order eleven elevenths come to 1.0000000000000002
     return min(float(np.cumsum(terms)[-1]), 1.0) if len(terms) else 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class RankingMeasure:
-    """What is drawn from a ranking, and what it is called."""
-
-    name: str
-    of: Measure
-
-
-AP_11_POINTS: Final = RankingMeasure("11-point average precision", average_precision_11_points)
-
-
-AP_AREA: Final = RankingMeasure("Average precision", average_precision)

@@ -15,10 +15,8 @@ import numpy as np
 from scoring.data.arrays import Floats, Integers
 from scoring.metrics.averaging import Average
 from scoring.metrics.confusion import Counts, PixelMeasure
-from scoring.metrics.matching import ClassObjects
-from scoring.metrics.ranking import TRUE_POSITIVE
+from scoring.metrics.weighting import WeightedMetric, Weights, as_weights
 from scoring.ranked_predictions import RankedPredictions
-from scoring.statistics.weighting import WeightedMetric, Weights, as_weights
 
 REPLICATES: Final = 1000
 SEED: Final = 2012
@@ -89,14 +87,12 @@ def resample_rankings(
     """What each class is worth in each replicate, as if the images drawn were scored, copies and all.
 
     rankings: one for each class; wanted: int32 (classes, images), how many there are to be found in each
-    image; worth: see `scoring.statistics.weighting`. Returns float64 (classes, replicates).
+    image; worth: see `scoring.metrics.weighting`. Returns float64 (classes, replicates).
 
     >>> ranking = RankedPredictions("cat", 1, np.array([0, 1], np.int32), np.array([0.9, 0.5]),
     ...     np.array([0, 1], np.int8))
-    >>> from scoring.metrics.ranking import average_precision
-    >>> from scoring.statistics.weighting import weighted_metric_of
-    >>> weighted_metric = weighted_metric_of(average_precision)
-    >>> resample_rankings([ranking], np.array([[0, 1]], np.int32), weighted_metric, Draws(2, 6)).tolist()
+    >>> from scoring.metrics.measures import AP_AREA
+    >>> resample_rankings([ranking], np.array([[0, 1]], np.int32), AP_AREA.weighted, Draws(2, 6)).tolist()
     [[0.5, nan, nan, nan, 0.5, 1.0]]
     """
     classes = list(map(weighted_metric, rankings, wanted))
@@ -126,31 +122,6 @@ def resample_confusions(counts: Counts, measure: PixelMeasure, draws: Draws) -> 
         return np.array([measure(column.reshape(counts.shape[1:])) for column in sums.T]).T
 
     return _in_two_threads(block, draws)
-
-
-def count_objects_by_image(ground_truth: ClassObjects) -> Integers:
-    """What a detector has to find in each image: the objects that are not difficult, int32 (images,).
-
-    >>> count, difficult = np.array([0, 2], np.int32), np.array([True, False])
-    >>> count_objects_by_image(ClassObjects(count, count, np.ones((2, 4)), difficult, ~difficult)).tolist()
-    [0, 1]
-    """
-    image = np.repeat(np.arange(len(ground_truth.count)), ground_truth.count)
-    return np.bincount(image[~ground_truth.difficult], minlength=len(ground_truth.count)).astype(np.int32)
-
-
-def count_positives_by_image(rankings: Iterable[RankedPredictions], images: int) -> Integers:
-    """What is to be found where everything is ranked, as in classification and action: the right answers themselves.
-
-    Returns int32 (classes, images).
-
-    >>> ranking = RankedPredictions("cat", 1, np.array([2, 0], np.int32), np.array([0.9, 0.5]),
-    ...     np.array([1, 0], np.int8))
-    >>> count_positives_by_image([ranking], 3).tolist()
-    [[0, 0, 1]]
-    """
-    counts = [np.bincount(each.image[each.outcomes == TRUE_POSITIVE], minlength=images) for each in rankings]
-    return np.array(counts, np.int32).reshape(-1, images)
 
 
 def _in_two_threads(block: Callable[[Weights], Floats], draws: Draws) -> Floats:

@@ -1,4 +1,4 @@
-"""What every task says in its own way: which files, how to read one, what it is held against, what it is worth."""
+"""The row that describes a task, and the values that its functions exchange."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,28 +10,34 @@ from scoring.data.description import Description
 from scoring.data.ground_truth import GroundTruth
 from scoring.errors import Problems
 from scoring.image_counts import ImageCounts, save_counts
+from scoring.intake.checking import Checked, Inspection
+from scoring.intake.result_files import ResultFile
 from scoring.ranked_predictions import Origin, RankedPredictions, save_predictions
 from scoring.readers.image_index import ImageIndex
 from scoring.results import ClassResult, Exhibit
+from scoring.tasks.resampling import Sample
 
 Parsed = TypeVar("Parsed")
 Parsed_co = TypeVar("Parsed_co", covariant=True)
 Loaded = TypeVar("Loaded")
-Matches = TypeVar("Matches")
+Matched = TypeVar("Matched")
 Rules = TypeVar("Rules")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Entered(Generic[Parsed]):
-    """A result file as read, or as judged; about: the class, action or image that it is of."""
+class Keyed(Generic[Parsed]):
+    """A value with its key: the class, action or image that the value is of."""
 
-    about: str
-    predictions: Parsed
+    key: str
+    value: Parsed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """What a task found out; None with a reason, never NaN. `counts` where images are counted and nothing is ranked."""
+    """The scores of one competition; None with a reason, never NaN.
+
+    predictions: the ranked predictions of each class; counts: where pixels are counted instead, those of each image.
+    """
 
     measure: str
     headline: float | None
@@ -41,51 +47,61 @@ class Scores:
     predictions: tuple[RankedPredictions, ...]
     counts: ImageCounts | None = None
 
-    def keep(self, path: Path, origin: Origin) -> None:
-        """Write what every later question can be answered from: a file of `scoring.ranked_predictions` or `scoring.counts`."""
+    def save(self, path: Path, origin: Origin) -> None:
+        """Write the predictions or counts to a file of `scoring.ranked_predictions` or `scoring.image_counts`."""
         if self.counts is None:
             save_predictions(path, origin, self.predictions)
         else:
             save_counts(path, origin, self.counts)
 
 
-class Parse(Protocol[Parsed_co]):
-    """Reads a result file; what is wrong with it becomes problems."""
+class ReadFile(Protocol[Parsed_co]):
+    """Reads a result file; everything wrong with it becomes a problem."""
 
     def __call__(self, data: bytes, images: ImageIndex, /, *, file: str, problems: Problems) -> Parsed_co:
         """Read the content of the file of this name."""
 
 
-def subjects_of_files(info: CompetitionInfo, description: Description, _rules: object) -> tuple[str, ...]:
-    """What the files are about: the columns of a board where each file has one."""
-    return tuple(about for _, about in expected_files(info, description))
+def keys_of_files(info: CompetitionInfo, description: Description, _rules: object) -> tuple[str, ...]:
+    """The classes, actions or images that have a file each."""
+    return tuple(key for _, key in expected_files(info, description))
 
 
-def select_classes(loaded: Any, names: Sequence[str]) -> Any:
-    """The part of a mapping by column that has these names."""
+def select_keys(loaded: Any, names: Sequence[str]) -> Any:
+    """The entries of a mapping that have one of these keys."""
     return {name: loaded[name] for name in loaded if name in names}
 
 
-def unmatched(
-    entered: Iterator[Entered[Parsed]], _loaded: object, _rules: object
-) -> Iterator[Entered[Parsed]]:
-    """Judge nothing yet: where all is in one file, it is judged when it is scored."""
-    return entered
+@dataclass(frozen=True, slots=True)
+class Task(Generic[Parsed, Loaded, Matched, Rules]):
+    """A task: everything that differs from one task to another, as one row.
+
+    read: parses one result file. check_file: checks one result file without the ground truth, counting into the
+    `Checked` of its competition; check_all: adds notes that concern all files of a competition together.
+    missing_truth: why a ground truth cannot score the task, None if it can. load: the part of a ground truth that
+    the task needs. match: compares parsed files with it, one batch per thread; the values that it yields are kept in
+    memory for all files and so should be small. score: the scores from all matched files. resample: what the bootstrap
+    draws from, given ranked predictions or image counts. columns: the names that a report has a value for.
+    select: restricts what was loaded to some columns.
+    """
+
+    name: str
+    title: str
+    read: ReadFile[Parsed]
+    check_file: Callable[[ResultFile, Checked, Inspection], None]
+    check_all: Callable[[Checked, Inspection], None]
+    missing_truth: Callable[[GroundTruth], str | None]
+    load: Callable[[GroundTruth], Loaded]
+    match: Callable[[Iterator[Keyed[Parsed]], Loaded, Rules], Iterator[Keyed[Matched]]]
+    score: Callable[[Iterator[Keyed[Matched]], Loaded, Rules], Scores]
+    resample: Callable[[Any, GroundTruth, Rules], Sample]
+    columns: Callable[[CompetitionInfo, Description, Rules], tuple[str, ...]] = keys_of_files
+    select: Callable[[Loaded, Sequence[str]], Loaded] = select_keys
 
 
 @dataclass(frozen=True, slots=True)
-class Task(Generic[Parsed, Loaded, Matches, Rules]):
-    """A task as six functions.
+class TaskRules(Generic[Rules]):
+    """The rules by which a protocol scores a task; mypy refuses rules of another task."""
 
-    parse: reads one file. load: what of a ground truth answers are held
-    against. judge: holds some files against it, one after the other, in one of several threads; what it keeps of each is
-    small. score: what all of them together are worth. columns: what a report has a value for. choose: what was loaded,
-    without the columns that nobody asks for.
-    """
-
-    parse: Parse[Parsed]
-    load: Callable[[GroundTruth], Loaded]
-    match: Callable[[Iterator[Entered[Parsed]], Loaded, Rules], Iterator[Entered[Matches]]]
-    score: Callable[[Iterator[Entered[Matches]], Loaded, Rules], Scores]
-    columns: Callable[[CompetitionInfo, Description, Rules], tuple[str, ...]] = subjects_of_files
-    choose: Callable[[Loaded, Sequence[str]], Loaded] = select_classes
+    task: Task[Any, Any, Any, Rules]
+    rules: Rules

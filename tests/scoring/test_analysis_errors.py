@@ -17,12 +17,13 @@ from scoring.protocols import PROTOCOLS
 from scoring.ranked_predictions import RankedPredictions
 from scoring.readers.voc.tree import read_tree
 from scoring.tasks.detection.rules import DetectionRules
+from scoring.tasks.detection.task import DETECTION
 from tests.scoring import oracles
 from tests.scoring.builders import annotation, detections, kit, thing
 from tests.scoring.oracles import Answer, Corners
 
-RULES = PROTOCOLS["voc2012"].detection
-OPEN_IMAGES = PROTOCOLS["open_images_metrics"].detection
+RULES = PROTOCOLS["voc2012"].rules_of(DETECTION)
+OPEN_IMAGES = PROTOCOLS["open_images_metrics"].rules_of(DETECTION)
 CLASSES = ("cat", "dog", "sofa")
 
 

@@ -22,10 +22,11 @@ from scoring.metrics.labels import ranked_average_precision, ranked_average_prec
 from scoring.protocols import PROTOCOLS
 from scoring.ranked_predictions import RankedPredictions, open_predictions
 from scoring.readers.voc.tree import read_tree
+from scoring.tasks.detection.task import DETECTION
 from tests.scoring.builders import detections, ground_truth, kit
 from tests.scoring.oracles import Answer, Thing
 
-RULES = PROTOCOLS["voc2012"].detection
+RULES = PROTOCOLS["voc2012"].rules_of(DETECTION)
 
 
 def placed(predictions: list[Answer], things: list[Thing] | None = None) -> PlacedDetections:

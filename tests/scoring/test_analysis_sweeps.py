@@ -26,13 +26,14 @@ from scoring.protocols import PROTOCOLS
 from scoring.ranked_predictions import RankedPredictions, open_predictions
 from scoring.readers.voc.tree import read_tree
 from scoring.tasks.detection.scoring import load
+from scoring.tasks.detection.task import DETECTION
 from tests.scoring import oracles
 from tests.scoring.builders import IMAGES, annotation, detections, ground_truth, kit, thing
 from tests.scoring.conftest import ReadTruth, Unpack
 from tests.scoring.oracles import Answer, Thing
 
-RULES = PROTOCOLS["voc2012"].detection
-OF_2006 = PROTOCOLS["voc2006"].detection
+RULES = PROTOCOLS["voc2012"].rules_of(DETECTION)
+OF_2006 = PROTOCOLS["voc2006"].rules_of(DETECTION)
 
 
 def placed(predictions: list[Answer], objects: ClassObjects) -> PlacedDetections:

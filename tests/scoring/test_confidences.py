@@ -11,8 +11,8 @@ from scoring.readers.image_index import ImageIndex
 from scoring.readers.lines import line_reader
 from scoring.readers.lines.grammar import LONGEST_LINE
 from scoring.readers.subjects import Subjects
-from scoring.tasks.labelled import reader as confidences
-from scoring.tasks.labelled.reader import read_images, read_persons, repetitions
+from scoring.tasks.ranking import reader as confidences
+from scoring.tasks.ranking.reader import read_images, read_persons, repetitions
 from tests.scoring.archives import IMAGES, description
 
 ACTING = ((IMAGES[0], 1), (IMAGES[0], 12), ("2010_000009", 2), (IMAGES[1], 1))

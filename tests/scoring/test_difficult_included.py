@@ -7,8 +7,8 @@ from scoring.metrics.matching import all_objects_positive
 from scoring.metrics.ranking import ELEVEN_RECALLS
 from scoring.protocols import PROTOCOLS
 from scoring.results import ScoreTable
-from scoring.tasks.detection.scoring import DETECTION
-from scoring.tasks.task import Entered
+from scoring.tasks.detection.task import DETECTION
+from scoring.tasks.task import Keyed
 from tests.scoring import oracles
 from tests.scoring.builders import IMAGES, detections, ground_truth
 from tests.scoring.oracles import Answer, Thing
@@ -26,9 +26,9 @@ predictions = st.lists(st.builds(Answer, image, st.sampled_from([0.1, 0.5, 0.9])
 def test_the_number_beside_is_that_of_a_truth_without_difficult_objects(
     answered: list[Answer], found: list[Thing], protocol: str
 ) -> None:
-    entered = Entered("car", detections(answered))
+    entered = Keyed("car", detections(answered))
 
-    there, rules = {"car": ground_truth(found)}, PROTOCOLS[protocol].detection
+    there, rules = {"car": ground_truth(found)}, PROTOCOLS[protocol].rules_of(DETECTION)
     scores = DETECTION.score(DETECTION.match(iter([entered]), there, rules), there, rules)
 
     easy = [Thing(thing.image, thing.box) for thing in found]
@@ -43,6 +43,6 @@ def test_the_number_beside_is_that_of_a_truth_without_difficult_objects(
 
 
 def test_the_years_of_the_challenge_tell_both_numbers_and_no_other_protocol_does() -> None:
-    told = {name for name, row in PROTOCOLS.items() if row.detection.beside is all_objects_positive}
+    told = {name for name, row in PROTOCOLS.items() if row.rules_of(DETECTION).beside is all_objects_positive}
 
     assert told == {name for name in PROTOCOLS if name.startswith("voc")}

@@ -12,6 +12,7 @@ from scoring.errors import SubmissionError
 from scoring.evaluation import evaluate
 from scoring.protocols import PROTOCOLS
 from scoring.results import Curve, Report
+from scoring.tasks.detection.task import DETECTION
 from tests.scoring import oracles
 from tests.scoring.conftest import ReadTruth, Unpack
 
@@ -122,7 +123,7 @@ def test_every_class_scores_what_the_kit_recorded(
 
     report = _scores(case, unpacked, real_truth)
 
-    measure = PROTOCOLS[case.protocol].detection.measure.of
+    measure = PROTOCOLS[case.protocol].rules_of(DETECTION).measure.of
     curves = {exhibit.class_name: exhibit for exhibit in report.exhibits if isinstance(exhibit, Curve)}
     assert set(curves) >= set(recorded["classes"])
     for result in report.classes:

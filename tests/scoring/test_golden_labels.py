@@ -14,6 +14,7 @@ from scoring.metrics.roc import auc
 from scoring.protocols import PROTOCOLS
 from scoring.readers.tables import labels_of
 from scoring.results import Curve, Report, RocCurve
+from scoring.tasks.detection.task import DETECTION
 from tests.scoring.conftest import ReadTruth, Unpack
 
 pytestmark = pytest.mark.shared
@@ -116,7 +117,7 @@ def _value_of(exhibit: Curve | RocCurve, protocol: str) -> float:
     if isinstance(exhibit, RocCurve):
         return auc(exhibit.points())
     outcomes = np.frombuffer(exhibit.outcomes, np.int8)
-    return PROTOCOLS[protocol].detection.measure.of(outcomes, exhibit.positives)
+    return PROTOCOLS[protocol].rules_of(DETECTION).measure.of(outcomes, exhibit.positives)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -1,6 +1,5 @@
 """What is read off replicates; and that an interval of 95 % holds in 93 to 97 of a hundred cases."""
 
-from collections.abc import Callable
 from statistics import fmean
 
 import numpy as np
@@ -10,11 +9,10 @@ from scoring.codec import from_plain, to_plain
 from scoring.data.arrays import Floats, Integers
 from scoring.findings import Interval, IntervalTable
 from scoring.metrics.averaging import mean_of_classes
-from scoring.metrics.ranking import average_precision, average_precision_11_points
+from scoring.metrics.measures import AP_11_POINTS, AP_AREA, RankingMeasure
 from scoring.ranked_predictions import RankedPredictions
 from scoring.statistics.intervals import NO_VALUE, NOTHING_DRAWN, compare, interval, interval_table, standings
 from scoring.statistics.resampling import Draws, Replicates, resample_rankings
-from scoring.statistics.weighting import weighted_metric_of
 
 
 def simulated_class(rng: np.random.Generator, images: int) -> tuple[RankedPredictions, Integers]:
@@ -34,18 +32,16 @@ def simulated_class(rng: np.random.Generator, images: int) -> tuple[RankedPredic
     return ranked, wanted.astype(np.int32)
 
 
-@pytest.mark.parametrize("measure", [average_precision, average_precision_11_points])
-def test_intervals_hold_the_expected_score_as_often_as_they_say(measure: Callable[..., float]) -> None:
+@pytest.mark.parametrize("measure", [AP_AREA, AP_11_POINTS])
+def test_intervals_hold_the_expected_score_as_often_as_they_say(measure: RankingMeasure) -> None:
     rng = np.random.default_rng(2007)
     draws, sets = Draws(300, 200), 600
     scores, bounds, means, bounds_of_means = [], [], [], []
     for _ in range(sets // 3):
         classes = [simulated_class(rng, 300) for _ in range(3)]
-        values = [measure(ranked.outcomes, ranked.positives) for ranked, _ in classes]
+        values = [measure.of(ranked.outcomes, ranked.positives) for ranked, _ in classes]
         wanted = np.array([each for _, each in classes])
-        drawn = resample_rankings(
-            [ranked for ranked, _ in classes], wanted, weighted_metric_of(measure), draws
-        )
+        drawn = resample_rankings([ranked for ranked, _ in classes], wanted, measure.weighted, draws)
         together = Replicates.averaged(draws, ["a", "b", "c"], drawn, mean_of_classes)
         table = interval_table([*values, fmean(values)], together)
         *singles, mean = [(row.low, row.high) for row in table.rows]

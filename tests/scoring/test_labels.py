@@ -18,6 +18,8 @@ from scoring.metrics.labels import (
 from scoring.metrics.ranking import ELEVEN_RECALLS
 from scoring.protocols import PROTOCOLS
 from scoring.results import draw_precision
+from scoring.tasks.action.task import ACTION
+from scoring.tasks.classification.task import CLASSIFICATION
 from tests.scoring import label_oracles, oracles
 
 SUBJECTS = 12
@@ -140,8 +142,8 @@ def test_with_difficult_ones_included_nothing_is_ignored(
 def test_each_year_measures_rankings_in_its_own_way() -> None:
     measures: dict[Value, set[str]] = {}
     for row in PROTOCOLS.values():
-        assert row.classification == row.action
-        measures.setdefault(row.classification.measure.of, set()).add(row.name[:7])
+        assert row.rules_of(CLASSIFICATION) == row.rules_of(ACTION)
+        measures.setdefault(row.rules_of(CLASSIFICATION).measure.of, set()).add(row.name[:7])
 
     assert measures == {
         roc_auc: {"voc2006"},

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from scoring.competitions import EDITIONS
 from scoring.data.ground_truth import PARTS
 from scoring.metrics.layout_matching import (
     match_boxed_persons_2007,
@@ -12,7 +13,11 @@ from scoring.metrics.layout_matching import (
 )
 from scoring.metrics.matching import match_pascal, match_pascal_2006
 from scoring.metrics.ranking import average_precision, average_precision_11_points
-from scoring.protocols import PROTOCOLS, default_protocol, spell
+from scoring.protocols import PROTOCOLS, TASKS, default_protocol
+from scoring.tasks.detection.task import DETECTION
+from scoring.tasks.layout.task import LAYOUT
+from scoring.tasks.protocol import Protocol, spell
+from scoring.tasks.task import TaskRules
 
 YEARS = [f"voc{year}" for year in range(2006, 2013)]
 CORRECTED = [f"voc{year}-corrected" for year in (2007, 2008, 2009)]
@@ -34,20 +39,20 @@ def test_a_correction_differs_from_its_year_in_how_layouts_are_judged_and_nothin
 
     for year, (official, corrected) in judges.items():
         row = PROTOCOLS[f"{year}-corrected"]
-        assert (PROTOCOLS[year].layout.match, row.layout.match) == (official, corrected)
-        layout = replace(row.layout, match=official)
-        assert replace(row, name=year, title=PROTOCOLS[year].title, layout=layout) == PROTOCOLS[year]
+        assert (PROTOCOLS[year].rules_of(LAYOUT).match, row.rules_of(LAYOUT).match) == (official, corrected)
+        layout = replace(row.rules_of(LAYOUT), match=official)
+        assert row.with_rules(year, PROTOCOLS[year].title, TaskRules(LAYOUT, layout)) == PROTOCOLS[year]
 
 
 def test_parts_of_persons_are_scored_one_by_one_from_2010_on() -> None:
     for year in YEARS:
-        rules = PROTOCOLS[year].layout
+        rules = PROTOCOLS[year].rules_of(LAYOUT)
         assert (rules.names == PARTS) == (rules.match is match_parts) == (year >= "voc2010")
         assert rules.boxed == (year <= "voc2007")
 
 
 def test_every_recall_counts_from_2010_on() -> None:
-    measures = {name: PROTOCOLS[name].detection.measure.of for name in YEARS}
+    measures = {name: PROTOCOLS[name].rules_of(DETECTION).measure.of for name in YEARS}
 
     assert {name for name, measure in measures.items() if measure is average_precision} == {
         "voc2010",
@@ -58,7 +63,7 @@ def test_every_recall_counts_from_2010_on() -> None:
 
 
 def test_only_2006_has_its_own_rule_for_difficult_objects() -> None:
-    judges = {name: PROTOCOLS[name].detection.match for name in YEARS}
+    judges = {name: PROTOCOLS[name].rules_of(DETECTION).match for name in YEARS}
 
     assert judges.pop("voc2006") is match_pascal_2006
     assert set(judges.values()) == {match_pascal}
@@ -72,8 +77,34 @@ def test_a_dataset_is_scored_by_its_own_year_s_protocol_or_the_last(dataset: str
 
 
 def test_rules_are_spelled_with_the_names_of_their_functions() -> None:
-    assert spell(PROTOCOLS["voc2007"].detection) == (
+    assert spell(PROTOCOLS["voc2007"].rules_of(DETECTION)) == (
         "DetectionRules(match=match_pascal, iou=iou_inclusive, iou_threshold=0.5, "
         "measure=RankingMeasure(name='11-point average precision', of=average_precision_11_points), "
         "average=mean_of_classes, seek=positives_without_difficult, pool=None, beside=all_objects_positive)"
     )
+
+
+def test_every_competition_has_a_task_that_every_protocol_of_a_year_scores() -> None:
+    tasks = {info.task for infos in EDITIONS.values() for info in infos}
+
+    assert tasks == TASKS.keys()
+    assert all({each.task.name for each in PROTOCOLS[year].tasks} == tasks for year in YEARS)
+
+
+def test_a_task_that_a_protocol_does_not_score_is_named() -> None:
+    row = Protocol("boxes", "Boxes only", PROTOCOLS["voc2012"].tasks[1:2])
+
+    with pytest.raises(
+        LookupError, match="protocol 'boxes' has no rules for layout; it has rules for detection"
+    ):
+        row.rules_of(LAYOUT)
+
+
+def test_a_year_with_another_iou_threshold_is_one_row() -> None:
+    strict = replace(PROTOCOLS["voc2012"].rules_of(DETECTION), iou_threshold=0.75)
+
+    row = PROTOCOLS["voc2012"].with_rules("own2026", "Our challenge", TaskRules(DETECTION, strict))
+
+    assert spell(row.rules_of(DETECTION)).count("iou_threshold=0.75") == 1
+    assert row.rules_of(LAYOUT) == PROTOCOLS["voc2012"].rules_of(LAYOUT)
+    assert [each.task for each in row.tasks] == [each.task for each in PROTOCOLS["voc2012"].tasks]

@@ -13,25 +13,23 @@ from scoring.metrics.boxes import iou_inclusive
 from scoring.metrics.confusion import iou_of_labels
 from scoring.metrics.labels import roc_auc
 from scoring.metrics.matching import match_pascal
+from scoring.metrics.measures import AP_11_POINTS, AP_AREA, AP_AREA_OF_OBJECTS, RankingMeasure
 from scoring.metrics.ranking import (
     ELEVEN_RECALLS,
     IGNORED,
     TRUE_POSITIVE,
-    average_precision,
-    average_precision_11_points,
-    average_precision_of_objects,
 )
+from scoring.metrics.weighted_roc import weighted_roc_auc
+from scoring.metrics.weighting import Ranked, as_weights
 from scoring.ranked_predictions import RankedPredictions
 from scoring.statistics.resampling import (
     Draws,
     Replicates,
-    count_objects_by_image,
-    count_positives_by_image,
     resample_confusions,
     resample_rankings,
 )
-from scoring.statistics.weighted_roc import weighted_roc_auc
-from scoring.statistics.weighting import Ranked, as_weights, weighted_metric_of
+from scoring.tasks.detection.resampling import count_objects_by_image
+from scoring.tasks.ranking.resampling import count_positives_by_image
 from tests.scoring import oracles
 from tests.scoring.builders import IMAGES, detections, ground_truth
 from tests.scoring.oracles import Answer, Thing
@@ -98,10 +96,10 @@ def kept(predictions: list[Answer], things: list[Thing]) -> tuple[RankedPredicti
 
 @pytest.mark.parametrize(
     ("measure", "oracle"),
-    [(average_precision, area), (average_precision_of_objects, area), (average_precision_11_points, eleven)],
+    [(AP_AREA, area), (AP_AREA_OF_OBJECTS, area), (AP_11_POINTS, eleven)],
 )
 def test_a_replicate_is_what_scoring_the_repeated_images_gives(
-    measure: Callable[..., float], oracle: Oracle
+    measure: RankingMeasure, oracle: Oracle
 ) -> None:
     rng = np.random.default_rng(5)
     draws = Draws(IMAGES, 12)
@@ -115,7 +113,7 @@ def test_a_replicate_is_what_scoring_the_repeated_images_gives(
             continue
         compared += 1
 
-        found = resample_rankings([ranked], wanted[None], weighted_metric_of(measure), draws)[0]
+        found = resample_rankings([ranked], wanted[None], measure.weighted, draws)[0]
 
         again = [scored_again(predictions, things, column.tolist(), oracle) for column in weights.T]
         np.testing.assert_allclose(found, again, rtol=0, atol=1e-14)
@@ -144,28 +142,21 @@ def test_the_value_with_every_image_once_is_the_score_itself() -> None:
     ranked = RankedPredictions("cat", int(wanted.sum()), image, np.linspace(1, 0, 3000), outcomes)
     once = np.ones((50, 1), np.uint8)
 
-    for measure in (average_precision, average_precision_11_points):
-        [found] = weighted_metric_of(measure)(ranked, wanted)(once)
+    for measure in (AP_AREA, AP_11_POINTS):
+        [found] = measure.weighted(ranked, wanted)(once)
 
-        assert found == pytest.approx(measure(outcomes, ranked.positives), abs=1e-13)
+        assert found == pytest.approx(measure.of(outcomes, ranked.positives), abs=1e-13)
 
 
 def test_a_class_without_any_object_has_what_the_measure_gives_it() -> None:
     ranked = RankedPredictions("cat", 0, np.array([0], np.int32), np.array([0.5]), np.array([0], np.int8))
     nothing = np.zeros((1, 3), np.int32)
 
-    by_area = resample_rankings([ranked], nothing, weighted_metric_of(average_precision), Draws(3, 4))
-    by_levels = resample_rankings(
-        [ranked], nothing, weighted_metric_of(average_precision_11_points), Draws(3, 4)
-    )
+    by_area = resample_rankings([ranked], nothing, AP_AREA.weighted, Draws(3, 4))
+    by_levels = resample_rankings([ranked], nothing, AP_11_POINTS.weighted, Draws(3, 4))
 
     assert np.isnan(by_area).all()
     assert by_levels.tolist() == [[0, 0, 0, 0]]
-
-
-def test_a_measure_without_a_twin_is_refused() -> None:
-    with pytest.raises(KeyError):
-        weighted_metric_of(lambda outcomes, positives: 0.0)
 
 
 def test_the_area_under_roc_is_that_of_repeated_images() -> None:
@@ -233,7 +224,7 @@ def test_replicates_in_several_blocks_are_those_of_one_by_one() -> None:
     )
     wanted, weighted_metric, draws = (
         np.array([[1, 0, 1, 0, 1]], np.int32),
-        weighted_metric_of(average_precision),
+        AP_AREA.weighted,
         Draws(5, 300),
     )
 
@@ -253,9 +244,7 @@ def test_the_headline_is_the_average_of_each_replicate() -> None:
 
 
 def test_no_classes_are_no_rows() -> None:
-    found: Floats = resample_rankings(
-        [], np.zeros((0, 4), np.int32), weighted_metric_of(average_precision), Draws(4, 3)
-    )
+    found: Floats = resample_rankings([], np.zeros((0, 4), np.int32), AP_AREA.weighted, Draws(4, 3))
 
     assert found.shape == (0, 3)
     assert count_positives_by_image([], 4).shape == (0, 4)

@@ -17,7 +17,7 @@ from scoring.intake.png import labels_to_png
 from scoring.results import ClassResult, ScoreTable
 from scoring.tasks.segmentation.rules import BY_CLASS_ACCURACY, BY_IOU, SegmentationRules
 from scoring.tasks.segmentation.scoring import NOWHERE, SegmentationTruth, match, score
-from scoring.tasks.task import Entered, Scores
+from scoring.tasks.task import Keyed, Scores
 from tests.scoring.builders import kit
 
 LABELS = ("background", "cat", "dog")
@@ -188,8 +188,8 @@ def score_of(truth: list[Bytes], predictions: list[Bytes], rules: SegmentationRu
     truth_maps = SegmentationTruth(
         LABELS, {name: place for place, name in enumerate(names)}, LabelMaps.of(truth), LABELS
     )
-    entered: Iterator[Entered[LabelMap | None]] = (
-        Entered(name, LabelMap(name, prediction, grey=False, recoloured=False))
+    entered: Iterator[Keyed[LabelMap | None]] = (
+        Keyed(name, LabelMap(name, prediction, grey=False, recoloured=False))
         for name, prediction in zip(names, predictions, strict=False)
     )
     return score(match(entered, truth_maps, rules), truth_maps, rules)

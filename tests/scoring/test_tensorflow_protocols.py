@@ -11,6 +11,7 @@ from scoring.data.annotations import AnnotatedObject, Annotation, Box
 from scoring.data.ground_truth import GroundTruth
 from scoring.readers.boxes import truth_of_boxes
 from scoring.readers.voc.tree import read_tree
+from scoring.tasks.layout.task import LAYOUT
 from tests.scoring import tensorflow_oracles as oracles
 from tests.scoring.builders import Kit, annotation, thing
 from tests.scoring.oracles import Answer, Thing
@@ -126,5 +127,5 @@ def test_groups_in_an_edition_s_annotation_count_only_where_open_images_is_the_p
 
 def test_rows_of_another_program_have_the_last_year_s_rules_for_other_tasks() -> None:
     for name in ("pascal_voc_metrics", "weighted_pascal_voc_metrics", "open_images_metrics"):
-        assert PROTOCOLS[name].layout == PROTOCOLS["voc2012"].layout
+        assert PROTOCOLS[name].rules_of(LAYOUT) == PROTOCOLS["voc2012"].rules_of(LAYOUT)
         assert "TensorFlow" in PROTOCOLS[name].title

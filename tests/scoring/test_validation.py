@@ -9,9 +9,7 @@ import pytest
 from scoring import Limits, Problem, SubmissionError, Validation, validate
 from scoring.data.description import Description
 from scoring.errors import Problems
-from scoring.evaluation import COMPETITIONS
 from scoring.intake.result_files import competition_files
-from scoring.tasks.checks import CHECKS
 from tests.scoring.archives import (
     FOLDER,
     Zipped,
@@ -271,10 +269,6 @@ def test_two_incomplete_results_of_the_same_classes_are_two(tmp_path: Path) -> N
     assert validation.valid
 
 
-def test_the_same_tasks_are_checked_and_scored() -> None:
-    assert CHECKS.keys() == COMPETITIONS.keys()
-
-
 def test_an_archive_without_results_says_what_was_expected(tmp_path: Path) -> None:
     validation = validated(tmp_path, {"README.txt": b"nothing else"}, 3)
 
@@ -382,7 +376,7 @@ def test_the_files_of_one_competition_come_one_by_one(tmp_path: Path) -> None:
     problems = Problems()
 
     files = [
-        (file.about, file.name, file.read())
+        (file.key, file.name, file.read())
         for file in competition_files(path, description(), 3, problems=problems)
     ]
 

@@ -6,7 +6,7 @@ import pytest
 
 from scoring import Validation, validate
 from scoring.errors import Problem
-from scoring.tasks.labelled import checks
+from scoring.tasks.ranking import checks
 from tests.scoring.archives import CLASSES, FOLDER, IMAGES, description, gz, tar, written
 
 ACTING = ((IMAGES[0], 1), (IMAGES[0], 2), ("2010_000009", 1))

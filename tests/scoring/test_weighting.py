@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.metrics.ranking import IGNORED, Measure, average_precision, average_precision_11_points
+from scoring.metrics.measures import AP_11_POINTS, AP_AREA, RankingMeasure
+from scoring.metrics.ranking import IGNORED
+from scoring.metrics.weighting import as_weights
 from scoring.ranked_predictions import RankedPredictions
-from scoring.statistics.weighting import as_weights, weighted_metric_of
 
 IMAGES = 5
 predictions = st.lists(st.tuples(st.integers(0, IMAGES - 1), st.sampled_from([1, 0, -1])), max_size=25)
@@ -17,17 +18,17 @@ wanted = st.lists(st.integers(0, 2), min_size=IMAGES, max_size=IMAGES)
 weights = st.lists(st.lists(st.integers(0, 4), min_size=IMAGES, max_size=IMAGES), min_size=1, max_size=4)
 
 
-@pytest.mark.parametrize("measure", [average_precision, average_precision_11_points])
+@pytest.mark.parametrize("measure", [AP_AREA, AP_11_POINTS])
 @given(answered=predictions, there=wanted, drawn=weights)
 def test_a_weighting_is_worth_what_the_images_repeated_are_even_if_more_is_right_than_there_is_to_find(
-    measure: Measure, answered: list[tuple[int, int]], there: list[int], drawn: list[list[int]]
+    measure: RankingMeasure, answered: list[tuple[int, int]], there: list[int], drawn: list[list[int]]
 ) -> None:
     image = np.array([place for place, _ in answered], np.int32)
     outcomes = np.array([outcome for _, outcome in answered], np.int8)
     ranking = RankedPredictions("person", sum(there), image, np.linspace(1, 0, len(image)), outcomes)
     times = as_weights(np.array(drawn).T)
 
-    values = weighted_metric_of(measure)(ranking, np.array(there, np.int32))(times)
+    values = measure.weighted(ranking, np.array(there, np.int32))(times)
 
     for row, value in zip(drawn, values.tolist(), strict=True):
         repeated = np.repeat(outcomes, np.array(row)[image])
@@ -35,4 +36,4 @@ def test_a_weighting_is_worth_what_the_images_repeated_are_even_if_more_is_right
         if sum(there) and not positives:
             assert math.isnan(value)
         elif positives and not np.all(repeated == IGNORED):
-            assert value == pytest.approx(measure(repeated, positives), abs=1e-12)
+            assert value == pytest.approx(measure.of(repeated, positives), abs=1e-12)

@@ -9,10 +9,9 @@ from scoring.data.arrays import Integers
 from scoring.data.ground_truth import GroundTruth
 from scoring.metrics.labels import ClassLabels
 from scoring.ranked_predictions import RankedPredictions
-from scoring.tasks.labelled.reader import read_persons
-from scoring.tasks.labelled.rules import LabelRules
-from scoring.tasks.labelled.scoring import Reasons, in_order, match, scores_of
-from scoring.tasks.task import Entered, Scores, Task
+from scoring.tasks.ranking.rules import LabelRules
+from scoring.tasks.ranking.scoring import Reasons, in_order, scores_of
+from scoring.tasks.task import Keyed, Scores
 
 _REASONS: Final = Reasons("nobody in the set does it", "everybody in the set does it")
 
@@ -35,6 +34,13 @@ def load(truth: GroundTruth) -> Mapping[str, ClassLabels]:
     return known
 
 
+def missing_truth(truth: GroundTruth) -> str | None:
+    """Why a ground truth cannot score action classification; None if it can."""
+    if not truth.lists.acting:
+        return "there is no Action set"
+    return None if len(truth.tables.acts.label) else "no person of the Action set is annotated with an action"
+
+
 def _owners(truth: GroundTruth) -> Integers:
     """The objects that the Action set's pairs of image and number mean: int32 (persons,), in their order."""
     lists, image = truth.lists, truth.tables.objects.image
@@ -45,10 +51,7 @@ def _owners(truth: GroundTruth) -> Integers:
 
 
 def score(
-    matched: Iterator[Entered[RankedPredictions]], known: Mapping[str, ClassLabels], rules: LabelRules
+    matched: Iterator[Keyed[RankedPredictions]], known: Mapping[str, ClassLabels], rules: LabelRules
 ) -> Scores:
     """The scores of each action."""
     return scores_of(in_order(matched, known), known, rules, _REASONS)
-
-
-ACTION: Final = Task(read_persons, load, match, score)

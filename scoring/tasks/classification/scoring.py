@@ -9,11 +9,10 @@ import numpy as np
 from scoring.data.ground_truth import GroundTruth
 from scoring.metrics.labels import ClassLabels, with_difficult
 from scoring.ranked_predictions import RankedPredictions
-from scoring.tasks.labelled.reader import read_images
-from scoring.tasks.labelled.rules import LabelRules
-from scoring.tasks.labelled.scoring import Reasons, in_order, match, scores_of
 from scoring.tasks.outcome import table_with_difficult
-from scoring.tasks.task import Entered, Scores, Task
+from scoring.tasks.ranking.rules import LabelRules
+from scoring.tasks.ranking.scoring import Reasons, in_order, scores_of
+from scoring.tasks.task import Keyed, Scores
 
 _REASONS: Final = Reasons("there is no such object in the set", "there is such an object in every image")
 
@@ -26,8 +25,16 @@ def load(truth: GroundTruth) -> Mapping[str, ClassLabels]:
     return {name: ClassLabels(main, images, images, label) for name, label in labels}
 
 
+def missing_truth(truth: GroundTruth) -> str | None:
+    """Why a ground truth cannot score classification; None if it can."""
+    if not truth.lists.main:
+        return "the Main set lists no image"
+    has_object = (truth.tables.labels == 1).any()
+    return None if has_object else "no object is annotated in the images of the Main set"
+
+
 def score(
-    matched: Iterator[Entered[RankedPredictions]], known: Mapping[str, ClassLabels], rules: LabelRules
+    matched: Iterator[Keyed[RankedPredictions]], known: Mapping[str, ClassLabels], rules: LabelRules
 ) -> Scores:
     """The scores of each class; beside them those that there would be if difficult objects counted, too."""
     ranked = in_order(matched, known)
@@ -35,6 +42,3 @@ def score(
     values = {name: rules.measure.of(with_difficult(each)) for name, each in ranked.items()}
     beside = table_with_difficult(rules.measure.name, tuple(known), values, rules.average)
     return replace(scores, exhibits=(*scores.exhibits, beside))
-
-
-CLASSIFICATION: Final = Task(read_images, load, match, score)

@@ -1,7 +1,7 @@
 """Checks of detection files."""
 
 from scoring.errors import Problem, Severity
-from scoring.intake.checking import Checked, Inspection, _is_blank
+from scoring.intake.checking import Checked, Inspection, is_blank
 from scoring.intake.result_files import ResultFile
 from scoring.tasks.detection.reader import Reading, inverted, outside, read_in_blocks
 
@@ -15,8 +15,8 @@ def check_detections(file: ResultFile, checked: Checked, inspection: Inspection)
         checked.outside += int(outside(found, images).sum())
         checked.upside_down += int(inverted(found, images).sum())
     checked.lines += lines
-    if _is_blank(data):
-        problems.note(Problem("empty-file", f"no detection of '{file.about}': the file is empty", file.name))
+    if is_blank(data):
+        problems.note(Problem("empty-file", f"no detection of '{file.key}': the file is empty", file.name))
 
 
 def remark_on_boxes(checked: Checked, inspection: Inspection) -> None:

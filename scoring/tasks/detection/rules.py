@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from scoring.metrics.averaging import Average, Pool
 from scoring.metrics.boxes import IoU
 from scoring.metrics.matching import Match, SelectPositives, positives_without_difficult
-from scoring.metrics.ranking import RankingMeasure
+from scoring.metrics.measures import RankingMeasure
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,9 @@ from scoring.data.ground_truth import GroundTruth
 from scoring.metrics.matching import ClassObjects
 from scoring.ranked_predictions import RankedPredictions
 from scoring.results import ClassResult, Exhibit, draw_precision
-from scoring.tasks.detection.reader import read_detections
 from scoring.tasks.detection.rules import DetectionRules
 from scoring.tasks.outcome import NOT_ENTERED, headline, table_of_classes, table_with_difficult
-from scoring.tasks.task import Entered, Scores, Task
+from scoring.tasks.task import Keyed, Scores
 
 NOTHING_TO_FIND: Final = "there is no such object in the set"
 ALL_IGNORED: Final = "every answer met a difficult object, and nothing is left to be counted"
@@ -34,6 +33,15 @@ def load(truth: GroundTruth) -> Mapping[str, ClassObjects]:
     return ground_truth
 
 
+def missing_truth(truth: GroundTruth) -> str | None:
+    """Why a ground truth cannot score detection; None if it can."""
+    main = truth.lists.main
+    if not main:
+        return "the Main set lists no image"
+    has_object = (truth.tables.objects.image < main).any()
+    return None if has_object else "no object is annotated in the images of the Main set"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredClass:
     """A class as the kit scores it: its value may be NaN. beside: the same with difficult objects included."""
@@ -44,17 +52,17 @@ class ScoredClass:
 
 
 def match(
-    entered: Iterator[Entered[ClassDetections]],
+    entered: Iterator[Keyed[ClassDetections]],
     ground_truth: Mapping[str, ClassObjects],
     rules: DetectionRules,
-) -> Iterator[Entered[ScoredClass]]:
+) -> Iterator[Keyed[ScoredClass]]:
     """Each class on its own: which answers are right, and what that is worth."""
     for each in entered:
-        yield Entered(each.about, _score_class(each, rules.seek(ground_truth[each.about]), rules))
+        yield Keyed(each.key, _score_class(each, rules.seek(ground_truth[each.key]), rules))
 
 
 def score(
-    matched: Iterator[Entered[ScoredClass]], ground_truth: Mapping[str, ClassObjects], rules: DetectionRules
+    matched: Iterator[Keyed[ScoredClass]], ground_truth: Mapping[str, ClassObjects], rules: DetectionRules
 ) -> Scores:
     """The average precision of each class and their mean, with a curve for each class entered.
 
@@ -63,7 +71,7 @@ def score(
     included, where the rules have one.
     """
     wanted = {name: rules.seek(objects) for name, objects in ground_truth.items()}
-    found = {each.about: each.predictions for each in matched}
+    found = {each.key: each.value for each in matched}
     classes = tuple(
         _class_result(name, objects.positives, found.get(name)) for name, objects in wanted.items()
     )
@@ -81,14 +89,14 @@ def score(
 
 
 def _score_class(
-    entered: Entered[ClassDetections], ground_truth: ClassObjects, rules: DetectionRules
+    entered: Keyed[ClassDetections], ground_truth: ClassObjects, rules: DetectionRules
 ) -> ScoredClass:
-    given = entered.predictions
+    given = entered.value
     matched = rules.match(given, ground_truth, rules.iou, rules.iou_threshold)
     value = rules.measure.of(matched.outcomes, ground_truth.positives)
     order = matched.order
     ranked = RankedPredictions(
-        entered.about, ground_truth.positives, given.image[order], given.confidence[order], matched.outcomes
+        entered.key, ground_truth.positives, given.image[order], given.confidence[order], matched.outcomes
     )
     beside = (
         math.nan
@@ -117,6 +125,3 @@ def _headline(
     everything = rules.pool([each.predictions for each in found.values()])
     value = rules.measure.of(everything.outcomes, everything.positives)
     return (None, NOTHING_TO_FIND) if math.isnan(value) else (value, None)
-
-
-DETECTION: Final = Task(read_detections, load, match, score)

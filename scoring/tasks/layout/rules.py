@@ -7,7 +7,7 @@ from scoring.metrics.boxes import IoU
 from scoring.metrics.layout_matching import (
     MatchLayouts,
 )
-from scoring.metrics.ranking import RankingMeasure
+from scoring.metrics.measures import RankingMeasure
 
 
 @dataclass(frozen=True, slots=True)

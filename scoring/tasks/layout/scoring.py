@@ -13,10 +13,9 @@ from scoring.errors import Problem, SubmissionError
 from scoring.metrics.persons import LayoutPersons, persons_of_layout_set
 from scoring.ranked_predictions import RankedPredictions
 from scoring.results import ClassResult, draw_precision
-from scoring.tasks.layout.reader import read_layouts
 from scoring.tasks.layout.rules import LayoutRules
 from scoring.tasks.outcome import NOT_ENTERED, table_of_classes
-from scoring.tasks.task import Entered, Scores, Task, unmatched
+from scoring.tasks.task import Keyed, Scores
 
 NOTHING_TO_FIND: Final = "nobody in the set has one"
 NOBODY_LISTED: Final = "every layout is of a person outside the set, and nothing is left to be counted"
@@ -35,8 +34,15 @@ def load(truth: GroundTruth) -> LayoutTruth:
     return LayoutTruth(persons_of_layout_set(truth))
 
 
-def choose(wanted: LayoutTruth, names: Sequence[str]) -> LayoutTruth:
-    """The same with these columns only."""
+def missing_truth(truth: GroundTruth) -> str | None:
+    """Why a ground truth cannot score person layout; None if it can."""
+    if not truth.lists.persons:
+        return "there is no Layout set"
+    return None if len(truth.tables.parts.owner) else "no head, hand or foot is annotated"
+
+
+def select(wanted: LayoutTruth, names: Sequence[str]) -> LayoutTruth:
+    """The same truth with these columns only."""
     return replace(wanted, columns=tuple(names))
 
 
@@ -45,7 +51,14 @@ def columns(_info: CompetitionInfo, _description: Description, rules: LayoutRule
     return rules.names
 
 
-def score(entered: Iterator[Entered[Layouts]], wanted: LayoutTruth, rules: LayoutRules) -> Scores:
+def match(
+    entered: Iterator[Keyed[Layouts]], _wanted: LayoutTruth, _rules: LayoutRules
+) -> Iterator[Keyed[Layouts]]:
+    """Return the file unchanged: there is only one, and `score` matches it."""
+    return entered
+
+
+def score(entered: Iterator[Keyed[Layouts]], wanted: LayoutTruth, rules: LayoutRules) -> Scores:
     """The average precision of each kind of part and their mean, with a curve for each; or of layouts as a whole.
 
     Raises SubmissionError where there is no Layout set, or it lists images and the protocol asks for numbered persons,
@@ -59,7 +72,7 @@ def score(entered: Iterator[Entered[Layouts]], wanted: LayoutTruth, rules: Layou
         raise SubmissionError(_mismatch(rules))
     measured = rules.measure.name
     names = [name for name in rules.names if wanted.columns is None or name in wanted.columns]
-    found = [each.predictions for each in entered]
+    found = [each.value for each in entered]
     if not found:
         return Scores(measured, None, NOT_ENTERED, tuple(_absent(name) for name in names), (), ())
     matched = rules.match(found[0], wanted.people, rules.iou, rules.iou_threshold)
@@ -93,6 +106,3 @@ def _class_result(ranked: RankedPredictions, value: float) -> ClassResult:
 
 def _absent(name: str) -> ClassResult:
     return ClassResult(name, None, NOT_ENTERED, 0, 0)
-
-
-LAYOUT: Final = Task(read_layouts, load, unmatched, score, columns, choose)

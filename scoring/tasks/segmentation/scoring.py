@@ -15,9 +15,8 @@ from scoring.image_counts import ImageCounts
 from scoring.metrics.confusion import Counts, count_labels
 from scoring.results import ClassResult, ConfusionMatrix, Exhibit, ScoreTable
 from scoring.tasks.outcome import headline, table_of_classes
-from scoring.tasks.segmentation.reader import read_label_image
 from scoring.tasks.segmentation.rules import SegmentationRules
-from scoring.tasks.task import Entered, Scores, Task
+from scoring.tasks.task import Keyed, Scores
 
 BACKGROUND: Final = "background"
 """The label of pixels that belong to no object; it is scored like a class."""
@@ -48,21 +47,26 @@ def load(truth: GroundTruth) -> SegmentationTruth:
     return SegmentationTruth(labels, places, truth.tables.masks, labels)
 
 
-def choose(truth_maps: SegmentationTruth, names: Sequence[str]) -> SegmentationTruth:
+def missing_truth(truth: GroundTruth) -> str | None:
+    """Why a ground truth cannot score segmentation; None if it can."""
+    return None if truth.lists.segmentation else "there are no label images (SegmentationClass)"
+
+
+def select(truth_maps: SegmentationTruth, names: Sequence[str]) -> SegmentationTruth:
     """Score the background and these classes only; pixels of others stay what they are, and count as before."""
     chosen = tuple(name for name in truth_maps.labels if name in names or name == BACKGROUND)
     return replace(truth_maps, chosen=chosen)
 
 
 def match(
-    entered: Iterator[Entered[LabelMap | None]], truth_maps: SegmentationTruth, _rules: SegmentationRules
-) -> Iterator[Entered[Counts]]:
+    entered: Iterator[Keyed[LabelMap | None]], truth_maps: SegmentationTruth, _rules: SegmentationRules
+) -> Iterator[Keyed[Counts]]:
     """Count the pixels of each image; what could not be read has been complained of."""
     images, pixels = list[LabelMap](), 0
     for each in entered:
-        if each.predictions is not None:
-            images.append(each.predictions)
-            pixels += each.predictions.labels.size
+        if each.value is not None:
+            images.append(each.value)
+            pixels += each.value.labels.size
         if pixels >= _TOGETHER:
             yield from _count(images, truth_maps)
             images, pixels = [], 0
@@ -70,20 +74,20 @@ def match(
         yield from _count(images, truth_maps)
 
 
-def _count(images: Sequence[LabelMap], truth_maps: SegmentationTruth) -> Iterator[Entered[Counts]]:
+def _count(images: Sequence[LabelMap], truth_maps: SegmentationTruth) -> Iterator[Keyed[Counts]]:
     truths = [truth_maps.masks.runs(truth_maps.images[each.image]) for each in images]
     counts = count_labels([each.labels for each in images], truths, len(truth_maps.labels))
-    return (Entered(each.image, counted) for each, counted in zip(images, counts, strict=True))
+    return (Keyed(each.image, counted) for each, counted in zip(images, counts, strict=True))
 
 
 def score(
-    matched: Iterator[Entered[Counts]], truth_maps: SegmentationTruth, rules: SegmentationRules
+    matched: Iterator[Keyed[Counts]], truth_maps: SegmentationTruth, rules: SegmentationRules
 ) -> Scores:
     """The value of each label from the pixels of all images together, their mean, and the confusion matrix.
 
     A class without a pixel in the truth has no value where the kit has none (NaN), and then there is no mean either.
     """
-    counted = {each.about: each.predictions for each in matched}
+    counted = {each.key: each.value for each in matched}
     nothing = np.zeros((len(truth_maps.labels),) * 2, np.int64)
     counts = ImageCounts.of(truth_maps.labels, [counted.get(image, nothing) for image in truth_maps.images])
     matrix = counts.total()
@@ -110,6 +114,3 @@ def _totals(matrix: Counts, rules: SegmentationRules) -> Iterator[ScoreTable]:
     if rules.total is not None:
         value = rules.total.of(matrix)
         yield ScoreTable(rules.total.name, (("all pixels", None if math.isnan(value) else value),))
-
-
-SEGMENTATION: Final = Task(read_label_image, load, match, score, columns, choose)

@@ -10,9 +10,9 @@ from scoring.data.confidences import ClassConfidences
 from scoring.metrics.labels import ClassLabels, rank_by_confidence
 from scoring.ranked_predictions import RankedPredictions
 from scoring.results import ClassResult
-from scoring.tasks.labelled.rules import LabelRules
 from scoring.tasks.outcome import NOT_ENTERED, headline, table_of_classes
-from scoring.tasks.task import Entered, Scores
+from scoring.tasks.ranking.rules import LabelRules
+from scoring.tasks.task import Keyed, Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,18 +24,18 @@ class Reasons:
 
 
 def match(
-    entered: Iterator[Entered[ClassConfidences]], known: Mapping[str, ClassLabels], _rules: LabelRules
-) -> Iterator[Entered[RankedPredictions]]:
+    entered: Iterator[Keyed[ClassConfidences]], known: Mapping[str, ClassLabels], _rules: LabelRules
+) -> Iterator[Keyed[RankedPredictions]]:
     """The ranking of each class."""
     for each in entered:
-        yield Entered(each.about, rank_by_confidence(each.about, each.predictions, known[each.about]))
+        yield Keyed(each.key, rank_by_confidence(each.key, each.value, known[each.key]))
 
 
 def in_order(
-    matched: Iterator[Entered[RankedPredictions]], known: Mapping[str, ClassLabels]
+    matched: Iterator[Keyed[RankedPredictions]], known: Mapping[str, ClassLabels]
 ) -> dict[str, RankedPredictions]:
     """The rankings in the order of the edition."""
-    ranked = {each.about: each.predictions for each in matched}
+    ranked = {each.key: each.value for each in matched}
     return {name: ranked[name] for name in known if name in ranked}
 
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from scoring.data.limits import MAX_FILE_PROBLEMS
 from scoring.errors import Problem, Severity
-from scoring.intake.checking import Checked, Inspection, _is_blank
+from scoring.intake.checking import Checked, Inspection, is_blank
 from scoring.intake.result_files import ResultFile
 from scoring.readers.subjects import Subjects
-from scoring.tasks.labelled.reader import read_confidences, repetitions
+from scoring.tasks.ranking.reader import read_confidences, repetitions
 
 
 def check_images(file: ResultFile, checked: Checked, inspection: Inspection) -> None:
@@ -32,8 +32,8 @@ def _check_confidences(
     checked.lines += int(lines.sum())
     if lines.any() and not lines.all():
         checked.missing[file.name] = int(np.count_nonzero(lines == 0))
-    elif _is_blank(data):
-        message = f"no {subjects.kind} is ranked for '{file.about}': the file is empty"
+    elif is_blank(data):
+        message = f"no {subjects.kind} is ranked for '{file.key}': the file is empty"
         problems.note(Problem("empty-file", message, file.name))
     repeated = int(np.maximum(lines - 1, 0).sum())
     checked.repeated += repeated

@@ -7,13 +7,13 @@ import numpy as np
 from scoring.data.arrays import Floats, Integers
 from scoring.metrics.ranking import FALSE_POSITIVE, TRUE_POSITIVE
 from scoring.metrics.roc import ends_of_ties
+from scoring.metrics.weighting import RunningSums, Weights
 from scoring.ranked_predictions import RankedPredictions
-from scoring.statistics.weighting import RunningSums, Weights
 
 
 def weighted_roc_auc(ranking: RankedPredictions, _wanted: Integers) -> Callable[[Weights], Floats]:
     """What `scoring.metrics.roc.auc` says, for many weightings at once: float64 (replicates,); see
-    `scoring.statistics.weighting.WeightedMetric`.
+    `scoring.metrics.weighting.WeightedMetric`.
 
     A wrong answer counts for what was found before its tie began. What is found grows only with ties that
     hold a right answer, so it is enough to look at where these end. NaN where there is no positive or no

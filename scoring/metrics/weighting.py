@@ -7,9 +7,8 @@ of the envelope, whose height is the precision at the run's end. All that is nee
 right and of wrong answers has gone by at the end of each run, for many replicates at once.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Final, Self
 
 import numpy as np
@@ -21,9 +20,6 @@ from scoring.metrics.ranking import (
     FALSE_POSITIVE,
     TRUE_POSITIVE,
     Measure,
-    average_precision,
-    average_precision_11_points,
-    average_precision_of_objects,
 )
 from scoring.ranked_predictions import RankedPredictions
 
@@ -102,37 +98,32 @@ def weighted_average_precision_11_points(steps: Steps) -> Floats:
     return np.where(steps.positives > 0, values, np.nan)
 
 
-_WEIGHTED: Final[Mapping[Measure, Callable[[Steps], Floats]]] = MappingProxyType(
-    {
-        average_precision: weighted_average_precision,
-        average_precision_of_objects: weighted_average_precision,
-        average_precision_11_points: weighted_average_precision_11_points,
-    }
-)
-
 WeightedMetric = Callable[[RankedPredictions, Integers], Callable[[Weights], Floats]]
 """Makes a class ready, given what there is to be found in each image, int32 (images,); what comes out gives
 the value under each weighting, float64 (replicates,): NaN where there is nothing to be found.
 """
 
 
-def weighted_metric_of(measure: Measure) -> WeightedMetric:
-    """What `measure` says, for many weightings at once. Raises KeyError for a measure without a twin above.
+def weighted_metric_of(measure: Measure, weighted: Callable[[Steps], Floats]) -> WeightedMetric:
+    """A measure of rankings for many weightings of the images at once.
 
+    measure: decides the value of a class without positives; weighted: the same measure from a ranking's steps.
+
+    >>> from scoring.metrics.ranking import average_precision
     >>> ranking = RankedPredictions("car", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]),
     ...     np.array([0, 1], np.int8))
-    >>> weighted_metric = weighted_metric_of(average_precision)(ranking, np.array([1, 0], np.int32))
+    >>> weighted_metric = weighted_metric_of(average_precision, weighted_average_precision)(
+    ...     ranking, np.array([1, 0], np.int32))
     >>> weighted_metric(np.array([[1, 1, 2], [1, 0, 0]], np.uint8)).tolist()
     [0.5, 1.0, 1.0]
     """
-    twin = _WEIGHTED[measure]
 
     def prepare(ranking: RankedPredictions, wanted: Integers) -> Callable[[Weights], Floats]:
         if not wanted.any():
             constant = measure(ranking.outcomes, 0)
             return lambda weights: np.full(weights.shape[1], constant)
         ranked = Ranked.of(ranking.image, ranking.outcomes, wanted)
-        return lambda weights: twin(ranked.steps(weights))
+        return lambda weights: weighted(ranked.steps(weights))
 
     return prepare
 

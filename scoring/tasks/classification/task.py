@@ -1,0 +1,24 @@
+"""The row of classification."""
+
+from functools import partial
+from typing import Final
+
+from scoring.tasks.classification.resampling import resample
+from scoring.tasks.classification.scoring import load, missing_truth, score
+from scoring.tasks.ranking.checks import check_images, remark_on_confidences
+from scoring.tasks.ranking.reader import read_images
+from scoring.tasks.ranking.scoring import match
+from scoring.tasks.task import Task
+
+CLASSIFICATION: Final = Task(
+    name="classification",
+    title="Classification",
+    read=read_images,
+    check_file=check_images,
+    check_all=partial(remark_on_confidences, kind="image"),
+    missing_truth=missing_truth,
+    load=load,
+    match=match,
+    score=score,
+    resample=resample,
+)

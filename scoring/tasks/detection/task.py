@@ -1,0 +1,22 @@
+"""The row of detection."""
+
+from typing import Final
+
+from scoring.tasks.detection.checks import check_detections, remark_on_boxes
+from scoring.tasks.detection.reader import read_detections
+from scoring.tasks.detection.resampling import resample
+from scoring.tasks.detection.scoring import load, match, missing_truth, score
+from scoring.tasks.task import Task
+
+DETECTION: Final = Task(
+    name="detection",
+    title="Detection",
+    read=read_detections,
+    check_file=check_detections,
+    check_all=remark_on_boxes,
+    missing_truth=missing_truth,
+    load=load,
+    match=match,
+    score=score,
+    resample=resample,
+)

@@ -1,0 +1,25 @@
+"""The row of person layout."""
+
+from typing import Final
+
+from scoring.intake.checking import nothing_to_add
+from scoring.tasks.layout.checks import check_layouts
+from scoring.tasks.layout.reader import read_layouts
+from scoring.tasks.layout.resampling import resample
+from scoring.tasks.layout.scoring import columns, load, match, missing_truth, score, select
+from scoring.tasks.task import Task
+
+LAYOUT: Final = Task(
+    name="layout",
+    title="Person layout",
+    read=read_layouts,
+    check_file=check_layouts,
+    check_all=nothing_to_add,
+    missing_truth=missing_truth,
+    load=load,
+    match=match,
+    score=score,
+    resample=resample,
+    columns=columns,
+    select=select,
+)

@@ -1,0 +1,57 @@
+"""A protocol: the rules by which tasks are scored."""
+
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Self
+
+from scoring.tasks.task import Rules, Task, TaskRules
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """The rules of one year or one evaluator, for the tasks that it scores."""
+
+    name: str
+    title: str
+    tasks: tuple[TaskRules[Any], ...]
+
+    def rules_of(self, task: Task[Any, Any, Any, Rules]) -> Rules:
+        """The rules for a task. Raises LookupError if the protocol does not score it.
+
+        >>> from scoring.protocols import PROTOCOLS
+        >>> from scoring.tasks.detection.task import DETECTION
+        >>> PROTOCOLS["voc2012"].rules_of(DETECTION).iou_threshold
+        0.5
+        """
+        for each in self.tasks:
+            if each.task.name == task.name:
+                rules: Rules = each.rules
+                return rules
+        known = ", ".join(each.task.name for each in self.tasks)
+        raise LookupError(f"protocol '{self.name}' has no rules for {task.name}; it has rules for {known}")
+
+    def with_rules(self, name: str, title: str, *changed: TaskRules[Any]) -> Self:
+        """A protocol of another name that scores some tasks by other rules, or further tasks.
+
+        >>> from scoring.protocols import PROTOCOLS
+        >>> from scoring.tasks.detection.task import DETECTION
+        >>> strict = replace(PROTOCOLS["voc2012"].rules_of(DETECTION), iou_threshold=0.75)
+        >>> row = PROTOCOLS["voc2012"].with_rules("own2026", "Our challenge", TaskRules(DETECTION, strict))
+        >>> row.rules_of(DETECTION).iou_threshold
+        0.75
+        """
+        new = {each.task.name: each for each in (*self.tasks, *changed)}
+        return replace(self, name=name, title=title, tasks=tuple(new.values()))
+
+
+def spell(choice: Any) -> str:
+    """Rules with every function by its name, on one line, as they enter a receipt; fields outside `repr` decide no score.
+
+    >>> from scoring.metrics.measures import AP_11_POINTS
+    >>> spell(AP_11_POINTS)
+    "RankingMeasure(name='11-point average precision', of=average_precision_11_points)"
+    """
+    if is_dataclass(choice):
+        shown = (field for field in fields(choice) if field.repr)
+        said = (f"{field.name}={spell(getattr(choice, field.name))}" for field in shown)
+        return f"{type(choice).__name__}({', '.join(said)})"
+    return choice.__name__ if callable(choice) else repr(choice)

@@ -1,0 +1,1 @@
+"""Rankings of labelled images or persons: shared by classification and action classification."""

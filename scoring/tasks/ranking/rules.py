@@ -1,0 +1,47 @@
+"""How classification and action classification are scored."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from scoring.metrics.averaging import Average
+from scoring.metrics.labels import (
+    Value,
+    ranked_average_precision,
+    ranked_average_precision_11_points,
+    roc_auc,
+)
+from scoring.metrics.measures import AP_11_POINTS, AP_AREA
+from scoring.metrics.weighted_roc import weighted_roc_auc
+from scoring.metrics.weighting import WeightedMetric
+from scoring.results import Draw, draw_precision, draw_roc
+
+
+@dataclass(frozen=True, slots=True)
+class LabelMeasure:
+    """A measure of a ranking of labelled images or persons: its name, the function, and the curve that shows it.
+
+    weighted: the same function for weighted images. It serves the bootstrap only, decides no score and so does not
+    appear in a receipt.
+    """
+
+    name: str
+    of: Value
+    draw: Draw
+    weighted: WeightedMetric = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRules:
+    """The measure of each class, and how the classes are averaged."""
+
+    measure: LabelMeasure
+    average: Average
+
+
+ROC_AUC: Final = LabelMeasure("ROC AUC", roc_auc, draw_roc, weighted_roc_auc)
+
+LABELS_AP_11_POINTS: Final = LabelMeasure(
+    AP_11_POINTS.name, ranked_average_precision_11_points, draw_precision, AP_11_POINTS.weighted
+)
+
+LABELS_AP_AREA: Final = LabelMeasure(AP_AREA.name, ranked_average_precision, draw_precision, AP_AREA.weighted)

@@ -1,0 +1,58 @@
+"""What the bootstrap draws from: matched predictions by class, or pixel counts by image."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from scoring.data.arrays import Integers
+from scoring.data.ground_truth import GroundTruth
+from scoring.image_counts import ImageCounts
+from scoring.metrics.averaging import Average, Pool
+from scoring.metrics.confusion import PixelMeasure
+from scoring.metrics.weighting import WeightedMetric
+from scoring.ranked_predictions import RankedPredictions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankingSample:
+    """Ranked predictions, the number of positives, int32 (classes, images), and how a value is computed from both.
+
+    pool: puts all classes into one ranking whose value is the headline; None where the headline is the average.
+    """
+
+    rankings: Sequence[RankedPredictions]
+    positives: Integers
+    weighted_metric: WeightedMetric
+    average: Average
+    pool: Pool | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PixelSample:
+    """Pixel counts by image, and how a value is computed from the confusion matrix that they add up to."""
+
+    counts: ImageCounts
+    measure: PixelMeasure
+    average: Average
+
+
+Sample = RankingSample | PixelSample
+
+
+def only_images(sample: RankingSample, truth: GroundTruth, names: Sequence[str]) -> RankingSample:
+    """The sample drawn from the images of these names only, for a set that lists some of the images.
+
+    Predictions on other images are ignored ones and are assigned to the first image.
+    """
+    places = {name: place for place, name in enumerate(truth.lists.images)}
+    listed = np.unique([places[name] for name in names]).astype(np.intp)
+    place = np.zeros(len(places), np.int32)
+    place[listed] = np.arange(len(listed))
+    rankings = [replace(each, image=place[each.image]) for each in sample.rankings]
+    return replace(sample, rankings=rankings, positives=sample.positives[:, listed])
+
+
+def as_table(rows: Sequence[Integers], images: int) -> Integers:
+    """Counts by class as int32 (classes, images), also where there is no class."""
+    return np.array(rows, np.int32).reshape(len(rows), images)

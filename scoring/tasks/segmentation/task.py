@@ -1,0 +1,24 @@
+"""The row of segmentation."""
+
+from typing import Final
+
+from scoring.tasks.segmentation.checks import check_label_images, remark_on_label_images
+from scoring.tasks.segmentation.reader import read_label_image
+from scoring.tasks.segmentation.resampling import resample
+from scoring.tasks.segmentation.scoring import columns, load, match, missing_truth, score, select
+from scoring.tasks.task import Task
+
+SEGMENTATION: Final = Task(
+    name="segmentation",
+    title="Segmentation",
+    read=read_label_image,
+    check_file=check_label_images,
+    check_all=remark_on_label_images,
+    missing_truth=missing_truth,
+    load=load,
+    match=match,
+    score=score,
+    resample=resample,
+    columns=columns,
+    select=select,
+)
