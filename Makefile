@@ -32,15 +32,17 @@ serve: $(server) ## a web server alone, on the servers of HELDOUT_DATABASE_URL a
 worker: $(server) ## a worker alone, on the same servers
 	@$(python) -m app.commands worker
 
-test: $(development) ## the tests, on servers of their own (ONLY=tests/system chooses)
-	@$(python) -m pytest $(ONLY)
+test: $(development) ## the tests, on servers of their own, in two processes (ONLY=tests/system chooses)
+	@$(python) -m pytest $(or $(ONLY),$(in_two_processes))
+
+in_two_processes := --numprocesses 2 --dist loadfile
 
 test-slow: $(development) ## the tests that take minutes (HELDOUT_SHORT=1: a short form of them)
 	@$(python) -m pytest -m slow --timeout 1800 tests/slow
 
 coverage: $(development) ## the tests with coverage of every process, and its thresholds
 	@$(python) -m coverage erase
-	@$(python) -m coverage run -m pytest $(ONLY)
+	@$(python) -m coverage run -m pytest $(or $(ONLY),$(in_two_processes))
 	@$(python) -m coverage combine --quiet
 	@$(python) -m coverage report --skip-covered --fail-under=100 --include='scoring/*,app/*/rules.py,app/access.py'
 	@$(python) -m coverage report --skip-covered --fail-under=95 \

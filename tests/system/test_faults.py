@@ -90,10 +90,12 @@ def whole(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture
 def scene(whole: Scene) -> Scene:
-    """The installation once it has recovered from the test before."""
+    """The installation once it has recovered from the test before, and computes no intervals for it any more."""
     running = whole.running
     assert eventually(lambda: is_healthy(whole.someone.http), LONGEST)
     assert eventually(lambda: len(running.pool()) == running.settings.workers, LONGEST)
+    running.ask("DELETE FROM outbox WHERE delivered_at IS NULL")
+    assert eventually(lambda: not working_children(running.pid("worker")), LONGEST)
     return whole
 
 
