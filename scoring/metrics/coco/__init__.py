@@ -1,0 +1,1 @@
+"""Average precision and recall of COCO, as pure functions of arrays."""

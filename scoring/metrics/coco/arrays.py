@@ -1,0 +1,117 @@
+"""What the COCO measures take."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from scoring.data.arrays import Flags, Floats, Integers, Places
+
+EVERY_SIZE: Final = 0
+"""The first of the area ranges: objects of every size."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CocoRules:
+    """What of the COCO measures may be set.
+
+    iou_thresholds: float64 (thresholds,), rising; recalls: float64 (points,), rising from 0, where precision is read;
+    max_detections: rising numbers of detections of a class in an image, of which the last is what is matched at most;
+    areas: for each range of sizes its name, smallest and largest area, both included, the first one every size.
+    """
+
+    iou_thresholds: Floats
+    recalls: Floats
+    max_detections: tuple[int, ...]
+    areas: tuple[tuple[str, float, float], ...]
+
+
+def _frozen(values: Floats) -> Floats:
+    values.flags.writeable = False
+    return values
+
+
+COCO_RULES: Final = CocoRules(
+    iou_thresholds=_frozen(np.linspace(0.5, 0.95, 10)),
+    recalls=_frozen(np.linspace(0.0, 1.0, 101)),
+    max_detections=(1, 10, 100),
+    areas=(
+        ("all", 0.0, 1e10),
+        ("small", 0.0, 32.0**2),
+        ("medium", 32.0**2, 96.0**2),
+        ("large", 96.0**2, 1e10),
+    ),
+)
+"""The official settings for boxes and masks. Source: pycocotools 2.0.11, cocoeval.py, Params.setDetParams."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CocoObjects:
+    """Ground truth, in the order of the annotation file.
+
+    image, label: int32 (m,), numbers from 0, images in rising order of their identifiers; area: float64 (m,), the
+    annotated one in pixels; crowd: bool (m,), regions that are ignored and may be matched again and again; unnumbered:
+    bool (m,), annotations whose id is 0, of which pycocotools counts every match as a false positive.
+    """
+
+    image: Integers
+    label: Integers
+    area: Floats
+    crowd: Flags
+    unnumbered: Flags
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CocoDetections:
+    """Detections, in the order of the results file.
+
+    image, label: int32 (n,), as in CocoObjects; confidence: float64 (n,), no NaN; area: float64 (n,), in pixels;
+    exempt: bool (n,), or None for nowhere: detections that are ignored where they match nothing, as LVIS does in images
+    whose objects of the class are not all annotated.
+    """
+
+    image: Integers
+    label: Integers
+    confidence: Floats
+    area: Floats
+    exempt: Flags | None = None
+
+    def __len__(self) -> int:
+        return len(self.image)
+
+
+PairIoU = Callable[[Places, Places], Floats]
+"""IoU of pairs: intp (p,), rows of detections, and intp (p,), rows of objects, give float64 (p,)."""
+
+
+def box_iou(detected: Floats, annotated: Floats, crowd: Flags) -> PairIoU:
+    """IoU of half-open boxes, and with a crowd the share of the detection that lies in it.
+
+    detected: float64 (n, 4), annotated: float64 (m, 4), left, top, width, height in pixels; crowd: bool (m,).
+    The operations and their order are those of pycocotools 2.0.11, maskApi.c, bbIou.
+
+    >>> iou = box_iou(np.array([[0.0, 0, 10, 10]]), np.array([[0.0, 0, 10, 5]]), np.array([False]))
+    >>> iou(np.array([0]), np.array([0])).item()
+    0.5
+    """
+    ours, theirs = _sides(detected), _sides(annotated)
+
+    def iou(detections: Places, objects: Places) -> Floats:
+        left, top, right, bottom, area = (np.take(side, detections) for side in ours)
+        other_left, other_top, other_right, other_bottom, other_area = (
+            np.take(side, objects) for side in theirs
+        )
+        width = np.minimum(right, other_right) - np.maximum(left, other_left)
+        height = np.minimum(bottom, other_bottom) - np.maximum(top, other_top)
+        shared = np.maximum(width, 0) * np.maximum(height, 0)
+        union = np.where(crowd[objects], area, area + other_area - shared)
+        found: Floats = shared / np.where(shared > 0, union, 1)
+        return found
+
+    return iou
+
+
+def _sides(boxes: Floats) -> tuple[Floats, ...]:
+    left, top, width, height = np.ascontiguousarray(boxes.T)
+    return left, top, width + left, height + top, width * height

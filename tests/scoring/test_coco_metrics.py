@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+
+from scoring.metrics.coco.tables import figures_by_class, figures_of
+from tests.scoring.coco_oracle import slow_figures
+from tests.scoring.coco_sets import Plain, draw_coco_set, official, official_figures, tables_of
+
+CLOSE = 1e-12
+
+
+def instances(*boxes: Plain, images: int = 1, classes: int = 1) -> Plain:
+    return {
+        "images": [
+            {"id": n, "file_name": f"{n}.jpg", "width": 640, "height": 480} for n in range(1, images + 1)
+        ],
+        "categories": [{"id": n, "name": f"class {n}"} for n in range(1, classes + 1)],
+        "annotations": [
+            {"id": n, "image_id": 1, "category_id": 1, "area": box["bbox"][2] * box["bbox"][3], "iscrowd": 0}
+            | box
+            for n, box in enumerate(boxes, 1)
+        ],
+    }
+
+
+def detection(*bbox: float, score: float = 0.9, **other: int) -> Plain:
+    return {"image_id": 1, "category_id": 1, "bbox": list(bbox), "score": score} | other
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_sets_score_as_the_official_program_scores_them(seed: int) -> None:
+    truth, found = draw_coco_set(seed)
+
+    tables, evaluation = tables_of(truth, found), official(truth, found)
+
+    np.testing.assert_array_equal(
+        tables.precision.transpose(1, 3, 2, 0), evaluation.eval["precision"][..., -1]
+    )
+    np.testing.assert_array_equal(tables.recall.transpose(2, 3, 0, 1), evaluation.eval["recall"])
+    assert figures_of(tables) == pytest.approx(official_figures(evaluation), abs=CLOSE)
+
+
+@pytest.mark.parametrize("seed", range(100, 112))
+def test_random_sets_score_as_a_slow_reference_scores_them(seed: int) -> None:
+    truth, found = draw_coco_set(seed)
+
+    assert figures_of(tables_of(truth, found)) == pytest.approx(slow_figures(truth, found), abs=CLOSE)
+
+
+def test_large_sets_are_matched_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    truth, found = draw_coco_set(11)
+    whole = tables_of(truth, found)
+
+    monkeypatch.setattr("scoring.metrics.coco.pairs._AT_ONCE", 3)
+    monkeypatch.setattr("scoring.metrics.coco.matching._AT_ONCE", 3)
+    parts = tables_of(truth, found)
+
+    np.testing.assert_array_equal(parts.precision, whole.precision)
+    np.testing.assert_array_equal(parts.recall, whole.recall)
+
+
+def test_detections_in_a_crowd_are_ignored_however_many() -> None:
+    truth = instances({"bbox": [0, 0, 100, 100], "iscrowd": 1}, {"bbox": [200, 200, 50, 50]})
+    inside = [detection(10, 10, 20, 20, score=0.9), detection(50, 50, 20, 20, score=0.8)]
+
+    figures = figures_of(tables_of(truth, [*inside, detection(200, 200, 50, 50, score=0.1)]))
+
+    assert figures["AP"] == pytest.approx(1, abs=CLOSE)
+
+
+def test_a_class_with_crowds_only_has_no_value() -> None:
+    truth = instances({"bbox": [0, 0, 100, 100], "iscrowd": 1})
+
+    assert set(figures_of(tables_of(truth, [detection(0, 0, 100, 100)])).values()) == {None}
+
+
+def test_of_two_objects_that_overlap_equally_the_last_one_is_taken() -> None:
+    truth = instances({"bbox": [0, 0, 10, 20]}, {"bbox": [0, 10, 10, 20]})
+    between, second = detection(0, 5, 10, 20, score=0.9), detection(0, 10, 10, 20, score=0.8)
+
+    tables = tables_of(truth, [between, second])
+
+    assert tables.recall[0, -1, 0].item() == 0.5
+
+
+def test_the_hundred_and_first_detection_of_a_class_in_an_image_does_not_count() -> None:
+    truth = instances({"bbox": [0, 0, 10, 10]})
+    clutter = [detection(300, 300, 10, 10, score=0.9)] * 100
+
+    assert figures_of(tables_of(truth, [*clutter, detection(0, 0, 10, 10, score=0.5)]))["AR100"] == 0
+    assert figures_of(tables_of(truth, [*clutter[1:], detection(0, 0, 10, 10, score=0.5)]))["AR100"] == 1
+
+
+def test_what_matches_an_annotation_numbered_0_is_a_false_positive_as_in_the_official_program() -> None:
+    truth = instances({"bbox": [0, 0, 10, 10], "id": 0}, {"bbox": [50, 50, 10, 10], "id": 1})
+    found = [detection(0, 0, 10, 10, score=0.9), detection(50, 50, 10, 10, score=0.8)]
+
+    figures = figures_of(tables_of(truth, found))
+
+    assert figures["AP50"] == pytest.approx(official_figures(official(truth, found))["AP50"], abs=CLOSE)
+    assert figures["AR100"] == 0.5
+
+
+def test_every_figure_is_told_for_each_class() -> None:
+    truth = instances({"bbox": [0, 0, 10, 10]}, {"bbox": [0, 0, 10, 10], "category_id": 3}, classes=3)
+
+    by_class = figures_by_class(tables_of(truth, [detection(0, 0, 10, 10)]))
+
+    assert by_class["AP"] == [pytest.approx(1), None, 0]
+    assert by_class["AR1"] == [1, None, 0]
+    assert by_class["APl"] == [None, None, None]
+
+
+def test_without_detections_what_is_there_scores_0() -> None:
+    figures = figures_of(tables_of(instances({"bbox": [0, 0, 10, 10]}), []))
+
+    assert (figures["AP"], figures["AR1"], figures["APs"], figures["APl"]) == (0, 0, 0, None)
+
+
+def test_without_annotations_there_are_no_figures() -> None:
+    assert set(figures_of(tables_of(instances(), [detection(0, 0, 10, 10)])).values()) == {None}
