@@ -1,10 +1,10 @@
 """The exhibits of runs for programs."""
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 
 from app.access import Action
 from app.exhibits import service
-from app.exhibits.schemas import CurveView, ExhibitView
+from app.exhibits.schemas import CurveView, ExhibitView, csv_of
 from app.web import CurrentActor, ThePlatform, requires
 
 router = APIRouter(prefix="/api/v1", tags=["submissions"])
@@ -20,5 +20,15 @@ def tables(platform: ThePlatform, actor: CurrentActor, run_id: int) -> tuple[Exh
 def curves(
     platform: ThePlatform, actor: CurrentActor, run_id: int, class_name: str | None = None
 ) -> tuple[CurveView, ...]:
-    """Precision/recall curves with every point; hidden while the annotation is held out."""
+    """PR curves with every point; hidden while the annotation is held out."""
     return service.curves(platform, actor, run_id, class_name)
+
+
+@router.get("/runs/{run_id}/curves.csv", dependencies=[requires(Action.READ_SUBMISSION)])
+def curves_csv(
+    platform: ThePlatform, actor: CurrentActor, run_id: int, class_name: str | None = None
+) -> Response:
+    """The same PR curves as a table: a line for each point, with class, recall and precision in [0, 1]."""
+    content = csv_of(service.curves(platform, actor, run_id, class_name))
+    headers = {"Content-Disposition": f'attachment; filename="curves-of-run-{run_id}.csv"'}
+    return Response(content, headers=headers, media_type="text/csv")

@@ -1,7 +1,10 @@
 """The pieces of a report, as a reader may see them."""
 
-from collections.abc import Callable, Mapping, Sequence
+import csv
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from io import StringIO
+from itertools import repeat
 from math import isnan
 from typing import Any
 
@@ -28,7 +31,7 @@ class ClassValue:
 
 @dataclass(frozen=True, slots=True)
 class CurveView:
-    """A precision/recall curve in points of [0, 1]."""
+    """A PR curve in points of [0, 1]."""
 
     name: str
     recall: tuple[float | None, ...]  # none without positives
@@ -92,6 +95,20 @@ def curve_view(curve: scoring.Curve) -> CurveView:
     """Every point of a PR curve."""
     points = curve.points()
     return CurveView(curve.class_name, _known(points.recall.tolist()), _known(points.precision.tolist()))
+
+
+def csv_of(curves: Iterable[CurveView]) -> str:
+    """PR curves as a table with a header: a line for each point, blank where it has no value.
+
+    >>> csv_of([CurveView("car", (0.5, 1.0), (1.0, None))]).splitlines()
+    ['class,recall,precision', 'car,0.5,1.0', 'car,1.0,']
+    """
+    text = StringIO()
+    lines = csv.writer(text)
+    lines.writerow(("class", "recall", "precision"))
+    for curve in curves:
+        lines.writerows(zip(repeat(curve.name), curve.recall, curve.precision, strict=False))
+    return text.getvalue()
 
 
 def roc_view(curve: scoring.RocCurve) -> RocView:

@@ -1,3 +1,4 @@
+import csv
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -179,7 +180,7 @@ def test_a_held_out_run_shows_no_curves_intervals_counts_or_further_tables_but_t
         shown = entry["shown"]
         assert {(one["positives"], one["predictions"]) for one in shown["classes"]} == {(None, None)}
         assert {(one["low"], one["high"]) for one in [shown, *shown["classes"]]} == {(None, None)}
-        for what in ("curves", "tables"):
+        for what in ("curves", "curves.csv", "tables"):
             response = reader.http.get(f"/api/v1/runs/{run}/{what}")
             assert response.status_code == 403
             assert "held out" in response.text
@@ -191,6 +192,19 @@ def test_a_held_out_run_shows_no_curves_intervals_counts_or_further_tables_but_t
     assert {(one["positives"], one["predictions"]) for one in entry["shown"]["classes"]} == {(10, 5)}
     curves = good(site.organiser.http.get(f"/api/v1/runs/{run}/curves"))
     assert [len(curve["recall"]) for curve in curves] == [5, 5]
+    download = site.organiser.http.get(f"/api/v1/runs/{run}/curves.csv")
+    assert download.headers["content-type"] == "text/csv; charset=utf-8"
+    assert f'filename="curves-of-run-{run}.csv"' in download.headers["content-disposition"]
+    assert list(csv.reader(download.text.splitlines())) == [
+        ["class", "recall", "precision"],
+        *(
+            [curve["name"], *("" if value is None else str(value) for value in point)]
+            for curve in curves
+            for point in zip(curve["recall"], curve["precision"], strict=True)
+        ),
+    ]
+    one_class = site.organiser.http.get(f"/api/v1/runs/{run}/curves.csv", params={"class_name": "dog"})
+    assert {row["class"] for row in csv.DictReader(one_class.text.splitlines())} == {"dog"}
     [table] = good(site.organiser.http.get(f"/api/v1/runs/{run}/tables"))
     assert table["title"].endswith("difficult objects included")
     page = site.organiser.http.get(f"/submissions/{submission}", headers={"Accept": "text/html"}).text
