@@ -4,7 +4,7 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, select, text, true, tuple_, update
+from sqlalchemy import BigInteger, ColumnElement, cast, func, select, text, true, tuple_, update
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.orm import Session
 
@@ -37,6 +37,15 @@ def _submissions() -> ColumnElement[Any]:
     return numbers.where(Submission.upload_id == Upload.id).correlate(Upload).scalar_subquery()
 
 
+def _problems() -> ColumnElement[Any]:
+    """How many problems a report speaks of, also those that it only counts; null without a report."""
+    listed = Upload.report["problems"]
+    counted = func.jsonb_each_text(Upload.report["unlisted"]).table_valued("key", "value")
+    code = func.jsonb_build_array(func.jsonb_build_object("code", counted.c.key))
+    more = select(func.coalesce(func.sum(cast(counted.c.value, BigInteger)), 0)).where(listed.contains(code))
+    return cast(func.jsonb_array_length(listed) + more.correlate(Upload).scalar_subquery(), BigInteger)
+
+
 def upload_of(
     session: Session, actor: Actor, upload_id: uuid.UUID, retention: Retention
 ) -> UploadView | None:
@@ -63,7 +72,7 @@ def uploads_of_team(
     """A team's uploads, newest first; `before` is the last one of the page before."""
     columns = (
         Upload.id, Edition.code, Phase.image_set, Upload.filename, Upload.size, Upload.received, Upload.state,
-        Upload.valid, func.jsonb_array_length(Upload.report["problems"]), Upload.started_at,
+        Upload.valid, _problems(), Upload.started_at,
         expires_at(retention), _submissions(),
     )  # fmt: skip
     earlier = tuple_(Upload.started_at, Upload.id) < (before.started_at, before.id) if before else true()

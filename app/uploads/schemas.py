@@ -90,7 +90,7 @@ class UploadRow:
     received: int
     state: UploadState
     valid: bool | None
-    problems: int | None  # in its report
+    problems: int | None  # in its report, also those that are only counted
     started_at: datetime
     expires_at: datetime | None
     submissions: list[int]

@@ -233,6 +233,17 @@ def test_an_archive_with_problems_has_all_of_them_in_its_report_and_costs_nothin
     assert (over.status_code, over.json()["problems"][0]["code"]) == (429, "quota")
 
 
+def test_the_list_of_uploads_counts_the_problems_that_a_report_does_not_list(site: SharedSite) -> None:
+    elder = site.participant("elder")
+    lines = f"{IMAGES[1]} nan 1 1 9 9\n".encode() * 300
+
+    upload = good(elder.send(PHASE, packed({"results/VOC2012/Main/comp3_det_test_cat.txt": lines})))
+
+    [row] = good(elder.http.get("/api/v1/uploads"))["uploads"]
+    listed = len(upload["report"]["problems"])
+    assert listed < row["problems"] == listed + upload["report"]["unlisted"]["not-finite"]
+
+
 def test_another_team_s_upload_and_submission_are_not_there(site: SharedSite, oak: Client) -> None:
     yew = site.participant("yew")
     upload = yew.upload(PHASE, GOOD)
