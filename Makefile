@@ -97,7 +97,7 @@ define install
 	&& { $(python) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv; } \
 	&& { $(uv) --version >/dev/null 2>&1 || $(python) -m pip install -qq --target .venv/uv uv || true; } \
 	&& { $(uv) pip sync --quiet --python $(python) --require-hashes $(1) 2>/dev/null \
-		|| $(python) -m pip install -qq --require-hashes -r $(1); } \
+		|| $(python) -m pip install -qq --no-deps --require-hashes -r $(1); } \
 	&& rm -rf .venv/uv \
 	&& echo "$(CURDIR)" > "$$($(python) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/heldout.pth" \
 	&& install -m 755 bin/heldout-server .venv/bin/heldout-server \

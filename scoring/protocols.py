@@ -10,13 +10,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from scoring.data.ground_truth import PARTS
-from scoring.metrics.averaging import (
-    mean_of_classes,
-    mean_of_classes_with_a_value,
-    pool_all_classes,
-)
-from scoring.metrics.boxes import iou_half_open, iou_inclusive
-from scoring.metrics.groups import match_open_images, single_objects_positive
+from scoring.metrics.averaging import mean_of_classes
+from scoring.metrics.boxes import iou_inclusive
 from scoring.metrics.layout_matching import (
     WHOLE,
     match_boxed_persons_2007,
@@ -30,11 +25,12 @@ from scoring.metrics.matching import (
     match_pascal,
     match_pascal_2006,
 )
-from scoring.metrics.measures import AP_11_POINTS, AP_AREA, AP_AREA_OF_OBJECTS
+from scoring.metrics.measures import AP_11_POINTS, AP_AREA
 from scoring.tasks.action.task import ACTION
 from scoring.tasks.classification.task import CLASSIFICATION
 from scoring.tasks.detection.rules import DetectionRules
 from scoring.tasks.detection.task import DETECTION
+from scoring.tasks.detection.tensorflow_rules import EARLIER_NAMES, TENSORFLOW_ROWS
 from scoring.tasks.layout.rules import LayoutRules
 from scoring.tasks.layout.task import LAYOUT
 from scoring.tasks.protocol import Protocol
@@ -123,32 +119,22 @@ _CORRECTED: Final = tuple(
 """The years whose program makes mistakes, without them."""
 
 
-_PASCAL: Final = DetectionRules(
-    match_pascal, iou_half_open, 0.5, AP_AREA_OF_OBJECTS, mean_of_classes_with_a_value
-)
-
-
-_WEIGHTED: Final = replace(_PASCAL, pool=pool_all_classes)
-
-
-_OPEN_IMAGES: Final = replace(_PASCAL, match=match_open_images, seek=single_objects_positive)
-
-
 _TENSORFLOW: Final = tuple(
-    _YEARS[-1].with_rules(name, f"TensorFlow Object Detection API, {title}", TaskRules(DETECTION, rules))
-    for name, title, rules in (
-        ("pascal_voc_metrics", "PASCAL VOC", _PASCAL),
-        ("weighted_pascal_voc_metrics", "weighted PASCAL VOC", _WEIGHTED),
-        ("open_images_metrics", "Open Images", _OPEN_IMAGES),
+    _YEARS[-1].with_rules(
+        row.name, f"TensorFlow Object Detection API, {row.title}", TaskRules(DETECTION, row.rules)
     )
+    for row in TENSORFLOW_ROWS
 )
-"""The names are those of its configuration. It has rules for detection only: other tasks are scored as in the last year."""
+"""It has rules for detection only: other tasks are scored as in the last year."""
+
+
+_ROWS: Final = {row.name: row for row in (*_YEARS, *_CORRECTED, *_TENSORFLOW)}
 
 
 PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
-    {row.name: row for row in (*_YEARS, *_CORRECTED, *_TENSORFLOW)}
+    _ROWS | {earlier: _ROWS[name] for earlier, name in EARLIER_NAMES.items()}
 )
-"""The protocols by name."""
+"""The protocols by name; a row that had another name before is found by that as well."""
 
 
 TASKS: Final[Mapping[str, Task[Any, Any, Any, Any]]] = MappingProxyType(

@@ -1,4 +1,4 @@
-"""One number for several classes."""
+"""One figure for several classes: means, and pools of their rankings."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -9,14 +9,14 @@ from scoring.metrics.ranking import rank
 from scoring.ranked_predictions import RankedPredictions
 
 Average = Callable[[Sequence[float]], float]
-"""The headline of the classes' values; NaN where there is none."""
+"""The mean of the values of the classes; NaN where it is undefined."""
 
 Pool = Callable[[Sequence[RankedPredictions]], RankedPredictions]
-"""One ranking of the answers of several classes."""
+"""Merges the rankings of several classes into one."""
 
 
 def mean_of_classes(values: Sequence[float]) -> float:
-    """The mean, added up from left to right; NaN where there is no value, and as soon as one of them is NaN.
+    """The arithmetic mean, added up from left to right; NaN where there is no value or one of them is NaN.
 
     >>> mean_of_classes([0.5, 0.25])
     0.375
@@ -29,7 +29,9 @@ def mean_of_classes(values: Sequence[float]) -> float:
 
 
 def mean_of_classes_with_a_value(values: Sequence[float]) -> float:
-    """The mean of those that are not NaN. Source: TensorFlow Object Detection API, object_detection_evaluation.py.
+    """The mean of the values that are not NaN.
+
+    Source: TensorFlow Object Detection API, object_detection_evaluation.py.
 
     >>> mean_of_classes_with_a_value([0.5, math.nan])
     0.5
@@ -38,11 +40,10 @@ def mean_of_classes_with_a_value(values: Sequence[float]) -> float:
 
 
 def pool_all_classes(classes: Sequence[RankedPredictions]) -> RankedPredictions:
-    """All classes as if they were one, which so counts for more the more objects it has: "weighted PASCAL".
+    """Pool all classes as if they were one, so that a class weighs as much as it has objects.
 
-    Equal confidences are taken in the order of the classes. What was answered for a class without objects is wrong
-    like any other mistake; the original program leaves it out. Source: TensorFlow Object Detection API,
-    evaluation_protocols.md.
+    Equal confidences keep the order of the classes. Detections of a class without positives are false positives.
+    Source: TensorFlow Object Detection API, g3doc/evaluation_protocols.md, "weighted PASCAL".
 
     >>> one, right, wrong = np.zeros(1, np.int32), np.ones(1, np.int8), np.zeros(1, np.int8)
     >>> car = RankedPredictions("car", 4, one, np.array([0.5]), right)
@@ -59,3 +60,17 @@ def pool_all_classes(classes: Sequence[RankedPredictions]) -> RankedPredictions:
         confidence=confidence[order],
         outcomes=np.concatenate([np.empty(0, np.int8), *(each.outcomes for each in classes)])[order],
     )
+
+
+def pool_classes_with_positives(classes: Sequence[RankedPredictions]) -> RankedPredictions:
+    """Pool as `pool_all_classes` does, but leave out classes without positives and their detections.
+
+    Source: tf-models-research-object-detection 2.8.0, object_detection_evaluation.py.
+
+    >>> one, right, wrong = np.zeros(1, np.int32), np.ones(1, np.int8), np.zeros(1, np.int8)
+    >>> car = RankedPredictions("car", 4, one, np.array([0.5]), right)
+    >>> pooled = pool_classes_with_positives([car, RankedPredictions("cat", 0, one, np.array([0.9]), wrong)])
+    >>> pooled.positives, pooled.outcomes.tolist()
+    (4, [1])
+    """
+    return pool_all_classes([each for each in classes if each.positives])

@@ -1,4 +1,4 @@
-"""Which answers are right: each is held against the objects of its class in its image."""
+"""Matching of detections to the annotated objects of their class and image."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,15 +11,16 @@ from scoring.data.detections import ClassDetections
 from scoring.metrics.boxes import IoU
 from scoring.metrics.ranking import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE, rank
 
-_NOTHING: Final = -1
+_NO_OBJECT: Final = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassObjects:
-    """The objects of one class, by image, in the order of the annotation.
+    """The annotated objects of one class, by image and in the order of the annotation, which decides ties of IoU.
 
-    first, count: int32 (images,), where an image's objects begin and how many there are; boxes: float64 (m, 4);
-    difficult, group_of: bool (m,), whether an object need not be found, and whether a box is around several.
+    first, count: int32 (images,), index of an image's first object and the number of its objects; boxes: float64 (m, 4),
+    left, top, right, bottom; difficult: bool (m,), not a positive; group_of: bool (m,), a box around several objects;
+    verified: bool (images,), whether image-level labels say if the class is in the image, None where all are annotated.
     """
 
     first: Integers
@@ -27,18 +28,20 @@ class ClassObjects:
     boxes: Floats
     difficult: Flags
     group_of: Flags
+    verified: Flags | None = None
 
     @property
     def positives(self) -> int:
-        """How many must be found: those that are not difficult."""
+        """The number of positives: objects that are not difficult."""
         return int(np.count_nonzero(~self.difficult))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matches:
-    """The verdicts on a file's answers, best first: int8 (n,); order: (n,), which line of the file each is on.
+    """What became of the detections of one class, most confident first.
 
-    including_difficult: int8 (n,), the verdicts if every object had to be found, difficult ones as well.
+    order: intp (n,), the index of each among the detections as given; outcomes: int8 (n,), `TRUE_POSITIVE`,
+    `FALSE_POSITIVE` or `IGNORED`; including_difficult: int8 (n,), the outcomes if difficult objects were positives.
     """
 
     order: Places
@@ -47,12 +50,14 @@ class Matches:
 
 
 Match = Callable[[ClassDetections, ClassObjects, IoU, float], Matches]
+"""Matches the detections of a class to its objects; the number is the IoU threshold, in (0, 1]."""
+
 SelectPositives = Callable[[ClassObjects], ClassObjects]
-"""What of the annotated objects must be found: the same objects, with another choice of those that need not be."""
+"""Chooses the positives: the same objects with other `difficult` flags."""
 
 
 def positives_without_difficult(ground_truth: ClassObjects) -> ClassObjects:
-    """What the annotators saw clearly enough; a box around several objects is an object like any other.
+    """Count all objects but difficult ones as positives; a group-of box is an object like any other.
 
     >>> hard, first = np.array([True, False]), np.zeros(1, np.int32)
     >>> positives_without_difficult(ClassObjects(first, first + 2, np.ones((2, 4)), hard, ~hard)).positives
@@ -62,7 +67,7 @@ def positives_without_difficult(ground_truth: ClassObjects) -> ClassObjects:
 
 
 def all_objects_positive(ground_truth: ClassObjects) -> ClassObjects:
-    """Every object that is annotated, difficult or not.
+    """Count every annotated object as a positive, difficult or not.
 
     >>> hard, first = np.array([True, False]), np.zeros(1, np.int32)
     >>> all_objects_positive(ClassObjects(first, first + 2, np.ones((2, 4)), hard, ~hard)).positives
@@ -74,11 +79,11 @@ def all_objects_positive(ground_truth: ClassObjects) -> ClassObjects:
 def match_pascal(
     predictions: ClassDetections, ground_truth: ClassObjects, iou: IoU, iou_threshold: float
 ) -> Matches:
-    """Verdicts by the rules of 2007 to 2012.
+    """Match by the rules of VOC2007 to VOC2012.
 
-    An answer means the object that it overlaps most, the first of them in an exact tie, if the overlap is at least
-    `iou_threshold`. The first answer that means an object is right, later ones are wrong even if another object would
-    have been left; whoever means a difficult object is ignored, every time.
+    A detection is matched to the object of its image with the largest IoU, the first of them in an exact tie, if that is at
+    least `iou_threshold`. The most confident detection of an object is a true positive, all further ones are false
+    positives even where another object is left. ClassDetections of difficult objects are ignored.
     Source: VOC2012 development kit, VOCevaldet.m; it says `>=` where its documentation says "exceeds".
 
     >>> from scoring.metrics.boxes import iou_inclusive
@@ -89,15 +94,17 @@ def match_pascal(
     >>> matched.order.tolist(), matched.outcomes.tolist()
     ([1, 0], [1, 0])
     """
-    claims = _match(predictions, ground_truth, iou, iou_threshold)
-    hard = ground_truth.difficult[claims.meant]
-    return claims.matched(np.where(hard, IGNORED, np.where(claims.first, TRUE_POSITIVE, FALSE_POSITIVE)))
+    candidates = _match(predictions, ground_truth, iou, iou_threshold)
+    hard = ground_truth.difficult[candidates.objects]
+    return candidates.with_outcomes(
+        np.where(hard, IGNORED, np.where(candidates.first, TRUE_POSITIVE, FALSE_POSITIVE))
+    )
 
 
 def match_pascal_2006(
     predictions: ClassDetections, ground_truth: ClassObjects, iou: IoU, iou_threshold: float
 ) -> Matches:
-    """Verdicts by the rules of 2006: as `match_pascal`, but only the first who means a difficult object is ignored.
+    """Match by the rules of VOC2006: as `match_pascal`, but further detections of a difficult object are false positives.
 
     Source: VOC2006 development kit, VOCpr.m.
 
@@ -108,22 +115,28 @@ def match_pascal_2006(
     >>> match_pascal_2006(twice, car, iou_inclusive, 0.5).outcomes.tolist()
     [-1, 0]
     """
-    claims = _match(predictions, ground_truth, iou, iou_threshold)
-    hard = ground_truth.difficult[claims.meant]
-    return claims.matched(np.where(claims.first, np.where(hard, IGNORED, TRUE_POSITIVE), FALSE_POSITIVE))
+    candidates = _match(predictions, ground_truth, iou, iou_threshold)
+    hard = ground_truth.difficult[candidates.objects]
+    return candidates.with_outcomes(
+        np.where(candidates.first, np.where(hard, IGNORED, TRUE_POSITIVE), FALSE_POSITIVE)
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Matched:
-    """The answers that mean an object: their places in the ranking, the object, and whether they are its first."""
+class _Candidates:
+    """The detections that overlap an object enough, most confident first.
+
+    order: intp (n,), the ranking of all detections; places: intp (k,), the candidates' places in it; objects: int32 (k,),
+    the object that each overlaps most; first: bool (k,), whether it is the most confident candidate of its object.
+    """
 
     order: Places
     places: Places
-    meant: Integers
+    objects: Integers
     first: Flags
 
-    def matched(self, outcomes: Labels) -> Matches:
-        """The verdicts on all answers: those that mean nothing are wrong."""
+    def with_outcomes(self, outcomes: Labels) -> Matches:
+        """The matches where candidates have these outcomes, int8 (k,), and all others are false positives."""
         everyone = np.full(len(self.order), FALSE_POSITIVE, np.int8)
         including_difficult = everyone.copy()
         everyone[self.places] = outcomes
@@ -133,43 +146,43 @@ class _Matched:
 
 def _match(
     predictions: ClassDetections, ground_truth: ClassObjects, iou: IoU, iou_threshold: float
-) -> _Matched:
+) -> _Candidates:
     order = rank(predictions.confidence)
-    asking, objects = _meant(predictions, ground_truth, iou, iou_threshold)
-    meant_by = np.full(len(order), _NOTHING, np.int32)
-    meant_by[asking] = objects
-    ranked = meant_by[order]
-    places = np.flatnonzero(ranked != _NOTHING)
-    meant = ranked[places]
+    rows, nearest = _nearest_objects(predictions, ground_truth, iou, iou_threshold)
+    object_of = np.full(len(order), _NO_OBJECT, np.int32)
+    object_of[rows] = nearest
+    ranked = object_of[order]
+    places = np.flatnonzero(ranked != _NO_OBJECT)
+    objects = ranked[places]
     first_place = np.empty(len(ground_truth.difficult), np.intp)
-    first_place[meant[::-1]] = places[::-1]  # of several assignments to one place the last one stays
-    return _Matched(order, places, meant, first_place[meant] == places)
+    first_place[objects[::-1]] = places[::-1]  # of several assignments to one place the last one stays
+    return _Candidates(order, places, objects, first_place[objects] == places)
 
 
-def _meant(
+def _nearest_objects(
     predictions: ClassDetections, ground_truth: ClassObjects, iou: IoU, iou_threshold: float
 ) -> tuple[Places, Integers]:
-    """Which answers overlap an object enough, and the object that each of these overlaps most.
+    """The detections with an IoU of at least the threshold, and the object that each overlaps most.
 
     All images at once: first their first objects, then the second ones of those that have two, and so on.
     """
     counts = ground_truth.count[predictions.image]
-    asking = np.flatnonzero(counts)
-    counts, boxes = counts[asking], _rows(predictions.boxes, asking)
-    objects, there = ground_truth.first[predictions.image[asking]], np.asfortranarray(ground_truth.boxes)
-    meant, most = objects, iou(boxes, _rows(there, objects))
-    left, nth = np.arange(len(asking)), 1
+    rows = np.flatnonzero(counts)
+    counts, boxes = counts[rows], _take_rows(predictions.boxes, rows)
+    objects, corners = ground_truth.first[predictions.image[rows]], np.asfortranarray(ground_truth.boxes)
+    nearest, most = objects, iou(boxes, _take_rows(corners, objects))
+    left, nth = np.arange(len(rows)), 1
     while len(more := np.flatnonzero(counts > nth)):
-        left, counts, boxes = left[more], counts[more], _rows(boxes, more)
+        left, counts, boxes = left[more], counts[more], _take_rows(boxes, more)
         objects = objects[more] + 1
-        found = iou(boxes, _rows(there, objects))
-        better = np.flatnonzero(found > most[left])
-        most[left[better]], meant[left[better]] = found[better], objects[better]
+        overlap = iou(boxes, _take_rows(corners, objects))
+        better = np.flatnonzero(overlap > most[left])
+        most[left[better]], nearest[left[better]] = overlap[better], objects[better]
         nth += 1
     enough = most >= iou_threshold
-    return asking[enough], meant[enough]
+    return rows[enough], nearest[enough]
 
 
-def _rows(boxes: Floats, rows: Places | Integers) -> Floats:
-    """These rows, with the numbers of a side next to each other: so they are compared twice as fast."""
+def _take_rows(boxes: Floats, rows: Places | Integers) -> Floats:
+    """These rows, stored by column: comparing them is twice as fast."""
     return np.take(boxes.T, rows, axis=1).T

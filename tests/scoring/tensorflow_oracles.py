@@ -1,11 +1,13 @@
 """The rules of the TensorFlow Object Detection API once more, box by box."""
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 
 from tests.scoring.oracles import Answer, Corners, Thing, area, ranked
 
 LEAST = 0.5
+LOWEST = -10
 
 
 def _side(one: tuple[float, float], other: tuple[float, float]) -> float:
@@ -27,36 +29,53 @@ def iou(box: Corners, other: Corners) -> float:
 
 
 def outcomes(
-    predictions: Sequence[Answer], things: Sequence[Thing], *, open_images: bool = False
+    predictions: Sequence[Answer],
+    things: Sequence[Thing],
+    *,
+    open_images: bool = False,
+    documented: bool = False,
 ) -> list[int]:
-    """1 right, 0 wrong, -1 ignored, best first; only Open Images knows groups, and it knows no difficult objects."""
+    """1 true positive, 0 false positive, -1 ignored, best first.
+
+    Only Open Images knows groups, and it knows no difficult objects. documented: by the text and not by the program.
+    """
+    enough = operator.gt if documented else operator.ge
     singles = [thing for thing in things if not (open_images and thing.group_of)]
     taken: set[int] = set()
     said = []
     for number in ranked(predictions):
         prediction = predictions[number]
+        if not documented and not _is_evaluated(prediction):
+            said.append(-1)
+            continue
         most, best = 0.0, -1
         for place, thing in enumerate(singles):
             if thing.image == prediction.image and iou(prediction.box, thing.box) > most:
                 most, best = iou(prediction.box, thing.box), place
-        if most >= LEAST and singles[best].difficult and not open_images:
+        if enough(most, LEAST) and singles[best].difficult and not open_images:
             said.append(-1)
-        elif most >= LEAST and best not in taken:
+        elif enough(most, LEAST) and best not in taken:
             said.append(1)
             taken.add(best)
         else:
-            said.append(-1 if open_images and _in_a_group(prediction, things) else 0)
+            inside = open_images and any(
+                enough(share, LEAST) for share in _shares_in_groups(prediction, things)
+            )
+            said.append(-1 if inside else 0)
     return said
 
 
-def _in_a_group(prediction: Answer, things: Sequence[Thing]) -> bool:
-    return any(
-        thing.group_of
-        and thing.image == prediction.image
-        and shared(prediction.box, thing.box) > 0
-        and shared(prediction.box, thing.box) / size(prediction.box) > LEAST
+def _is_evaluated(prediction: Answer) -> bool:
+    left, top, right, bottom = prediction.box
+    return left < right and top < bottom and prediction.confidence > LOWEST
+
+
+def _shares_in_groups(prediction: Answer, things: Sequence[Thing]) -> list[float]:
+    return [
+        shared(prediction.box, thing.box) / size(prediction.box)
         for thing in things
-    )
+        if thing.group_of and thing.image == prediction.image and shared(prediction.box, thing.box) > 0
+    ]
 
 
 def positives(things: Sequence[Thing], *, open_images: bool = False) -> int:
@@ -66,11 +85,12 @@ def positives(things: Sequence[Thing], *, open_images: bool = False) -> int:
 Classes = Mapping[str, tuple[Sequence[Answer], Sequence[Thing]]]
 
 
-def mean(classes: Classes, *, open_images: bool = False) -> float:
-    """Over the classes that have something to find; NaN where there is none."""
+def mean(classes: Classes, *, open_images: bool = False, documented: bool = False) -> float:
+    """Over the classes that have positives; NaN where there is none."""
     values = [
         area(
-            outcomes(predictions, things, open_images=open_images), positives(things, open_images=open_images)
+            outcomes(predictions, things, open_images=open_images, documented=documented),
+            positives(things, open_images=open_images),
         )
         for predictions, things in classes.values()
         if positives(things, open_images=open_images)
@@ -78,11 +98,13 @@ def mean(classes: Classes, *, open_images: bool = False) -> float:
     return sum(values) / len(values) if values else math.nan
 
 
-def pooled(classes: Classes) -> float:
-    """All classes in one ranking."""
+def pooled(classes: Classes, *, documented: bool = False) -> float:
+    """All classes in one ranking, by the program those with positives only."""
     rows = []
     for predictions, things in classes.values():
-        said = outcomes(predictions, things)
+        if not documented and not positives(things):
+            continue
+        said = outcomes(predictions, things, documented=documented)
         rows += [
             (predictions[n].confidence, outcome) for n, outcome in zip(ranked(predictions), said, strict=True)
         ]

@@ -23,7 +23,7 @@ from tests.scoring.builders import annotation, detections, kit, thing
 from tests.scoring.oracles import Answer, Corners
 
 RULES = PROTOCOLS["voc2012"].rules_of(DETECTION)
-OPEN_IMAGES = PROTOCOLS["open_images_metrics"].rules_of(DETECTION)
+OPEN_IMAGES = PROTOCOLS["oid_V2_detection_metrics"].rules_of(DETECTION)
 CLASSES = ("cat", "dog", "sofa")
 
 

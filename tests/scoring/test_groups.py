@@ -1,11 +1,20 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given as generated
 from hypothesis import strategies as st
 
 from scoring.metrics.boxes import ioa, iou_half_open
-from scoring.metrics.groups import match_open_images, single_objects_positive
-from scoring.metrics.matching import match_pascal, positives_without_difficult
+from scoring.metrics.groups import (
+    match_open_images,
+    match_open_images_challenge,
+    match_open_images_challenge_documented,
+    match_open_images_documented,
+    single_objects_positive,
+)
+from scoring.metrics.matching import Match, all_objects_positive, positives_without_difficult
+from scoring.metrics.tensorflow import match_pascal_tensorflow
 from tests.scoring import tensorflow_oracles as oracles
 from tests.scoring.builders import IMAGES, detections, ground_truth
 from tests.scoring.oracles import Answer, Corners, Thing
@@ -18,10 +27,24 @@ things = st.lists(st.builds(Thing, image, fair_box, st.booleans(), st.booleans()
 )
 
 
-def open_images(given: list[Answer], there: list[Thing]) -> tuple[list[int], int]:
+def open_images(
+    given: list[Answer], there: list[Thing], match: Match = match_open_images, least: float = 0.5
+) -> tuple[list[int], int]:
     wanted = single_objects_positive(ground_truth(there))
-    matched = match_open_images(detections(given), wanted, iou_half_open, 0.5)
+    matched = match(detections(given), wanted, iou_half_open, least)
     return matched.outcomes.tolist(), wanted.positives
+
+
+def challenge(
+    given: list[Answer],
+    there: list[Thing],
+    match: Match = match_open_images_challenge,
+    verified: list[bool] | None = None,
+) -> tuple[list[int], int]:
+    wanted = all_objects_positive(ground_truth(there))
+    if verified is not None:
+        wanted = replace(wanted, verified=np.array(verified))
+    return match(detections(given), wanted, iou_half_open, 0.5).outcomes.tolist(), wanted.positives
 
 
 @generated(box, fair_box)
@@ -45,10 +68,21 @@ def test_edges_are_lines_and_boxes_without_an_area_overlap_nothing() -> None:
 @generated(predictions, things)
 def test_verdicts_by_areas_are_those_of_a_plain_loop(given: list[Answer], there: list[Thing]) -> None:
     wanted = positives_without_difficult(ground_truth(there))
-    matched = match_pascal(detections(given), wanted, iou_half_open, 0.5)
+    matched = match_pascal_tensorflow(detections(given), wanted, iou_half_open, 0.5)
 
     assert matched.outcomes.tolist() == oracles.outcomes(given, there)
     assert wanted.positives == oracles.positives(there)
+
+
+@generated(predictions, things)
+def test_outcomes_of_open_images_as_documented_are_those_of_a_plain_loop(
+    given: list[Answer], there: list[Thing]
+) -> None:
+    more = float(np.nextafter(0.5, 1))
+
+    found, _ = open_images(given, there, match_open_images_documented, more)
+
+    assert found == oracles.outcomes(given, there, open_images=True, documented=True)
 
 
 @generated(predictions, things)
@@ -62,9 +96,48 @@ def test_verdicts_of_open_images_are_those_of_a_plain_loop(given: list[Answer], 
 GROUP = Thing(0, (0, 0, 100, 100), group_of=True)
 
 
-def test_more_than_half_of_an_ignored_answer_lies_in_a_group_exactly_one_half_is_not_enough() -> None:
-    assert open_images([Answer(0, 1, (90, 0, 110, 10))], [GROUP]) == ([0], 0)
-    assert open_images([Answer(0, 1, (90, 0, 109, 10))], [GROUP]) == ([-1], 0)
+HALF_INSIDE, MORE_INSIDE = Answer(0, 1, (90, 0, 110, 10)), Answer(0, 1, (90, 0, 109, 10))
+
+
+def test_one_half_of_a_detection_in_a_group_is_enough_for_the_program_and_not_by_the_text() -> None:
+    assert open_images([HALF_INSIDE], [GROUP]) == ([-1], 0)
+    assert open_images([HALF_INSIDE], [GROUP], match_open_images_documented) == ([0], 0)
+    assert open_images([MORE_INSIDE], [GROUP], match_open_images_documented) == ([-1], 0)
+    assert challenge([HALF_INSIDE], [GROUP]) == ([1], 1)
+    assert challenge([HALF_INSIDE], [GROUP], match_open_images_challenge_documented) == ([0], 1)
+
+
+def test_in_the_challenge_the_best_detection_in_a_group_finds_it_and_others_there_are_ignored() -> None:
+    other = Thing(0, (200, 0, 300, 100), group_of=True)
+    inside = [Answer(0, confidence, (10, 10, 20, 20)) for confidence in (0.7, 0.9, 0.8)]
+
+    assert challenge(inside, [GROUP, other]) == ([1, -1, -1], 2)
+    assert challenge([*inside, Answer(0, 0.1, (210, 0, 220, 10))], [GROUP, other])[0] == [1, -1, -1, 1]
+
+
+def test_in_the_challenge_a_detection_belongs_to_the_group_that_covers_it_most() -> None:
+    left, right = Thing(0, (0, 0, 16, 10), group_of=True), Thing(0, (3, 0, 40, 10), group_of=True)
+
+    assert challenge([Answer(0, 0.9, (0, 0, 20, 10)), Answer(0, 0.8, (0, 0, 10, 10))], [left, right]) == (
+        [1, 1],
+        2,
+    )
+
+
+def test_in_the_challenge_the_program_finds_no_group_with_a_confidence_of_0_and_the_text_does() -> None:
+    inside = [Answer(0, 0.0, (10, 10, 20, 20))]
+
+    assert challenge(inside, [GROUP]) == ([-1], 1)
+    assert challenge(inside, [GROUP], match_open_images_challenge_documented) == ([1], 1)
+
+
+def test_in_the_challenge_detections_count_where_labels_or_boxes_speak_of_the_class() -> None:
+    given = [Answer(image, 1 - image / 10, (500, 500, 510, 510)) for image in range(3)]
+    there = [Thing(1, (0, 0, 10, 10))]
+
+    for match in (match_open_images_challenge, match_open_images_challenge_documented):
+        assert challenge(given, there, match, [True, False, False, False])[0] == [0, 0, -1]
+        assert challenge(given, there, match)[0] == [0, 0, 0]
 
 
 def test_a_right_answer_is_right_inside_a_group_too_and_a_second_one_there_is_ignored() -> None:

@@ -21,13 +21,22 @@ from scoring.tasks.task import TaskRules
 
 YEARS = [f"voc{year}" for year in range(2006, 2013)]
 CORRECTED = [f"voc{year}-corrected" for year in (2007, 2008, 2009)]
-TENSORFLOW = ["pascal_voc_metrics", "weighted_pascal_voc_metrics", "open_images_metrics"]
+TENSORFLOW = [
+    "pascal_voc_detection_metrics",
+    "weighted_pascal_voc_detection_metrics",
+    "oid_V2_detection_metrics",
+    "oid_challenge_detection_metrics",
+]
+DOCUMENTED = [f"{name}-documented" for name in TENSORFLOW]
+ALIASES = ["pascal_voc_metrics", "weighted_pascal_voc_metrics", "open_images_metrics"]
 
 
 def test_every_year_has_a_row_of_its_own_name_and_so_have_its_corrections_and_other_programs() -> None:
-    assert list(PROTOCOLS) == [*YEARS, *CORRECTED, *TENSORFLOW]
-    assert all(row.name == name for name, row in PROTOCOLS.items())
-    assert len({row.title for row in PROTOCOLS.values()}) == len(PROTOCOLS)
+    rows = {name: row for name, row in PROTOCOLS.items() if name not in ALIASES}
+
+    assert list(rows) == [*YEARS, *CORRECTED, *TENSORFLOW, *DOCUMENTED]
+    assert all(row.name == name for name, row in rows.items())
+    assert len({row.title for row in rows.values()}) == len(rows)
 
 
 def test_a_correction_differs_from_its_year_in_how_layouts_are_judged_and_nothing_else() -> None:
@@ -80,7 +89,7 @@ def test_rules_are_spelled_with_the_names_of_their_functions() -> None:
     assert spell(PROTOCOLS["voc2007"].rules_of(DETECTION)) == (
         "DetectionRules(match=match_pascal, iou=iou_inclusive, iou_threshold=0.5, "
         "measure=RankingMeasure(name='11-point average precision', of=average_precision_11_points), "
-        "average=mean_of_classes, seek=positives_without_difficult, pool=None, beside=all_objects_positive)"
+        "average=mean_of_classes, seek=positives_without_difficult, pool=None, beside=all_objects_positive, absent_is_empty=False)"
     )
 
 

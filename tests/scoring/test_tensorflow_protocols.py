@@ -19,6 +19,9 @@ from tests.scoring.test_groups import things
 from tests.scoring.test_matching import predictions
 
 CLASSES = ("cat", "dog", "emu")
+PASCAL = "pascal_voc_detection_metrics"
+WEIGHTED = "weighted_pascal_voc_detection_metrics"
+OPEN_IMAGES = "oid_V2_detection_metrics"
 IMAGES = ("a_0", "a_1", "a_2", "a_3")
 
 Classes = dict[str, tuple[list[Answer], list[Thing]]]
@@ -52,9 +55,12 @@ def scored(folder: Path, classes: Classes, protocol: str) -> Report:
 @generated(st.fixed_dictionaries({name: st.tuples(predictions, things) for name in CLASSES}))
 def test_headlines_are_those_of_a_plain_loop(tmp_path: Path, classes: Classes) -> None:
     for protocol, expected in (
-        ("pascal_voc_metrics", oracles.mean(classes)),
-        ("weighted_pascal_voc_metrics", oracles.pooled(classes)),
-        ("open_images_metrics", oracles.mean(classes, open_images=True)),
+        (PASCAL, oracles.mean(classes)),
+        (WEIGHTED, oracles.pooled(classes)),
+        (OPEN_IMAGES, oracles.mean(classes, open_images=True)),
+        (f"{PASCAL}-documented", oracles.mean(classes, documented=True)),
+        (f"{WEIGHTED}-documented", oracles.pooled(classes, documented=True)),
+        (f"{OPEN_IMAGES}-documented", oracles.mean(classes, open_images=True, documented=True)),
     ):
         report = scored(tmp_path, classes, protocol)
 
@@ -73,7 +79,7 @@ MISSED = Answer(1, 0.8, (0, 0, 10, 10))
 def test_the_mean_is_over_the_classes_that_have_something_to_find(tmp_path: Path) -> None:
     classes = {"cat": ([FOUND], [CAT]), "dog": ([FOUND], []), "emu": ([], [])}
 
-    report = scored(tmp_path, classes, "pascal_voc_metrics")
+    report = scored(tmp_path, classes, PASCAL)
 
     assert report.headline == 1
     assert report.classes[1] == ClassResult("dog", None, "there is no such object in the set", 0, 1)
@@ -84,25 +90,50 @@ def test_weighted_classes_count_for_as_much_as_they_have_objects(tmp_path: Path)
     dogs = [Thing(image, (0, 0, 10, 10)) for image in range(3)]
     classes = {"cat": ([MISSED], [CAT]), "dog": ([Answer(n, 0.5, (0, 0, 10, 10)) for n in range(3)], dogs)}
 
-    report = scored(tmp_path, {**classes, "emu": ([], [])}, "weighted_pascal_voc_metrics")
+    report = scored(tmp_path, {**classes, "emu": ([], [])}, WEIGHTED)
 
     # 0.8 wrong, then three right ones of four
     assert report.headline == pytest.approx(3 / 4 * 3 / 4, abs=1e-15)
     assert [each.value for each in report.classes] == [0, 1, None]
 
 
-def test_what_is_answered_for_a_class_without_objects_is_wrong_in_the_pool_of_all(tmp_path: Path) -> None:
+def test_the_pool_leaves_out_classes_without_positives_but_not_by_the_text(tmp_path: Path) -> None:
     classes = {"cat": ([FOUND], [CAT]), "dog": ([Answer(0, 0.95, (0, 0, 1, 1))], []), "emu": ([], [])}
 
-    assert scored(tmp_path, classes, "weighted_pascal_voc_metrics").headline == 0.5
+    assert scored(tmp_path, classes, WEIGHTED).headline == 1
+    assert scored(tmp_path, classes, f"{WEIGHTED}-documented").headline == 0.5
+
+
+def test_a_class_without_a_file_is_one_without_detections(tmp_path: Path) -> None:
+    classes = {"cat": ([FOUND], [CAT]), "dog": ([], [CAT]), "emu": ([], [])}
+    folder = results(tmp_path, classes)
+    for name in ("dog", "emu"):
+        (folder / "results" / "VOC2012" / "Main" / f"comp3_det_val_{name}.txt").unlink()
+
+    for protocol in (PASCAL, WEIGHTED, OPEN_IMAGES):
+        report = evaluate(folder, truth_of(classes), competition=3, protocol=protocol)
+        assert report.headline == 0.5
+        assert [each.value for each in report.classes] == [1, 0, None]
+    assert evaluate(folder, truth_of(classes), competition=3, protocol="voc2012").headline is None
+
+
+def test_boxes_without_an_area_and_the_lowest_confidences_do_not_count(tmp_path: Path) -> None:
+    empty, inverted = Answer(0, 0.95, (2, 2, 2, 8)), Answer(0, 0.95, (8, 8, 2, 2))
+    lowest = Answer(0, -10.0, (30, 30, 40, 40))
+    classes = {"cat": ([empty, inverted, FOUND, lowest], [CAT]), "dog": ([], []), "emu": ([], [])}
+
+    for protocol, expected in ((PASCAL, 1), (f"{PASCAL}-documented", 1 / 3)):
+        report = scored(tmp_path, classes, protocol)
+        assert report.headline == pytest.approx(expected, abs=1e-15)
+        assert report.classes[0].predictions == 4
 
 
 def test_without_any_object_there_is_no_headline(tmp_path: Path) -> None:
     classes: Classes = {name: ([FOUND], []) for name in CLASSES}
 
-    report = scored(tmp_path, classes, "weighted_pascal_voc_metrics")
+    report = scored(tmp_path, classes, WEIGHTED)
     assert (report.headline, report.headline_reason) == (None, "there is no such object in the set")
-    report = scored(tmp_path, classes, "pascal_voc_metrics")
+    report = scored(tmp_path, classes, PASCAL)
     assert (report.headline, report.headline_reason) == (None, "a class has no value")
 
 
@@ -119,13 +150,23 @@ def test_groups_in_an_edition_s_annotation_count_only_where_open_images_is_the_p
 
     reports = {
         name: evaluate(tmp_path / "sent", truth, competition=3, protocol=name)
-        for name in ("open_images_metrics", "pascal_voc_metrics")
+        for name in (OPEN_IMAGES, PASCAL)
     }
 
     assert [(r.headline, r.classes[0].positives) for r in reports.values()] == [(1, 1), (0.25, 2)]
 
 
 def test_rows_of_another_program_have_the_last_year_s_rules_for_other_tasks() -> None:
-    for name in ("pascal_voc_metrics", "weighted_pascal_voc_metrics", "open_images_metrics"):
+    for name in (PASCAL, WEIGHTED, OPEN_IMAGES):
         assert PROTOCOLS[name].rules_of(LAYOUT) == PROTOCOLS["voc2012"].rules_of(LAYOUT)
         assert "TensorFlow" in PROTOCOLS[name].title
+
+
+def test_rows_are_still_found_by_their_earlier_names() -> None:
+    earlier = {
+        "pascal_voc_metrics": PASCAL,
+        "weighted_pascal_voc_metrics": WEIGHTED,
+        "open_images_metrics": OPEN_IMAGES,
+    }
+
+    assert all(PROTOCOLS[alias] is PROTOCOLS[name] for alias, name in earlier.items())

@@ -14,7 +14,7 @@ class DetectionRules:
 
     least: the smallest overlap of a right answer; seek: what must be found. The headline is the average of the classes'
     values, unless `pool` puts all classes into one ranking, whose value it is then. beside: what must be found for other
-    numbers that are told beside these.
+    numbers that are told beside these. absent_is_empty: a class without a file is scored as one without detections.
     """
 
     match: Match
@@ -25,3 +25,4 @@ class DetectionRules:
     seek: SelectPositives = positives_without_difficult
     pool: Pool | None = None
     beside: SelectPositives | None = None
+    absent_is_empty: bool = False

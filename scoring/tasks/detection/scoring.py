@@ -19,6 +19,8 @@ from scoring.tasks.task import Keyed, Scores
 NOTHING_TO_FIND: Final = "there is no such object in the set"
 ALL_IGNORED: Final = "every answer met a difficult object, and nothing is left to be counted"
 
+_NO_DETECTIONS: Final = ClassDetections(np.empty(0, np.int32), np.empty(0), np.empty((0, 4)))
+
 
 def load(truth: GroundTruth) -> Mapping[str, ClassObjects]:
     """The objects of each class in the images of the Main set."""
@@ -72,6 +74,9 @@ def score(
     """
     wanted = {name: rules.seek(objects) for name, objects in ground_truth.items()}
     found = {each.key: each.value for each in matched}
+    if rules.absent_is_empty:
+        absent = (Keyed(name, _NO_DETECTIONS) for name in ground_truth if name not in found)
+        found |= {each.key: each.value for each in match(absent, ground_truth, rules)}
     classes = tuple(
         _class_result(name, objects.positives, found.get(name)) for name, objects in wanted.items()
     )
