@@ -16,6 +16,7 @@ from scoring import competitions
 from scoring.competitions import file_name_as_regex
 
 MAX_NAME_LENGTH = 120
+KEPT_ENDING = 20  # characters of a longer name, the mark of what is left out among them
 SINGLE_FILES = (".txt", ".xml")
 
 TUS_VERSION = "1.0.0"
@@ -30,10 +31,14 @@ def shown_name(filename: str) -> str:
 
     >>> shown_name("../../tmp/evil\x1b[2J.tar.gz"), shown_name("")
     ('evil[2J.tar.gz', 'archive')
+    >>> shown_name("a method " + 200 * "x" + " of may.tar.gz")[-24:]
+    'xxxx…xxxxx of may.tar.gz'
     """
     last = filename.replace("\\", "/").rsplit("/", 1)[-1]
     seen = "".join(letter for letter in last if unicodedata.category(letter)[0] != "C").strip(" .")
-    return seen[-MAX_NAME_LENGTH:] or "archive"
+    if len(seen) > MAX_NAME_LENGTH:
+        seen = f"{seen[: MAX_NAME_LENGTH - KEPT_ENDING]}…{seen[1 - KEPT_ENDING :]}"
+    return seen or "archive"
 
 
 def is_single_file(filename: str) -> bool:
