@@ -100,6 +100,8 @@ def answer_error(request: Request, error: Exception) -> Response:
 def _answer_failure(request: Request, error: Exception) -> Response:
     if isinstance(error, DataError):
         log.info("value out of range", path=_logged_path(request))
+        if request.method == "GET" and not wants_json(request):
+            return respond(request, PROBLEMS["not-found"], "There is nothing at this address")
         detail = "The request has a value that cannot be stored: a NUL character, or a number out of range"
         return respond(request, PROBLEMS["malformed"], detail)
     if is_unavailable(error):

@@ -258,6 +258,10 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
     "an upload that does not exist": (
         lambda scene: scene.visitor.get(f"/uploads/{NOWHERE}"), 404, "<h1>Not found</h1>", "no upload",
     ),
+    "an address whose number is beyond the database's": (
+        lambda scene: scene.visitor.get(f"/submissions/{10**30}"),
+        404, "<h1>Not found</h1>", "There is nothing at this address.",
+    ),
     "an address whose number is none": (
         lambda scene: scene.visitor.get("/submissions/seven"),
         404, "<h1>Not found</h1>", "There is nothing at this address.",
