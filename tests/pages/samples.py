@@ -1,343 +1,40 @@
-"""Rows and reports as pages get them, with names that try to break out, ties, blanks, and many problems."""
+"""Every template with what it is rendered with."""
 
-import uuid
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import scoring
-from app.access import Actor
 from app.accounts.schemas import TokenView
 from app.delivery.schemas import DeadMessage
 from app.documentation.schemas import Field, Operation
-from app.editions.schemas import PhaseState, PhaseView
-from app.exhibits.schemas import ClassValue
-from app.home.schemas import CompetitionCard, EditionSummary, EditionView, ExpectedFiles, PhaseCard
-from app.leaderboards.schemas import BoardRow, BoardView, Cell, Leader
-from app.models import Disclosure, EntryState, Role, RunState, Topic, UploadState
-from app.organisers.schemas import OrganiserPhase
+from app.editions.schemas import PhaseState
+from app.home.schemas import EditionSummary, EditionView, ExpectedFiles, PhaseCard
+from app.models import EntryState, RunState, Topic, UploadState
 from app.problems import PROBLEMS
-from app.rescoring.schemas import RescoreView, UndecidedRun
 from app.retention.schemas import Retention, StorageLine, StorageView, UnusedContentView
 from app.submissions.rules import QuotaLine
-from app.submissions.schemas import (
-    EntryView,
-    MethodView,
-    RunView,
-    SubmissionRow,
-    SubmissionView,
+from app.submissions.schemas import SubmissionRow
+from app.uploads.schemas import UploadPage
+from tests.pages.drawn import EVIL, shown
+from tests.pages.views import (
+    NOW,
+    PHASE,
+    VAL,
+    board,
+    competition,
+    confirmation,
+    organised,
+    run,
+    submission,
+    upload,
+    upload_row,
+    values,
+    withdrawn,
 )
-from app.uploads.schemas import UploadPage, UploadRow, UploadView
-from tests.pages.drawn import CLASSES, EVIL, shown
 
 Sample = tuple[str, dict[str, Any]]  # a template and its context
-
-NOW = datetime(2026, 11, 21, 3, 14, 22, tzinfo=UTC)
-
-PHASE = PhaseView(
-    id=1,
-    edition="VOC2007",
-    edition_title="PASCAL VOC 2007",
-    dataset="VOC2007",
-    image_set="test",
-    disclosure=Disclosure.ROUNDED,
-    details_at_close=False,
-    shows_details=False,
-    protocol="voc2007",
-    description_key="d",
-    opens_at=NOW - timedelta(days=30),
-    closes_at=NOW + timedelta(days=7),
-    grace=timedelta(hours=1),
-    quota=3,
-    quota_window=timedelta(days=7),
-    state=PhaseState.OPEN,
-)
-VAL = replace(
-    PHASE, id=2, image_set="val", disclosure=Disclosure.FULL, shows_details=True, closes_at=None, quota=None
-)
-METHOD = MethodView(
-    1,
-    "LEAR_flat",
-    EVIL,
-    "A. Author, B. Author",
-    "Somewhere",
-    f"One\nparagraph {EVIL}",
-    is_baseline=True,
-    public_at=NOW,
-)
-PARTICIPANT = Actor(user_id=1, team_id=1, name=EVIL, email="ada@example.org")
-ORGANISER = replace(PARTICIPANT, role=Role.ORGANISER)
-
-
-def competition(number: int, leaders: int) -> CompetitionCard:
-    first = tuple(
-        Leader(place + 1, f"Method_{place}_with_a_name_of_40_characters", place, 0.7)
-        for place in range(leaders)
-    )
-    return CompetitionCard(
-        "VOC2007", "test", number, "detection", "Detection", "trainval only", leaders, first
-    )
-
-
-def _value(name: str, value: float, index: int) -> ClassValue:
-    return ClassValue(name, value, value * 0.97, value * 1.02, positives=100 + index, predictions=12032)
-
-
-def values(best: float = 0.9, blank: str = "sofa") -> tuple[ClassValue, ...]:
-    return tuple(
-        ClassValue(name, None, reason="not entered")
-        if name == blank
-        else _value(name, best * (1 - index / 25), index)
-        for index, name in enumerate(CLASSES)
-    )
-
-
-def run(state: RunState, **changes: Any) -> RunView:
-    begun, ended = state is not RunState.QUEUED, state not in (RunState.QUEUED, RunState.RUNNING)
-    scored = state is RunState.SCORED
-    known = RunView(
-        id=7,
-        state=state,
-        attempt=1,
-        queued_at=NOW - timedelta(seconds=50),
-        claimed_at=NOW - timedelta(seconds=20) if begun else None,
-        finished_at=NOW if ended else None,
-        failure_message=None if not ended or scored else f"comp3_det_test_car.txt:1: {EVIL}",
-        position=None if begun else 2,
-        wait_seconds=None if ended else 40,
-        has_worker=True,
-        protocol="voc2007",
-        measure="AP (11 points)" if scored else None,
-        ground_truth=1,
-        scorer="1",
-        receipt="ab" * 32 if scored else None,
-        headline=0.648 if scored else None,
-        headline_reason=None,
-        low=0.631 if scored else None,
-        high=0.662 if scored else None,
-        classes=values(blank="") if scored else (),
-        is_rescore=False,
-    )
-    return replace(known, **changes)
-
-
-def submission(*runs: RunView, final: bool = True) -> SubmissionView:
-    states = {
-        RunState.SCORED: EntryState.SCORED,
-        RunState.REFUSED: EntryState.REFUSED,
-        RunState.FAILED: EntryState.FAILED,
-    }
-    entries = tuple(
-        EntryView(
-            number,
-            number,
-            "Detection",
-            states.get(each.state, EntryState.PENDING),
-            each,
-            runs=number,
-            withdrawn_at=None,
-            withdraw_reason=None,
-            can_withdraw=number == 1,
-        )
-        for number, each in enumerate(runs, start=1)
-    )
-    return SubmissionView(
-        id=12,
-        edition="VOC2007",
-        image_set="test",
-        method=METHOD,
-        team="Oak",
-        upload_id=uuid.UUID(int=7),
-        filename=f"results_{EVIL}.tar.gz",
-        size=305 * 1024**2,
-        sha256="cd" * 32,
-        received_at=NOW - timedelta(minutes=3),
-        checked_at=NOW - timedelta(minutes=2),
-        created_at=NOW - timedelta(minutes=1),
-        entries=entries,
-        is_ours=True,
-        can_make_public=False,
-        withheld=EVIL,
-        is_final=final,
-    )
-
-
-def withdrawn() -> SubmissionView:
-    """A submission of a private method, withdrawn before it was scored."""
-    view = submission(run(RunState.ABANDONED))
-    [entry] = view.entries
-    gone = replace(
-        entry, state=EntryState.WITHDRAWN, withdrawn_at=NOW, withdraw_reason=EVIL, can_withdraw=False
-    )
-    private = replace(METHOD, public_at=None)
-    return replace(view, entries=(gone,), method=private, can_make_public=True)
-
-
-def fault(code: str, file: str | None, line: int | None) -> dict[str, Any]:
-    return {
-        "code": code,
-        "message": f"expected 6 fields, found {EVIL}",
-        "file": file,
-        "line": line,
-        "found": "5",
-        "expected": "6",
-        "text": EVIL,
-    }
-
-
-def report(*, valid: bool) -> dict[str, Any]:
-    problems = [fault("field-count", "comp3_det_test_car.txt", line) for line in range(1, 21)]
-    problems += [fault("unknown-image", f"comp3_det_test_{EVIL}.txt", None), fault("no-results", None, None)]
-    return {
-        "valid": valid,
-        "competitions": [
-            {
-                "number": 3,
-                "task": "detection",
-                "files": 20,
-                "lines": 12032,
-                "present": CLASSES,
-                "missing": [],
-            },
-            {
-                "number": 4,
-                "task": "detection",
-                "files": 1,
-                "lines": 0,
-                "present": ["car"],
-                "missing": CLASSES[8:],
-            },
-        ],
-        "problems": [] if valid else problems,
-        "notes": [fault("extra-folder", "results/.DS_Store", None)],
-        "unlisted": {"extra-folder": 7} if valid else {"field-count": 1022},
-        "members": 21,
-        "unpacked": 1536,
-    }
-
-
-def upload(state: UploadState, *, valid: bool | None = None) -> dict[str, Any]:
-    checked = state is UploadState.CHECKED
-    view = UploadView(
-        id=uuid.UUID(int=5),
-        edition="VOC2007",
-        image_set="test",
-        filename=f"results_{EVIL}.tar.gz",
-        size=2048,
-        received=1024,
-        sha256="cd" * 32 if checked else None,
-        state=state,
-        valid=valid,
-        report=report(valid=bool(valid)) if checked else None,
-        started_at=NOW,
-        checked_at=NOW if checked else None,
-        expires_at=NOW + timedelta(days=2),
-        expected_sha256=None,
-        only_competitions=None,
-        submissions=[],
-    )
-    return {"upload": view, "phase": PHASE}
-
-
-def upload_row(state: UploadState, *, valid: bool) -> UploadRow:
-    return UploadRow(
-        id=uuid.uuid5(uuid.NAMESPACE_URL, f"{state} {valid}"),
-        edition="VOC2007",
-        image_set="test",
-        filename=f"results_{EVIL}.tar.gz",
-        size=2048,
-        received=1024,
-        state=state,
-        valid=valid,
-        problems=None if valid else 12,
-        started_at=NOW,
-        expires_at=NOW + timedelta(days=2),
-        submissions=[7] if valid else [],
-    )
-
-
-def confirmation() -> dict[str, Any]:
-    view = upload(UploadState.CHECKED, valid=True)["upload"]
-    return {
-        "upload": view,
-        "competitions": view.report["competitions"],
-        "phase": PHASE,
-        "methods": (METHOD,),
-        "refusals": (),
-        "quota": "uses 1 of 3; next slot Tue 14:00 UTC",
-        "rules": {3: "trained on the given images only", 4: EVIL},
-        "form": {"competition": [3, 4]},
-        "problems": {},
-    }
-
-
-def board(methods: int, **changes: Any) -> BoardView:
-    rows = tuple(
-        BoardRow(
-            rank=None
-            if place == methods - 1
-            else max(place, 1),  # the first two share a rank, the last has none
-            method=EVIL if place == 1 else f"Method_{place}_{'of_a_long_name' * (place % 3)}",
-            title="" if place == 2 else "An attentive detector",
-            contributors="" if place == 2 else "A. Author",
-            affiliation="" if place == 2 else "Somewhere",
-            description="" if place == 2 else "How it works. " * 12,
-            is_baseline=place == 2,
-            is_public=place != 3,
-            is_outdated=place == 4,
-            submission=place,
-            mean=None if place == methods - 1 else 0.8 - place / 30,
-            mean_best=place < 2,
-            cells=tuple(
-                Cell(None, best=False)
-                if place == methods - 1 and index in (3, 17)
-                else Cell(max(0.0, each.value or 0.0) * (1 - place / 15), best=place == 0)
-                for index, each in enumerate(values(1.0, blank=""))
-            ),
-            date=NOW - timedelta(days=place),
-        )
-        for place in range(methods)
-    )
-    known = BoardView(
-        edition="VOC2007",
-        edition_title="PASCAL VOC 2007",
-        image_set="test",
-        competition=3,
-        title="Detection",
-        data_rule="trained on trainval only",
-        measure="AP (11 points)",
-        protocol="voc2007",
-        decimals=3,
-        classes=tuple(CLASSES),
-        rows=rows,
-        sort="mean",
-        descending=True,
-        ground_truth=1,
-        fingerprint="ef" * 32,
-        scorer="1",
-        version=14,
-        updated_at=NOW,
-        rescoring=True,
-    )
-    return replace(known, **changes)
-
-
-def organised(phase: PhaseView = PHASE, **changes: Any) -> OrganiserPhase:
-    failed = UndecidedRun(7, 8, 12, 3, EVIL, RunState.REFUSED, EVIL)
-    rescore = RescoreView(id=1, total=40, done=12, failed=3, created_at=NOW, undecided=(failed,))
-    known = OrganiserPhase(
-        phase,
-        40,
-        3,
-        1,
-        failed=0,
-        ground_truth=2,
-        shown_ground_truth=1,
-        rescore=rescore,
-        not_offered={5: f"no label images {EVIL}"},
-    )
-    return replace(known, **changes)
 
 
 def samples() -> Iterator[Sample]:

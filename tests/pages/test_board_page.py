@@ -2,7 +2,7 @@
 
 from app.access import Actor
 from app.leaderboards.pages import MARKER, account_of, anonymous_page, shared_page
-from tests.pages.samples import ORGANISER, board
+from tests.pages.views import ORGANISER, board
 
 
 def test_a_shared_page_has_one_place_for_the_account_and_nobody_s_name() -> None:

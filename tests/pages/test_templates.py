@@ -17,17 +17,8 @@ from app.models import RunState, UploadState
 from app.web import templates
 from scoring.results import EXHIBITS
 from tests.pages.drawn import shown
-from tests.pages.samples import (
-    NOW,
-    ORGANISER,
-    PARTICIPANT,
-    board,
-    confirmation,
-    run,
-    samples,
-    submission,
-    upload,
-)
+from tests.pages.samples import samples
+from tests.pages.views import NOW, ORGANISER, PARTICIPANT, board, confirmation, run, submission, upload
 
 ROOT = Path(__file__).parents[2]
 TEMPLATES = ROOT / "templates"

@@ -9,7 +9,7 @@ from app.access import Action, Actor, allowed
 from app.editions.rules import disclosed, sees_details, shows_details
 from app.editions.schemas import PhaseView
 from app.models import Disclosure, Role
-from tests.pages.samples import NOW, PHASE
+from tests.pages.views import NOW, PHASE
 
 HOUR, SECOND = timedelta(hours=1), timedelta(seconds=1)
 
