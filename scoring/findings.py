@@ -8,18 +8,22 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A score in [0, 1], or a difference in [-1, 1], with the bounds of its interval; or why there are none."""
+    """A score in [0, 1], or a difference in [-1, 1], with the bounds of its interval; or why there are none.
+
+    replicates: how many had a value, which the bounds are from.
+    """
 
     name: str
     value: float | None
     low: float | None
     high: float | None
     reason: str | None
+    replicates: int
 
 
 @dataclass(frozen=True, slots=True)
 class IntervalTable:
-    """Intervals at a level in (0, 1), from so many replicates; the last row is of all classes together."""
+    """Intervals at a level in (0, 1); replicates: how many were drawn; the last row is of all classes together."""
 
     kind: ClassVar[str] = "interval_table"
     level: float
@@ -29,7 +33,7 @@ class IntervalTable:
     def by_class(self) -> Mapping[str | None, Interval]:
         """The interval of each class, and under None that of all together.
 
-        >>> car, mean = Interval("car", 0.5, 0.41, 0.6, None), Interval("mean", 0.4, 0.3, 0.5, None)
+        >>> car, mean = Interval("car", 0.5, 0.41, 0.6, None, 1000), Interval("mean", 0.4, 0.3, 0.5, None, 1000)
         >>> IntervalTable(0.95, 1000, (car, mean)).by_class()[None].high
         0.5
         """

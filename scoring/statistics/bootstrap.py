@@ -12,7 +12,7 @@ from scoring.image_counts import ImageCounts, open_counts
 from scoring.protocols import PROTOCOLS, TASKS
 from scoring.ranked_predictions import Origin, RankedPredictions, open_predictions
 from scoring.results import Report
-from scoring.statistics.intervals import LEVEL, interval_table
+from scoring.statistics.intervals import LEVEL, WIDENING, interval_table
 from scoring.statistics.resampling import (
     REPLICATES,
     SEED,
@@ -63,7 +63,7 @@ def bootstrap(
     return _bootstrap_rankings(sample, Draws(sample.positives.shape[1], replicates, seed))
 
 
-def intervals_of(
+def intervals_of(  # noqa: PLR0913 - what may vary, each by its name
     report: Report,
     statistics: Path,
     truth: GroundTruth,
@@ -71,8 +71,11 @@ def intervals_of(
     replicates: int = REPLICATES,
     seed: int = SEED,
     level: float = LEVEL,
+    widening: float = WIDENING,
 ) -> IntervalTable:
-    r"""The intervals of a report's classes, as far as they were entered, and of its headline.
+    r"""Confidence intervals of a report's classes, as far as they were entered, and of its headline.
+
+    level: in (0, 1); widening: see `scoring.statistics.intervals.WIDENING`, 1 for none.
 
     >>> from tempfile import TemporaryDirectory
     >>> from scoring import AnnotatedObject, Annotation, Box, evaluate, truth_of_boxes
@@ -89,7 +92,9 @@ def intervals_of(
     """
     values = {each.name: each.value for each in report.classes}
     drawn = bootstrap(statistics, truth, classes=list(values), replicates=replicates, seed=seed)
-    return interval_table([*(values[name] for name in drawn.names), report.headline], drawn, level=level)
+    return interval_table(
+        [*(values[name] for name in drawn.names), report.headline], drawn, level=level, widening=widening
+    )
 
 
 def _bootstrap_rankings(sample: RankingSample, draws: Draws) -> Replicates:

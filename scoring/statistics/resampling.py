@@ -56,11 +56,10 @@ class Draws:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replicates:
-    """The values in each replicate: by class float64 (classes, replicates), of all together float64 (replicates,).
+    """Scores in each replicate: values float64 (classes, replicates) by class, headline float64 (replicates,).
 
-    They are in [0, 1], and NaN where a replicate has no object of the class; a class that has none anywhere has what
-    the measure gives it, always. This is for further computation within `scoring`: an interval or a comparison says
-    None, with the reason.
+    Scores are in [0, 1], and NaN in a replicate that drew no object of the class. This is for further computation
+    within `scoring`: an interval or a comparison has None, with the reason.
     """
 
     draws: Draws
@@ -70,14 +69,22 @@ class Replicates:
 
     @classmethod
     def averaged(cls, draws: Draws, names: Iterable[str], values: Floats, average: Average) -> Self:
-        """The values of the classes, and what `average` makes of them in each replicate.
+        """The scores of the classes, and the average in each replicate of the classes that it drew.
+
+        A class with few objects is missing from some replicates: with 2 objects from one in seven. The average is
+        conditional on the classes present, as evaluators average over the classes that have objects; leaving out
+        every replicate that lacks some class would keep 5 % of the replicates of 20 classes of 2 objects. A class
+        without a value in any replicate stays in the average, as NaN.
 
         >>> from scoring.metrics.averaging import mean_of_classes
-        >>> values = np.array([[0.5, 0.7], [1.0, 0.3]])
-        >>> Replicates.averaged(Draws(9, 2), ("car", "cat"), values, mean_of_classes).headline.tolist()
-        [0.75, 0.5]
+        >>> values = np.array([[0.5, 0.7, np.nan], [1.0, 0.3, 0.2]])
+        >>> Replicates.averaged(Draws(9, 3), ("car", "cat"), values, mean_of_classes).headline.tolist()
+        [0.75, 0.5, 0.2]
         """
-        headline = np.array([average(column) for column in values.T.tolist()], np.float64)
+        counted = ~np.isnan(values)
+        counted |= ~counted.any(axis=1, keepdims=True)
+        columns = zip(values.T, counted.T, strict=True)
+        headline = np.array([average(column[present].tolist()) for column, present in columns], np.float64)
         return cls(draws, tuple(names), values, headline)
 
 

@@ -202,7 +202,7 @@ def test_classes_that_were_not_entered_have_no_row_and_then_there_is_no_mean(tmp
     _, table = bounds(sent, truth, 3)
 
     dog, mean = table.rows
-    assert dog == Interval("dog", 1.0, 1.0, 1.0, None)
+    assert dog == Interval("dog", 1.0, 1.0, 1.0, None, 40)
     assert (mean.value, mean.low) == (None, None)
 
 

@@ -81,27 +81,36 @@ def test_rounding_does_not_move_a_bound() -> None:
 
 
 def test_a_perfect_result_has_no_width() -> None:
-    assert interval("cat", 1.0, np.ones(200)) == Interval("cat", 1.0, 1.0, 1.0, None)
+    assert interval("cat", 1.0, np.ones(200)) == Interval("cat", 1.0, 1.0, 1.0, None, 200)
 
 
 def test_a_wider_level_gives_a_wider_interval() -> None:
     drawn = np.linspace(0, 1, 999)
 
-    narrow, wide = interval("cat", 0.5, drawn, 0.9), interval("cat", 0.5, drawn, 0.99)
+    narrow, wide = (interval("cat", 0.5, drawn, level=level) for level in (0.9, 0.99))
 
     assert wide.low is not None
     assert narrow.low is not None
     assert wide.low < narrow.low
 
 
+def test_without_widening_the_bounds_are_percentiles() -> None:
+    drawn = np.arange(1, 1000) / 1000
+
+    plain, wider = interval("cat", 0.5, drawn, widening=1), interval("cat", 0.5, drawn)
+
+    assert (plain.low, plain.high) == (0.025, 0.975)
+    assert (wider.low, wider.high) == (0.02, 0.98)
+
+
 def test_without_a_score_there_is_no_interval() -> None:
-    assert interval("cat", None, np.ones(200)) == Interval("cat", None, None, None, NO_VALUE)
+    assert interval("cat", None, np.ones(200)) == Interval("cat", None, None, None, NO_VALUE, 200)
 
 
 def test_of_few_replicates_with_a_value_no_bound_is_read_off() -> None:
     drawn = np.where(np.arange(1000) < 19, 0.5, np.nan)
 
-    assert interval("cat", 0.5, drawn) == Interval("cat", 0.5, None, None, NOTHING_DRAWN)
+    assert interval("cat", 0.5, drawn) == Interval("cat", 0.5, None, None, NOTHING_DRAWN, 19)
 
 
 def test_a_table_of_intervals_survives_json() -> None:

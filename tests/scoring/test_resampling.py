@@ -239,8 +239,16 @@ def test_the_headline_is_the_average_of_each_replicate() -> None:
 
     replicates = Replicates.averaged(Draws(4, 2), ["cat", "dog"], values, mean_of_classes)
 
-    np.testing.assert_array_equal(replicates.headline, [0.2, np.nan])
+    np.testing.assert_array_equal(replicates.headline, [0.2, 0.5])  # of the classes drawn
     assert replicates.names == ("cat", "dog")
+
+
+def test_a_class_that_never_has_a_value_leaves_none_to_the_headline() -> None:
+    values = np.array([[np.nan, np.nan], [0.3, 0.5]])
+
+    replicates = Replicates.averaged(Draws(4, 2), ["cat", "dog"], values, mean_of_classes)
+
+    assert np.isnan(replicates.headline).all()
 
 
 def test_no_classes_are_no_rows() -> None:
