@@ -186,7 +186,7 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a form that is too large": (
         lambda scene: scene.visitor.post("/login", data={"email": "x" * (2 << 20)}),
-        413, "<h1>Content too large</h1>", "use the Back button of your browser",
+        413, "<h1>Content too large</h1>", "Nothing you typed is lost",
     ),
     "a form from another site": (
         lambda scene: scene.visitor.post("/login", data=LOGIN, headers={"Sec-Fetch-Site": "cross-site"}),
