@@ -141,7 +141,7 @@ def rescore(
 
 @app.command()
 def organiser_link() -> None:
-    """Print a link that makes whoever opens it first an organiser."""
+    """Print a link that makes the first person who uses it an organiser."""
     platform = platform_of_installation()
     console.print(
         f"{platform.settings.address}/first-organiser/{accounts.create_organiser_link(platform)}",

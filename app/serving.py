@@ -19,7 +19,7 @@ class ListenError(Exception):
 def listen(settings: Settings) -> socket.socket:
     """A socket that listens on the address of the settings.
 
-    It is ours before any process serves on it, so whoever answers there is one of our processes. Raises ListenError.
+    It is ours before any process serves on it, so that only our own processes respond there. Raises ListenError.
     """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(

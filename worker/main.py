@@ -15,12 +15,12 @@ from app.queue import Job, celery_of
 from app.rescoring import service as rescoring
 from app.sandbox import warm_up
 from app.settings import Settings
-from worker.keeping import Keeper
 from worker.platform import watched_platform
+from worker.restarting import RestartingProcess
 
 settings = Settings.read()
 celery = celery_of(settings)
-sweeper = Keeper()
+sweeper = RestartingProcess()
 
 ORDINARY_PROCESS = process.current_process()
 

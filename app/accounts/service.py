@@ -91,13 +91,13 @@ def _new_session(session: Session, platform: Platform, user_id: int, draft: Draf
     token = secrets.token_urlsafe(32)
     lifetime = timedelta(days=platform.settings.session_days)
     row = LoginSession(token_hash=hash_of_token(token), user_id=user_id, expires_at=func.now() + lifetime)
-    if draft is not None and _is_of(session, draft, user_id):
+    if draft is not None and _belongs_to(session, draft, user_id):
         row.draft = draft.model_dump()
     session.add(row)
     return token
 
 
-def _is_of(session: Session, draft: Draft, user_id: int) -> bool:
+def _belongs_to(session: Session, draft: Draft, user_id: int) -> bool:
     """Whether a form was sent in a session of this person, or in none."""
     return draft.session is None or queries.owner_of_session(session, bytes.fromhex(draft.session)) == user_id
 

@@ -74,7 +74,7 @@ def _secrets_of(data: Path) -> Secrets:
     if path.exists():
         return read_secrets(data)
     if (data / "postgres").exists():
-        raise EmbeddedError(f"{path} is missing: without it nobody can open the database beside it")
+        raise EmbeddedError(f"{path} is missing: it holds the passwords of the database in this folder")
     generated = Secrets(*(secrets.token_urlsafe(32) for _ in fields(Secrets)))
     unfinished = data / "secrets.json.new"
     write_private(unfinished, json.dumps(asdict(generated), indent=2) + "\n")

@@ -84,7 +84,7 @@ def _is_ready(port: int) -> bool:
 
 
 def _make_cluster(cluster: Path, server: Path, secrets: Secrets) -> None:
-    """Run initdb beside the place and move the result there: a half-made database is never taken for a whole one."""
+    """Run initdb in a temporary folder and move the result, so that no unfinished database is taken for a complete one."""
     unfinished, password_file = cluster.with_suffix(".new"), cluster.with_suffix(".password")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(mode=0o700)

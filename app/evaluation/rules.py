@@ -16,7 +16,7 @@ MAX_LOST_LEASES = (
     10  # with the pauses between them more than an hour, so that it is not one bad moment of ours
 )
 
-LOST_MESSAGE = "the worker was lost {losses} times while it scored this; this costs nothing, and organisers see it on their page"
+LOST_MESSAGE = "the worker stopped {losses} times while scoring this; this costs nothing, and organisers see it on their page"
 FAILED_MESSAGE = (
     "scoring failed on our side {crashes} times; this costs nothing, and organisers see it on their page"
 )

@@ -12,7 +12,7 @@ router = APIRouter(prefix="/api/v1", tags=["submissions"])
 
 @router.get("/runs/{run_id}/tables", dependencies=[requires(Action.READ_SUBMISSION)])
 def tables(platform: ThePlatform, actor: CurrentActor, run_id: int) -> tuple[ExhibitView, ...]:
-    """Scores by other rules, reported beside the official ones: difficult objects included, all pixels together."""
+    """Scores by other rules in addition to the official ones: difficult objects included, all pixels together."""
     return service.tables(platform, actor, run_id)
 
 

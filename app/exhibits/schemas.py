@@ -72,7 +72,7 @@ class ExhibitView:
 
 
 def exhibits_of(stored: Sequence[Mapping[str, Any]]) -> tuple[ExhibitView, ...]:
-    """What a page shows of a run beside its scores: further tables, and the drawings of each kind."""
+    """What a page shows of a run in addition to its scores: further tables, curves and matrices."""
     tables = [one for one in stored if one["kind"] == scoring.ScoreTable.kind]
     shown = [table_view(scoring.from_plain(scoring.ScoreTable, one)) for one in tables[1:]]
     for kind, (title, view) in DRAWN.items():

@@ -1,4 +1,4 @@
-"""What stands beside the scores of a run: curves, matrices and further tables, unless they are withheld."""
+"""What a report has in addition to scores: curves, matrices and further tables, unless they are withheld."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def curves(
 
 
 def tables(platform: Platform, actor: Actor, run_id: int) -> tuple[ExhibitView, ...]:
-    """The tables of a run beside its scores, such as with difficult objects included.
+    """The tables of a run in addition to its scores, such as with difficult objects included.
 
     Raises NotFoundError, and WithheldError while the phase is held out.
     """
@@ -31,7 +31,7 @@ def tables(platform: Platform, actor: Actor, run_id: int) -> tuple[ExhibitView, 
 
 
 def exhibits(platform: Platform, actor: Actor, run_id: int) -> tuple[ExhibitView, ...]:
-    """What a page shows of a run beside its scores; nothing while it is withheld. Raises NotFoundError."""
+    """What a page shows of a run in addition to its scores; nothing while it is withheld. Raises NotFoundError."""
     try:
         return exhibits_of(_stored_exhibits(platform, actor, run_id))
     except WithheldError:

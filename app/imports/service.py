@@ -81,7 +81,7 @@ class _StoredPhase:
 def _protocol(request: TreeImport, dataset: str) -> str:
     protocol = request.protocol or scoring.default_protocol(dataset)
     if protocol not in scoring.PROTOCOLS:
-        raise ValueError(f"no protocol is called {protocol!r}; there are {', '.join(scoring.PROTOCOLS)}")
+        raise ValueError(f"unknown protocol {protocol!r}; expected one of {', '.join(scoring.PROTOCOLS)}")
     return protocol
 
 

@@ -48,7 +48,7 @@ class ApiToken(Base):
 
 
 class OneTimeLink(Base):
-    """A link that makes whoever opens it first an organiser."""
+    """A link that gives its role to the first person who uses it."""
 
     __tablename__ = "one_time_link"
     token_hash: Mapped[bytes] = mapped_column(primary_key=True)

@@ -1,1 +1,1 @@
-"""What organisers do beside importing."""
+"""What organisers do apart from importing."""

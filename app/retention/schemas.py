@@ -44,7 +44,7 @@ class UnusedContentView:
 
 @dataclass(frozen=True, slots=True)
 class StorageView:
-    """What the archive store holds by kind, what waits to be removed, and what the other stores hold in vain."""
+    """What the archive store holds by kind, what waits to be removed, and the unused contents of other stores."""
 
     lines: tuple[StorageLine, ...]
     contents: int  # archives

@@ -59,7 +59,7 @@ class FolderStorage:
     def commit(self, upload_id: uuid.UUID, size: int, sha256: str | None = None) -> str:
         """Seal the file, hash it and link it to its place, all under the lock that `append` takes.
 
-        Sealing is renaming: whoever opened the file before and gets the lock afterwards sees that it has moved.
+        Sealing is renaming: a process that opened the file before and gets the lock afterwards sees that it has moved.
         """
         with storage_errors(), self._last_seen(upload_id) as file:
             if _length(file) != size:

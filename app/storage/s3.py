@@ -50,7 +50,7 @@ class S3Storage:
     piece_size: int = PART
 
     def append(self, upload_id: uuid.UUID, offset: int, stream: BinaryIO) -> int:
-        """Write the stream as a piece; whoever comes second to an offset is refused by the service."""
+        """Write the stream as a piece; the service refuses the second writer at an offset."""
         progress = self._progress(upload_id)
         if progress.is_sealed:
             raise ConflictError("another request has completed or removed this upload")

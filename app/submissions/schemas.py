@@ -70,7 +70,7 @@ class MethodView:
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What stands beside the button that has an upload scored."""
+    """What the form that confirms an upload shows."""
 
     phase: PhaseView
     methods: tuple[MethodView, ...]

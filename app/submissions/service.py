@@ -161,7 +161,7 @@ def _race_conflict(error: IntegrityError) -> Exception:
 
 
 def confirmation(platform: Platform, actor: Actor, upload: UploadView) -> Confirmation:
-    """What stands beside the button that has an upload scored: the team's methods, the quota, and what is against it.
+    """What the form that confirms an upload shows: the team's methods, the quota, and what is against it.
 
     Raises NotFoundError.
     """

@@ -46,7 +46,7 @@ class Site:
         return stopped(tree_of(self.installation.pid("worker")))
 
     def organiser_link(self) -> str:
-        """A link that makes whoever opens it first an organiser."""
+        """A link that makes the first person who uses it an organiser."""
         return f"{self.address}/first-organiser/{accounts.create_organiser_link(self.installation.platform)}"
 
 

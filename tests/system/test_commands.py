@@ -65,7 +65,10 @@ def test_an_import_of_a_broken_tree_names_every_wrong_file_and_loads_nothing(
     ("options", "sentence"),
     [
         (["--edition", "elm", "--phase", "nowhere"], "nothing was loaded"),
-        (["--edition", "elm", "--phase", "test", "--protocol", "voc1999"], "no protocol is called 'voc1999'"),
+        (
+            ["--edition", "elm", "--phase", "test", "--protocol", "voc1999"],
+            "unknown protocol 'voc1999'; expected one of",
+        ),
         (
             ["--edition", "elm", "--phase", "test", "--limit", "files=3"],
             "no limit is called 'files'; there are unpacked",

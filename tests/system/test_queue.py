@@ -109,7 +109,7 @@ def test_a_run_that_has_lost_its_worker_ten_times_has_failed_and_costs_nothing(b
     assert (failed.lost_leases, failed.crashes, failed.attempt) == (10, 0, 10)
     assert failed.finished_at is not None
     assert failed.failure_message == (
-        "the worker was lost 10 times while it scored this; this costs nothing, and organisers see it on their page"
+        "the worker stopped 10 times while scoring this; this costs nothing, and organisers see it on their page"
     )
     with board.platform.transaction() as session:
         entry = session.get_one(Entry, entry_id)

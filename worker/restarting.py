@@ -13,8 +13,8 @@ PAUSE = 1.0  # seconds before it is started again
 GRACE = 5.0  # seconds between asking it to end and killing it
 
 
-class Keeper:
-    """Keeps one process running until it is stopped.
+class RestartingProcess:
+    """One process that is started again whenever it ends, until it is stopped.
 
     Its thread lives as long as the process, which the kernel takes for orphaned when the thread that started it ends.
     """
@@ -25,7 +25,9 @@ class Keeper:
 
     def start(self, command: Sequence[str]) -> None:
         """Start the process."""
-        self._thread = threading.Thread(target=self._keep, args=(command,), name="keeper", daemon=True)
+        self._thread = threading.Thread(
+            target=self._restart, args=(command,), name="restarting process", daemon=True
+        )
         self._thread.start()
 
     def stop(self) -> None:
@@ -34,7 +36,7 @@ class Keeper:
         if self._thread is not None:
             self._thread.join()
 
-    def _keep(self, command: Sequence[str]) -> None:
+    def _restart(self, command: Sequence[str]) -> None:
         while not self._stopping.is_set():
             try:
                 code = self._run(command)
