@@ -1,0 +1,1 @@
+"""Binary masks as runs of pixels."""
