@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from scoring.data.ground_truth import PARTS
+from scoring.data.tables import PARTS
 from scoring.metrics.averaging import mean_of_classes
 from scoring.metrics.boxes import iou_inclusive
 from scoring.metrics.layout_matching import (

@@ -11,8 +11,9 @@ from PIL import Image, ImageDraw
 from benchmarks.loads.archives import Results, prepare
 from benchmarks.loads.scene import CLASSES, DATASET, IMAGE_SET
 from scoring.data.arrays import Bytes
-from scoring.data.ground_truth import ActionLabels, GroundTruth, Lists, Objects, Parts, Tables
-from scoring.data.label_maps import VOID, LabelMaps
+from scoring.data.ground_truth import GroundTruth
+from scoring.data.label_maps import VOID, LabelRuns
+from scoring.data.tables import ActionLabels, Lists, Objects, Parts, Tables
 from scoring.readers.voc.colours import LABEL_COLOURS
 
 COMPETITION: Final = 5
@@ -42,7 +43,7 @@ def masks_truth(images: int = IMAGES) -> GroundTruth:
         objects=objects,
         parts=Parts(none, none.astype(np.int8), np.empty((0, 4))),
         acts=ActionLabels(none.astype(np.int8), none, none.astype(np.int8)),
-        masks=LabelMaps.of([truth for truth, _ in _draw_all(images)]),
+        masks=LabelRuns.of([truth for truth, _ in _draw_all(images)]),
     )
     lists = Lists(DATASET, IMAGE_SET, CLASSES, (), names, images, names, (), ())
     return GroundTruth.of(lists, tables)

@@ -13,7 +13,7 @@ from benchmarks.loads.archives import Results, prepare
 from benchmarks.loads.scene import DATASET, IMAGE_SET, Scene, truth_of
 from scoring import Box, GroundTruth, Layout, Part, layouts_to_xml
 from scoring.data.arrays import Floats, Integers, Labels
-from scoring.data.ground_truth import PARTS, ActionLabels, Parts
+from scoring.data.tables import PARTS, ActionLabels, Parts
 
 ACTION: Final = 10
 LAYOUT: Final = 8

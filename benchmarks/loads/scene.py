@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from scoring.competitions import classes_of
 from scoring.data.arrays import Flags, Floats, Integers
-from scoring.data.ground_truth import ActionLabels, GroundTruth, Lists, Objects, Parts, Tables
-from scoring.data.label_maps import LabelMaps
+from scoring.data.ground_truth import GroundTruth
+from scoring.data.label_maps import LabelRuns
+from scoring.data.tables import ActionLabels, Lists, Objects, Parts, Tables
 
 CLASSES: Final = classes_of("VOC2012")
 IMAGES: Final = 10_991
@@ -104,7 +105,7 @@ def truth_of(scene: Scene) -> GroundTruth:
         objects=objects,
         parts=Parts(none, none.astype(np.int8), np.empty((0, 4))),
         acts=ActionLabels(none.astype(np.int8), none, none.astype(np.int8)),
-        masks=LabelMaps.of([]),
+        masks=LabelRuns.of([]),
     )
     lists = Lists(DATASET, IMAGE_SET, CLASSES, (), scene.ids, len(scene.ids), (), (), ())
     return GroundTruth.of(lists, tables)

@@ -14,7 +14,8 @@ import numpy as np
 
 from scoring.analysis.placed_detections import Nearest, PlacedDetections, find_nearest
 from scoring.data.arrays import Flags, Labels, Places
-from scoring.data.ground_truth import GroundTruth, Objects
+from scoring.data.ground_truth import GroundTruth
+from scoring.data.tables import Objects
 from scoring.findings import ErrorBreakdown, ErrorCount, ErrorKind
 from scoring.metrics.matching import ClassObjects, SelectPositives
 from scoring.metrics.ranking import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE

@@ -1,13 +1,27 @@
 """Detections: boxes with a confidence."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.data.arrays import Flags
+from scoring.data.arrays import Flags, Floats, Integers
 from scoring.data.boxes import BoxConvention
+from scoring.data.checking import (
+    BoxFormat,
+    as_boxes,
+    as_choice,
+    as_floats,
+    as_named,
+    assert_lengths,
+)
+from scoring.data.frames import columns_of
+from scoring.data.per_image import PerImage, Rows, rows_of_dicts, rows_of_supervision
+
+SIDES: Final = ("left", "top", "right", "bottom")
+"""The columns of a box in a data frame, unless others are named."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,3 +45,117 @@ class ClassDetections:
     def where(self, mask: Flags, /) -> Self:
         """The detections that the mask selects."""
         return type(self)(self.image[mask], self.confidence[mask], self.boxes[mask], self.convention)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Detections:
+    """Detections of all classes in all images, in the order in which they were given, which decides ties.
+
+    image: int32 (n,), into images; label: int32 (n,), into classes; score: float64 (n,), finite, larger is more confident;
+    boxes: float64 (n, 4), left, top, right, bottom, finite; convention: what these numbers mean, None where they are to be
+    read as those of the ground truth.
+    """
+
+    image: Integers
+    label: Integers
+    score: Floats
+    boxes: Floats
+    images: tuple[str, ...]
+    classes: tuple[str, ...]
+    convention: BoxConvention | None = None
+
+    def __len__(self) -> int:
+        """The number of detections."""
+        return len(self.image)
+
+    @classmethod
+    def from_arrays(  # noqa: PLR0913 - four columns, and how to read them
+        cls,
+        image: Any,
+        label: Any,
+        score: Any,
+        boxes: Any,
+        *,
+        images: Sequence[str] | None = None,
+        classes: Sequence[str] | None = None,
+        box_format: BoxFormat | str = BoxFormat.XYXY,
+        convention: BoxConvention | str | None = None,
+    ) -> Self:
+        """Detections from four columns of one length.
+
+        image, label: names, or whole numbers that count `images` and `classes` from 0 (without these: that are names
+        themselves); score: numbers (n,); boxes: numbers (n, 4), of any type. Raises DataError for anything else, for NaN, and for
+        names that are none of `images` or `classes`.
+
+        >>> found = Detections.from_arrays(["a", "b"], ["cat", "cat"], [0.9, 0.5], [[1, 1, 10, 10], [1, 1, 9, 2]])
+        >>> found.images, found.score.tolist()
+        (('a', 'b'), [0.9, 0.5])
+        """
+        images_named, labels = as_named("image", image, images), as_named("label", label, classes)
+        scores, corners = as_floats("score", score), as_boxes("boxes", boxes, box_format)
+        assert_lengths(image=images_named.place, label=labels.place, score=scores, boxes=corners)
+        meaning = None if convention is None else as_choice("convention", convention, BoxConvention)
+        return cls(
+            images_named.place, labels.place, scores, corners, images_named.names, labels.names, meaning
+        )
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        image: str = "image",
+        label: str = "label",
+        score: str = "score",
+        boxes: Sequence[str] = SIDES,
+        **options: Any,
+    ) -> Self:
+        """Detections from a data frame of pandas, polars or another library: a row for each.
+
+        image, label, score: the names of the columns; boxes: those of the four numbers of a box; options: as for `from_arrays`.
+        Raises DataError for a column that is not there, and as `from_arrays` does.
+
+        >>> frame = {"image": ["a"], "label": ["cat"], "score": [0.9], "x": [1], "y": [1], "w": [9], "h": [9]}
+        >>> Detections.from_frame(frame, boxes="xywh", box_format="xywh").boxes.tolist()
+        [[1.0, 1.0, 10.0, 10.0]]
+        """
+        images, labels, scores, *sides = columns_of(frame, image, label, score, *boxes)
+        corners: NDArray[Any] = np.stack(sides, axis=1)
+        return cls.from_arrays(images, labels, scores, corners, **options)
+
+    @classmethod
+    def from_dicts(cls, entries: PerImage, *, images: Sequence[str] | None = None, **options: Any) -> Self:
+        """Detections from a mapping with `boxes`, `scores` and `labels` for each image, as torchvision's models give them.
+
+        entries: in the order of `images` (by default "0", "1" and so on), or a mapping by their names; options: as for
+        `from_arrays`. Raises DataError as `from_arrays` does.
+
+        >>> found = Detections.from_dicts([{"boxes": [[1, 1, 10, 10]], "scores": [0.9], "labels": [1]}, {}.fromkeys(
+        ...     ("boxes", "scores", "labels"), [])], classes=["background", "cat"])
+        >>> found.images, found.label.tolist()
+        (('0', '1'), [1])
+        """
+        return cls._of_rows(rows_of_dicts(entries, images, _FIELDS), options)
+
+    @classmethod
+    def from_supervision(
+        cls, entries: PerImage, *, images: Sequence[str] | None = None, **options: Any
+    ) -> Self:
+        """Detections from a `supervision.Detections` for each image, or anything with `xyxy`, `confidence` and `class_id`.
+
+        entries, options: as for `from_dicts`. Raises DataError as `from_arrays` does, and where there is no confidence.
+
+        >>> from types import SimpleNamespace
+        >>> one = SimpleNamespace(xyxy=np.ones((1, 4)), confidence=np.array([0.5]), class_id=np.array([0]))
+        >>> len(Detections.from_supervision({"a": one}, classes=["cat"]))
+        1
+        """
+        return cls._of_rows(rows_of_supervision(entries, images), options)
+
+    @classmethod
+    def _of_rows(cls, rows: Rows, options: dict[str, Any]) -> Self:
+        boxes, scores, labels = map(rows.column, _FIELDS)
+        return cls.from_arrays(rows.image, labels, scores, boxes, images=rows.images, **options)
+
+
+_FIELDS: Final = ("boxes", "scores", "labels")

@@ -1,6 +1,7 @@
 """What there is to find in a phase's images: one imported version of its annotation, immutable and named by its hash."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final, Self
@@ -9,93 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.array_files import Packed, pack, pack_words, unpack, unpack_words
-from scoring.data.arrays import Flags, Floats, Integers, Labels
 from scoring.data.boxes import BoxConvention
+from scoring.data.checking import BoxFormat, as_boxes, as_choice, as_flags, as_named, assert_lengths
 from scoring.data.description import Description, Image
-from scoring.data.label_maps import LabelMaps
+from scoring.data.detections import SIDES
+from scoring.data.frames import columns_of
+from scoring.data.label_maps import LabelMaps, LabelRuns
+from scoring.data.per_image import PerImage, rows_of_dicts
+from scoring.data.tables import ActionLabels, Lists, Objects, Parts, Tables
+from scoring.data.tables_from_arrays import (
+    ObjectRows,
+    tables_of_actions,
+    tables_of_label_maps,
+    tables_of_labels,
+    tables_of_objects,
+)
 
 KIND: Final = "truth"
-PARTS: Final = ("head", "hand", "foot")
-"""The parts of a person, in the order in which `Parts.kind` counts them."""
-
 _FACTS: Final = ("dataset", "image_set", "classes", "actions", "main")
 _PAIRS: Final = ("persons", "acting")
 _TABLES: Final = ("objects", "parts", "acts", "masks")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Objects:
-    """Every annotated object, by image and within an image in the order of its annotation, which decides ties.
-
-    image: int32 (n,), into `GroundTruth.images`; name: int16 (n,), into the description's classes;
-    boxes: float64 (n, 4), left, top, right, bottom by `Tables.convention`; the flags: bool (n,).
-    """
-
-    image: Integers
-    name: NDArray[np.int16]
-    boxes: Floats
-    difficult: Flags
-    truncated: Flags
-    occluded: Flags
-    group_of: Flags
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Parts:
-    """Every annotated part of a person: owner int32 (m,), into Objects; kind int8 (m,), into PARTS; boxes (m, 4)."""
-
-    owner: Integers
-    kind: Labels
-    boxes: Floats
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ActionLabels:
-    """Who does what: the lines of the actions' label files, in their order, which decides ties.
-
-    action: int8 (k,), into the description's actions; owner: int32 (k,), into Objects; label: int8 (k,), 1, 0 or -1.
-    """
-
-    action: Labels
-    owner: Integers
-    label: Labels
-
-
-@dataclass(frozen=True, slots=True)
-class Lists:
-    """Which edition this is, and what its image sets list.
-
-    images: every annotated image, those of the Main set first and in its order; main: how many these are;
-    persons and acting: image and 1-based object as in `Description` (object 0: a whole image, as 2007 lists them).
-    """
-
-    dataset: str
-    image_set: str
-    classes: tuple[str, ...]
-    actions: tuple[str, ...]
-    images: tuple[str, ...]
-    main: int
-    segmentation: tuple[str, ...]
-    persons: tuple[tuple[str, int], ...]
-    acting: tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Tables:
-    """What is annotated.
-
-    sizes: int32 (images, 2), width and height; labels: int8 (classes, main), 1 there is such an object in the image,
-    0 only difficult ones, -1 none; masks: one for each image of the Segmentation set, or none at all; convention: that of
-    the boxes of objects and parts.
-    """
-
-    sizes: Integers
-    labels: Labels
-    objects: Objects
-    parts: Parts
-    acts: ActionLabels
-    masks: LabelMaps
-    convention: BoxConvention = BoxConvention.INCLUSIVE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,6 +76,139 @@ class GroundTruth:
         return cls.of_bytes(pack(KIND, Packed(facts, arrays)))
 
     @classmethod
+    def from_arrays(  # noqa: PLR0913 - three columns, and what else is known of the objects
+        cls,
+        image: Any,
+        label: Any,
+        boxes: Any,
+        *,
+        convention: BoxConvention | str,
+        difficult: Any = None,
+        crowd: Any = None,
+        images: Sequence[str] | None = None,
+        classes: Sequence[str] | None = None,
+        sizes: Any = None,
+        box_format: BoxFormat | str = BoxFormat.XYXY,
+    ) -> Self:
+        """Ground truth for detection and classification from columns of one length, an object each.
+
+        image, label: names, or whole numbers that count `images` and `classes` from 0 (without these: that are names
+        themselves); boxes: numbers (n, 4); convention: what these mean; difficult, crowd: 0 or 1 (n,), objects that need not be
+        found, and boxes around several objects; images: all that are evaluated, also those without an object, by default those
+        that have one; sizes: width and height (images, 2). Raises DataError for anything else.
+
+        >>> truth = GroundTruth.from_arrays(["a"], ["cat"], [[0, 0, 10, 10]], convention="half-open", images=["a", "b"])
+        >>> truth.lists.images, truth.lists.classes
+        (('a', 'b'), ('cat',))
+        """
+        rows = ObjectRows(
+            as_named("image", image, images),
+            as_named("label", label, classes),
+            as_boxes("boxes", boxes, box_format),
+            as_flags("difficult", difficult, len(boxes)),
+            as_flags("crowd", crowd, len(boxes)),
+        )
+        assert_lengths(image=rows.image.place, label=rows.label.place, boxes=rows.boxes)
+        return cls.of(*tables_of_objects(rows, as_choice("convention", convention, BoxConvention), sizes))
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        image: str = "image",
+        label: str = "label",
+        boxes: Sequence[str] = SIDES,
+        difficult: str | None = None,
+        crowd: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Ground truth from a data frame of pandas, polars or another library, a row for each object.
+
+        image, label, difficult, crowd: the names of the columns; boxes: those of the four numbers of a box; options: as for
+        `from_arrays`. Raises DataError for a column that is not there, and as `from_arrays` does.
+
+        >>> frame = {"image": ["a"], "label": ["cat"], "left": [1], "top": [1], "right": [10], "bottom": [10]}
+        >>> GroundTruth.from_frame(frame, convention="inclusive").tables.objects.boxes.tolist()
+        [[1.0, 1.0, 10.0, 10.0]]
+        """
+        images, labels, *sides = columns_of(frame, image, label, *boxes)
+        for name, column in (("difficult", difficult), ("crowd", crowd)):
+            if column is not None:
+                [options[name]] = columns_of(frame, column)
+        return cls.from_arrays(images, labels, np.stack(sides, axis=1), **options)
+
+    @classmethod
+    def from_dicts(cls, entries: PerImage, *, images: Sequence[str] | None = None, **options: Any) -> Self:
+        """Ground truth from a mapping with `boxes` and `labels` for each image, and perhaps `difficult` and `iscrowd`.
+
+        entries: as for `Detections.from_dicts`; options: as for `from_arrays`, `convention` among them.
+
+        >>> targets = {"a": {"boxes": [[0, 0, 10, 10]], "labels": ["cat"]}, "b": {"boxes": [], "labels": []}}
+        >>> GroundTruth.from_dicts(targets, convention="half-open").lists.main
+        2
+        """
+        rows = rows_of_dicts(entries, images, ("boxes", "labels", "difficult", "iscrowd"))
+        for name, field in (("difficult", "difficult"), ("crowd", "iscrowd")):
+            if field in rows.columns:
+                options[name] = rows.columns[field]
+        labels, boxes = rows.column("labels"), rows.column("boxes")
+        return cls.from_arrays(rows.image, labels, boxes, images=rows.images, **options)
+
+    @classmethod
+    def from_labels(
+        cls,
+        y_true: Any,
+        *,
+        difficult: Any = None,
+        images: Sequence[str] | None = None,
+        classes: Sequence[str] | None = None,
+    ) -> Self:
+        """Ground truth for classification: 0 or 1 for each image (row) and class (column), as scikit-learn has it.
+
+        difficult: 0 or 1 of the same shape, what is not counted; images, classes: the names, by default "0", "1" and so on.
+        Raises DataError for anything else.
+
+        >>> GroundTruth.from_labels([[1, 0], [0, 1]], classes=["cat", "dog"]).tables.labels.tolist()
+        [[1, -1], [-1, 1]]
+        """
+        return cls.of(*tables_of_labels(y_true, difficult, images, classes))
+
+    @classmethod
+    def from_actions(
+        cls,
+        y_true: Any,
+        *,
+        image: Any,
+        person: Any,
+        difficult: Any = None,
+        actions: Sequence[str] | None = None,
+    ) -> Self:
+        """Ground truth for action classification: 0 or 1 for each person (row) and action (column).
+
+        image, person: the name of each row's image, and its person's number in the image, from 1; difficult, actions: as
+        `difficult` and `classes` of `from_labels`. Raises DataError for anything else.
+
+        >>> truth = GroundTruth.from_actions([[1], [0]], image=["a", "a"], person=[1, 2], actions=["reading"])
+        >>> truth.lists.acting
+        (('a', 1), ('a', 2))
+        """
+        return cls.of(*tables_of_actions(y_true, as_named("image", image, None), person, difficult, actions))
+
+    @classmethod
+    def from_label_maps(
+        cls, labels: Sequence[Any], *, classes: Sequence[str], images: Sequence[str] | None = None
+    ) -> Self:
+        """Ground truth for segmentation: whole numbers (height, width) for each image, 0 the background, k the k-th class.
+
+        Numbers beyond the classes, such as 255, are void and not counted. Raises DataError for anything else.
+
+        >>> GroundTruth.from_label_maps([np.array([[0, 1], [1, 255]])], classes=["cat"]).lists.segmentation
+        ('0',)
+        """
+        return cls.of(*tables_of_label_maps(LabelMaps.from_arrays(labels, images=images), classes))
+
+    @classmethod
     def open(cls, path: Path) -> Self:
         """The ground truth that `save` wrote. Raises ForeignFileError for another file.
 
@@ -176,7 +243,7 @@ class GroundTruth:
             objects=Objects(**_group(packed, "objects")),
             parts=Parts(**_group(packed, "parts")),
             acts=ActionLabels(**_group(packed, "acts")),
-            masks=LabelMaps(**_group(packed, "masks")),
+            masks=LabelRuns(**_group(packed, "masks")),
             convention=BoxConvention(packed.facts.get("boxes", BoxConvention.INCLUSIVE)),
         )
         fingerprint = hashlib.sha256(content).hexdigest()

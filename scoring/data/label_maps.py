@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 
 from scoring.data.arrays import Bytes, Integers, Places
+from scoring.data.checking import DataError, as_array, as_names
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +28,7 @@ VOID: Final = 255
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LabelMaps:
+class LabelRuns:
     """Label images of different sizes, kept as runs of equal labels along their rows.
 
     sizes: int32 (n, 2), width and height; first: int64 (n + 1), where an image's runs begin;
@@ -43,7 +44,7 @@ class LabelMaps:
     def of(cls, images: Sequence[Bytes]) -> Self:
         """The label images, each uint8 (height, width).
 
-        >>> LabelMaps.of([np.array([[0, 0, 255], [255, 1, 1]], np.uint8)])[0].tolist()
+        >>> LabelRuns.of([np.array([[0, 0, 255], [255, 1, 1]], np.uint8)])[0].tolist()
         [[0, 0, 255], [255, 1, 1]]
         """
         runs = [_runs_of(image.ravel()) for image in images]
@@ -66,6 +67,48 @@ class LabelMaps:
         """Labels and lengths of an image's runs."""
         runs = slice(self.first[index], self.first[index + 1])
         return self.labels[runs], self.lengths[runs]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelMaps:
+    """A label map for each image: labels uint8 (height, width), 0 the background and k the k-th class."""
+
+    images: tuple[str, ...]
+    labels: tuple[Bytes, ...]
+
+    def __len__(self) -> int:
+        """The number of images."""
+        return len(self.images)
+
+    @classmethod
+    def from_arrays(cls, labels: Sequence[Any], *, images: Sequence[str] | None = None) -> Self:
+        """Label maps from whole numbers of any type, (height, width) each; sizes may differ from image to image.
+
+        images: their names, by default "0", "1" and so on. Raises DataError for another shape or type, and for numbers that are
+        not from 0 to 255.
+
+        >>> LabelMaps.from_arrays([[[0, 1], [1, 255]]], images=["a"]).labels[0].dtype
+        dtype('uint8')
+        """
+        names = as_names("images", list(map(str, range(len(labels)))) if images is None else images)
+        if len(names) != len(labels):
+            raise DataError(f"expected a label map for each of {len(names)} images, found {len(labels)}")
+        return cls(names, tuple(_as_labels(name, each) for name, each in zip(names, labels, strict=True)))
+
+
+def _as_labels(image: str, labels: Any) -> Bytes:
+    array = as_array(labels)
+    if array.ndim != 2:
+        raise DataError(
+            f"expected labels of the image '{image}' with shape (height, width), found {array.shape}"
+        )
+    if array.dtype.kind not in "iub":
+        raise DataError(f"expected whole numbers as the labels of the image '{image}', found {array.dtype}")
+    if array.size and not 0 <= array.min() <= array.max() <= VOID:
+        raise DataError(
+            f"expected labels from 0 to 255 in the image '{image}', found {array.min()} to {array.max()}"
+        )
+    return np.ascontiguousarray(array, np.uint8)
 
 
 def _runs_of(labels: Bytes) -> tuple[Bytes, Integers]:

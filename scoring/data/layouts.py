@@ -1,10 +1,16 @@
 """Person layouts: boxes of heads, hands and feet."""
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass
+from typing import Any, Final, Self
+
+import numpy as np
 
 from scoring.data.annotations import Box, Part
 from scoring.data.arrays import Floats, Integers, Labels, Places
+from scoring.data.checking import DataError, as_boxes, as_floats, as_named, assert_lengths
+from scoring.data.confidences import as_persons
+from scoring.data.tables import PARTS
 
 UNLISTED: Final = -1
 """Stands for a person who is not in the Layout set."""
@@ -30,7 +36,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layouts:
+class LayoutTable:
     """The layouts of a result file, in its order.
 
     person: int32 (n,), place in Description.persons, or UNLISTED; confidence: float64 (n,), finite; boxes: float64 (n, 4),
@@ -49,3 +55,101 @@ class Layouts:
     def __len__(self) -> int:
         """How many layouts there are."""
         return len(self.person)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layouts:
+    """Layouts of persons in images, in the order in which they were given, which decides ties.
+
+    image: int32 (n,), into images; person: int32 (n,), which object of the image is meant, counted from 1, or 0 where a box
+    says it; boxes: float64 (n, 4), of these persons, NaN where a number says it; score: float64 (n,), finite; owner: int32
+    (m,), rising, which layout a part belongs to; kind: int8 (m,), into PARTS; parts: float64 (m, 4). Boxes are left, top, right,
+    bottom in pixels that belong to them.
+    """
+
+    image: Integers
+    person: Integers
+    boxes: Floats
+    score: Floats
+    owner: Integers
+    kind: Labels
+    parts: Floats
+    images: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """The number of layouts."""
+        return len(self.image)
+
+    @classmethod
+    def from_arrays(  # noqa: PLR0913 - the columns of two tables
+        cls,
+        image: Any,
+        person: Any,
+        score: Any,
+        *,
+        owner: Any,
+        kind: Any,
+        parts: Any,
+        images: Sequence[str] | None = None,
+    ) -> Self:
+        """Layouts of numbered persons from three columns (n,), and their parts from three more (m,).
+
+        image: names, or whole numbers that count `images` from 0; person: whole numbers from 1; score: numbers; owner: the row
+        of the layout that a part belongs to, from 0; kind: "head", "hand" or "foot", or their numbers from 0; parts: numbers
+        (m, 4). Raises DataError for anything else.
+
+        >>> found = Layouts.from_arrays(["a"], [1], [0.9], owner=[0], kind=["head"], parts=[[1, 1, 9, 9]])
+        >>> found.kind.tolist()
+        [0]
+        """
+        named, persons, scores = (
+            as_named("image", image, images),
+            as_persons(person),
+            as_floats("score", score),
+        )
+        count = assert_lengths(image=named.place, person=persons, score=scores)
+        kinds, corners, owners = (
+            as_named("kind", kind, PARTS),
+            as_boxes("parts", parts),
+            as_floats("owner", owner),
+        )
+        assert_lengths(owner=owners, kind=kinds.place, parts=corners)
+        if not (np.isin(owners, np.arange(count)).all()):
+            raise DataError(f"expected rows of layouts, 0 to {count - 1}, in 'owner'")
+        order = np.argsort(owners, kind="stable")
+        return cls(
+            named.place,
+            persons,
+            np.full((count, 4), np.nan),
+            scores,
+            owners[order].astype(np.int32),
+            kinds.place[order].astype(np.int8),
+            corners[order],
+            named.names,
+        )
+
+    @classmethod
+    def from_list(cls, layouts: Iterable[Layout]) -> Self:
+        """Layouts from values, each of a person with a number or with a box. Raises DataError for one with both or neither.
+
+        >>> head = Part("head", Box(1, 1, 9, 9))
+        >>> Layouts.from_list([Layout("a", 0.9, (head,), object=1)]).person.tolist()
+        [1]
+        """
+        listed = list(layouts)
+        for each in listed:
+            if (each.object is None) == (each.box is None):
+                raise DataError(f"expected a layout of '{each.image}' to have either an object or a box")
+        parts = [(owner, part) for owner, each in enumerate(listed) for part in each.parts]
+        found = cls.from_arrays(
+            [each.image for each in listed],
+            [each.object or 1 for each in listed],
+            [each.confidence for each in listed],
+            owner=[owner for owner, _ in parts],
+            kind=[part.name for _, part in parts],
+            parts=[astuple(part.box) for _, part in parts],
+        )
+        boxed = np.array([each.object is None for each in listed], np.bool_)
+        found.person[boxed] = 0
+        found.boxes[boxed] = as_boxes("box", [astuple(each.box) for each in listed if each.box is not None])
+        return found

@@ -8,8 +8,8 @@ import numpy as np
 
 from scoring.data.arrays import Integers, Labels, Places
 from scoring.data.detections import ClassDetections
-from scoring.data.ground_truth import PARTS
-from scoring.data.layouts import UNLISTED, Layouts
+from scoring.data.layouts import UNLISTED, LayoutTable
+from scoring.data.tables import PARTS
 from scoring.metrics.boxes import IoU
 from scoring.metrics.matching import match_pascal
 from scoring.metrics.persons import LayoutPersons
@@ -19,12 +19,12 @@ from scoring.ranked_predictions import RankedPredictions
 WHOLE: Final = ("person",)
 """What a layout is an answer about where all of its parts must be right."""
 
-MatchLayouts = Callable[[Layouts, LayoutPersons, IoU, float], tuple[RankedPredictions, ...]]
+MatchLayouts = Callable[[LayoutTable, LayoutPersons, IoU, float], tuple[RankedPredictions, ...]]
 """Verdicts on layouts, or kind by kind on their parts; the number is the smallest overlap of a right box."""
 
 
 def match_parts(
-    layouts: Layouts, people: LayoutPersons, iou: IoU, iou_threshold: float
+    layouts: LayoutTable, people: LayoutPersons, iou: IoU, iou_threshold: float
 ) -> tuple[RankedPredictions, ...]:
     """Verdicts part by part, by the rules of 2010 to 2012.
 
@@ -36,7 +36,7 @@ def match_parts(
     >>> from scoring.metrics.matching import ClassObjects
     >>> head, first, easy = np.array([[1.0, 1, 9, 9]]), np.zeros(1, np.int32), np.zeros(1, np.bool_)
     >>> person = ClassObjects(first, first + 1, head, easy, easy)
-    >>> layouts = Layouts(first, np.array([0.9]), head, np.array([0, 1]), first, head)
+    >>> layouts = LayoutTable(first, np.array([0.9]), head, np.array([0, 1]), first, head)
     >>> found = match_parts(layouts, LayoutPersons(False, first, person, first, first, head), iou_inclusive, 0.5)
     >>> [(each.class_name, each.positives, each.outcomes.tolist()) for each in found]
     [('head', 1, [1]), ('hand', 0, []), ('foot', 0, [])]
@@ -63,7 +63,7 @@ def match_parts(
 
 
 def match_persons_2008(
-    layouts: Layouts, people: LayoutPersons, iou: IoU, iou_threshold: float
+    layouts: LayoutTable, people: LayoutPersons, iou: IoU, iou_threshold: float
 ) -> tuple[RankedPredictions, ...]:
     """Verdicts on whole layouts by the program of 2008 with its two mistakes.
 
@@ -74,7 +74,7 @@ def match_persons_2008(
     >>> from scoring.metrics.matching import ClassObjects
     >>> head, first, easy = np.array([[1.0, 1, 9, 9]]), np.zeros(1, np.int32), np.zeros(1, np.bool_)
     >>> person = ClassObjects(first, first + 1, head, easy, easy)
-    >>> layouts = Layouts(first, np.array([0.9]), head, np.array([0, 1]), first, head)
+    >>> layouts = LayoutTable(first, np.array([0.9]), head, np.array([0, 1]), first, head)
     >>> people = LayoutPersons(False, first, person, first, first, head)
     >>> match_persons_2008(layouts, people, iou_inclusive, 0.5)[0].outcomes.tolist()
     [0]
@@ -84,7 +84,7 @@ def match_persons_2008(
 
 
 def match_persons_2008_corrected(
-    layouts: Layouts, people: LayoutPersons, iou: IoU, iou_threshold: float
+    layouts: LayoutTable, people: LayoutPersons, iou: IoU, iou_threshold: float
 ) -> tuple[RankedPredictions, ...]:
     """Verdicts on whole layouts as the program of 2008 was meant.
 
@@ -95,7 +95,7 @@ def match_persons_2008_corrected(
     >>> from scoring.metrics.matching import ClassObjects
     >>> head, first, easy = np.array([[1.0, 1, 9, 9]]), np.zeros(1, np.int32), np.zeros(1, np.bool_)
     >>> person = ClassObjects(first, first + 1, head, easy, easy)
-    >>> layouts = Layouts(first, np.array([0.9]), head, np.array([0, 1]), first, head)
+    >>> layouts = LayoutTable(first, np.array([0.9]), head, np.array([0, 1]), first, head)
     >>> people = LayoutPersons(False, first, person, first, first, head)
     >>> match_persons_2008_corrected(layouts, people, iou_inclusive, 0.5)[0].outcomes.tolist()
     [1]
@@ -104,7 +104,7 @@ def match_persons_2008_corrected(
 
 
 def match_boxed_persons_2007(
-    layouts: Layouts, people: LayoutPersons, iou: IoU, iou_threshold: float
+    layouts: LayoutTable, people: LayoutPersons, iou: IoU, iou_threshold: float
 ) -> tuple[RankedPredictions, ...]:
     """Verdicts on whole layouts by the program of 2007 with its mistake: nobody who has a single part can be found.
 
@@ -114,7 +114,7 @@ def match_boxed_persons_2007(
     >>> from scoring.metrics.matching import ClassObjects
     >>> head, first, easy = np.array([[1.0, 1, 9, 9]]), np.zeros(1, np.int32), np.zeros(1, np.bool_)
     >>> person = ClassObjects(first, first + 1, head, easy, easy)
-    >>> layouts = Layouts(first, np.array([0.9]), head, np.array([0, 1]), first, head)
+    >>> layouts = LayoutTable(first, np.array([0.9]), head, np.array([0, 1]), first, head)
     >>> people = LayoutPersons(True, first, person, first, first, head)
     >>> match_boxed_persons_2007(layouts, people, iou_inclusive, 0.5)[0].outcomes.tolist()
     [0]
@@ -123,7 +123,7 @@ def match_boxed_persons_2007(
 
 
 def match_boxed_persons_2007_corrected(
-    layouts: Layouts, people: LayoutPersons, iou: IoU, iou_threshold: float
+    layouts: LayoutTable, people: LayoutPersons, iou: IoU, iou_threshold: float
 ) -> tuple[RankedPredictions, ...]:
     """Verdicts on whole layouts as the program of 2007 was meant.
 
@@ -134,7 +134,7 @@ def match_boxed_persons_2007_corrected(
     >>> from scoring.metrics.matching import ClassObjects
     >>> head, first, easy = np.array([[1.0, 1, 9, 9]]), np.zeros(1, np.int32), np.zeros(1, np.bool_)
     >>> person = ClassObjects(first, first + 1, head, easy, easy)
-    >>> layouts = Layouts(first, np.array([0.9]), head, np.array([0, 1]), first, head)
+    >>> layouts = LayoutTable(first, np.array([0.9]), head, np.array([0, 1]), first, head)
     >>> people = LayoutPersons(True, first, person, first, first, head)
     >>> match_boxed_persons_2007_corrected(layouts, people, iou_inclusive, 0.5)[0].outcomes.tolist()
     [1]
@@ -144,9 +144,9 @@ def match_boxed_persons_2007_corrected(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Contest:
-    """Layouts, persons, and when the parts of one are those of the other; fewest: parts of a person who can be found."""
+    """LayoutTable, persons, and when the parts of one are those of the other; fewest: parts of a person who can be found."""
 
-    layouts: Layouts
+    layouts: LayoutTable
     people: LayoutPersons
     iou: IoU
     iou_threshold: float
@@ -206,7 +206,7 @@ def _match_by_box(contest: _Contest) -> tuple[RankedPredictions, ...]:
     return contest.ranked(order, outcomes)
 
 
-def _parts_in(layouts: Layouts, order: Places) -> tuple[Places, Places]:
+def _parts_in(layouts: LayoutTable, order: Places) -> tuple[Places, Places]:
     """The parts of these layouts in this order: whose they are, and where they stand."""
     count = np.diff(layouts.first)[order]
     before = np.cumsum(count) - count

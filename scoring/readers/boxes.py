@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from scoring.data.annotations import Annotation
-from scoring.data.ground_truth import GroundTruth, Lists, Tables
-from scoring.data.label_maps import LabelMaps
+from scoring.data.ground_truth import GroundTruth
+from scoring.data.label_maps import LabelRuns
+from scoring.data.tables import Lists, Tables
 from scoring.readers.tables import action_labels_of, labels_of, objects_of, parts_of, sizes_of
 
 
@@ -46,6 +47,6 @@ def truth_of_boxes(
         objects=objects,
         parts=parts_of(pages),
         acts=action_labels_of([], (), annotations),
-        masks=LabelMaps.of([]),
+        masks=LabelRuns.of([]),
     )
     return GroundTruth.of(lists, tables)

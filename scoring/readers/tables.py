@@ -7,7 +7,7 @@ import numpy as np
 
 from scoring.data.annotations import Annotation, Box
 from scoring.data.arrays import Floats, Integers, Labels
-from scoring.data.ground_truth import PARTS, ActionLabels, Objects, Parts
+from scoring.data.tables import PARTS, ActionLabels, Objects, Parts
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from scoring import Description, Image
 from scoring.data.annotations import AnnotatedObject, Annotation, Box, Part
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.layout_set import WHOLE_IMAGE
-from scoring.data.layouts import UNLISTED, Layout, Layouts
+from scoring.data.layouts import UNLISTED, Layout, LayoutTable
 from scoring.errors import Problems, Severity
 from scoring.readers.boxes import truth_of_boxes
 from scoring.readers.image_index import ImageIndex
@@ -31,7 +31,7 @@ def phase(*persons: Key, images: Sequence[str] = ("a_1", "a_2")) -> Description:
 
 def read(
     content: str | bytes, description: Description | None = None, mistakes: Severity = Severity.NOTE
-) -> tuple[Layouts, Problems]:
+) -> tuple[LayoutTable, Problems]:
     data = content.encode() if isinstance(content, str) else content
     problems = Problems()
     index = ImageIndex.of(description or phase())
@@ -61,11 +61,11 @@ def xml_of(given: Sequence[Given]) -> bytes:
     )
 
 
-def layouts_of(given: Sequence[Given], persons: Sequence[Key]) -> Layouts:
+def layouts_of(given: Sequence[Given], persons: Sequence[Key]) -> LayoutTable:
     """What would be read from `xml_of(given)`, by whoever knows these persons."""
     parts = [limb for each in given for limb in each.parts]
     nowhere = (math.nan,) * 4
-    return Layouts(
+    return LayoutTable(
         person=np.array(
             [
                 persons.index(key)

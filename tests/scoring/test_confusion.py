@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 
 from scoring.codec import from_plain, to_plain
 from scoring.data.arrays import Bytes
-from scoring.data.label_maps import LabelMaps
+from scoring.data.label_maps import LabelRuns
 from scoring.metrics.confusion import (
     Counts,
     class_accuracy,
@@ -36,7 +36,7 @@ def pairs(draw: st.DrawFn) -> tuple[Bytes, Bytes]:
 
 
 def counted(truth: Bytes, prediction: Bytes) -> Counts:
-    counts: Counts = count_labels([prediction], [LabelMaps.of([truth]).runs(0)], LABELS)[0]
+    counts: Counts = count_labels([prediction], [LabelRuns.of([truth]).runs(0)], LABELS)[0]
     return counts
 
 

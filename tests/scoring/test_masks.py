@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from PIL import Image
 
 from scoring.data.arrays import Bytes
-from scoring.data.label_maps import LabelMaps
+from scoring.data.label_maps import LabelRuns
 from scoring.readers.voc.label_images import MaskError, read_label_image
 
 labels = arrays(
@@ -24,7 +24,7 @@ def png(picture: Image.Image, kind: str = "PNG") -> bytes:
 
 @given(st.lists(labels, max_size=4))
 def test_label_images_come_back_as_they_went_in(images: list[Bytes]) -> None:
-    masks = LabelMaps.of(images)
+    masks = LabelRuns.of(images)
 
     assert len(masks) == len(images)
     for number, image in enumerate(images):

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from scoring.competitions import EDITIONS
-from scoring.data.ground_truth import PARTS
+from scoring.data.tables import PARTS
 from scoring.metrics.layout_matching import (
     match_boxed_persons_2007,
     match_boxed_persons_2007_corrected,

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from scoring import ConfusionMatrix, GroundTruth, Report, SubmissionError, columns, evaluate, read_tree
 from scoring.data.arrays import Bytes
-from scoring.data.label_maps import LabelMap, LabelMaps
+from scoring.data.label_maps import LabelMap, LabelRuns
 from scoring.image_counts import open_counts
 from scoring.intake.png import labels_to_png
 from scoring.results import ClassResult, ScoreTable
@@ -186,7 +186,7 @@ pictures = st.integers(1, 3).flatmap(
 def score_of(truth: list[Bytes], predictions: list[Bytes], rules: SegmentationRules = BY_IOU) -> Scores:
     names = [str(number) for number in range(len(truth))]
     truth_maps = SegmentationTruth(
-        LABELS, {name: place for place, name in enumerate(names)}, LabelMaps.of(truth), LABELS
+        LABELS, {name: place for place, name in enumerate(names)}, LabelRuns.of(truth), LABELS
     )
     entered: Iterator[Keyed[LabelMap | None]] = (
         Keyed(name, LabelMap(name, prediction, grey=False, recoloured=False))

@@ -8,9 +8,10 @@ import numpy as np
 from scoring.competitions import classes_of
 from scoring.data.annotations import Annotation
 from scoring.data.arrays import Bytes
-from scoring.data.ground_truth import PARTS, GroundTruth, Lists, Tables
-from scoring.data.label_maps import VOID, LabelMaps
+from scoring.data.ground_truth import GroundTruth
+from scoring.data.label_maps import VOID, LabelRuns
 from scoring.data.layout_set import WHOLE_IMAGE
+from scoring.data.tables import PARTS, Lists, Tables
 from scoring.readers.tables import Act, action_labels_of, labels_of, objects_of, parts_of, sizes_of
 from scoring.readers.voc.annotations import READERS
 from scoring.readers.voc.kit_files import KitFiles, TreeError
@@ -65,7 +66,7 @@ def read_tree(tree: Path, image_set: str) -> GroundTruth:
         acting=tuple((image, number) for image in images for number in sorted(acting.get(image, ()))),
     )
     return GroundTruth.of(
-        lists, _tables(lists, annotations, acts, labelled, LabelMaps.of(list(masks.values())))
+        lists, _tables(lists, annotations, acts, labelled, LabelRuns.of(list(masks.values())))
     )
 
 
@@ -156,7 +157,7 @@ def _tables(
     annotations: Mapping[str, Annotation],
     acts: Sequence[Act],
     labelled: Mapping[str, tuple[int, ...]],
-    masks: LabelMaps,
+    masks: LabelRuns,
 ) -> Tables:
     pages = list(annotations.values())
     objects = objects_of(pages, lists.classes)

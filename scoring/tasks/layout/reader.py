@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from scoring.data.layouts import Layouts
+from scoring.data.layouts import LayoutTable
 from scoring.errors import Problem, Problems, Severity
 from scoring.intake.xml_records import Element, read_records
 from scoring.readers.image_index import ImageIndex
@@ -14,7 +14,7 @@ from scoring.tasks.layout.grammar import LayoutReader, Row, grammar_of
 
 def read_layouts(
     data: bytes, images: ImageIndex, *, file: str, problems: Problems, mistakes: Severity = Severity.NOTE
-) -> Layouts:
+) -> LayoutTable:
     r"""Read a file of `<results><layout>…</layout>…</results>`, elements in any order, numbers exactly Python's float().
 
     Everything wrong becomes a problem with its line, and the layout is left out of what is returned. What the kits pass over
@@ -68,8 +68,8 @@ class _Columns:
             self.parts.extend(part.box)
         self.first.append(len(self.kind))
 
-    def layouts(self) -> Layouts:
-        return Layouts(
+    def layouts(self) -> LayoutTable:
+        return LayoutTable(
             person=np.array(self.person, np.int32),
             confidence=np.array(self.confidence, np.float64),
             boxes=np.array(self.boxes, np.float64).reshape(-1, 4),

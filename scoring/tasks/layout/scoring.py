@@ -8,7 +8,7 @@ from typing import Final
 from scoring.competitions import CompetitionInfo
 from scoring.data.description import Description
 from scoring.data.ground_truth import GroundTruth
-from scoring.data.layouts import Layouts
+from scoring.data.layouts import LayoutTable
 from scoring.errors import Problem, SubmissionError
 from scoring.metrics.persons import LayoutPersons, persons_of_layout_set
 from scoring.ranked_predictions import RankedPredictions
@@ -52,13 +52,13 @@ def columns(_info: CompetitionInfo, _description: Description, rules: LayoutRule
 
 
 def match(
-    entered: Iterator[Keyed[Layouts]], _wanted: LayoutTruth, _rules: LayoutRules
-) -> Iterator[Keyed[Layouts]]:
+    entered: Iterator[Keyed[LayoutTable]], _wanted: LayoutTruth, _rules: LayoutRules
+) -> Iterator[Keyed[LayoutTable]]:
     """Return the file unchanged: there is only one, and `score` matches it."""
     return entered
 
 
-def score(entered: Iterator[Keyed[Layouts]], wanted: LayoutTruth, rules: LayoutRules) -> Scores:
+def score(entered: Iterator[Keyed[LayoutTable]], wanted: LayoutTruth, rules: LayoutRules) -> Scores:
     """The average precision of each kind of part and their mean, with a curve for each; or of layouts as a whole.
 
     Raises SubmissionError where there is no Layout set, or it lists images and the protocol asks for numbered persons,

@@ -10,7 +10,7 @@ import numpy as np
 from scoring.competitions import CompetitionInfo
 from scoring.data.description import Description
 from scoring.data.ground_truth import GroundTruth
-from scoring.data.label_maps import LabelMap, LabelMaps
+from scoring.data.label_maps import LabelMap, LabelRuns
 from scoring.image_counts import ImageCounts
 from scoring.metrics.confusion import Counts, count_labels
 from scoring.results import ClassResult, ConfusionMatrix, Exhibit, ScoreTable
@@ -31,7 +31,7 @@ class SegmentationTruth:
 
     labels: tuple[str, ...]
     images: Mapping[str, int]
-    masks: LabelMaps
+    masks: LabelRuns
     chosen: tuple[str, ...]
 
 

@@ -1,0 +1,225 @@
+"""Checks of arrays that come from outside: names, numbers, boxes."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.data.arrays import Flags, Floats, Integers
+
+SHOWN: Final = 5
+"""Names that a message lists at most."""
+
+
+class DataError(ValueError):
+    """Arrays are not what a constructor expects; the message says which, what was expected and what was found."""
+
+
+class BoxFormat(StrEnum):
+    """How a box is written in four numbers: its corners, a corner and its size, or its centre and its size."""
+
+    XYXY = "xyxy"
+    XYWH = "xywh"
+    CXCYWH = "cxcywh"
+
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Named:
+    """A column of names: place int32 (n,), into names."""
+
+    names: tuple[str, ...]
+    place: Integers
+
+
+def as_array(values: Any) -> NDArray[Any]:
+    """Anything that NumPy can read as an array; a tensor is detached and copied from its device first.
+
+    Raises DataError for rows of different lengths.
+
+    >>> as_array([1.5, 2]).tolist()
+    [1.5, 2.0]
+    """
+    for step in ("detach", "cpu"):
+        if hasattr(values, step):
+            values = getattr(values, step)()
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise DataError(f"expected an array, found rows of different lengths: {error}") from error
+
+
+def as_floats(name: str, values: Any) -> Floats:
+    """Finite numbers, float64 (n,). Raises DataError for another shape, another type, NaN or infinity.
+
+    >>> as_floats("score", np.array([0.5], np.float32)).dtype
+    dtype('float64')
+    """
+    array = as_array(values)
+    if array.ndim != 1:
+        raise DataError(f"expected '{name}' as one number each, shape (n,), found shape {array.shape}")
+    return _finite(name, array)
+
+
+def as_matrix(name: str, values: Any) -> Floats:
+    """Finite numbers, float64 (rows, columns). Raises DataError as `as_floats` does.
+
+    >>> as_matrix("scores", [[0.1, 0.9]]).shape
+    (1, 2)
+    """
+    array = as_array(values)
+    if array.ndim != 2:
+        raise DataError(f"expected '{name}' as a table, shape (images, classes), found shape {array.shape}")
+    return _finite(name, array)
+
+
+def as_flags(name: str, values: Any, length: int) -> Flags:
+    """Truth values, bool (length,), all false for None. Raises DataError for others than 0, 1, False and True.
+
+    >>> as_flags("difficult", [0, 1], 2).tolist()
+    [False, True]
+    """
+    if values is None:
+        return np.zeros(length, np.bool_)
+    array = as_array(values)
+    if array.shape != (length,):
+        raise DataError(f"expected '{name}' with shape ({length},), found shape {array.shape}")
+    if not np.isin(array, (0, 1)).all():
+        raise DataError(f"expected 0 or 1 in '{name}', found {array[~np.isin(array, (0, 1))][0]!r}")
+    return array.astype(np.bool_)
+
+
+def as_boxes(name: str, values: Any, box_format: BoxFormat | str = BoxFormat.XYXY) -> Floats:
+    """Boxes as left, top, right, bottom, float64 (n, 4); an empty list is none.
+
+    Raises DataError for another shape, another type, NaN or infinity, and for an unknown format.
+
+    >>> as_boxes("boxes", [[10, 20, 30, 40]], "xywh").tolist()
+    [[10.0, 20.0, 40.0, 60.0]]
+    """
+    array = as_array(values)
+    if array.size == 0:
+        return np.empty((0, 4))
+    if array.ndim != 2 or array.shape[1] != 4:
+        raise DataError(f"expected '{name}' as four numbers each, shape (n, 4), found shape {array.shape}")
+    boxes = _finite(name, array)
+    match as_choice("box_format", box_format, BoxFormat):
+        case BoxFormat.XYXY:
+            return boxes
+        case BoxFormat.XYWH:
+            return np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], axis=1)
+        case BoxFormat.CXCYWH:
+            half = boxes[:, 2:] / 2
+            return np.concatenate([boxes[:, :2] - half, boxes[:, :2] + half], axis=1)
+
+
+def as_choice(name: str, value: Choice | str, choices: type[Choice]) -> Choice:
+    """One of the values of an enum, or what it is called. Raises DataError for anything else.
+
+    >>> as_choice("box_format", "xywh", BoxFormat)
+    <BoxFormat.XYWH: 'xywh'>
+    """
+    try:
+        return choices(value)
+    except ValueError:
+        known = ", ".join(repr(each.value) for each in choices)
+        raise DataError(f"expected {known} as '{name}', found {value!r}") from None
+
+
+def as_named(name: str, values: Any, names: Sequence[str] | None) -> Named:
+    """A column of texts, or of whole numbers that count `names` from 0.
+
+    Without `names` these are the texts in the order of their first occurrence, or the whole numbers in their own order,
+    written as texts. Raises DataError for a text that is none of the names, a number beyond them, or anything else.
+
+    >>> as_named("label", ["cat", "dog", "cat"], None).place.tolist()
+    [0, 1, 0]
+    >>> as_named("label", [1], ["cat", "dog"]).place.tolist()
+    [1]
+    """
+    known = None if names is None else as_names(name, names)
+    array = as_array(values)
+    if array.ndim != 1:
+        raise DataError(f"expected '{name}' as one each, shape (n,), found shape {array.shape}")
+    if array.dtype.kind in "iu" or array.size == 0:
+        return _numbered(name, array.astype(np.int64), known)
+    texts = array.tolist()
+    if not all(isinstance(text, str) for text in texts):
+        other = next(text for text in texts if not isinstance(text, str))
+        raise DataError(f"expected texts or whole numbers in '{name}', found {other!r}")
+    return _looked_up(name, texts, known)
+
+
+def as_names(name: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Names, each once. Raises DataError for a repeated one, or for anything but texts.
+
+    >>> as_names("classes", ["car", "cat"])
+    ('car', 'cat')
+    """
+    known = tuple(str(each) if isinstance(each, np.str_) else each for each in names)
+    if isinstance(names, str) or not all(isinstance(each, str) for each in known):
+        raise DataError(f"expected a list of texts as the names of '{name}', found {names!r}")
+    if len(set(known)) < len(known):
+        [(repeated, _)] = Counter(known).most_common(1)
+        raise DataError(f"'{repeated}' stands twice among the names of '{name}'")
+    if broken := [each for each in known if "\n" in each]:
+        raise DataError(f"a name must not contain a line break: {broken[0]!r}")
+    return known
+
+
+def some_of(names: Sequence[str]) -> str:
+    """The first few of some names, as a message lists them.
+
+    >>> some_of(["a", "b", "c", "d", "e", "f", "g"])
+    'a, b, c, d, e and 2 more'
+    """
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def assert_lengths(**columns: Any) -> int:
+    """The common length of the columns. Raises DataError if they differ.
+
+    >>> assert_lengths(image=[1, 2], score=[0.5, 0.5])
+    2
+    """
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"{length} of '{name}'" for name, length in lengths.items())
+        raise DataError(f"expected columns of one length, found {found}")
+    return next(iter(lengths.values()))
+
+
+def _numbered(name: str, array: NDArray[np.int64], known: tuple[str, ...] | None) -> Named:
+    if known is None:
+        numbers, place = np.unique(array, return_inverse=True)
+        return Named(tuple(map(str, numbers.tolist())), place.astype(np.int32))
+    if array.size and not 0 <= array.min() <= array.max() < len(known):
+        beyond = array[(array < 0) | (array >= len(known))][0]
+        raise DataError(f"expected numbers from 0 to {len(known) - 1} in '{name}', found {beyond}")
+    return Named(known, array.astype(np.int32))
+
+
+def _looked_up(name: str, texts: list[str], known: tuple[str, ...] | None) -> Named:
+    if known is None:
+        known = as_names(name, list(dict.fromkeys(texts)))
+    places = {text: place for place, text in enumerate(known)}
+    if unknown := next((text for text in texts if text not in places), None):
+        raise DataError(f"unknown '{name}': '{unknown}'; known: {some_of(known)}")
+    return Named(known, np.fromiter((places[text] for text in texts), np.int32, len(texts)))
+
+
+def _finite(name: str, array: NDArray[Any]) -> Floats:
+    if array.dtype.kind not in "fiub":
+        raise DataError(f"expected numbers in '{name}', found {array.dtype}")
+    numbers = array.astype(np.float64)
+    if not np.isfinite(numbers).all():
+        row = int(np.flatnonzero(~np.isfinite(numbers).reshape(len(numbers), -1).all(axis=1))[0])
+        raise DataError(f"expected finite numbers in '{name}', found {numbers[row].tolist()} in row {row}")
+    return numbers

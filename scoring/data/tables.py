@@ -1,0 +1,89 @@
+"""The tables that ground truth consists of."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.data.arrays import Flags, Floats, Integers, Labels
+from scoring.data.boxes import BoxConvention
+from scoring.data.label_maps import LabelRuns
+
+PARTS: Final = ("head", "hand", "foot")
+"""The parts of a person, in the order in which `Parts.kind` counts them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Objects:
+    """Every annotated object, by image and within an image in the order of its annotation, which decides ties.
+
+    image: int32 (n,), into `GroundTruth.images`; name: int16 (n,), into the description's classes;
+    boxes: float64 (n, 4), left, top, right, bottom by `Tables.convention`; the flags: bool (n,).
+    """
+
+    image: Integers
+    name: NDArray[np.int16]
+    boxes: Floats
+    difficult: Flags
+    truncated: Flags
+    occluded: Flags
+    group_of: Flags
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """Every annotated part of a person: owner int32 (m,), into Objects; kind int8 (m,), into PARTS; boxes (m, 4)."""
+
+    owner: Integers
+    kind: Labels
+    boxes: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ActionLabels:
+    """Who does what: the lines of the actions' label files, in their order, which decides ties.
+
+    action: int8 (k,), into the description's actions; owner: int32 (k,), into Objects; label: int8 (k,), 1, 0 or -1.
+    """
+
+    action: Labels
+    owner: Integers
+    label: Labels
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """Which edition this is, and what its image sets list.
+
+    images: every annotated image, those of the Main set first and in its order; main: how many these are;
+    persons and acting: image and 1-based object as in `Description` (object 0: a whole image, as 2007 lists them).
+    """
+
+    dataset: str
+    image_set: str
+    classes: tuple[str, ...]
+    actions: tuple[str, ...]
+    images: tuple[str, ...]
+    main: int
+    segmentation: tuple[str, ...]
+    persons: tuple[tuple[str, int], ...]
+    acting: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tables:
+    """What is annotated.
+
+    sizes: int32 (images, 2), width and height; labels: int8 (classes, main), 1 there is such an object in the image,
+    0 only difficult ones, -1 none; masks: one for each image of the Segmentation set, or none at all; convention: that of
+    the boxes of objects and parts.
+    """
+
+    sizes: Integers
+    labels: Labels
+    objects: Objects
+    parts: Parts
+    acts: ActionLabels
+    masks: LabelRuns
+    convention: BoxConvention = BoxConvention.INCLUSIVE

@@ -1,0 +1,171 @@
+"""Frames of every library and values of every image become typed data, or are refused with one sentence."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from scoring.data.boxes import BoxConvention
+from scoring.data.checking import DataError
+from scoring.data.confidences import Confidences
+from scoring.data.detections import Detections
+from scoring.data.ground_truth import GroundTruth
+
+BOXES = [[1, 1, 10, 10], [2, 2, 9, 9], [3, 3, 8, 8]]
+
+
+class Tensor:
+    """What a tensor of another library looks like: on a device, and with a gradient."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = np.asarray(values)
+        self.steps: tuple[str, ...] = ()
+
+    def detach(self) -> "Tensor":
+        return self._after("detach")
+
+    def cpu(self) -> "Tensor":
+        return self._after("cpu")
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        if self.steps != ("detach", "cpu"):
+            raise TypeError("a tensor on a device, with a gradient, has no array")
+        return self.values
+
+    def _after(self, step: str) -> "Tensor":
+        other = Tensor(self.values)
+        other.steps = (*self.steps, step)
+        return other
+
+
+def frame() -> dict[str, list[Any]]:
+    left, top, right, bottom = (list(side) for side in zip(*BOXES, strict=True))
+    return {
+        "image": ["a", "b", "a"],
+        "label": ["cat", "dog", "dog"],
+        "score": [0.9, 0.5, 0.1],
+        "left": left,
+        "top": top,
+        "right": right,
+        "bottom": bottom,
+        "hard": [True, False, False],
+    }
+
+
+def pandas_frame(columns: dict[str, list[Any]]) -> Any:
+    return pd.DataFrame(columns)
+
+
+class Exchanged:
+    """A frame of a library that has nothing but the interchange protocol."""
+
+    def __init__(self, columns: dict[str, list[Any]]) -> None:
+        self.frame = pandas_frame(columns)
+
+    def __dataframe__(self) -> Any:
+        with pytest.warns(DeprecationWarning, match="Interchange Protocol"):
+            return self.frame.__dataframe__()
+
+
+@pytest.mark.parametrize("make", [dict, pl.DataFrame, pandas_frame, Exchanged])
+def test_frames_of_every_library_are_read_alike(make: Callable[[Any], Any]) -> None:
+    found = Detections.from_frame(make(frame()))
+    known = Detections.from_arrays(["a", "b", "a"], ["cat", "dog", "dog"], [0.9, 0.5, 0.1], BOXES)
+
+    assert (found.images, found.classes) == (known.images, known.classes)
+    assert found.image.tolist() == known.image.tolist()
+    assert found.boxes.tolist() == known.boxes.tolist()
+    objects = GroundTruth.from_frame(make(frame()), convention="inclusive", difficult="hard").tables.objects
+    assert objects.difficult.tolist() == [True, False, False]
+    assert Confidences.from_frame(make(frame())).score.tolist() == [0.9, 0.5, 0.1]
+
+
+@pytest.mark.parametrize("make", [dict, pl.DataFrame, pandas_frame, Exchanged])
+def test_a_missing_column_is_named(make: Callable[[Any], Any]) -> None:
+    with pytest.raises(DataError, match="no column 'certainty'; it has image, label, score"):
+        Detections.from_frame(make(frame()), score="certainty")
+
+
+def test_an_exchanged_frame_with_gaps_or_other_types_is_refused() -> None:
+    with pytest.raises(DataError, match="expected a value in every row of 'label', found 1 without one"):
+        Detections.from_frame(Exchanged(frame() | {"label": ["cat", None, "dog"]}))
+    times = pd.to_datetime(["2026-01-01"] * 3)
+    with pytest.raises(DataError, match="expected texts or numbers in 'score'"):
+        Detections.from_frame(Exchanged(frame() | {"score": times}))
+    assert len(Detections.from_frame(Exchanged({name: column[:0] for name, column in frame().items()}))) == 0
+
+
+def test_what_is_no_frame_is_refused() -> None:
+    with pytest.raises(DataError, match="expected a data frame, found int"):
+        Detections.from_frame(3)
+
+
+def test_per_image_dictionaries_of_tensors_are_joined() -> None:
+    empty: dict[str, Any] = {"boxes": Tensor(np.empty((0, 4))), "scores": Tensor([]), "labels": Tensor([])}
+    full = {
+        "boxes": Tensor(BOXES[:2]),
+        "scores": Tensor(np.array([0.9, 0.5], np.float32)),
+        "labels": Tensor([1, 2]),
+    }
+
+    found = Detections.from_dicts([empty, full], images=["a", "b"], classes=["background", "cat", "dog"])
+
+    assert (found.images, found.image.tolist()) == (("a", "b"), [1, 1])
+    assert found.label.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("entries", "sentence"),
+    [
+        ([{"boxes": BOXES, "labels": [1, 1, 1]}], "no image has 'scores'"),
+        (
+            [{"boxes": BOXES, "labels": [1], "scores": [1, 1, 1]}],
+            "3 of 'boxes', 3 of 'scores', 1 of 'labels'",
+        ),
+        ([{"boxes": [], "labels": [], "scores": []}, {"boxes": []}], "the image '1' has no 'scores'"),
+        ([3], "expected a mapping for the image '0', found int"),
+        (
+            [{"boxes": BOXES, "labels": 1, "scores": [1, 1, 1]}],
+            "expected arrays of one length for the image '0'",
+        ),
+        (
+            [{"boxes": b, "labels": [1], "scores": [1]} for b in ([[1, 2, 3, 4]], [[1, 2]])],
+            "expected 'boxes' of one shape in every image",
+        ),
+    ],
+)
+def test_dictionaries_that_do_not_fit_are_refused(entries: list[Any], sentence: str) -> None:
+    with pytest.raises(DataError) as error:
+        Detections.from_dicts(entries)
+
+    assert sentence in str(error.value)
+
+
+def test_entries_need_a_name_each_and_only_one() -> None:
+    with pytest.raises(DataError, match="found 1 for 2 images"):
+        Detections.from_dicts([{}], images=["a", "b"])
+    with pytest.raises(DataError, match="leave `images` out"):
+        Detections.from_dicts({"a": {}}, images=["a"])
+
+
+def test_detections_of_supervision_are_known_by_their_attributes() -> None:
+    found = SimpleNamespace(
+        xyxy=np.array(BOXES), confidence=np.array([0.9, 0.5, 0.1], np.float32), class_id=np.array([0, 1, 1])
+    )
+
+    read = Detections.from_supervision(
+        {"a": found}, classes=["cat", "dog"], convention=BoxConvention.HALF_OPEN
+    )
+
+    assert read.label.tolist() == [0, 1, 1]
+    assert read.convention is BoxConvention.HALF_OPEN
+    with pytest.raises(DataError, match="no image has 'scores'"):
+        Detections.from_supervision(
+            [SimpleNamespace(xyxy=np.array(BOXES), confidence=None, class_id=[0, 1, 1])]
+        )
+    with pytest.raises(DataError, match="expected xyxy, confidence and class_id for '0', found int"):
+        Detections.from_supervision([3])
