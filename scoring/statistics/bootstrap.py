@@ -111,7 +111,7 @@ def _bootstrap_rankings(sample: RankingSample, draws: Draws) -> Replicates:
 def _bootstrap_pixels(sample: PixelSample, classes: Sequence[str] | None, draws: Draws) -> Replicates:
     labels = sample.counts.labels
     names = [name for name in labels if classes is None or name in classes]
-    values = resample_confusions(sample.counts.by_image(), sample.measure, draws)
+    values = resample_confusions(sample.counts, sample.measure, draws)
     chosen = values[[labels.index(name) for name in names]]
     return Replicates.averaged(draws, names, chosen, sample.average)
 

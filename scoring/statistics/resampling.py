@@ -8,13 +8,15 @@ paired: the numbers drawn depend on nothing but the seed, the number of images a
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scoring.data.arrays import Floats, Integers
+from scoring.image_counts import ImageCounts
 from scoring.metrics.averaging import Average
-from scoring.metrics.confusion import Counts, PixelMeasure
+from scoring.metrics.confusion import PixelMeasure
 from scoring.metrics.weighting import WeightedMetric, Weights, as_weights
 from scoring.ranked_predictions import RankedPredictions
 
@@ -110,23 +112,28 @@ def resample_rankings(
     return _in_two_threads(block, draws)
 
 
-def resample_confusions(counts: Counts, measure: PixelMeasure, draws: Draws) -> Floats:
-    """The scores of a segmentation in each replicate, from each image's own confusion matrix.
+def resample_confusions(counts: ImageCounts, measure: PixelMeasure, draws: Draws) -> Floats:
+    """The scores of a segmentation in each replicate: float64 (labels, replicates).
 
-    counts: int64 (images, n, n), void pixels already left out; measure: from a matrix (n, n) to a score for
-    each label, which may be NaN. Returns float64 (n, replicates).
+    measure: from a confusion matrix, int64 (labels, labels), to a score for each label, which may be NaN. Only the
+    pairs of labels that occur in an image are held in memory, and one confusion matrix at a time in each thread.
 
     >>> from scoring.metrics.confusion import class_accuracy
-    >>> counts = np.array([[[2, 2], [0, 4]], [[4, 0], [2, 2]]])
+    >>> counts = ImageCounts.of(["background", "cat"], [np.array([[2, 2], [0, 4]]), np.array([[4, 0], [2, 2]])])
     >>> resample_confusions(counts, class_accuracy, Draws(2, 3)).tolist()
     [[0.75, 0.5, 0.5], [0.75, 1.0, 1.0]]
     """
-    # whole numbers, exact in any order of addition
-    cells = counts.reshape(len(counts), -1).T.astype(np.float64)
+    labels = len(counts.labels)
+    image = np.repeat(np.arange(len(counts)), np.diff(counts.first))
+    cell = counts.true.astype(np.intp) * labels + counts.prediction
+    pixels = counts.pixels.astype(np.float64)  # whole numbers below 2**53 are exact
+
+    def scores(times: NDArray[Any]) -> Floats:
+        sums = np.bincount(cell, times[image] * pixels, labels * labels)
+        return measure(sums.astype(np.int64).reshape(labels, labels))
 
     def block(weights: Weights) -> Floats:
-        sums = (cells @ weights.astype(np.float64)).astype(np.int64)
-        return np.array([measure(column.reshape(counts.shape[1:])) for column in sums.T]).T
+        return np.array([scores(times) for times in np.ascontiguousarray(weights.T)]).T
 
     return _in_two_threads(block, draws)
 

@@ -1,6 +1,7 @@
 """The bootstrap against scoring again with images repeated."""
 
 import hashlib
+import tracemalloc
 from collections.abc import Callable
 from itertools import chain
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from scoring.data.arrays import Floats, Integers
+from scoring.image_counts import ImageCounts
 from scoring.metrics.averaging import mean_of_classes
 from scoring.metrics.boxes import iou_inclusive
 from scoring.metrics.confusion import iou_of_labels
@@ -180,13 +182,30 @@ def test_the_area_under_roc_is_that_of_repeated_images() -> None:
 
 def test_a_segmentation_is_resampled_by_its_images() -> None:
     counts = np.random.default_rng(1).integers(0, 9, (6, 3, 3)).astype(np.int64)
+    counts[0] = 2**31 // 9 * (counts[0] > 4)  # many pixels, drawn several times
     draws = Draws(6, 5)
 
-    found = resample_confusions(counts, iou_of_labels, draws)
+    found = resample_confusions(
+        ImageCounts.of(["background", "cat", "dog"], list(counts)), iou_of_labels, draws
+    )
 
     for column, weights in zip(found.T, draws.weights(0, 5).T.tolist(), strict=True):
         copies = list(chain.from_iterable([counts[image]] * times for image, times in enumerate(weights)))
         assert column.tolist() == iou_of_labels(np.sum(copies, axis=0)).tolist()
+
+
+def test_many_labels_take_memory_only_for_the_pairs_that_occur() -> None:
+    labels, images = 151, 100
+    matrix = np.zeros((labels, labels), np.int64)
+    matrix[:8, :8] = 1000
+    counts = ImageCounts.of([str(label) for label in range(labels)], [matrix] * images)
+
+    tracemalloc.start()
+    resample_confusions(counts, iou_of_labels, Draws(images, 128))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert most < images * matrix.nbytes / 4
 
 
 def test_each_replicate_draws_as_many_images_as_there_are() -> None:
