@@ -60,7 +60,9 @@ def import_tree(
     ] = None,
     limit: Annotated[
         list[str] | None,
-        typer.Option(help="of an archive, e.g. unpacked=2147483648; repeatable", metavar="NAME=NUMBER"),
+        typer.Option(
+            help="of an archive, e.g. max_unpacked_bytes=2147483648; repeatable", metavar="NAME=NUMBER"
+        ),
     ] = None,
 ) -> None:
     """Load a tree into a phase: public description and hidden annotation apart; all of it or nothing.
@@ -102,7 +104,9 @@ def _numbers(words: Iterable[str]) -> dict[str, int]:
     for option in words:
         name, _, number = option.partition("=")
         if not (number.isascii() and number.isdigit()):
-            raise ValueError(f"--limit takes NAME=NUMBER, such as unpacked=2147483648, not {option!r}")
+            raise ValueError(
+                f"--limit takes NAME=NUMBER, such as max_unpacked_bytes=2147483648, not {option!r}"
+            )
         found[name] = int(number)
     scoring.Limits().changed(found)
     return found

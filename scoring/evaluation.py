@@ -106,7 +106,7 @@ def evaluate(  # noqa: PLR0913 - a question with all that may vary, each by its 
     intake = _Intake(
         task.read,
         lambda entered: task.match(entered, loaded, rules),
-        ImageIndex.of(truth.description),
+        ImageIndex.of(truth.description, max_lines=_max_lines(archive, limits or truth.description.limits)),
     )
     files = competition_files(
         archive, truth.description, competition, problems=intake.problems, limits=limits
@@ -128,6 +128,11 @@ def evaluate(  # noqa: PLR0913 - a question with all that may vary, each by its 
         scorer=SCORER,
         receipt=_receipt(intake.hashes, truth, f"{row.name}: {spell(rules)}", classes),
     )
+
+
+def _max_lines(archive: Path, limits: Limits) -> int | None:
+    """The lines that a file may have: any number in a plain folder, which nobody else has sent."""
+    return None if archive.is_dir() else limits.max_lines
 
 
 def _check_classes(info: CompetitionInfo, known: Sequence[str], classes: Sequence[str] | None) -> None:

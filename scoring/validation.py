@@ -111,8 +111,10 @@ def validate(
     >>> found.valid, str(found.problems[0])
     (False, 'comp3_det_val_cat.txt:1: expected 6 fields, found 5')
     """
-    problems, meter = Problems(), Meter.of(archive, limits or description.limits)
-    inspection = Inspection(ImageIndex.of(description), problems, severity_of_strays(archive))
+    limits = limits or description.limits
+    problems, meter = Problems(), Meter.of(archive, limits)
+    images = ImageIndex.of(description, max_lines=limits.max_lines)
+    inspection = Inspection(images, problems, severity_of_strays(archive))
     files = result_files(archive, description, problems=problems, meter=meter, name=name)
     found: dict[int, Checked] = {}
     if _check_files(files, found, inspection):

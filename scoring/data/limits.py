@@ -1,4 +1,4 @@
-"""How large an archive may become: part of an edition's public description."""
+"""The limits of an archive of results, part of the public description of a phase."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -14,19 +14,21 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is read at most of one archive; sizes in bytes, of what comes out of it. A larger number allows more.
+    """The limits of one archive of results; a larger number allows more. Raises ValueError for less than 1.
 
-    ratio is how many times larger than the archive its content may be, asked once there is more than ratio_from.
-    depth counts folders, name the characters of a whole path. Raises ValueError for less than 1.
+    max_unpacked_bytes: of all files together, unpacked; max_file_bytes: of one file; max_files: files, folders and other
+    entries; max_lines: of one text file; max_ratio: unpacked size divided by the archive's, checked once more than
+    ratio_from_bytes are unpacked; max_depth: folders above a file; max_path_length: characters of a path.
     """
 
-    unpacked: int = 1024 * _MIB
-    member: int = 128 * _MIB
-    members: int = 20_000
-    ratio: int = 100
-    ratio_from: int = 64 * _MIB
-    depth: int = 12
-    name: int = 400
+    max_unpacked_bytes: int = 1024 * _MIB
+    max_file_bytes: int = 128 * _MIB
+    max_files: int = 20_000
+    max_lines: int = 3_000_000
+    max_ratio: int = 100
+    ratio_from_bytes: int = 64 * _MIB
+    max_depth: int = 12
+    max_path_length: int = 400
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -35,9 +37,9 @@ class Limits:
                 raise ValueError(f"the limit '{field.name}' must be a whole number from 1, not {value!r}")
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
-        """The same with some of them changed, by name. Raises ValueError for another name, or for what is no number.
+        """The limits with some of them changed, by name. Raises ValueError for an unknown name or an invalid number.
 
-        >>> Limits().changed({"members": 5}).members
+        >>> Limits().changed({"max_files": 5}).max_files
         5
         """
         names = [field.name for field in fields(self)]

@@ -16,14 +16,18 @@ from scoring.readers.subjects import Subjects, images_of, persons_of
 
 @dataclass(frozen=True, eq=False)
 class ImageIndex:
-    """The images of a description; made once and used for all files. Each task asks for its own part, made only then."""
+    """The images of a description, indexed once for all result files, and how long these may be.
+
+    Each task uses its own part, which is computed when it is first used.
+    """
 
     description: Description
+    max_lines: int | None = None
 
     @classmethod
-    def of(cls, description: Description) -> Self:
-        """The index of a description's images."""
-        return cls(description)
+    def of(cls, description: Description, *, max_lines: int | None = None) -> Self:
+        """The index of a description's images; max_lines: of one result file, None for any number."""
+        return cls(description, max_lines)
 
     @property
     def title(self) -> str:

@@ -133,10 +133,10 @@ def test_limits_hold_for_folders(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(bytes(2000))
     (tmp_path / "b.txt").write_bytes(b"b")
 
-    assert walked(tmp_path, Limits(member=1000)).codes == ["file-too-large"]
-    assert walked(tmp_path, Limits(unpacked=1000)).codes == ["too-large"]
-    assert walked(tmp_path, Limits(members=1)).codes == ["too-many-members"]
-    assert walked(tmp_path, Limits(name=3)).codes == ["name-too-long", "name-too-long"]
+    assert walked(tmp_path, Limits(max_file_bytes=1000)).codes == ["file-too-large"]
+    assert walked(tmp_path, Limits(max_unpacked_bytes=1000)).codes == ["too-large"]
+    assert walked(tmp_path, Limits(max_files=1)).codes == ["too-many-members"]
+    assert walked(tmp_path, Limits(max_path_length=3)).codes == ["name-too-long", "name-too-long"]
 
 
 def test_a_meter_knows_what_lies_at_a_path(tmp_path: Path) -> None:

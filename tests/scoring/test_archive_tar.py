@@ -145,7 +145,7 @@ def test_a_file_that_ends_early_is_noticed_when_it_is_skipped(tmp_path: Path) ->
 def test_more_members_than_allowed_are_refused(tmp_path: Path) -> None:
     data = tar({f"{number}.txt": b"" for number in range(6)})
 
-    result = walked(written(tmp_path, data), Limits(members=5))
+    result = walked(written(tmp_path, data), Limits(max_files=5))
 
     assert result.codes == ["too-many-members"]
     assert len(result.files) == 5
@@ -154,7 +154,7 @@ def test_more_members_than_allowed_are_refused(tmp_path: Path) -> None:
 def test_bytes_are_counted_as_they_come_out(tmp_path: Path) -> None:
     data = gz(tar({"a.txt": bytes(200_000)}))
 
-    assert walked(written(tmp_path, data), Limits(unpacked=100_000)).codes == ["too-large"]
-    assert walked(written(tmp_path, data), Limits(ratio_from=100_000)).codes == ["ratio"]
-    assert walked(written(tmp_path, data), Limits(member=100_000)).codes == ["file-too-large"]
+    assert walked(written(tmp_path, data), Limits(max_unpacked_bytes=100_000)).codes == ["too-large"]
+    assert walked(written(tmp_path, data), Limits(ratio_from_bytes=100_000)).codes == ["ratio"]
+    assert walked(written(tmp_path, data), Limits(max_file_bytes=100_000)).codes == ["file-too-large"]
     assert walked(written(tmp_path, data)).codes == []

@@ -176,10 +176,10 @@ def test_an_empty_archive_has_no_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limits", "code"),
     [
-        (Limits(members=1), "too-many-members"),
-        (Limits(member=5000), "file-too-large"),
-        (Limits(unpacked=15_000), "too-large"),
-        (Limits(ratio=10, ratio_from=15_000), "ratio"),
+        (Limits(max_files=1), "too-many-members"),
+        (Limits(max_file_bytes=5000), "file-too-large"),
+        (Limits(max_unpacked_bytes=15_000), "too-large"),
+        (Limits(max_ratio=10, ratio_from_bytes=15_000), "ratio"),
     ],
 )
 def test_limits_hold_before_anything_is_unpacked(tmp_path: Path, limits: Limits, code: str) -> None:

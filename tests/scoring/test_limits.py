@@ -14,12 +14,13 @@ from scoring import (
     SubmissionError,
     evaluate,
     truth_of_boxes,
+    validate,
 )
-from tests.scoring.archives import description
+from tests.scoring.archives import description, tar
 
 
 def test_a_description_with_limits_comes_back_from_json() -> None:
-    told = replace(description(), limits=Limits(unpacked=5, depth=1))
+    told = replace(description(), limits=Limits(max_unpacked_bytes=5, max_depth=1))
 
     assert json.loads(told.to_json())["limits"] == asdict(told.limits)
     assert Description.from_json(told.to_json()) == told
@@ -34,19 +35,19 @@ def test_a_description_from_before_limits_were_told_has_the_usual_ones() -> None
 
 
 def test_a_limit_that_a_description_leaves_out_is_the_usual_one() -> None:
-    plain = json.loads(description().to_json()) | {"limits": {"members": 7}}
+    plain = json.loads(description().to_json()) | {"limits": {"max_files": 7}}
 
-    assert Description.from_json(json.dumps(plain)).limits == Limits(members=7)
+    assert Description.from_json(json.dumps(plain)).limits == Limits(max_files=7)
 
 
 @pytest.mark.parametrize(
     ("limits", "sentence"),
     [
-        ({"files": 3}, "no limit is called 'files'; there are unpacked, member, members, ratio, ratio_from, depth, name"),
-        ({"members": 0}, "the limit 'members' must be a whole number from 1, not 0"),
-        ({"members": "3"}, "the limit 'members' must be a whole number from 1, not '3'"),
-        ({"ratio": 2.5}, "the limit 'ratio' must be a whole number from 1, not 2.5"),
-        ({"depth": True}, "the limit 'depth' must be a whole number from 1, not True"),
+        ({"members": 3}, "no limit is called 'members'; there are max_unpacked_bytes, max_file_bytes, max_files, max_lines, max_ratio, ratio_from_bytes, max_depth, max_path_length"),
+        ({"max_files": 0}, "the limit 'max_files' must be a whole number from 1, not 0"),
+        ({"max_files": "3"}, "the limit 'max_files' must be a whole number from 1, not '3'"),
+        ({"max_ratio": 2.5}, "the limit 'max_ratio' must be a whole number from 1, not 2.5"),
+        ({"max_depth": True}, "the limit 'max_depth' must be a whole number from 1, not True"),
         ([3], "limits must be an object of numbers, not [3]"),
         (None, "limits must be an object of numbers, not None"),
     ],
@@ -63,7 +64,7 @@ def test_limits_move_neither_the_fingerprint_of_a_ground_truth_nor_a_receipt(tmp
     page = Annotation(50, 40, (AnnotatedObject("cat", Box(1, 1, 10, 10)),))
     truth = truth_of_boxes({"a": page}, dataset="VOC2012", image_set="val")
     (tmp_path / "comp3_det_val_cat.txt").write_text("a 0.5 1 1 10 10\n")
-    narrow = replace(truth, description=replace(truth.description, limits=Limits(member=3)))
+    narrow = replace(truth, description=replace(truth.description, limits=Limits(max_file_bytes=3)))
 
     usual = evaluate(tmp_path, truth, competition=3, protocol="voc2012")
 
@@ -72,4 +73,24 @@ def test_limits_move_neither_the_fingerprint_of_a_ground_truth_nor_a_receipt(tmp
     with pytest.raises(SubmissionError, match="too large"):
         evaluate(tmp_path, narrow, competition=3, protocol="voc2012")
     with pytest.raises(SubmissionError, match="too large"):
-        evaluate(tmp_path, truth, competition=3, protocol="voc2012", limits=Limits(member=3))
+        evaluate(tmp_path, truth, competition=3, protocol="voc2012", limits=Limits(max_file_bytes=3))
+
+
+def test_the_limit_of_lines_is_that_of_an_archive_and_not_of_a_plain_folder(tmp_path: Path) -> None:
+    page = Annotation(50, 40, (AnnotatedObject("cat", Box(1, 1, 10, 10)),))
+    truth = truth_of_boxes({"a": page}, dataset="VOC2012", image_set="val")
+    lines = b"a 0.5 1 1 10 10\n" * 3
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "comp3_det_val_cat.txt").write_bytes(lines)
+    sent = tmp_path / "sent.tar"
+    sent.write_bytes(tar({"comp3_det_val_cat.txt": lines}))
+    narrow = Limits(max_lines=2)
+
+    report = evaluate(tmp_path / "folder", truth, competition=3, protocol="voc2012", limits=narrow)
+
+    assert report.classes[0].predictions == 3
+    with pytest.raises(SubmissionError, match="the file has 3 lines, too many; at most 2 are read"):
+        evaluate(sent, truth, competition=3, protocol="voc2012", limits=narrow)
+    assert [problem.code for problem in validate(sent, truth.description, limits=narrow).problems] == [
+        "too-many-lines"
+    ]

@@ -264,11 +264,14 @@ def test_a_file_is_not_read_on_after_too_many_wrong_lines(monkeypatch: pytest.Mo
     )
 
 
-def test_a_file_with_too_many_lines_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line_reader, "MAX_LINES", 3)
+def test_a_file_with_more_lines_than_the_limit_is_not_read() -> None:
+    short, images = Problems(), ImageIndex.of(description(), max_lines=3)
 
-    assert read(GOOD * 3)[1].listed == ()
-    assert [problem.code for problem in read(GOOD * 4)[1].listed] == ["too-many-lines"]
+    found = [read_detections(GOOD * lines, images, file=FILE, problems=short) for lines in (3, 4)]
+
+    assert list(map(len, found)) == [3, 0]
+    assert [problem.code for problem in short.listed] == ["too-many-lines"]
+    assert len(read(GOOD * 4)[0]) == 4  # without a limit
 
 
 def test_compressed_content_is_never_unpacked() -> None:

@@ -290,22 +290,22 @@ def test_damage_ends_the_reading_and_what_was_found_is_reported(tmp_path: Path) 
 def test_limits_are_those_that_are_given(tmp_path: Path) -> None:
     path = written(tmp_path, zip_of(detections()), "results.zip")
 
-    assert codes(validate(path, description(), limits=Limits(members=2)).problems) == ["too-many-members"]
+    assert codes(validate(path, description(), limits=Limits(max_files=2)).problems) == ["too-many-members"]
     assert codes(validate(path, description(), name="results.tar").problems) == ["wrong-extension"]
 
 
 def test_without_limits_of_its_own_a_check_takes_those_of_the_description(tmp_path: Path) -> None:
     path = written(tmp_path, zip_of(detections()), "results.zip")
-    narrow = dataclasses.replace(description(), limits=Limits(members=2))
+    narrow = dataclasses.replace(description(), limits=Limits(max_files=2))
 
     assert codes(validate(path, narrow).problems) == ["too-many-members"]
-    assert validate(path, dataclasses.replace(description(), limits=Limits(members=3))).valid
+    assert validate(path, dataclasses.replace(description(), limits=Limits(max_files=3))).valid
     assert validate(path, narrow, limits=Limits()).valid
 
 
 def test_the_files_of_one_competition_are_read_within_the_limits_of_the_description(tmp_path: Path) -> None:
     path = written(tmp_path, zip_of(detections()), "results.zip")
-    narrow = dataclasses.replace(description(), limits=Limits(members=2))
+    narrow = dataclasses.replace(description(), limits=Limits(max_files=2))
 
     with pytest.raises(SubmissionError, match="at most 2 files and folders"):
         list(competition_files(path, narrow, 3, problems=Problems()))
@@ -347,7 +347,7 @@ def test_a_wrong_line_in_every_block_takes_little_longer_than_none(tmp_path: Pat
     for wrong in (b"", b"000001 x 10 20 110 220\n"):
         path = written(tmp_path, gz(tar(dict.fromkeys(detections(), (block + wrong) * 40))), "results.tar.gz")
         start = time.process_time()
-        validate(path, description(), limits=Limits(ratio=10**6))
+        validate(path, description(), limits=Limits(max_ratio=10**6))
         times[wrong] = time.process_time() - start
 
     assert max(times.values()) < 4 * times[b""]

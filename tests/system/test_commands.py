@@ -71,12 +71,15 @@ def test_an_import_of_a_broken_tree_names_every_wrong_file_and_loads_nothing(
         ),
         (
             ["--edition", "elm", "--phase", "test", "--limit", "files=3"],
-            "no limit is called 'files'; there are unpacked",
+            "no limit is called 'files'; there are max_unpacked_bytes",
         ),
-        (["--edition", "elm", "--phase", "test", "--limit", "unpacked=2GiB"], "--limit takes NAME=NUMBER"),
         (
-            ["--edition", "elm", "--phase", "test", "--limit", "members=0"],
-            "'members' must be a whole number from 1",
+            ["--edition", "elm", "--phase", "test", "--limit", "max_unpacked_bytes=2GiB"],
+            "--limit takes NAME=NUMBER",
+        ),
+        (
+            ["--edition", "elm", "--phase", "test", "--limit", "max_files=0"],
+            "'max_files' must be a whole number from 1",
         ),
     ],
 )
@@ -144,11 +147,11 @@ def test_an_upload_beyond_a_limit_of_the_import_is_refused_with_the_code_of_that
     site: SharedSite, tmp_path: Path
 ) -> None:
     someone = site.participant("oak")
-    load(site, small_kit(tmp_path), "narrow", "members=1")
+    load(site, small_kit(tmp_path), "narrow", "max_files=1")
 
     assert codes(someone, "narrow/test", results(cat=5, dog=5)) == ["too-many-members"]
     assert codes(someone, "narrow/test", results(cat=5)) == []
-    assert good(site.anybody.http.get("/api/v1/editions/narrow/test/description"))["limits"]["members"] == 1
+    assert good(site.anybody.http.get("/api/v1/editions/narrow/test/description"))["limits"]["max_files"] == 1
 
 
 def test_what_a_larger_limit_lets_pass_is_scored_too_also_after_a_correction(
@@ -156,7 +159,7 @@ def test_what_a_larger_limit_lets_pass_is_scored_too_also_after_a_correction(
 ) -> None:
     running, someone = site.installation, site.participant("oak")
     load(site, small_kit(tmp_path / "usual"), "usual")
-    load(site, small_kit(tmp_path / "first"), "wide", f"ratio_from={128 << 20}", "members=30000")
+    load(site, small_kit(tmp_path / "first"), "wide", f"ratio_from_bytes={128 << 20}", "max_files=30000")
 
     assert codes(someone, "usual/test", swollen) == ["ratio"]
     someone.final(someone.submit("wide/test", swollen, "Acorn"))
@@ -173,9 +176,9 @@ def test_what_a_larger_limit_lets_pass_is_scored_too_also_after_a_correction(
         "--phase",
         "test",
         "--limit",
-        "members=10",
+        "max_files=10",
     )
-    assert "the limit 'members' of phase test is 30000 and can only be raised" in output
+    assert "the limit 'max_files' of phase test is 30000 and can only be raised" in output
     assert running.command("rescore", "--edition", "wide", "--phase", "test").returncode == 0
     assert eventually(lambda: someone.board("wide/test")["ground_truth"] == 2, 60)
 

@@ -35,7 +35,7 @@ def test_a_second_import_applies_its_options_and_says_what_changed(site: SharedS
 
     printed = imported(
         site, tree, "--edition", "changing", "--title", "After", "--quota", "7", "--quota-days", "14",
-        "--closes", "2099-01-31T12:00+02:00", "--disclosure", "full", "--limit", "members=30000",
+        "--closes", "2099-01-31T12:00+02:00", "--disclosure", "full", "--limit", "max_files=30000",
     )  # fmt: skip
 
     assert "was there already, with other rules: ground truth version 1" in printed
@@ -45,7 +45,7 @@ def test_a_second_import_applies_its_options_and_says_what_changed(site: SharedS
         "quota window: 7 days → 14 days",
         "closes at: none → 2099-01-31 10:00 UTC",
         "disclosure: rounded → full",
-        "limit members: 20000 → 30000",
+        "limit max_files: 20000 → 30000",
         "WARNING: the annotation is public now",
     ):
         assert change in printed
@@ -173,12 +173,12 @@ def test_of_two_imports_at_once_both_apply_and_none_waits_for_storage(
     running.load(tree, "twice")
 
     def other() -> None:
-        running.load(tree, "twice", limits={"members": 30_000})
+        running.load(tree, "twice", limits={"max_files": 30_000})
 
     descriptions = cast("Storage", Interrupted(running.platform.descriptions, [other]))
     slow = replace(running.platform, descriptions=descriptions)
-    import_tree(slow, TreeImport(tree, "twice", "test", limits={"ratio": 200}))
+    import_tree(slow, TreeImport(tree, "twice", "test", limits={"max_ratio": 200}))
 
     phase = editions.phase_page(running.platform, "twice", "test")
     limits = editions.description_of(running.platform.descriptions, phase.description_key).limits
-    assert (limits.members, limits.ratio) == (30_000, 200)
+    assert (limits.max_files, limits.max_ratio) == (30_000, 200)

@@ -54,7 +54,7 @@ class Stalled(FolderStorage):
 def place(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     with installation(own_servers) as running:
         running.load(small_kit(tmp_path_factory.mktemp("kept")), "kept", quota=9)
-        other = {"members": 30_000}  # for a description of its own
+        other = {"max_files": 30_000}  # for a description of its own
         running.load(small_kit(tmp_path_factory.mktemp("free")), "free", quota=9, limits=other)
         yield Place(running, running.start_web())
 

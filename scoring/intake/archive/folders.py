@@ -46,7 +46,7 @@ def _fault(path: Path, inside: str) -> Problem | None:
 
 def _read(path: Path, name: str, meter: Meter) -> bytes:
     with path.open("rb") as file:
-        data = file.read(meter.limits.member + 1)
+        data = file.read(meter.limits.max_file_bytes + 1)
     meter.allow_member(name, len(data))
     meter.count_bytes(len(data))
     return data

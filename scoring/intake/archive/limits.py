@@ -32,9 +32,11 @@ class Meter:
     def count_member(self) -> None:
         """One more file, folder or anything else with a name. Raises SubmissionError when there are too many."""
         self.members += 1
-        if self.members > self.limits.members:
-            message = f"too many entries: an archive may hold at most {self.limits.members} files and folders"
-            raise SubmissionError(Problem("too-many-members", message, expected=str(self.limits.members)))
+        if self.members > self.limits.max_files:
+            message = (
+                f"too many entries: an archive may hold at most {self.limits.max_files} files and folders"
+            )
+            raise SubmissionError(Problem("too-many-members", message, expected=str(self.limits.max_files)))
 
     def count_folder(self) -> None:
         """The last member was a folder."""
@@ -52,19 +54,25 @@ class Meter:
 
     def allow_total(self, total: int) -> None:
         """Raise SubmissionError if the content may not have this size."""
-        if total > self.limits.unpacked:
-            message = f"too large: the content may have at most {in_mib(self.limits.unpacked)} unpacked"
-            raise SubmissionError(Problem("too-large", message, expected=in_mib(self.limits.unpacked)))
-        if self.packed is not None and total > max(self.limits.ratio_from, self.limits.ratio * self.packed):
-            message = f"too large: unpacked, a {self.kind} archive may have at most {self.limits.ratio} times its size"
+        if total > self.limits.max_unpacked_bytes:
+            message = (
+                f"too large: the content may have at most {in_mib(self.limits.max_unpacked_bytes)} unpacked"
+            )
             raise SubmissionError(
-                Problem("ratio", message, expected=f"a ratio of at most {self.limits.ratio}")
+                Problem("too-large", message, expected=in_mib(self.limits.max_unpacked_bytes))
+            )
+        if self.packed is not None and total > max(
+            self.limits.ratio_from_bytes, self.limits.max_ratio * self.packed
+        ):
+            message = f"too large: unpacked, a {self.kind} archive may have at most {self.limits.max_ratio} times its size"
+            raise SubmissionError(
+                Problem("ratio", message, expected=f"a ratio of at most {self.limits.max_ratio}")
             )
 
     def allow_member(self, name: str, size: int) -> None:
         """Raise SubmissionError if no single file may have this size."""
-        if size > self.limits.member:
-            most = in_mib(self.limits.member)
+        if size > self.limits.max_file_bytes:
+            most = in_mib(self.limits.max_file_bytes)
             message = f"too large: its size is {size} bytes unpacked; at most {most} are read"
             raise SubmissionError(
                 Problem("file-too-large", message, shown(name), found=str(size), expected=most)

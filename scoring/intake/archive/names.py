@@ -63,13 +63,15 @@ def _parts(name: str) -> list[str]:
 
 
 def _fault(name: str, limits: Limits) -> Problem | None:
-    if len(name) > limits.name:
-        message = f"the name is {len(name)} characters long; at most {limits.name} are allowed"
-        return Problem("name-too-long", message, shown(name), found=str(len(name)), expected=str(limits.name))
+    if len(name) > limits.max_path_length:
+        message = f"the name is {len(name)} characters long; at most {limits.max_path_length} are allowed"
+        return Problem(
+            "name-too-long", message, shown(name), found=str(len(name)), expected=str(limits.max_path_length)
+        )
     problem = _fault_of_characters(name) or _fault_of_the_path(name)
-    if problem is None and name.count("/") > limits.depth:
-        message = f"the path is too deep; at most {limits.depth} folders are allowed"
-        return Problem("path-too-deep", message, shown(name), expected=str(limits.depth))
+    if problem is None and name.count("/") > limits.max_depth:
+        message = f"the path is too deep; at most {limits.max_depth} folders are allowed"
+        return Problem("path-too-deep", message, shown(name), expected=str(limits.max_depth))
     return problem
 
 

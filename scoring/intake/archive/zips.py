@@ -92,8 +92,8 @@ def _directory(file: BinaryIO, meter: Meter) -> tuple[list[ZipInfo], int]:
         raise _malformed(
             "its directory is not where its end says; something stands before, between or behind"
         )
-    if count > meter.limits.members or length > _LARGEST_DIRECTORY:
-        message = f"too many entries: an archive may hold at most {meter.limits.members} files and folders"
+    if count > meter.limits.max_files or length > _LARGEST_DIRECTORY:
+        message = f"too many entries: an archive may hold at most {meter.limits.max_files} files and folders"
         raise SubmissionError(Problem("too-many-members", message, found=str(count)))
     infos = _infos(file)
     if len(infos) != count:

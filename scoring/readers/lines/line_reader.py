@@ -12,8 +12,6 @@ from scoring.data.limits import MAX_FILE_PROBLEMS
 from scoring.errors import Problem, Problems
 from scoring.readers.lines.line_splitting import Lines, has_long_line, line_ends, with_single_blanks
 
-MAX_LINES: Final = 3_000_000
-"""Lines of one file; what so many become in memory stays below 300 MB."""
 BLOCK: Final = 32 << 20
 """Bytes parsed at once: most files as a whole, because putting parts together costs more than it saves."""
 SMALL_BLOCK: Final = 4 << 20
@@ -48,7 +46,7 @@ class ReadExactly(Protocol[Found_co]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LineReader(Generic[Found]):
-    """Reads lines of any kind with this many fields.
+    """Reads lines of any kind with this many fields; max_lines: of one file, None for any number.
 
     fast: the rows of a block, or None where a line might be wrong; lenient: a row for each line of a block whose lines
     have the right fields, and which of the rows are certainly right, or None where that cannot be told.
@@ -58,11 +56,12 @@ class LineReader(Generic[Found]):
     fast: Callable[[bytes], Found | None]
     lenient: Callable[[bytes], tuple[Found, Flags] | None]
     exactly: ReadExactly[Found]
+    max_lines: int | None = None
 
     def read(self, data: bytes, file: str, problems: Problems) -> Iterator[Found]:
         """The rows of a file, some at a time; after MAX_FILE_PROBLEMS wrong lines the rest is not read."""
         text = with_plain_line_ends(data, file, problems)
-        if text is None or not _has_fair_length(text, file, problems):
+        if text is None or not _has_allowed_length(text, self.max_lines, file, problems):
             return
         start, counted, first, wrong = 0, 0, 1, 0
         for block in _blocks(text, BLOCK):
@@ -172,14 +171,14 @@ def _stopped(wrong: int, last: int, file: str) -> Problem:
     return Problem("file-not-read-on", message, file)
 
 
-def _has_fair_length(text: bytes, file: str, problems: Problems) -> bool:
-    if len(text) <= MAX_LINES:
+def _has_allowed_length(text: bytes, max_lines: int | None, file: str, problems: Problems) -> bool:
+    if max_lines is None or len(text) <= max_lines:
         return True
     lines = int(np.count_nonzero(line_ends(text)))  # four times as fast as bytes.count
-    if lines > MAX_LINES:
-        message = f"the file has {lines:,} lines, too many; at most {MAX_LINES:,} are read"
-        problems.add(Problem("too-many-lines", message, file, found=str(lines), expected=str(MAX_LINES)))
-    return lines <= MAX_LINES
+    if lines > max_lines:
+        message = f"the file has {lines:,} lines, too many; at most {max_lines:,} are read"
+        problems.add(Problem("too-many-lines", message, file, found=str(lines), expected=str(max_lines)))
+    return lines <= max_lines
 
 
 def _blocks(text: bytes, size: int) -> Iterator[bytes]:

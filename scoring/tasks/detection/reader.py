@@ -67,6 +67,7 @@ def read_in_blocks(data: bytes, reading: Reading) -> Iterator[ClassDetections]:
         partial(_read_fast, reading=reading),
         partial(_read_leniently, reading=reading),
         partial(_read_exactly, reading=reading),
+        reading.images.max_lines,
     )
     return reader.read(data, reading.file, reading.problems)
 

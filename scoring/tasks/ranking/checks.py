@@ -27,7 +27,8 @@ def _check_confidences(
 ) -> None:
     data, problems = file.read(), inspection.problems
     lines = np.zeros(len(subjects), np.intp)
-    for found in read_confidences(data, subjects, file=file.name, problems=problems):
+    max_lines = inspection.images.max_lines
+    for found in read_confidences(data, subjects, file=file.name, problems=problems, max_lines=max_lines):
         lines += np.bincount(found.subject, minlength=len(subjects))
     checked.lines += int(lines.sum())
     if lines.any() and not lines.all():

@@ -43,7 +43,7 @@ def read_images(data: bytes, images: ImageIndex, *, file: str, problems: Problem
     >>> read_images(b"000001 0.5\n", index, file="comp1_cls_test_dog.txt", problems=Problems()).confidence
     array([0.5])
     """
-    return _read(data, images.main, file, problems)
+    return _read(data, images.main, images.max_lines, file, problems)
 
 
 def read_persons(data: bytes, images: ImageIndex, *, file: str, problems: Problems) -> ClassConfidences:
@@ -55,11 +55,13 @@ def read_persons(data: bytes, images: ImageIndex, *, file: str, problems: Proble
     >>> read_persons(data, index, file="comp9_action_val_reading.txt", problems=Problems()).subject.tolist()
     [0]
     """
-    return _read(data, images.acting, file, problems)
+    return _read(data, images.acting, images.max_lines, file, problems)
 
 
-def _read(data: bytes, subjects: Subjects, file: str, problems: Problems) -> ClassConfidences:
-    parts = list(read_confidences(data, subjects, file=file, problems=problems))
+def _read(
+    data: bytes, subjects: Subjects, max_lines: int | None, file: str, problems: Problems
+) -> ClassConfidences:
+    parts = list(read_confidences(data, subjects, file=file, problems=problems, max_lines=max_lines))
     found = ClassConfidences(
         np.concatenate([np.empty(0, np.int32), *(part.subject for part in parts)]),
         np.concatenate([np.empty(0), *(part.confidence for part in parts)]),
@@ -74,7 +76,7 @@ def _read(data: bytes, subjects: Subjects, file: str, problems: Problems) -> Cla
 
 
 def read_confidences(
-    data: bytes, subjects: Subjects, *, file: str, problems: Problems
+    data: bytes, subjects: Subjects, *, file: str, problems: Problems, max_lines: int | None = None
 ) -> Iterator[ClassConfidences]:
     r"""Read some lines at a time; each wrong one becomes a problem with its number.
 
@@ -89,6 +91,7 @@ def read_confidences(
         partial(_read_fast, subjects=subjects),
         partial(_read_leniently, subjects=subjects),
         partial(_read_exactly, subjects=subjects, file=file, problems=problems),
+        max_lines,
     )
     return reader.read(data, file, problems)
 
