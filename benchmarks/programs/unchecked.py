@@ -33,7 +33,7 @@ def _main(truth_file: str, archive: str) -> None:
         predictions = ClassDetections(
             image, table["confidence"].to_numpy(), table.select(_COLUMNS[2:]).to_numpy()
         )
-        matched = rules.match(predictions, ground_truth[name], rules.iou, rules.iou_threshold)
+        matched = rules.match_class(predictions, ground_truth[name])
         return name, rules.measure.of(matched.outcomes, ground_truth[name].positives)
 
     def run() -> Mapping[str, float]:

@@ -12,10 +12,9 @@ from typing import Final
 
 import numpy as np
 
-from scoring.analysis.placed_detections import Nearest, PlacedDetections, find_nearest
+from scoring.analysis.placed_detections import Nearest, PlacedDetections, nearest_objects
 from scoring.data.arrays import Flags, Labels, Places
 from scoring.data.ground_truth import GroundTruth
-from scoring.data.tables import Objects
 from scoring.findings import ErrorBreakdown, ErrorCount, ErrorKind
 from scoring.metrics.matching import ClassObjects, SelectPositives
 from scoring.metrics.ranking import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE
@@ -122,7 +121,7 @@ def find_errors(
     family = frozenset[str]().union(*(each for each in families if name in each)) - {name}
     others = set(truth.lists.classes) - family - {name}
     own, similar, other = (
-        find_nearest(placed.boxes, ranked.image, objects_of_classes(truth, names, rules.seek), rules.iou)
+        nearest_objects(placed, objects_of_classes(truth, names, rules.seek), rules)
         for names in ({name}, family, others)
     )
     applies = (
@@ -150,15 +149,17 @@ def objects_of_classes(truth: GroundTruth, names: Collection[str], seek: SelectP
     objects, main = truth.tables.objects, truth.lists.main
     numbers = [number for number, name in enumerate(truth.lists.classes) if name in names]
     rows = np.flatnonzero(np.isin(objects.name, numbers) & (objects.image < main))
-    ground_truth = seek(_ground_truth(objects, rows, main))
+    ground_truth = seek(_ground_truth(truth, rows))
     groups = ground_truth.difficult & ground_truth.group_of
-    return seek(_ground_truth(objects, rows[~groups], main)) if groups.any() else ground_truth
+    return seek(_ground_truth(truth, rows[~groups])) if groups.any() else ground_truth
 
 
-def _ground_truth(objects: Objects, rows: Places, images: int) -> ClassObjects:
-    count = np.bincount(objects.image[rows], minlength=images).astype(np.int32)
+def _ground_truth(truth: GroundTruth, rows: Places) -> ClassObjects:
+    objects = truth.tables.objects
+    count = np.bincount(objects.image[rows], minlength=truth.lists.main).astype(np.int32)
     first = (np.cumsum(count) - count).astype(np.int32)
-    return ClassObjects(first, count, objects.boxes[rows], objects.difficult[rows], objects.group_of[rows])
+    flags = objects.difficult[rows], objects.group_of[rows]
+    return ClassObjects(first, count, objects.boxes[rows], *flags, convention=truth.tables.convention)
 
 
 def _mended(outcomes: Labels, mistakes: Errors, ground_truth: ClassObjects) -> Iterator[Labels]:

@@ -37,7 +37,7 @@ def sweep_iou_threshold(
     [1.0, 1.0, 0.0]
     """
     predictions = placed.as_detections()
-    matched = (rules.match(predictions, ground_truth, rules.iou, level).outcomes for level in levels)
+    matched = (rules.match_class(predictions, ground_truth, iou_threshold=level).outcomes for level in levels)
     points = tuple(
         point_of(level, outcomes, ground_truth.positives, rules.measure.of)
         for level, outcomes in zip(levels, matched, strict=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from scoring.data.arrays import Flags, Floats, Integers
+from scoring.data.boxes import BoxConvention
 from scoring.data.detections import ClassDetections
 from scoring.data.ground_truth import GroundTruth
 from scoring.errors import Problems
@@ -17,18 +18,23 @@ from scoring.metrics.ranking import rank
 from scoring.ranked_predictions import RankedPredictions
 from scoring.readers.image_index import ImageIndex
 from scoring.tasks.detection.reader import read_detections
+from scoring.tasks.detection.rules import DetectionRules
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacedDetections:
-    """The answers of one class, best first, with their boxes: float64 (n, 4), left, top, right, bottom in pixels."""
+    """The ranked predictions of a class with their boxes: float64 (n, 4), left, top, right, bottom in pixels.
+
+    convention: what these four numbers mean.
+    """
 
     ranked: RankedPredictions
     boxes: Floats
+    convention: BoxConvention = BoxConvention.INCLUSIVE
 
     def as_detections(self) -> ClassDetections:
         """The same as the lines of a file in the order of the ranking: ranking them again changes nothing."""
-        return ClassDetections(self.ranked.image, self.ranked.confidence, self.boxes)
+        return ClassDetections(self.ranked.image, self.ranked.confidence, self.boxes, self.convention)
 
 
 def place_detections(ranked: RankedPredictions, detections: ClassDetections) -> PlacedDetections:
@@ -47,7 +53,7 @@ def place_detections(ranked: RankedPredictions, detections: ClassDetections) -> 
     same = np.array_equal(detections.image[order], ranked.image)
     if not same or not np.array_equal(detections.confidence[order], ranked.confidence):
         raise ValueError(f"these lines are not the ones whose answers for {ranked.class_name} were kept")
-    return PlacedDetections(ranked, detections.boxes[order])
+    return PlacedDetections(ranked, detections.boxes[order], detections.convention)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,6 +89,21 @@ def find_nearest(boxes: Floats, image: Integers, ground_truth: ClassObjects, iou
         better = found > most[asking]
         most[asking[better]], place[asking[better]] = found[better], objects[better]
     return Nearest(place, most)
+
+
+def nearest_objects(placed: PlacedDetections, ground_truth: ClassObjects, rules: DetectionRules) -> Nearest:
+    """For each detection the object with the largest IoU by these rules, whatever the conventions of the boxes.
+
+    >>> from scoring.protocols import PROTOCOLS
+    >>> from scoring.tasks.detection.task import DETECTION
+    >>> one, boxes = np.zeros(1, np.int32), np.array([[1.0, 1, 10, 10]])
+    >>> placed = PlacedDetections(RankedPredictions("cat", 1, one, np.ones(1), np.ones(1, np.int8)), boxes)
+    >>> edges = ClassObjects(one, one + 1, boxes - (1, 1, 0, 0), one > 0, one > 0, convention=BoxConvention.HALF_OPEN)
+    >>> nearest_objects(placed, edges, PROTOCOLS["voc2012"].rules_of(DETECTION)).iou.tolist()
+    [1.0]
+    """
+    predictions, ground_truth = rules.align(placed.as_detections(), ground_truth)
+    return find_nearest(predictions.boxes, predictions.image, ground_truth, rules.iou)
 
 
 def read_placed(

@@ -9,6 +9,7 @@ import numpy as np
 from scoring.analysis.iou_sweep import point_of
 from scoring.analysis.placed_detections import PlacedDetections
 from scoring.data.arrays import Floats, Integers
+from scoring.data.boxes import BoxConvention, convert_boxes
 from scoring.data.ground_truth import GroundTruth
 from scoring.findings import Sweep, SweepPoint, Swept
 from scoring.metrics.labels import Value
@@ -47,7 +48,7 @@ def sweep_size_of_objects(
     points = []
     for level in levels:
         left = replace(ground_truth, difficult=ground_truth.difficult | (shares < level))
-        outcomes = rules.match(predictions, left, rules.iou, rules.iou_threshold).outcomes
+        outcomes = rules.match_class(predictions, left).outcomes
         points.append(point_of(level, outcomes, left.positives, rules.measure.of))
     return Sweep(placed.ranked.class_name, Swept.SIZE, tuple(points))
 
@@ -87,9 +88,9 @@ def shares_of_objects(ground_truth: ClassObjects, sizes: Integers) -> Floats:
     0.1
     """
     image = np.repeat(np.arange(len(ground_truth.count)), ground_truth.count)
-    left, top, right, bottom = ground_truth.boxes.T
+    left, top, right, bottom = ground_truth.to(BoxConvention.HALF_OPEN).boxes.T
     width, height = sizes[image].T.astype(np.float64)
-    shares: Floats = (right - left + 1) * (bottom - top + 1) / (width * height)
+    shares: Floats = (right - left) * (bottom - top) / (width * height)
     return shares
 
 
@@ -110,17 +111,17 @@ def shares_of_images(truth: GroundTruth, class_name: str) -> Floats:
     here = np.flatnonzero((objects.name == truth.lists.classes.index(class_name)) & (objects.image < main))
     shares = np.zeros(main)
     images, first = np.unique(objects.image[here], return_index=True)
-    for image, boxes in zip(images.tolist(), np.split(objects.boxes[here], first[1:]), strict=False):
+    edges = convert_boxes(objects.boxes[here], truth.tables.convention, BoxConvention.HALF_OPEN)
+    for image, boxes in zip(images.tolist(), np.split(edges, first[1:]), strict=False):
         width, height = truth.tables.sizes[image].tolist()
         shares[image] = _area_of_union(boxes, width, height) / (width * height)
     return shares
 
 
 def _area_of_union(boxes: Floats, width: int, height: int) -> float:
-    """Pixels in at least one of the boxes, float64 (n, 4), as far as they lie in the image; fractions count as such."""
-    edges = boxes - (1, 1, 0, 0)  # from pixels, which are inside, to the lines around them
-    across = np.clip(edges[:, 0::2], 0, width)
-    down = np.clip(edges[:, 1::2], 0, height)
+    """The area in pixels of the union of half-open boxes, float64 (n, 4), as far as they lie in the image."""
+    across = np.clip(boxes[:, 0::2], 0, width)
+    down = np.clip(boxes[:, 1::2], 0, height)
     columns, rows = np.unique(across), np.unique(down)
     covered = np.zeros((len(rows) - 1, len(columns) - 1), np.bool_)
     for (left, right), (top, bottom) in zip(

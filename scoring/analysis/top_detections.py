@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scoring.analysis.placed_detections import Nearest, PlacedDetections, find_nearest
+from scoring.analysis.placed_detections import Nearest, PlacedDetections, nearest_objects
 from scoring.data.arrays import Flags
 from scoring.metrics.matching import ClassObjects
 from scoring.metrics.ranking import FALSE_POSITIVE, TRUE_POSITIVE
@@ -58,7 +58,7 @@ def list_surest(
     (ListedDetection(rank=1, image=0, confidence=0.9, box=(1.0, 1.0, 10.0, 4.0), iou=0.4),)
     """
     ranked = placed.ranked
-    nearest = find_nearest(placed.boxes, ranked.image, ground_truth, rules.iou)
+    nearest = nearest_objects(placed, ground_truth, rules)
     wrong, present = ranked.outcomes == FALSE_POSITIVE, ground_truth.count[ranked.image] > 0
     return RankedLists(
         ranked.class_name,

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
+from scoring.data.boxes import BoxConvention
+
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """The outermost pixels that belong to a thing; the top left pixel of an image is (1, 1)."""
+    """The four sides of a box in pixels; what they mean says the convention of the `Annotation`."""
 
     left: float
     top: float
@@ -36,8 +38,12 @@ class AnnotatedObject:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """An image's size in pixels, and its objects in the order of the file, which decides ties."""
+    """An image's size in pixels, and its objects in the order of the file, which decides ties.
+
+    convention: that of the boxes of objects and parts.
+    """
 
     width: int
     height: int
     objects: tuple[AnnotatedObject, ...]
+    convention: BoxConvention = BoxConvention.INCLUSIVE

@@ -1,14 +1,14 @@
 """Detections: boxes with a confidence."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scoring.data.arrays import Flags, Floats, Integers
-from scoring.data.boxes import BoxConvention
+from scoring.data.boxes import BoxConvention, convert_boxes
 from scoring.data.checking import (
     BoxFormat,
     as_boxes,
@@ -45,6 +45,13 @@ class ClassDetections:
     def where(self, mask: Flags, /) -> Self:
         """The detections that the mask selects."""
         return type(self)(self.image[mask], self.confidence[mask], self.boxes[mask], self.convention)
+
+    def to(self, convention: BoxConvention) -> Self:
+        """The same detections with their boxes in this convention."""
+        if convention is self.convention:
+            return self
+        boxes = convert_boxes(self.boxes, self.convention, convention)
+        return replace(self, boxes=boxes, convention=convention)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

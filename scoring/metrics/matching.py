@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 
 from scoring.data.arrays import Flags, Floats, Integers, Labels, Places
+from scoring.data.boxes import BoxConvention, convert_boxes
 from scoring.data.detections import ClassDetections
 from scoring.metrics.boxes import IoU
 from scoring.metrics.ranking import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE, rank
@@ -20,7 +21,8 @@ class ClassObjects:
 
     first, count: int32 (images,), index of an image's first object and the number of its objects; boxes: float64 (m, 4),
     left, top, right, bottom; difficult: bool (m,), not a positive; group_of: bool (m,), a box around several objects;
-    verified: bool (images,), whether image-level labels say if the class is in the image, None where all are annotated.
+    verified: bool (images,), whether image-level labels say if the class is in the image, None where all are annotated;
+    convention: what the numbers of a box mean.
     """
 
     first: Integers
@@ -29,11 +31,19 @@ class ClassObjects:
     difficult: Flags
     group_of: Flags
     verified: Flags | None = None
+    convention: BoxConvention = BoxConvention.INCLUSIVE
 
     @property
     def positives(self) -> int:
         """The number of positives: objects that are not difficult."""
         return int(np.count_nonzero(~self.difficult))
+
+    def to(self, convention: BoxConvention) -> Self:
+        """The same objects with their boxes in this convention."""
+        if convention is self.convention:
+            return self
+        boxes = convert_boxes(self.boxes, self.convention, convention)
+        return replace(self, boxes=boxes, convention=convention)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

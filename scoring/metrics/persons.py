@@ -6,6 +6,7 @@ from typing import Final
 import numpy as np
 
 from scoring.data.arrays import Floats, Integers, Labels, Places
+from scoring.data.boxes import BoxConvention, convert_boxes
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.layout_set import WHOLE_IMAGE
 from scoring.metrics.matching import ClassObjects
@@ -64,7 +65,7 @@ def persons_of_layout_set(truth: GroundTruth) -> LayoutPersons:
     owner, kind, parts = _parts_of(truth, rows)
     partless = ~np.isin(np.arange(len(rows)), owner)
     spared = (objects.difficult[rows] | partless) if boxed else np.zeros(len(rows), np.bool_)
-    persons = _ground_truth(line, len(image), objects.boxes[rows])
+    persons = _ground_truth(line, len(image), _pixels(truth, objects.boxes[rows]))
     persons = ClassObjects(persons.first, persons.count, persons.boxes, spared, persons.group_of)
     return LayoutPersons(boxed, image, persons, owner, kind, parts)
 
@@ -81,7 +82,12 @@ def _parts_of(truth: GroundTruth, rows: Places) -> tuple[Places, Labels, Floats]
     owner = person_of[parts.owner]
     chosen = np.flatnonzero(owner >= 0)
     chosen = chosen[np.argsort(owner[chosen], kind="stable")]
-    return owner[chosen], parts.kind[chosen], parts.boxes[chosen]
+    return owner[chosen], parts.kind[chosen], _pixels(truth, parts.boxes[chosen])
+
+
+def _pixels(truth: GroundTruth, boxes: Floats) -> Floats:
+    """Boxes in the convention of the layout rules, whatever that of the ground truth."""
+    return convert_boxes(boxes, truth.tables.convention, BoxConvention.INCLUSIVE)
 
 
 def _ground_truth(place: Places, places: int, boxes: Floats) -> ClassObjects:

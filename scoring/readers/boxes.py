@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from scoring.data.annotations import Annotation
+from scoring.data.boxes import BoxConvention
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.label_maps import LabelRuns
 from scoring.data.tables import Lists, Tables
@@ -18,7 +19,8 @@ def truth_of_boxes(
 ) -> GroundTruth:
     """The ground truth of these images, in this order: for detection and classification.
 
-    classes: None stands for the objects' own, in alphabetical order. Raises ValueError for an object of another class.
+    classes: None stands for the objects' own, in alphabetical order. Boxes are stored in the convention of the annotations.
+    Raises ValueError for an object of another class, and for annotations of different conventions.
 
     >>> truth = truth_of_boxes({"a": Annotation(50, 40, ())}, dataset="own", image_set="val", classes=["cat"])
     >>> truth.description.images, truth.description.classes
@@ -29,6 +31,9 @@ def truth_of_boxes(
     known = tuple(found if classes is None else classes)
     if others := [name for name in found if name not in known]:
         raise ValueError(f"'{others[0]}' is none of the classes {', '.join(known)}")
+    conventions = sorted({page.convention for page in pages}) or [BoxConvention.INCLUSIVE]
+    if len(conventions) > 1:
+        raise ValueError(f"expected boxes of one convention, found {' and '.join(conventions)}")
     objects = objects_of(pages, known)
     lists = Lists(
         dataset=dataset,
@@ -48,5 +53,6 @@ def truth_of_boxes(
         parts=parts_of(pages),
         acts=action_labels_of([], (), annotations),
         masks=LabelRuns.of([]),
+        convention=conventions[0],
     )
     return GroundTruth.of(lists, tables)

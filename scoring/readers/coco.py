@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from scoring.data.annotations import AnnotatedObject, Annotation, Box
+from scoring.data.boxes import BoxConvention
 from scoring.readers.voc.annotations import LONGEST_SIDE, AnnotationError
 
 
@@ -53,18 +54,18 @@ class _Entry:
 
 
 def read_coco(data: bytes) -> Collection:
-    """The annotation in such a file, as it is made from that of VOC.
+    """The annotation in such a file.
 
-    A box [x, y, width, height] counts from the image's left and top edge, so that pixels x + 1 to x + width belong to the
-    object. `ignore` or `difficult` make an object difficult, `iscrowd` a group. An image is called what its file is, without
-    the ending. Raises AnnotationError naming the entry for what is not JSON, a missing field, a number that is none, an
+    Boxes [x, y, width, height] become the edges x, y, x + width and y + height: they are half-open. `ignore` or `difficult`
+    make an object difficult; `iscrowd` makes it difficult and a group. An image is called what its file is, without the
+    ending. Raises AnnotationError naming the entry for what is not JSON, a missing field, a number that is none, an
     entry or a name said twice, a reference to nothing.
 
     >>> text = b'''{"images": [{"id": 1, "file_name": "000012.jpg", "width": 500, "height": 333}],
     ...   "categories": [{"id": 7, "name": "car"}],
     ...   "annotations": [{"image_id": 1, "category_id": 7, "bbox": [155, 96, 196, 174], "ignore": 0}]}'''
     >>> read_coco(text).images["000012"].objects[0].box
-    Box(left=156, top=97, right=351, bottom=270)
+    Box(left=155, top=96, right=351, bottom=270)
     """
     try:
         root = json.loads(data, parse_constant=_refuse)
@@ -112,7 +113,7 @@ def _object(entry: _Entry, classes: Mapping[int, str]) -> AnnotatedObject:
     return AnnotatedObject(
         name=classes[_known(entry, "category_id", classes)],
         box=_box(entry),
-        difficult=entry.says("ignore", "difficult"),
+        difficult=entry.says("ignore", "difficult", "iscrowd"),
         truncated=entry.says("truncated"),
         occluded=entry.says("occluded"),
         group_of=entry.says("iscrowd"),
@@ -127,7 +128,7 @@ def _box(entry: _Entry) -> Box:
     left, top, width, height = numbers
     if not (all(abs(n) <= LONGEST_SIDE for n in numbers) and width > 0 and height > 0):
         raise entry.wrong("bbox", "a box that does not end before it begins")
-    return Box(left + 1, top + 1, left + width, top + height)
+    return Box(left, top, left + width, top + height)
 
 
 def _named(images: Iterable[_Entry]) -> Iterator[tuple[str, _Entry]]:
@@ -148,4 +149,4 @@ def _annotation(entry: _Entry, objects: list[AnnotatedObject]) -> Annotation:
     for side, pixels in (("width", width), ("height", height)):
         if not 1 <= pixels <= LONGEST_SIDE:
             raise entry.wrong(side, "a number of pixels")
-    return Annotation(width, height, tuple(objects))
+    return Annotation(width, height, tuple(objects), BoxConvention.HALF_OPEN)

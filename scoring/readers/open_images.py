@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final
 
 from scoring.data.annotations import AnnotatedObject, Annotation, Box
+from scoring.data.boxes import BoxConvention
 from scoring.data.description import Image
 from scoring.errors import shown
 from scoring.readers.voc.annotations import AnnotationError
@@ -24,7 +25,7 @@ def read_open_images(
 ) -> dict[str, Annotation]:
     r"""The annotation of these images, in their order, from a file with a header and a line for each box.
 
-    Edges, which the file has as shares of the image's sides, become pixels from its left and top edge. A flag is true
+    Edges, which the file has as shares of the image's sides, become pixels from its left and top edge: boxes are half-open. A flag is true
     where it is 1; -1 stands for "not known". names: what to call a label; None leaves all labels as they are. Boxes in other
     images, or with a label that has no name, are passed over. Raises AnnotationError with the line for a missing column
     or field, an edge that is no number from 0 to 1, and a box that ends before it begins.
@@ -42,7 +43,8 @@ def read_open_images(
         if image is not None and name is not None:
             objects[image.id].append(_object(row, name, image, line))
     return {
-        name: Annotation(image.width, image.height, tuple(objects[name])) for name, image in known.items()
+        name: Annotation(image.width, image.height, tuple(objects[name]), BoxConvention.HALF_OPEN)
+        for name, image in known.items()
     }
 
 

@@ -44,7 +44,7 @@ def label_of(image: str, name: str) -> str:
 
 def placed(predictions: list[Answer], truth: GroundTruth, rules: DetectionRules = RULES) -> PlacedDetections:
     objects, lines = objects_of_classes(truth, {"cat"}, rules.seek), detections(predictions)
-    matched = rules.match(lines, objects, rules.iou, rules.iou_threshold)
+    matched = rules.match_class(lines, objects)
     ranked = RankedPredictions(
         "cat",
         objects.positives,

@@ -31,7 +31,7 @@ RULES = PROTOCOLS["voc2012"].rules_of(DETECTION)
 
 def placed(predictions: list[Answer], things: list[Thing] | None = None) -> PlacedDetections:
     lines, objects = detections(predictions), ground_truth(things or [])
-    matched = RULES.match(lines, objects, RULES.iou, RULES.iou_threshold)
+    matched = RULES.match_class(lines, objects)
     ranked = RankedPredictions(
         "cat",
         objects.positives,

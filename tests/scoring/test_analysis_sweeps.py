@@ -38,7 +38,7 @@ OF_2006 = PROTOCOLS["voc2006"].rules_of(DETECTION)
 
 def placed(predictions: list[Answer], objects: ClassObjects) -> PlacedDetections:
     lines = detections(predictions)
-    matched = RULES.match(lines, objects, RULES.iou, RULES.iou_threshold)
+    matched = RULES.match_class(lines, objects)
     ranked = RankedPredictions(
         "cat",
         objects.positives,

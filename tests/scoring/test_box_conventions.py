@@ -1,16 +1,29 @@
-"""What the four numbers of a box mean, and that ground truth remembers it."""
+"""What the four numbers of a box mean, and that ground truth, detections and protocols agree about it."""
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from scoring.analysis.placed_detections import PlacedDetections, nearest_objects
+from scoring.analysis.size_sweep import shares_of_images, shares_of_objects
 from scoring.data.annotations import AnnotatedObject, Annotation, Box
 from scoring.data.boxes import BoxConvention, convert_boxes
+from scoring.data.description import Image
 from scoring.data.detections import ClassDetections
 from scoring.data.ground_truth import GroundTruth
+from scoring.evaluation import evaluate
 from scoring.metrics.boxes import iou_half_open, iou_inclusive
+from scoring.protocols import PROTOCOLS
+from scoring.ranked_predictions import RankedPredictions
 from scoring.readers.boxes import truth_of_boxes
+from scoring.readers.coco import read_coco
+from scoring.readers.open_images import read_open_images
+from scoring.tasks.detection.scoring import load
+from scoring.tasks.detection.task import DETECTION
 
 INCLUSIVE, HALF_OPEN = BoxConvention
 
@@ -54,3 +67,74 @@ def test_ground_truth_keeps_its_convention_in_its_file() -> None:
     assert GroundTruth.of_bytes(edges.content).tables.convention is HALF_OPEN
     assert GroundTruth.of_bytes(pixels.content).tables.convention is INCLUSIVE
     assert edges.fingerprint != pixels.fingerprint
+
+
+# A cat ten pixels wide and ten high, in the top left corner of an image of 50 x 40.
+COCO = {
+    "images": [{"id": 1, "file_name": "a.jpg", "width": 50, "height": 40}],
+    "categories": [{"id": 1, "name": "cat"}],
+    "annotations": [{"image_id": 1, "category_id": 1, "bbox": [0, 0, 10, 10]}],
+}
+OPEN_IMAGES = b"ImageID,LabelName,XMin,XMax,YMin,YMax\na,cat,0,0.2,0,0.25\n"
+
+
+def truth_of_coco() -> GroundTruth:
+    found = read_coco(json.dumps(COCO).encode())
+    return truth_of_boxes(found.images, dataset="VOC2012", image_set="val", classes=found.classes)
+
+
+def truth_of_open_images() -> GroundTruth:
+    pages = read_open_images(OPEN_IMAGES, [Image("a", 50, 40)])
+    return truth_of_boxes(pages, dataset="VOC2012", image_set="val")
+
+
+def value(folder: Path, truth: GroundTruth, line: str, protocol: str) -> float | None:
+    (folder / "comp3_det_val_cat.txt").write_text(f"{line}\n")
+    return evaluate(folder, truth, competition=3, protocol=protocol).headline
+
+
+@pytest.mark.parametrize("read", [truth_of_coco, truth_of_open_images])
+def test_readers_of_edges_store_them_as_edges(read: Callable[[], GroundTruth]) -> None:
+    tables = read().tables
+
+    assert tables.convention is HALF_OPEN
+    assert tables.objects.boxes.tolist() == [[0, 0, 10, 10]]
+
+
+@pytest.mark.parametrize("read", [truth_of_coco, truth_of_open_images])
+@pytest.mark.parametrize("protocol", ["voc2012", "pascal_voc_detection_metrics"])
+def test_result_files_have_pixels_whatever_the_ground_truth_has(
+    read: Callable[[], GroundTruth], protocol: str, tmp_path: Path
+) -> None:
+    # of the ten columns a detection has five, an IoU of one half, or four
+    assert value(tmp_path, read(), "a 0.9 1 1 5 10", protocol) == 1
+    assert value(tmp_path, read(), "a 0.9 1 1 4 10", protocol) == 0
+
+
+def test_rules_of_tensorflow_take_pixels_as_they_are(tmp_path: Path) -> None:
+    assert PROTOCOLS["voc2012"].rules_of(DETECTION).convention is INCLUSIVE
+    assert PROTOCOLS["pascal_voc_detection_metrics"].rules_of(DETECTION).convention is None
+    five = "a 0.9 1 1 5 10"
+    pixels = replace(truth_of_coco().tables, convention=INCLUSIVE)
+    moved = replace(pixels, objects=replace(pixels.objects, boxes=np.array([[1.0, 1, 10, 10]])))
+    as_pixels = GroundTruth.of(truth_of_coco().lists, moved)
+    assert value(tmp_path, as_pixels, five, "voc2012") == 1
+    assert value(tmp_path, as_pixels, five, "pascal_voc_detection_metrics") == 0  # (5 - 1) of (10 - 1)
+
+
+def test_analysis_compares_boxes_in_the_convention_of_the_rules() -> None:
+    one, truth = np.zeros(1, np.int32), truth_of_coco()
+    cat = load(truth)["cat"]
+    ranked = RankedPredictions("cat", 1, one, np.array([0.9]), np.ones(1, np.int8))
+    placed = PlacedDetections(ranked, np.array([[1.0, 1, 5, 10]]))
+
+    assert nearest_objects(placed, cat, PROTOCOLS["voc2012"].rules_of(DETECTION)).iou.tolist() == [0.5]
+    assert shares_of_objects(cat, truth.tables.sizes).tolist() == [100 / 2000]
+    assert shares_of_images(truth, "cat").tolist() == [100 / 2000]
+
+
+def test_annotations_of_different_conventions_make_no_ground_truth() -> None:
+    pages = {"a": Annotation(50, 40, ()), "b": Annotation(50, 40, (), HALF_OPEN)}
+
+    with pytest.raises(ValueError, match="expected boxes of one convention, found half-open and inclusive"):
+        truth_of_boxes(pages, dataset="own", image_set="val", classes=["cat"])

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from scoring.data.annotations import AnnotatedObject, Box
+from scoring.data.boxes import BoxConvention, convert_boxes
 from scoring.readers.boxes import truth_of_boxes
 from scoring.readers.coco import read_coco
 from scoring.readers.voc.annotations import AnnotationError
@@ -28,7 +29,7 @@ def test_images_classes_and_boxes_are_read() -> None:
     assert found.classes == ("cat", "car")
     assert list(found.images) == ["000012", "a_1.v2"]
     assert (found.images["000012"].width, found.images["000012"].height) == (500, 333)
-    assert found.images["000012"].objects == (AnnotatedObject("car", Box(156, 97, 351, 270)),)
+    assert found.images["000012"].objects == (AnnotatedObject("car", Box(155, 96, 351, 270)),)
     assert found.images["a_1.v2"].objects == ()
 
 
@@ -47,6 +48,12 @@ def test_a_flag_that_is_1_is_true(flag: str, field: str) -> None:
 
     assert getattr(said, field) is True
     assert getattr(unsaid, field) is False
+
+
+def test_a_crowd_is_difficult_so_that_voc_s_rules_do_not_count_it() -> None:
+    [crowd] = read_coco(coco(annotations=[BOX | {"iscrowd": 1}])).images["000012"].objects
+
+    assert (crowd.difficult, crowd.group_of) == (True, True)
 
 
 FALSE_POSITIVE: dict[str, bytes] = {
@@ -139,7 +146,9 @@ def test_voc_s_own_annotation_is_the_same_after_the_way_through_coco(real_truth:
 
     assert again.description.images == truth.description.images
     assert again.description.classes == truth.description.classes
-    for field in ("image", "name", "boxes", "difficult"):
+    pixels = convert_boxes(again.tables.objects.boxes, again.tables.convention, BoxConvention.INCLUSIVE)
+    np.testing.assert_array_equal(pixels, objects.boxes)
+    for field in ("image", "name", "difficult"):
         np.testing.assert_array_equal(getattr(again.tables.objects, field), getattr(objects, field))
     np.testing.assert_array_equal(again.tables.labels, truth.tables.labels)
 

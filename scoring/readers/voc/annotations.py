@@ -87,7 +87,7 @@ def read_xml(data: bytes) -> Annotation:
     ends before it begins. Source: VOC2012 development kit, VOCreadrecxml.m: only the text `1` is true.
 
     >>> read_xml(b"<annotation><size><width>5</width><height>4</height></size></annotation>")
-    Annotation(width=5, height=4, objects=())
+    Annotation(width=5, height=4, objects=(), convention=<BoxConvention.INCLUSIVE: 'inclusive'>)
     """
     try:
         root: Element = fromstring(data, forbid_dtd=True)

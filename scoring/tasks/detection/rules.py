@@ -2,9 +2,17 @@
 
 from dataclasses import dataclass
 
+from scoring.data.boxes import BoxConvention
+from scoring.data.detections import ClassDetections
 from scoring.metrics.averaging import Average, Pool
 from scoring.metrics.boxes import IoU
-from scoring.metrics.matching import Match, SelectPositives, positives_without_difficult
+from scoring.metrics.matching import (
+    ClassObjects,
+    Match,
+    Matches,
+    SelectPositives,
+    positives_without_difficult,
+)
 from scoring.metrics.measures import RankingMeasure
 
 
@@ -12,9 +20,11 @@ from scoring.metrics.measures import RankingMeasure
 class DetectionRules:
     """How detections are scored.
 
-    least: the smallest overlap of a right answer; seek: what must be found. The headline is the average of the classes'
-    values, unless `pool` puts all classes into one ranking, whose value it is then. beside: what must be found for other
-    numbers that are told beside these. absent_is_empty: a class without a file is scored as one without detections.
+    match: matches the detections of a class to its objects, with `iou` and `iou_threshold`; measure: the value of a class;
+    seek: chooses the positives; beside: chooses those of a second table of values. The headline is the `average` of the
+    classes, or where `pool` merges their rankings the measure of the whole. absent_is_empty: a class without a file is
+    scored as one without detections. convention: that of the boxes that `iou` expects, to which those of ground truth and
+    detections are converted where theirs differs; None takes them as those of the ground truth are stored.
     """
 
     match: Match
@@ -26,3 +36,19 @@ class DetectionRules:
     pool: Pool | None = None
     beside: SelectPositives | None = None
     absent_is_empty: bool = False
+    convention: BoxConvention | None = BoxConvention.INCLUSIVE
+
+    def align(
+        self, predictions: ClassDetections, ground_truth: ClassObjects
+    ) -> tuple[ClassDetections, ClassObjects]:
+        """Detections and objects of a class with their boxes in the convention of these rules."""
+        convention = self.convention or ground_truth.convention
+        return predictions.to(convention), ground_truth.to(convention)
+
+    def match_class(
+        self, predictions: ClassDetections, ground_truth: ClassObjects, *, iou_threshold: float | None = None
+    ) -> Matches:
+        """Match by these rules, whatever the conventions of the boxes; iou_threshold: another one than theirs."""
+        predictions, ground_truth = self.align(predictions, ground_truth)
+        threshold = self.iou_threshold if iou_threshold is None else iou_threshold
+        return self.match(predictions, ground_truth, self.iou, threshold)

@@ -24,14 +24,14 @@ _NO_DETECTIONS: Final = ClassDetections(np.empty(0, np.int32), np.empty(0), np.e
 
 def load(truth: GroundTruth) -> Mapping[str, ClassObjects]:
     """The objects of each class in the images of the Main set."""
-    objects, main = truth.tables.objects, truth.lists.main
+    objects, main, convention = truth.tables.objects, truth.lists.main, truth.tables.convention
     ground_truth = {}
     for number, name in enumerate(truth.lists.classes):
         rows = np.flatnonzero((objects.name == number) & (objects.image < main))
         count = np.bincount(objects.image[rows], minlength=main).astype(np.int32)
         first = (np.cumsum(count) - count).astype(np.int32)
         flags = objects.difficult[rows], objects.group_of[rows]
-        ground_truth[name] = ClassObjects(first, count, objects.boxes[rows], *flags)
+        ground_truth[name] = ClassObjects(first, count, objects.boxes[rows], *flags, convention=convention)
     return ground_truth
 
 
@@ -97,7 +97,7 @@ def _score_class(
     entered: Keyed[ClassDetections], ground_truth: ClassObjects, rules: DetectionRules
 ) -> ScoredClass:
     given = entered.value
-    matched = rules.match(given, ground_truth, rules.iou, rules.iou_threshold)
+    matched = rules.match_class(given, ground_truth)
     value = rules.measure.of(matched.outcomes, ground_truth.positives)
     order = matched.order
     ranked = RankedPredictions(

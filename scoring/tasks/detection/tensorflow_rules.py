@@ -36,6 +36,7 @@ _PASCAL: Final = DetectionRules(
     AP_AREA_OF_OBJECTS,
     mean_of_classes_with_a_value,
     absent_is_empty=True,
+    convention=None,
 )
 
 
