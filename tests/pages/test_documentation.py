@@ -87,3 +87,20 @@ def test_the_description_for_machines_says_how_errors_are_answered(browser: Brow
             content = one["responses"]["4XX"]["content"]["application/problem+json"]
             Problem.model_validate(content["example"])
             assert "422" not in one["responses"]
+
+
+def test_a_schema_of_a_pair_has_an_example_of_a_pair() -> None:
+    pair = {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer", "minimum": 2}]}
+
+    assert example_of(pair, {}) == ["text", 2]
+
+
+def test_parameters_that_must_be_given_stand_in_the_example() -> None:
+    asked = {"name": "filename", "in": "query", "required": True, "schema": {"type": "string"}}
+    header = {"name": "Upload-Offset", "in": "header", "required": True, "schema": {"type": "integer"}}
+    described = {"parameters": [asked, header], "responses": {"200": {"description": ""}}, "summary": "Find"}
+
+    example = operation("GET", "/files", described, "public.read", {}).request
+
+    assert "?filename=results.tar.gz" in example
+    assert "'Upload-Offset: 1'" in example

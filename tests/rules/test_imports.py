@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.imports.rules import changed_rules, changes, check_name, date_of, new_rules, warnings
+from app.imports.rules import changed_rules, changes, check_name, date_of, new_rules, shown, warnings
 from app.imports.schemas import NONE, Change, TreeImport
 from app.models import Disclosure
 
@@ -100,3 +100,8 @@ def test_an_open_phase_that_becomes_held_out_has_a_quota_and_a_warning() -> None
     [warning] = warnings(after, before)
     assert "shown to everybody" in warning
     assert list(warnings(after, after)) == []
+
+
+@pytest.mark.parametrize(("value", "words"), [(True, "yes"), (False, "no"), (2, "2"), ("voc2007", "voc2007")])
+def test_values_of_rules_are_shown_in_words(value: object, words: str) -> None:
+    assert shown(value) == words

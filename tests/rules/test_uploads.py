@@ -1,0 +1,39 @@
+"""What belongs to a phase, by its name and its competitions."""
+
+import pytest
+
+from app.uploads.rules import mismatch, parse_range
+from tests.rules.test_submissions import phase
+
+
+@pytest.mark.parametrize(
+    ("filename", "numbers"),
+    [("results.zip", ()), ("results.zip", (3, 4)), ("comp3_det_test_car.txt", (3,)), ("COMP.TAR.GZ", ())],
+)
+def test_archives_and_result_files_belong_to_a_phase(filename: str, numbers: tuple[int, ...]) -> None:
+    assert mismatch(phase(), filename, numbers) is None
+
+
+def test_a_competition_that_the_phase_does_not_have_is_named() -> None:
+    refusal = mismatch(phase(), "results.zip", (3, 99))
+
+    assert refusal
+    assert refusal.startswith("VOC2012 test has no competition 99; expected some of 1, 2, 3")
+
+
+def test_a_single_file_of_another_name_is_told_the_names_that_there_are() -> None:
+    refusal = mismatch(phase(), "car.txt", ())
+
+    assert refusal
+    assert "car.txt is not the name of a result file" in refusal
+    assert "comp3_det_test_<class>.txt" in refusal
+
+
+def test_a_file_of_another_image_set_is_not_of_this_phase() -> None:
+    assert mismatch(phase(), "comp3_det_val_car.txt", ()) is not None
+
+
+@pytest.mark.parametrize("header", ["bytes=10-", "bytes=5-4", "bytes=-0"])
+def test_a_range_outside_the_content_is_refused(header: str) -> None:
+    with pytest.raises(ValueError, match="bytes"):
+        parse_range(header, 10)

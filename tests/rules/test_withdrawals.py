@@ -1,0 +1,49 @@
+"""Who may withdraw a result, and what an archive is scored for before anybody has chosen."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from app.errors import ConflictError, ForbiddenError, MalformedError
+from app.models import EntryState
+from app.submissions.rules import Archive, smallest_proposal, withdrawal_refusal
+
+TASKS = {1: "classification", 2: "classification", 3: "detection", 4: "detection"}
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("state", [EntryState.PENDING, EntryState.SCORED])
+def test_a_team_withdraws_what_is_private_without_a_reason(state: EntryState) -> None:
+    assert withdrawal_refusal(state, is_organiser=False, is_public=False, reason=None) is None
+
+
+def test_an_organiser_withdraws_a_public_result_with_a_reason() -> None:
+    assert (
+        withdrawal_refusal(EntryState.SCORED, is_organiser=True, is_public=True, reason="wrong team") is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "is_organiser", "is_public", "error", "words"),
+    [
+        (EntryState.WITHDRAWN, True, False, ConflictError, "already been withdrawn"),
+        (EntryState.REFUSED, False, False, ConflictError, "was refused"),
+        (EntryState.FAILED, True, True, ConflictError, "was failed"),
+        (EntryState.SCORED, True, True, MalformedError, "gives a reason"),
+        (EntryState.SCORED, False, True, ForbiddenError, "ask an organiser"),
+    ],
+)
+def test_what_may_not_be_withdrawn_says_why(
+    state: EntryState, *, is_organiser: bool, is_public: bool, error: type[Exception], words: str
+) -> None:
+    refusal = withdrawal_refusal(state, is_organiser=is_organiser, is_public=is_public, reason=None)
+
+    assert isinstance(refusal, error)
+    assert words in str(refusal)
+
+
+@pytest.mark.parametrize(("numbers", "expected"), [((1, 2, 3, 4), [1, 3]), ((2, 4), [2, 4]), ((4,), [4])])
+def test_an_archive_is_scored_at_least_for_one_competition_of_each_task(
+    numbers: tuple[int, ...], expected: list[int]
+) -> None:
+    assert list(smallest_proposal(Archive(NOW, True, numbers), TASKS).competitions) == expected
