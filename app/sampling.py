@@ -166,6 +166,7 @@ def _until_final(sender: Sender, submission_ids: Sequence[int]) -> Iterator[int]
 
 EDITION = sample.NAME
 SETS = {"val": Disclosure.FULL, "test": Disclosure.ROUNDED}
+PROTOCOL = "voc2012"
 PRINTED_BOARD = ("test", 3)
 
 
@@ -180,7 +181,9 @@ def fill_sample(platform: Platform, console: Console) -> None:
         console.print("sample edition: drawing its pictures", highlight=False)
         tree = sample.draw_edition(folder).tree
         for image_set, disclosure in SETS.items():
-            request = TreeImport(tree, EDITION, image_set, title="Sample edition", disclosure=disclosure)
+            request = TreeImport(
+                tree, EDITION, image_set, title="Sample edition", protocol=PROTOCOL, disclosure=disclosure
+            )
             import_tree(platform, request)
     token = accounts.token_of_program(platform, "baselines@localhost", "Baselines", Role.ORGANISER)
     address = platform.settings.local_address

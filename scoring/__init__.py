@@ -13,7 +13,7 @@ from scoring.evaluation import SCORER, columns, evaluate, is_scorable, missing_t
 from scoring.findings import Interval, IntervalTable, RankDiagram
 from scoring.intake.png import labels_to_png
 from scoring.painting import create_segmentations_from_detections
-from scoring.protocols import PROTOCOLS, default_protocol
+from scoring.protocols import PROTOCOLS, default_protocol, protocol_of
 from scoring.readers.boxes import truth_of_boxes
 from scoring.readers.coco import read_coco
 from scoring.readers.open_images import read_open_images
@@ -91,6 +91,7 @@ __all__ = [
     "labels_to_png",
     "layouts_to_xml",
     "missing_truth",
+    "protocol_of",
     "rank_methods",
     "read_coco",
     "read_open_images",

@@ -176,12 +176,15 @@ def offered(description: Description) -> tuple[CompetitionInfo, ...]:
 def competition_of(dataset: str, number: int) -> CompetitionInfo:
     """A competition of a dataset by its number.
 
-    Raises KeyError when that year had no such competition.
+    Raises LookupError if the dataset has no such competition.
 
     >>> competition_of("VOC2007", 6).task
     'layout'
     """
-    return {info.number: info for info in competitions(dataset)}[number]
+    infos = {info.number: info for info in competitions(dataset)}
+    if number not in infos:
+        raise LookupError(f"{dataset} has no competition {number}; it has {', '.join(map(str, infos))}")
+    return infos[number]
 
 
 def expected_files(info: CompetitionInfo, description: Description) -> Iterator[tuple[str, str]]:

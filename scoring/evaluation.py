@@ -1,4 +1,4 @@
-"""From an archive and a ground truth to a report."""
+"""Scoring an archive of results against a ground truth."""
 
 import hashlib
 import json
@@ -13,14 +13,14 @@ from scoring.data.ground_truth import GroundTruth
 from scoring.data.limits import Limits
 from scoring.errors import Problem, Problems, SubmissionError
 from scoring.intake.batches import Content, batches, contents_of, is_large
-from scoring.intake.missing_files import about_missing, about_nothing
+from scoring.intake.missing_files import missing_files, no_results
 from scoring.intake.result_files import ResultFile, competition_files
 from scoring.parallel import parallel_map
-from scoring.protocols import PROTOCOLS, TASKS, default_protocol
+from scoring.protocols import TASKS, default_protocol, protocol_of
 from scoring.ranked_predictions import Origin
 from scoring.readers.image_index import ImageIndex
 from scoring.results import Report
-from scoring.tasks.protocol import spell
+from scoring.tasks.protocol import Protocol, spell
 from scoring.tasks.task import Keyed, ReadFile
 
 SCORER: Final = "1"
@@ -36,10 +36,10 @@ def is_scorable(competition: CompetitionInfo) -> bool:
     return competition.task in TASKS
 
 
-def columns(description: Description, number: int, protocol: str | None = None) -> tuple[str, ...]:
-    """What a report of the competition has a value for, in the edition's order: the columns of its board.
+def columns(description: Description, number: int, protocol: str | Protocol | None = None) -> tuple[str, ...]:
+    """The names that a report of the competition has a value for, in the edition's order: the columns of its board.
 
-    protocol: by default the dataset's own.
+    protocol: by default that of the dataset's year. Raises LookupError for an unknown competition or protocol.
 
     >>> phase = Description("VOC2012", "val", ("car", "cat"), (), ())
     >>> columns(phase, 3), columns(phase, 7), columns(phase, 7, "voc2008")
@@ -47,8 +47,8 @@ def columns(description: Description, number: int, protocol: str | None = None) 
     """
     info = competition_of(description.dataset, number)
     task = TASKS[info.task]
-    rules = PROTOCOLS[protocol or default_protocol(description.dataset)].rules_of(task)
-    return task.columns(info, description, rules)
+    chosen = default_protocol(description.dataset) if protocol is None else protocol
+    return task.columns(info, description, protocol_of(chosen).rules_of(task))
 
 
 def missing_truth(truth: GroundTruth) -> Mapping[int, str]:
@@ -64,25 +64,25 @@ def missing_truth(truth: GroundTruth) -> Mapping[int, str]:
     return {number: reason for number, reason in reasons.items() if reason is not None}
 
 
-def evaluate(  # noqa: PLR0913 - a question with all that may vary, each by its name
-    archive: Path,
+def evaluate(  # noqa: PLR0913 - every argument that decides the scores has a name
+    archive: Path | str,
     truth: GroundTruth,
     *,
     competition: int,
-    protocol: str,
+    protocol: str | Protocol,
     classes: Sequence[str] | None = None,
-    statistics: Path | None = None,
+    statistics: Path | str | None = None,
     limits: Limits | None = None,
 ) -> Report:
-    r"""Score a competition's files in an archive (or a plain folder) by a protocol.
+    r"""Score the result files of a competition in an archive or a plain folder.
 
-    classes declares a subset: the report is then of these columns only (in segmentation also of the background), and
-    its headline their mean. With `statistics` what later questions can be answered from is written to that path, in the
-    format of `scoring.ranked_predictions`, or in that of `scoring.counts` for segmentation. limits are by default those of
-    `truth.description`, which a ground truth knows nothing of: give those that the archive was checked under.
+    classes: score and average these only (in segmentation the background, too). statistics: a file to write the matched
+    predictions or pixel counts to, for the bootstrap; see `scoring.ranked_predictions` and `scoring.image_counts`.
+    limits: of the archive, by default those of `truth.description`. The report's `notes` say what was read with
+    reservations.
 
-    Raises SubmissionError with every problem of these files, among them that there are none, and LookupError for a
-    competition, protocol or class that does not exist, or for a subset without a class.
+    Raises SubmissionError with every problem of these files, also if there are none; LookupError for an unknown
+    competition, protocol or class, for no class at all, and for a protocol without rules for the task.
 
     >>> from tempfile import TemporaryDirectory
     >>> from scoring import AnnotatedObject, Annotation, Box, truth_of_boxes
@@ -90,43 +90,39 @@ def evaluate(  # noqa: PLR0913 - a question with all that may vary, each by its 
     >>> truth = truth_of_boxes({"a": page}, dataset="VOC2012", image_set="val")
     >>> with TemporaryDirectory() as folder:
     ...     _ = Path(folder, "comp3_det_val_cat.txt").write_text("a 0.9 30 1 40 10\na 0.5 1 1 10 10\n")
-    ...     report = evaluate(Path(folder), truth, competition=3, protocol="voc2012")
+    ...     report = evaluate(folder, truth, competition=3, protocol="voc2012")
     >>> report.measure, report.headline
     ('Average precision', 0.5)
     >>> report.classes
     (ClassResult(name='cat', value=0.5, reason=None, positives=1, predictions=2),)
     """
-    info = competition_of(truth.description.dataset, competition)
-    task, row = TASKS[info.task], PROTOCOLS[protocol]
-    known = columns(truth.description, competition, protocol)
+    archive, description = Path(archive), truth.description
+    info, row = competition_of(description.dataset, competition), protocol_of(protocol)
+    task = TASKS[info.task]
+    rules, known = row.rules_of(task), columns(description, competition, row)
     _check_classes(info, known, classes)
-    rules, loaded = row.rules_of(task), task.load(truth)
+    loaded = task.load(truth)
     if classes is not None:
         loaded = task.select(loaded, classes)
-    intake = _Intake(
-        task.read,
-        lambda entered: task.match(entered, loaded, rules),
-        ImageIndex.of(truth.description, max_lines=_max_lines(archive, limits or truth.description.limits)),
-    )
-    files = competition_files(
-        archive, truth.description, competition, problems=intake.problems, limits=limits
-    )
+    images = ImageIndex.of(description, max_lines=_max_lines(archive, limits or description.limits))
+    reader = _Reader(task.read, lambda parsed: task.match(parsed, loaded, rules), images)
+    files = competition_files(archive, description, competition, problems=reader.problems, limits=limits)
     left_out = set() if classes is None or info.needs_every_file else set(known).difference(classes)
-    asked = (file for file in files if file.key not in left_out)
-    scores = task.score(intake.read(asked), loaded, rules)
-    intake.complain(info, {about: name for name, about in expected_files(info, truth.description)})
+    scores = task.score(reader.read(file for file in files if file.key not in left_out), loaded, rules)
+    reader.raise_problems(info)
     if statistics is not None:
-        scores.save(statistics, Origin(competition, protocol, SCORER, truth.fingerprint))
+        scores.save(Path(statistics), Origin(competition, row.name, SCORER, truth.fingerprint))
     return Report(
         competition=competition,
-        protocol=protocol,
+        protocol=row.name,
         measure=scores.measure,
         headline=scores.headline,
         headline_reason=scores.headline_reason,
         classes=scores.classes,
         exhibits=scores.exhibits,
         scorer=SCORER,
-        receipt=_receipt(intake.hashes, truth, f"{row.name}: {spell(rules)}", classes),
+        receipt=_receipt(reader.hashes, truth, f"{row.name}: {spell(rules)}", classes),
+        notes=reader.problems.notes,
     )
 
 
@@ -143,58 +139,63 @@ def _check_classes(info: CompetitionInfo, known: Sequence[str], classes: Sequenc
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Taken:
-    """What was made of some result files: their subjects, name and hash of each, what was wrong, and the judged answers."""
+class _Batch:
+    """Some result files, read and matched: their keys, the hash of each by its name, their problems and notes."""
 
     problems: Problems = field(default_factory=Problems)
-    met: set[str] = field(default_factory=set)
+    keys: set[str] = field(default_factory=set)
     hashes: dict[str, str] = field(default_factory=dict)
     matched: list[Keyed[Any]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class _Intake:
-    """Reads and judges result files in their order, and remembers the hash of each and what was wrong."""
+class _Reader:
+    """Reads and matches result files, in batches and in several threads; collects hashes, problems and notes.
+
+    broken: what made the archive unreadable from some file on.
+    """
 
     parse: ReadFile[Any]
     match: Callable[[Iterator[Keyed[Any]]], Iterator[Keyed[Any]]]
     images: ImageIndex
     problems: Problems = field(default_factory=Problems)
     hashes: dict[str, str] = field(default_factory=dict)
-    met: set[str] = field(default_factory=set)
+    keys: set[str] = field(default_factory=set)
     broken: list[Problem] = field(default_factory=list)
 
     def read(self, files: Iterator[ResultFile]) -> Iterator[Keyed[Any]]:
-        for taken in parallel_map(self._take, batches(contents_of(files, self.broken)), alone=is_large):
-            self.problems.join(taken.problems)
-            self.met |= taken.met
-            self.hashes |= taken.hashes
-            yield from taken.matched
+        for batch in parallel_map(self._read_batch, batches(contents_of(files, self.broken)), alone=is_large):
+            self.problems.join(batch.problems)
+            self.keys |= batch.keys
+            self.hashes |= batch.hashes
+            yield from batch.matched
 
-    def _take(self, batch: Sequence[Content]) -> _Taken:
-        taken = _Taken()
-        taken.matched.extend(self.match(self._parse(batch, taken)))
-        return taken
+    def _read_batch(self, contents: Sequence[Content]) -> _Batch:
+        batch = _Batch()
+        batch.matched.extend(self.match(self._parse(contents, batch)))
+        return batch
 
-    def _parse(self, batch: Sequence[Content], taken: _Taken) -> Iterator[Keyed[Any]]:
-        for file, data in batch:
-            taken.met.add(file.key)
-            taken.hashes[file.name] = hashlib.sha256(data).hexdigest()
-            yield Keyed(file.key, self.parse(data, self.images, file=file.name, problems=taken.problems))
+    def _parse(self, contents: Sequence[Content], batch: _Batch) -> Iterator[Keyed[Any]]:
+        for file, data in contents:
+            batch.keys.add(file.key)
+            batch.hashes[file.name] = hashlib.sha256(data).hexdigest()
+            yield Keyed(file.key, self.parse(data, self.images, file=file.name, problems=batch.problems))
 
-    def complain(self, info: CompetitionInfo, expected: Mapping[str, str]) -> None:
+    def raise_problems(self, info: CompetitionInfo) -> None:
+        """Raise SubmissionError if there is any problem, missing files included."""
         self.problems.extend(self.broken)
-        if not self.broken:  # of a broken archive nobody knows what is missing
-            self._complain_of_missing_files(info, expected)
+        if not self.broken:  # the rest of a broken archive may hold what is missing
+            self._add_missing_files(info)
         if self.problems.listed:
             raise SubmissionError(*self.problems.listed)
 
-    def _complain_of_missing_files(self, info: CompetitionInfo, expected: Mapping[str, str]) -> None:
-        missing = [about for about in expected if about not in self.met]
-        if not self.met:
-            self.problems.add(about_nothing([info], self.images.description))
-        elif missing and info.needs_every_file:
-            self.problems.add(*about_missing(info, missing, expected))
+    def _add_missing_files(self, info: CompetitionInfo) -> None:
+        expected = {key: name for name, key in expected_files(info, self.images.description)}
+        missing = [key for key in expected if key not in self.keys]
+        if not self.keys:
+            self.problems.add(no_results([info], self.images.description))
+        elif missing:
+            self.problems.add(*missing_files(info, missing, expected))
 
 
 def _receipt(

@@ -11,7 +11,7 @@ from scoring.competitions import CompetitionInfo, competition_of, competitions, 
 from scoring.data.arrays import Bytes, Floats, Integers
 from scoring.data.description import Description, Image
 from scoring.errors import Problems, SubmissionError
-from scoring.intake.missing_files import about_nothing
+from scoring.intake.missing_files import no_results
 from scoring.intake.png import labels_to_png
 from scoring.intake.result_files import competition_files
 from scoring.readers.image_index import ImageIndex
@@ -103,7 +103,7 @@ def _sorted_boxes(archive: Path, description: Description, index: ImageIndex, co
     for file in competition_files(archive, description, competition, problems=problems):
         parts[file.key] = read_detections(file.read(), index, file=file.name, problems=problems)
     if not parts:
-        problems.add(about_nothing([competition_of(description.dataset, competition)], description))
+        problems.add(no_results([competition_of(description.dataset, competition)], description))
     if problems.listed:
         raise SubmissionError(*problems.listed)
     named = [(label, parts[name]) for label, name in enumerate(description.classes, 1) if name in parts]

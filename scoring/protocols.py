@@ -1,7 +1,7 @@
-"""How each year scored: a protocol is a row of functions.
+"""Every protocol, one row each.
 
-A new protocol is a new row: nothing that scores asks which protocol or year it has. The year in a dataset's name
-decides only what goes with it: its competitions and classes (`scoring.competitions`), and the protocol if none is named.
+A new protocol is a new row: no other code depends on which protocol or year it is. The name of a dataset decides only
+its competitions and classes (`scoring.competitions`) and, for the years of PASCAL VOC, the default protocol.
 """
 
 from collections.abc import Mapping
@@ -9,6 +9,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
+from scoring.competitions import EDITIONS
 from scoring.data.tables import PARTS
 from scoring.metrics.averaging import mean_of_classes
 from scoring.metrics.boxes import iou_inclusive
@@ -143,13 +144,27 @@ TASKS: Final[Mapping[str, Task[Any, Any, Any, Any]]] = MappingProxyType(
 """The tasks that at least one protocol scores, by name."""
 
 
-LATEST: Final = "voc2012"
+def protocol_of(protocol: str | Protocol) -> Protocol:
+    """A protocol by its name, or as it is given. Raises LookupError for an unknown name.
+
+    >>> protocol_of("voc2012").title
+    'PASCAL VOC 2012'
+    """
+    if isinstance(protocol, Protocol):
+        return protocol
+    if protocol not in PROTOCOLS:
+        raise LookupError(f"no protocol is called {protocol!r}; there are {', '.join(PROTOCOLS)}")
+    return PROTOCOLS[protocol]
 
 
 def default_protocol(dataset: str) -> str:
-    """The protocol of a dataset's own year, for any other dataset that of the last year.
+    """The name of the protocol of a dataset's own year. Raises LookupError for a dataset without one.
 
-    >>> default_protocol("VOC2007"), default_protocol("sample")
-    ('voc2007', 'voc2012')
+    >>> default_protocol("VOC2007")
+    'voc2007'
     """
-    return dataset.lower() if dataset.lower() in PROTOCOLS else LATEST
+    if dataset not in EDITIONS:
+        raise LookupError(
+            f"the dataset '{dataset}' has no protocol of its own; name one of {', '.join(PROTOCOLS)}"
+        )
+    return dataset.lower()

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Final, Self
 
 import numpy as np
 
 from scoring.codec import from_plain, to_plain
+from scoring.errors import Problem
 from scoring.metrics.ranking import PrecisionRecall, precision_recall
 from scoring.metrics.roc import RocPoints, ends_of_ties, roc
 from scoring.ranked_predictions import RankedPredictions
@@ -134,7 +135,7 @@ class Report:
 
     headline and values are in [0, 1], or None with a reason. receipt: sha256, in hexadecimal, of the result files, the
     truth's fingerprint, the protocol, the scorer's version, and the classes chosen, if a subset was declared: what
-    decided these numbers and nothing else.
+    decided these numbers and nothing else. notes: what was read with reservations, which is not part of the JSON form.
     """
 
     competition: int
@@ -146,6 +147,7 @@ class Report:
     exhibits: tuple[Exhibit, ...]
     scorer: str
     receipt: str
+    notes: tuple[Problem, ...] = field(default=(), compare=False)
 
     def to_json(self) -> str:
         """One line of JSON, the same for the same report."""

@@ -15,7 +15,7 @@ from scoring.errors import Problem, Problems
 from scoring.intake.archive import Meter
 from scoring.intake.batches import Content, batches, contents_of, is_large
 from scoring.intake.checking import Checked, Inspection
-from scoring.intake.missing_files import about_missing, about_nothing
+from scoring.intake.missing_files import missing_files, no_results
 from scoring.intake.result_files import ResultFile, result_files, severity_of_strays
 from scoring.parallel import parallel_map
 from scoring.protocols import TASKS
@@ -90,7 +90,7 @@ class Validation:
 
 
 def validate(
-    archive: Path,
+    archive: Path | str,
     description: Description,
     *,
     competitions: tuple[int, ...] | None = None,
@@ -111,7 +111,7 @@ def validate(
     >>> found.valid, str(found.problems[0])
     (False, 'comp3_det_val_cat.txt:1: expected 6 fields, found 5')
     """
-    limits = limits or description.limits
+    archive, limits = Path(archive), limits or description.limits
     problems, meter = Problems(), Meter.of(archive, limits)
     images = ImageIndex.of(description, max_lines=limits.max_lines)
     inspection = Inspection(images, problems, severity_of_strays(archive))
@@ -193,7 +193,7 @@ def _compare_with_what_was_asked(
         )
         problems.add(Problem("unknown-competition", message))
     elif not any(info.number in found for info in wanted):
-        problems.add(about_nothing(wanted, description))
+        problems.add(no_results(wanted, description))
     if others and wanted:
         message = f"the archive holds results of {', '.join(others)}; expected those of {names} only"
         stray = Problem("other-competition", message, found=", ".join(others), expected=names)
@@ -217,7 +217,7 @@ def _say_what_is_missing(
 ) -> None:
     if summary.missing:
         expected = {about: name for name, about in expected_files(info, description)}
-        problems.add(*about_missing(info, summary.missing, expected))
+        problems.add(*missing_files(info, summary.missing, expected))
 
 
 def _check_that_they_are_two(one: FoundCompetition, other: FoundCompetition, inspection: Inspection) -> None:

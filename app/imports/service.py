@@ -79,10 +79,10 @@ class _StoredPhase:
 
 
 def _protocol(request: TreeImport, dataset: str) -> str:
-    protocol = request.protocol or scoring.default_protocol(dataset)
-    if protocol not in scoring.PROTOCOLS:
-        raise ValueError(f"unknown protocol {protocol!r}; expected one of {', '.join(scoring.PROTOCOLS)}")
-    return protocol
+    try:
+        return scoring.protocol_of(request.protocol or scoring.default_protocol(dataset)).name
+    except LookupError as error:
+        raise ValueError(str(error)) from None
 
 
 def _check_that_something_is_offered(truth: scoring.GroundTruth) -> None:

@@ -21,11 +21,7 @@ from scoring.statistics.bootstrap import intervals_of
 def score(asked: Namespace) -> Mapping[str, Any]:
     """Score results against a tree; with `bootstrap` each value has an interval of 95 %."""
     tree = existing_tree(asked.truth)
-    protocol = default_protocol(dataset_of(tree)) if asked.protocol is None else asked.protocol
-    if protocol not in PROTOCOLS:
-        raise WrongUseError(
-            "unknown-protocol", f"unknown protocol '{protocol}'; expected {', '.join(PROTOCOLS)}"
-        )
+    protocol = _protocol(asked.protocol, dataset_of(tree))
     info = competition_in(tree, asked.competition)
     truth = read_tree(tree, asked.image_set)
     _check_classes(asked.classes, columns(truth.description, info.number, protocol), info.number)
@@ -43,6 +39,17 @@ def score(asked: Namespace) -> Mapping[str, Any]:
         if kept is None:
             return _plain(report, {})
         return _plain(report, intervals_of(report, kept, truth, replicates=asked.bootstrap).by_class())
+
+
+def _protocol(asked: str | None, dataset: str) -> str:
+    if asked is not None and asked not in PROTOCOLS:
+        raise WrongUseError(
+            "unknown-protocol", f"unknown protocol '{asked}'; expected {', '.join(PROTOCOLS)}"
+        )
+    try:
+        return asked or default_protocol(dataset)
+    except LookupError as error:
+        raise WrongUseError("no-protocol", str(error)) from None
 
 
 def _check_classes(classes: Sequence[str] | None, known: Sequence[str], number: int) -> None:

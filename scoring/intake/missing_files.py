@@ -1,4 +1,4 @@
-"""What to say of result files that are not there."""
+"""Problems for missing result files."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -10,11 +10,11 @@ from scoring.errors import Problem, Severity
 _MOST_NAMED: Final = 30  # missing files in one sentence
 
 
-def about_nothing(infos: Sequence[CompetitionInfo], description: Description) -> Problem:
-    """Say that no file of any of these competitions is there, and what the first one's files are called.
+def no_results(infos: Sequence[CompetitionInfo], description: Description) -> Problem:
+    """The problem that there is no file of any of these competitions, with the name of a file of the first one.
 
     >>> from scoring.competitions import competition_of
-    >>> print(about_nothing([competition_of("VOC2012", 7)], Description("VOC2012", "val", (), (), ())))
+    >>> print(no_results([competition_of("VOC2012", 7)], Description("VOC2012", "val", (), (), ())))
     no result file of comp7 was found; expected files such as 'results/VOC2012/Layout/comp7_layout_val.xml'
     """
     expected = f"results/{description.dataset}/{infos[0].file_pattern_of(description.image_set)}"
@@ -24,15 +24,15 @@ def about_nothing(infos: Sequence[CompetitionInfo], description: Description) ->
     return Problem("no-results", message, expected=expected)
 
 
-def about_missing(
+def missing_files(
     info: CompetitionInfo, missing: Sequence[str], expected: Mapping[str, str]
 ) -> tuple[Problem, Severity]:
-    """Name what of a competition has no file, of all that may have one; a problem where each of them must.
+    """The classes, actions or images that have no file: a problem where every file is needed, otherwise a note.
 
-    expected has the name of every file by what it is about. A problem's file is the missing one, if it is just one.
+    expected: the name of every file by its key. The file of the problem is the missing one, if it is just one.
 
     >>> from scoring.competitions import competition_of
-    >>> found, severity = about_missing(competition_of("VOC2012", 3), ["car"], {"car": "a", "cat": "b"})
+    >>> found, severity = missing_files(competition_of("VOC2012", 3), ["car"], {"car": "a", "cat": "b"})
     >>> print(severity, found)
     note comp3: 1 of 2 classes are missing and will not be scored: car
     """

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scoring.data.description import UNKNOWN_SIDE, Description, Image
 from scoring.data.layout_set import LayoutSet
 from scoring.readers.lines.words import Words
-from scoring.readers.subjects import Subjects, images_of, persons_of
+from scoring.readers.subjects import Subjects, check_names, images_of, persons_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +46,13 @@ class ImageIndex:
 
     @cached_property
     def places(self) -> Mapping[bytes, int]:
-        """Where in the Main set an image stands."""
+        """The place of each image in the Main set. Raises ValueError for one that no line of a result file can name."""
+        check_names(image.id for image in self.images)
         return {image.id.encode(): place for place, image in enumerate(self.images)}
+
+    def require_names(self) -> None:
+        """Raise ValueError for an image of the Main set that no line of a result file can name; checked once."""
+        _ = self.places
 
     @cached_property
     def known(self) -> frozenset[bytes]:

@@ -1,8 +1,9 @@
 """Of whom the lines of a result speak: the images of a set, or persons in them."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 import polars as pl
@@ -10,8 +11,11 @@ from numpy.typing import NDArray
 
 from scoring.data.arrays import Integers
 from scoring.data.description import Description
+from scoring.errors import shown
 
 Keys = NDArray[np.int64]
+
+_NAME: Final = re.compile(r"[!-~]+")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,8 +38,13 @@ class Subjects:
 
     @classmethod
     def of(cls, kind: str, where: str, names: Mapping[str, Iterable[str]]) -> Self:
-        """The subjects in their order: for each field what it says of each of them."""
-        columns = [tuple(column) for column in names.values()]
+        """The subjects in their order: for each field what it says of each of them.
+
+        Raises ValueError for an image that no line can name.
+        """
+        names = {field: tuple(column) for field, column in names.items()}
+        check_names(names["image"])
+        columns = list(names.values())
         numbers = [{word: number for number, word in enumerate(dict.fromkeys(column))} for column in columns]
         words = tuple(pl.Enum(list(known)) for known in numbers)
         codes = [
@@ -65,6 +74,19 @@ class Subjects:
             return self.order[keys], np.ones(len(keys), np.bool_)
         found = np.searchsorted(self.keys[:-1], keys)  # the last one is where every larger key ends, too
         return self.order[found], self.keys[found] == keys
+
+
+def check_names(images: Iterable[str]) -> None:
+    """Raise ValueError for an image whose name cannot stand in a line of a result file.
+
+    >>> check_names(["2008_000008"])
+    """
+    for image in images:
+        if not _NAME.fullmatch(image):
+            raise ValueError(
+                f"no line of a result file can name the image '{shown(image)}': names there are of ASCII characters without"
+                " blanks; rename it, or evaluate arrays instead of files"
+            )
 
 
 def images_of(description: Description) -> Subjects:

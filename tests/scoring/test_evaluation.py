@@ -2,10 +2,12 @@ from pathlib import Path
 
 import pytest
 
+from scoring import AnnotatedObject, Annotation, Box, truth_of_boxes, validate
 from scoring.competitions import competitions
 from scoring.data.ground_truth import GroundTruth
 from scoring.errors import SubmissionError
 from scoring.evaluation import SCORER, columns, evaluate, is_scorable
+from scoring.protocols import PROTOCOLS
 from scoring.ranked_predictions import open_predictions
 from scoring.readers.voc.tree import read_tree
 from scoring.results import ClassResult, Curve, Report, ScoreTable
@@ -189,3 +191,45 @@ def test_more_classes_than_threads_are_scored_in_any_order(tmp_path: Path) -> No
 
     assert up == down
     assert [each.value for each in up.classes] == [0, 1, 1, 1, 1, 1, 1]
+
+
+def test_paths_may_be_strings_and_protocols_rows(tmp_path: Path) -> None:
+    results(tmp_path / "sent", cat=CAT, dog=DOG)
+    known = read_tree(str(kit(tmp_path / "kit").root), "test")
+
+    report = evaluate(str(tmp_path / "sent"), known, competition=3, protocol=PROTOCOLS["voc2012"])
+
+    assert report == evaluate(tmp_path / "sent", known, competition=3, protocol="voc2012")
+    assert validate(str(tmp_path / "sent"), known.description).valid
+
+
+@pytest.mark.parametrize(
+    ("competition", "protocol", "sentence"),
+    [
+        (3, "voc2013", "no protocol is called 'voc2013'; there are voc2006, "),
+        (13, "voc2012", "VOC2012 has no competition 13; it has 1, 2, "),
+    ],
+)
+def test_what_does_not_exist_is_named(competition: int, protocol: str, sentence: str, tmp_path: Path) -> None:
+    with pytest.raises(LookupError, match=sentence):
+        evaluate(results(tmp_path), truth(tmp_path), competition=competition, protocol=protocol)
+
+
+def test_a_report_has_the_notes_of_the_reader_but_its_json_has_not(tmp_path: Path) -> None:
+    report = scored(tmp_path, cat="\ufeff" + CAT, dog=DOG)
+
+    assert [(note.code, note.file) for note in report.notes] == [
+        ("byte-order-mark", "comp3_det_test_cat.txt")
+    ]
+    assert "notes" not in report.to_json()
+
+
+@pytest.mark.parametrize("image", ["my cat", "chaton_é"])
+def test_an_image_that_no_line_can_name_is_refused_with_the_reason(image: str, tmp_path: Path) -> None:
+    page = Annotation(50, 40, (AnnotatedObject("cat", Box(1, 1, 10, 10)),))
+    named = truth_of_boxes({image: page}, dataset="VOC2012", image_set="test")
+
+    for competition, name in ((1, "cls"), (3, "det")):
+        (tmp_path / f"comp{competition}_{name}_test_cat.txt").write_text(f"{image} 0.9 1 1 10 10\n")
+        with pytest.raises(ValueError, match=f"no line of a result file can name the image '{image}'"):
+            evaluate(tmp_path, named, competition=competition, protocol="voc2012")

@@ -13,7 +13,7 @@ from scoring.metrics.layout_matching import (
 )
 from scoring.metrics.matching import match_pascal, match_pascal_2006
 from scoring.metrics.ranking import average_precision, average_precision_11_points
-from scoring.protocols import PROTOCOLS, TASKS, default_protocol
+from scoring.protocols import PROTOCOLS, TASKS, default_protocol, protocol_of
 from scoring.tasks.detection.task import DETECTION
 from scoring.tasks.layout.task import LAYOUT
 from scoring.tasks.protocol import Protocol, spell
@@ -78,11 +78,22 @@ def test_only_2006_has_its_own_rule_for_difficult_objects() -> None:
     assert set(judges.values()) == {match_pascal}
 
 
-@pytest.mark.parametrize(
-    ("dataset", "protocol"), [("VOC2006", "voc2006"), ("VOC2012", "voc2012"), ("sample", "voc2012")]
-)
-def test_a_dataset_is_scored_by_its_own_year_s_protocol_or_the_last(dataset: str, protocol: str) -> None:
+@pytest.mark.parametrize(("dataset", "protocol"), [("VOC2006", "voc2006"), ("VOC2012", "voc2012")])
+def test_a_dataset_is_scored_by_its_own_year_s_protocol(dataset: str, protocol: str) -> None:
     assert default_protocol(dataset) == protocol
+
+
+def test_a_dataset_of_no_year_has_no_protocol_by_default() -> None:
+    with pytest.raises(
+        LookupError, match="the dataset 'sample' has no protocol of its own; name one of voc2006, "
+    ):
+        default_protocol("sample")
+
+
+def test_a_protocol_is_given_by_its_name_or_as_a_row() -> None:
+    assert protocol_of("voc2012") is protocol_of(PROTOCOLS["voc2012"]) is PROTOCOLS["voc2012"]
+    with pytest.raises(LookupError, match="no protocol is called 'voc2013'; there are voc2006, "):
+        protocol_of("voc2013")
 
 
 def test_rules_are_spelled_with_the_names_of_their_functions() -> None:

@@ -25,7 +25,7 @@ def test_an_unknown_dataset_has_the_ten_competitions() -> None:
 
 
 def test_a_number_that_a_year_did_not_have_is_an_error() -> None:
-    with pytest.raises(KeyError):
+    with pytest.raises(LookupError, match="VOC2006 has no competition 5; it has 1, 2, 3, 4"):
         competition_of("VOC2006", 5)
 
 

@@ -14,7 +14,7 @@ from scoring.readers.voc.kit_files import KitFiles, TreeError
 _PICTURES: Final = ("JPEGImages/{}.jpg", "PNGImages/{}.png")
 
 
-def read_public(tree: Path, image_set: str) -> Description:
+def read_public(tree: Path | str, image_set: str) -> Description:
     r"""What may be known of an image set, from a development kit's tree; whether its annotation is there does not matter.
 
     Of label files only the names and the images listed are read. The classes are those that have a label file of this set,
@@ -30,7 +30,7 @@ def read_public(tree: Path, image_set: str) -> Description:
     >>> found.classes, [image.id for image in found.images]
     (('cat',), ['2008_000008', '2008_000015'])
     """
-    there = KitFiles(tree, image_set)
+    there = KitFiles(Path(tree), image_set)
     labels = there.label_files(there.main_folder)
     main = _main_set(there, labels)
     people = tuple(there.persons())

@@ -18,7 +18,7 @@ from scoring.readers.voc.kit_files import KitFiles, TreeError
 from scoring.readers.voc.label_images import read_label_image
 
 
-def read_tree(tree: Path, image_set: str) -> GroundTruth:
+def read_tree(tree: Path | str, image_set: str) -> GroundTruth:
     """The ground truth of an image set, read from a development kit's tree such as `VOCdevkit/VOC2007`.
 
     Needs ImageSets and Annotations. The Segmentation set with SegmentationClass, the Layout set and the Action set are
@@ -37,7 +37,7 @@ def read_tree(tree: Path, image_set: str) -> GroundTruth:
     >>> truth.description.classes, truth.tables.objects.boxes.tolist()
     (('cat',), [[1.0, 1.0, 10.0, 10.0]])
     """
-    there = KitFiles(tree, image_set)
+    there = KitFiles(Path(tree), image_set)
     main, labelled = _main_set(there)
     people = tuple(there.persons())
     acts = tuple(_acts(there))

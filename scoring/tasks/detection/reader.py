@@ -62,6 +62,7 @@ def read_in_blocks(data: bytes, reading: Reading) -> Iterator[ClassDetections]:
     >>> [len(found) for found in read_in_blocks(b"000001 0.5 10 20 110 220\n", reading)]
     [1]
     """
+    reading.images.require_names()
     reader = LineReader(
         len(FIELDS),
         partial(_read_fast, reading=reading),
