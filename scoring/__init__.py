@@ -17,6 +17,8 @@ from scoring.protocols import PROTOCOLS, default_protocol, protocol_of
 from scoring.readers.boxes import truth_of_boxes
 from scoring.readers.coco import read_coco
 from scoring.readers.open_images import read_open_images
+from scoring.readers.open_images_detections import expand_detections, read_open_images_detections
+from scoring.readers.open_images_hierarchy import read_hierarchy
 from scoring.readers.voc.colours import label_colours
 from scoring.readers.voc.kit_files import TreeError
 from scoring.readers.voc.public_tree import read_public
@@ -84,6 +86,7 @@ __all__ = [
     "create_segmentations_from_detections",
     "default_protocol",
     "evaluate",
+    "expand_detections",
     "from_plain",
     "intervals_of",
     "is_scorable",
@@ -94,7 +97,9 @@ __all__ = [
     "protocol_of",
     "rank_methods",
     "read_coco",
+    "read_hierarchy",
     "read_open_images",
+    "read_open_images_detections",
     "read_public",
     "read_scoreboard",
     "read_tree",

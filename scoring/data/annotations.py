@@ -40,10 +40,12 @@ class AnnotatedObject:
 class Annotation:
     """An image's size in pixels, and its objects in the order of the file, which decides ties.
 
-    convention: that of the boxes of objects and parts.
+    convention: that of the boxes of objects and parts; verified: the classes that image-level labels say are in the image or
+    are not, None where every class is annotated.
     """
 
     width: int
     height: int
     objects: tuple[AnnotatedObject, ...]
     convention: BoxConvention = BoxConvention.INCLUSIVE
+    verified: frozenset[str] | None = None

@@ -56,9 +56,8 @@ class GroundTruth:
         'test'
         """
         facts = {name: getattr(lists, name) for name in _FACTS}
-        if (
-            tables.convention is not BoxConvention.INCLUSIVE
-        ):  # unsaid otherwise: the fingerprints of VOC's trees stay
+        # what VOC's trees do not have is left out, so that their fingerprints stay
+        if tables.convention is not BoxConvention.INCLUSIVE:
             facts["boxes"] = tables.convention
         index = {image: place for place, image in enumerate(lists.images)}
         arrays: dict[str, NDArray[Any]] = {
@@ -73,6 +72,8 @@ class GroundTruth:
         for name in _TABLES:
             table = getattr(tables, name)
             arrays |= {f"{name}.{field.name}": getattr(table, field.name) for field in fields(table)}
+        if tables.verified is not None:
+            arrays["verified"] = tables.verified
         return cls.of_bytes(pack(KIND, Packed(facts, arrays)))
 
     @classmethod
@@ -245,6 +246,7 @@ class GroundTruth:
             acts=ActionLabels(**_group(packed, "acts")),
             masks=LabelRuns(**_group(packed, "masks")),
             convention=BoxConvention(packed.facts.get("boxes", BoxConvention.INCLUSIVE)),
+            verified=packed.arrays.get("verified"),
         )
         fingerprint = hashlib.sha256(content).hexdigest()
         return cls(lists, tables, _description_of(lists, tables), content, fingerprint)

@@ -77,7 +77,8 @@ class Tables:
 
     sizes: int32 (images, 2), width and height; labels: int8 (classes, main), 1 there is such an object in the image,
     0 only difficult ones, -1 none; masks: one for each image of the Segmentation set, or none at all; convention: that of
-    the boxes of objects and parts.
+    the boxes of objects and parts; verified: int32 (k, 2), images and classes where an image-level label says whether the
+    class is there, None where every class is annotated in every image.
     """
 
     sizes: Integers
@@ -87,3 +88,4 @@ class Tables:
     acts: ActionLabels
     masks: LabelRuns
     convention: BoxConvention = BoxConvention.INCLUSIVE
+    verified: Integers | None = None

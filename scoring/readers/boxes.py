@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from scoring.data.annotations import Annotation
+from scoring.data.arrays import Integers
 from scoring.data.boxes import BoxConvention
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.label_maps import LabelRuns
@@ -20,7 +23,8 @@ def truth_of_boxes(
     """The ground truth of these images, in this order: for detection and classification.
 
     classes: None stands for the objects' own, in alphabetical order. Boxes are stored in the convention of the annotations.
-    Raises ValueError for an object of another class, and for annotations of different conventions.
+    Image-level labels of other classes are left out. Raises ValueError for an object of another class, for annotations of
+    different conventions, and where only some have image-level labels.
 
     >>> truth = truth_of_boxes({"a": Annotation(50, 40, ())}, dataset="own", image_set="val", classes=["cat"])
     >>> truth.description.images, truth.description.classes
@@ -54,5 +58,23 @@ def truth_of_boxes(
         acts=action_labels_of([], (), annotations),
         masks=LabelRuns.of([]),
         convention=conventions[0],
+        verified=_verified(pages, known),
     )
     return GroundTruth.of(lists, tables)
+
+
+def _verified(pages: Sequence[Annotation], classes: Sequence[str]) -> Integers | None:
+    """The table of image-level labels, int32 (k, 2)."""
+    labelled = [page.verified for page in pages if page.verified is not None]
+    if not labelled:
+        return None
+    if len(labelled) < len(pages):
+        raise ValueError("expected image-level labels for all images or for none")
+    number = {name: place for place, name in enumerate(classes)}
+    rows = [
+        (image, number[name])
+        for image, names in enumerate(labelled)
+        for name in sorted(names)
+        if name in number
+    ]
+    return np.array(rows, np.int32).reshape(-1, 2)

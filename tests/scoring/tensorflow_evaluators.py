@@ -8,8 +8,10 @@ import importlib
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache
+from io import StringIO
 from types import ModuleType, SimpleNamespace
 from typing import Any, Final
 from unittest.mock import patch
@@ -44,6 +46,18 @@ def load_evaluators() -> ModuleType:
         metrics: Any = importlib.import_module("object_detection.utils.metrics")
     metrics.np = SimpleNamespace(**{**vars(np), "float": float, "NAN": np.nan})
     return evaluators
+
+
+@cache
+def load_expansion() -> ModuleType:
+    """Its module oid_hierarchical_labels_expansion, whose flags nobody asks for."""
+    pytest.importorskip("object_detection", reason="tf-models-research-object-detection is not installed")
+    flags = SimpleNamespace(DEFINE_string=print, DEFINE_integer=print, FLAGS=None)
+    with (
+        patch.dict(sys.modules, {"absl": SimpleNamespace(app=None, flags=flags)}),
+        redirect_stdout(StringIO()),
+    ):
+        return importlib.import_module("object_detection.dataset_tools.oid_hierarchical_labels_expansion")
 
 
 @dataclass(frozen=True)

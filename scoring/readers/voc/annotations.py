@@ -86,8 +86,9 @@ def read_xml(data: bytes) -> Annotation:
     Raises AnnotationError for what is not XML, a document type, a missing field, a number that is none, a box that
     ends before it begins. Source: VOC2012 development kit, VOCreadrecxml.m: only the text `1` is true.
 
-    >>> read_xml(b"<annotation><size><width>5</width><height>4</height></size></annotation>")
-    Annotation(width=5, height=4, objects=(), convention=<BoxConvention.INCLUSIVE: 'inclusive'>)
+    >>> page = read_xml(b"<annotation><size><width>5</width><height>4</height></size></annotation>")
+    >>> page.width, page.height, page.objects
+    (5, 4, ())
     """
     try:
         root: Element = fromstring(data, forbid_dtd=True)

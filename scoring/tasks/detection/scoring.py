@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from scoring.data.arrays import Flags
 from scoring.data.detections import ClassDetections
 from scoring.data.ground_truth import GroundTruth
 from scoring.metrics.matching import ClassObjects
@@ -31,8 +32,21 @@ def load(truth: GroundTruth) -> Mapping[str, ClassObjects]:
         count = np.bincount(objects.image[rows], minlength=main).astype(np.int32)
         first = (np.cumsum(count) - count).astype(np.int32)
         flags = objects.difficult[rows], objects.group_of[rows]
-        ground_truth[name] = ClassObjects(first, count, objects.boxes[rows], *flags, convention=convention)
+        verified = _verified_images(truth, number)
+        ground_truth[name] = ClassObjects(
+            first, count, objects.boxes[rows], *flags, verified=verified, convention=convention
+        )
     return ground_truth
+
+
+def _verified_images(truth: GroundTruth, number: int) -> Flags | None:
+    """In which images of the Main set an image-level label speaks of the class of this number: bool (main,)."""
+    pairs = truth.tables.verified
+    if pairs is None:
+        return None
+    images = np.zeros(len(truth.lists.images), np.bool_)
+    images[pairs[pairs[:, 1] == number, 0]] = True
+    return images[: truth.lists.main]
 
 
 def missing_truth(truth: GroundTruth) -> str | None:
