@@ -34,7 +34,7 @@ from scoring.results import (
     ScoreTable,
 )
 from scoring.statistics.bootstrap import bootstrap, intervals_of
-from scoring.statistics.intervals import Comparison, Standings, compare, standings
+from scoring.statistics.comparison import Comparison, Standings, compare, standings
 from scoring.statistics.resampling import Replicates
 from scoring.statistics.scoreboard import Scoreboard, read_scoreboard
 from scoring.statistics.significance import compare_pairs, rank_methods

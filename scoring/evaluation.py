@@ -110,8 +110,10 @@ def evaluate(  # noqa: PLR0913 - every argument that decides the scores has a na
     left_out = set() if classes is None or info.needs_every_file else set(known).difference(classes)
     scores = task.score(reader.read(file for file in files if file.key not in left_out), loaded, rules)
     reader.raise_problems(info)
+    receipt = _receipt(reader.hashes, truth, f"{row.name}: {spell(rules)}", classes)
     if statistics is not None:
-        scores.save(Path(statistics), Origin(competition, row.name, SCORER, truth.fingerprint))
+        origin = Origin(competition, row.name, SCORER, truth.fingerprint, receipt)
+        scores.save(Path(statistics), origin)
     return Report(
         competition=competition,
         protocol=row.name,
@@ -121,7 +123,7 @@ def evaluate(  # noqa: PLR0913 - every argument that decides the scores has a na
         classes=scores.classes,
         exhibits=scores.exhibits,
         scorer=SCORER,
-        receipt=_receipt(reader.hashes, truth, f"{row.name}: {spell(rules)}", classes),
+        receipt=receipt,
         notes=reader.problems.notes,
     )
 

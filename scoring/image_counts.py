@@ -1,7 +1,7 @@
 """The pixels of every image by true label and answer, kept beside a score so that no later question needs a second one.
 
 The file is one of `scoring.array_files` of the kind `counts`, version 1. Its facts: `competition`, `protocol`, `scorer`,
-`truth` (the fingerprint) and `labels`, their names from 0 on, the background first. Its arrays: `first`, int64
+`truth` (the fingerprint), `receipt` (the report's) and `labels`, their names from 0 on, the background first. Its arrays: `first`, int64
 (images + 1), where in the following an image's pairs begin, images in the order of the Segmentation set; then for each
 pair of labels that occurs in the image `true` and `prediction`, uint8, and `pixels`, int32. Void is left out. Added up over
 all images this is the confusion matrix.
@@ -83,12 +83,11 @@ def open_counts(path: Path) -> tuple[Origin, ImageCounts]:
     >>> from tempfile import TemporaryDirectory
     >>> counts = ImageCounts.of(["background", "car"], [np.array([[5, 0], [1, 2]])])
     >>> with TemporaryDirectory() as folder:
-    ...     save_counts(Path(folder, "kept"), Origin(5, "voc2012", "1", "0f"), counts)
+    ...     save_counts(Path(folder, "kept"), Origin(5, "voc2012", "1", "0f", "5a"), counts)
     ...     origin, again = open_counts(Path(folder, "kept"))
     >>> origin.competition, again.total().tolist()
     (5, [[5, 0], [1, 2]])
     """
     packed = unpack(KIND, path.read_bytes())
     facts = packed.facts
-    origin = Origin(facts["competition"], facts["protocol"], facts["scorer"], facts["truth"])
-    return origin, ImageCounts(tuple(facts["labels"]), **packed.arrays)
+    return Origin.of_facts(facts), ImageCounts(tuple(facts["labels"]), **packed.arrays)

@@ -23,13 +23,13 @@ def _main(how: str, truth_file: str, archive: str, replicates: str) -> None:
     images = len(truth.description.images)
     with TemporaryDirectory(prefix="heldout-") as folder:
         kept = Path(folder, "statistics")
-        evaluate(Path(archive), truth, competition=4, protocol="voc2012", statistics=kept)
+        report = evaluate(Path(archive), truth, competition=4, protocol="voc2012", statistics=kept)
         _, rankings = open_predictions(kept)
         ground_truth = load(truth)
 
         def ours() -> Mapping[str, float]:
-            drawn = bootstrap(kept, truth, replicates=count)
-            return dict(zip(drawn.names, drawn.values.mean(axis=1).tolist(), strict=True))
+            drawn = bootstrap(report, kept, truth, replicates=count)
+            return dict(zip(drawn.names, drawn.values[:-1].mean(axis=1).tolist(), strict=True))
 
         def naive() -> Mapping[str, float]:
             random, means = np.random.default_rng(1), dict.fromkeys(ground_truth, 0.0)

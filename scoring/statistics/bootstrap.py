@@ -1,15 +1,18 @@
-"""The bootstrap of a run, whatever its task: from what was kept beside a score and the ground truth."""
+"""The bootstrap of a report."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from scoring.array_files import kind_of
 from scoring.competitions import competition_of
+from scoring.data.arrays import Floats
 from scoring.data.ground_truth import GroundTruth
 from scoring.findings import IntervalTable
 from scoring.image_counts import KIND as COUNTS
 from scoring.image_counts import ImageCounts, open_counts
-from scoring.protocols import PROTOCOLS, TASKS
+from scoring.protocols import TASKS, protocol_of
 from scoring.ranked_predictions import Origin, RankedPredictions, open_predictions
 from scoring.results import Report
 from scoring.statistics.intervals import LEVEL, WIDENING, interval_table
@@ -18,25 +21,30 @@ from scoring.statistics.resampling import (
     SEED,
     Draws,
     Replicates,
+    Setup,
+    headline_by_replicate,
     resample_confusions,
     resample_rankings,
 )
 from scoring.tasks.resampling import PixelSample, RankingSample
 
+Matched = Sequence[RankedPredictions] | ImageCounts
+"""The matched predictions of a report: ranked by class, or counted by image."""
+
 
 def bootstrap(
-    statistics: Path,
+    report: Report,
+    statistics: Path | str,
     truth: GroundTruth,
     *,
-    classes: Sequence[str] | None = None,
     replicates: int = REPLICATES,
     seed: int = SEED,
 ) -> Replicates:
-    r"""Replicates of a run from the file that `evaluate` wrote with `statistics`; no answer is judged again.
+    r"""Bootstrap replicates of a report, over images, without matching anything again.
 
-    classes: those that the headline is of, where a subset was declared; in segmentation with the background.
-    Two runs of one competition, drawn with the same numbers, are paired. Raises ForeignFileError for another
-    file, and ValueError if the file is of another ground truth.
+    statistics: the file that `evaluate` wrote with this report. Replicates of several reports with the same ground
+    truth, number and seed are paired. Raises ForeignFileError for a file of another kind, and ValueError if the file
+    is of another report or ground truth.
 
     >>> from tempfile import TemporaryDirectory
     >>> from scoring import AnnotatedObject, Annotation, Box, evaluate, truth_of_boxes
@@ -46,26 +54,55 @@ def bootstrap(
     ...     _ = Path(folder, "comp3_det_val_cat.txt").write_text("a 0.9 1 1 10 10\nb 0.5 1 1 9 2\n")
     ...     kept = Path(folder, "kept")
     ...     report = evaluate(Path(folder), truth, competition=3, protocol="voc2012", statistics=kept)
-    ...     bootstrap(kept, truth, replicates=6).headline.tolist()
+    ...     bootstrap(report, kept, truth, replicates=6).values[-1].tolist()
     [0.5, 1.0, 1.0, 1.0, 0.5, 0.0]
     """
-    kept: ImageCounts | list[RankedPredictions]
-    if kind_of(statistics) == COUNTS:
-        origin, kept = open_counts(statistics)
-    else:
-        origin, rankings = open_predictions(statistics)
-        kept = [each for each in rankings if classes is None or each.class_name in classes]
-    _assert_same(origin, truth)
-    task = TASKS[competition_of(truth.lists.dataset, origin.competition).task]
-    sample = task.resample(kept, truth, PROTOCOLS[origin.protocol].rules_of(task))
+    origin, matched = _open(Path(statistics))
+    _check_same(origin, report, truth)
+    return bootstrap_matches(report, matched, truth, replicates=replicates, seed=seed)
+
+
+def bootstrap_matches(
+    report: Report,
+    matched: Matched,
+    truth: GroundTruth,
+    *,
+    replicates: int = REPLICATES,
+    seed: int = SEED,
+) -> Replicates:
+    """The same from a report's matched predictions in memory.
+
+    >>> from scoring import AnnotatedObject, Annotation, Box, ClassResult, Report, truth_of_boxes
+    >>> page = Annotation(50, 40, (AnnotatedObject("cat", Box(1, 1, 10, 10)),))
+    >>> truth = truth_of_boxes({"a": page, "b": page}, dataset="VOC2012", image_set="val")
+    >>> ranked = RankedPredictions(
+    ...     "cat", 2, np.array([0, 1], np.int32), np.array([0.9, 0.5]), np.array([1, 0], np.int8)
+    ... )
+    >>> row = ClassResult("cat", 0.5, None, positives=2, predictions=2)
+    >>> report = Report(3, "voc2012", "Average precision", 0.5, None, (row,), (), scorer="1", receipt="")
+    >>> bootstrap_matches(report, [ranked], truth, replicates=6).values[-1].tolist()
+    [0.5, 1.0, 1.0, 1.0, 0.5, 0.0]
+    """
+    scores = {each.name: each.value for each in report.classes}
+    if not isinstance(matched, ImageCounts):
+        matched = [each for each in matched if each.class_name in scores]
+    task = TASKS[competition_of(truth.lists.dataset, report.competition).task]
+    sample = task.resample(matched, truth, protocol_of(report.protocol).rules_of(task))
     if isinstance(sample, PixelSample):
-        return _bootstrap_pixels(sample, classes, Draws(len(sample.counts), replicates, seed))
-    return _bootstrap_rankings(sample, Draws(sample.positives.shape[1], replicates, seed))
+        draws = Draws(len(sample.counts), replicates, seed)
+        names = tuple(name for name in sample.counts.labels if name in scores)
+        values = _pixel_values(sample, names, draws)
+    else:
+        draws = Draws(sample.positives.shape[1], replicates, seed)
+        names = tuple(each.class_name for each in sample.rankings)
+        values = _ranking_values(sample, draws)
+    setup = Setup(task.name, report.protocol, truth.fingerprint)
+    return Replicates(setup, draws, names, (*(scores[name] for name in names), report.headline), values)
 
 
 def intervals_of(  # noqa: PLR0913 - what may vary, each by its name
     report: Report,
-    statistics: Path,
+    statistics: Path | str,
     truth: GroundTruth,
     *,
     replicates: int = REPLICATES,
@@ -75,7 +112,7 @@ def intervals_of(  # noqa: PLR0913 - what may vary, each by its name
 ) -> IntervalTable:
     r"""Confidence intervals of a report's classes, as far as they were entered, and of its headline.
 
-    level: in (0, 1); widening: see `scoring.statistics.intervals.WIDENING`, 1 for none.
+    statistics: as for `bootstrap`; level: in (0, 1); widening: see `scoring.statistics.intervals.WIDENING`, 1 for none.
 
     >>> from tempfile import TemporaryDirectory
     >>> from scoring import AnnotatedObject, Annotation, Box, evaluate, truth_of_boxes
@@ -90,32 +127,34 @@ def intervals_of(  # noqa: PLR0913 - what may vary, each by its name
     >>> headline.name, round(headline.low, 3), round(headline.value, 3), round(headline.high, 3)
     ('mean', 0.3, 0.6, 0.9)
     """
-    values = {each.name: each.value for each in report.classes}
-    drawn = bootstrap(statistics, truth, classes=list(values), replicates=replicates, seed=seed)
-    return interval_table(
-        [*(values[name] for name in drawn.names), report.headline], drawn, level=level, widening=widening
-    )
+    drawn = bootstrap(report, statistics, truth, replicates=replicates, seed=seed)
+    return interval_table(drawn, level=level, widening=widening)
 
 
-def _bootstrap_rankings(sample: RankingSample, draws: Draws) -> Replicates:
-    names = tuple(each.class_name for each in sample.rankings)
+def _open(statistics: Path) -> tuple[Origin, Matched]:
+    return open_counts(statistics) if kind_of(statistics) == COUNTS else open_predictions(statistics)
+
+
+def _check_same(origin: Origin, report: Report, truth: GroundTruth) -> None:
+    if origin.receipt != report.receipt:
+        raise ValueError(
+            f"these are the statistics of another report: expected the receipt {report.receipt},"
+            f" found {origin.receipt}"
+        )
+    if origin.truth != truth.fingerprint:
+        raise ValueError(f"this report is of another ground truth, {origin.truth}")
+
+
+def _ranking_values(sample: RankingSample, draws: Draws) -> Floats:
     values = resample_rankings(sample.rankings, sample.positives, sample.weighted_metric, draws)
     if sample.pool is None:
-        return Replicates.averaged(draws, names, values, sample.average)
-    pooled, positives = sample.pool(sample.rankings), sample.positives.sum(axis=0, keepdims=True)
-    return Replicates(
-        draws, names, values, resample_rankings([pooled], positives, sample.weighted_metric, draws)[0]
-    )
+        return np.vstack([values, headline_by_replicate(values, sample.average)])
+    positives = sample.positives.sum(axis=0, keepdims=True)
+    pooled = [sample.pool(sample.rankings)]
+    return np.vstack([values, resample_rankings(pooled, positives, sample.weighted_metric, draws)])
 
 
-def _bootstrap_pixels(sample: PixelSample, classes: Sequence[str] | None, draws: Draws) -> Replicates:
-    labels = sample.counts.labels
-    names = [name for name in labels if classes is None or name in classes]
+def _pixel_values(sample: PixelSample, names: Sequence[str], draws: Draws) -> Floats:
     values = resample_confusions(sample.counts, sample.measure, draws)
-    chosen = values[[labels.index(name) for name in names]]
-    return Replicates.averaged(draws, names, chosen, sample.average)
-
-
-def _assert_same(origin: Origin, truth: GroundTruth) -> None:
-    if origin.truth != truth.fingerprint:
-        raise ValueError(f"these answers were held against another ground truth, {origin.truth}")
+    values = values[[sample.counts.labels.index(name) for name in names]]
+    return np.vstack([values, headline_by_replicate(values, sample.average)])

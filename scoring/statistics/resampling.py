@@ -5,10 +5,10 @@ often each image counts. Replicate k of so many images is the same for every met
 paired: the numbers drawn depend on nothing but the seed, the number of images and k.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,38 +56,46 @@ class Draws:
         return as_weights(counts.T)
 
 
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What scores must have in common to be compared; truth: the ground truth's fingerprint."""
+
+    task: str
+    protocol: str
+    truth: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Replicates:
-    """Scores in each replicate: values float64 (classes, replicates) by class, headline float64 (replicates,).
+    """The scores of a run, and the scores in each bootstrap replicate, all in [0, 1].
 
-    Scores are in [0, 1], and NaN in a replicate that drew no object of the class. This is for further computation
-    within `scoring`: an interval or a comparison has None, with the reason.
+    scores: of each class of `names` and, last, the headline; None for one that has none. values: float64 (classes + 1,
+    replicates), rows as `scores`; NaN in a replicate that drew no object of the class.
     """
 
+    setup: Setup
     draws: Draws
     names: tuple[str, ...]
+    scores: tuple[float | None, ...]
     values: Floats
-    headline: Floats
 
-    @classmethod
-    def averaged(cls, draws: Draws, names: Iterable[str], values: Floats, average: Average) -> Self:
-        """The scores of the classes, and the average in each replicate of the classes that it drew.
 
-        A class with few objects is missing from some replicates: with 2 objects from one in seven. The average is
-        conditional on the classes present, as evaluators average over the classes that have objects; leaving out
-        every replicate that lacks some class would keep 5 % of the replicates of 20 classes of 2 objects. A class
-        without a value in any replicate stays in the average, as NaN.
+def headline_by_replicate(values: Floats, average: Average) -> Floats:
+    """The average in each replicate of the classes that it drew: float64 (classes, replicates) to (replicates,).
 
-        >>> from scoring.metrics.averaging import mean_of_classes
-        >>> values = np.array([[0.5, 0.7, np.nan], [1.0, 0.3, 0.2]])
-        >>> Replicates.averaged(Draws(9, 3), ("car", "cat"), values, mean_of_classes).headline.tolist()
-        [0.75, 0.5, 0.2]
-        """
-        counted = ~np.isnan(values)
-        counted |= ~counted.any(axis=1, keepdims=True)
-        columns = zip(values.T, counted.T, strict=True)
-        headline = np.array([average(column[present].tolist()) for column, present in columns], np.float64)
-        return cls(draws, tuple(names), values, headline)
+    A class with few objects is missing from some replicates, with 2 objects from one in seven. The average is
+    conditional on the classes present, as evaluators average over the classes that have objects; leaving out every
+    replicate that lacks some class would keep 5 % of the replicates of 20 classes of 2 objects. A class without a
+    value in any replicate stays in the average, as NaN.
+
+    >>> from scoring.metrics.averaging import mean_of_classes
+    >>> headline_by_replicate(np.array([[0.5, 0.7, np.nan], [1.0, 0.3, 0.2]]), mean_of_classes).tolist()
+    [0.75, 0.5, 0.2]
+    """
+    counted = ~np.isnan(values)
+    counted |= ~counted.any(axis=1, keepdims=True)
+    columns = zip(values.T, counted.T, strict=True)
+    return np.array([average(column[present].tolist()) for column, present in columns], np.float64)
 
 
 def resample_rankings(

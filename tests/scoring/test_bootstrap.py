@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from scoring.array_files import ForeignFileError
+from scoring.array_files import ForeignFileError, Packed, pack, unpack
 from scoring.data.ground_truth import GroundTruth
 from scoring.evaluation import evaluate
 from scoring.findings import Interval, IntervalTable
@@ -209,9 +209,9 @@ def test_classes_that_were_not_entered_have_no_row_and_then_there_is_no_mean(tmp
 def test_two_runs_are_drawn_in_pairs(tmp_path: Path) -> None:
     truth = read_tree(tree_of(tmp_path).root, "test")
     sent = put(tmp_path, "Main", comp3_det_test_dog=lines("0.8 21 1 30 10"))
-    evaluate(sent, truth, competition=3, protocol="voc2012", statistics=tmp_path / "kept")
+    report = evaluate(sent, truth, competition=3, protocol="voc2012", statistics=tmp_path / "kept")
 
-    one, other = (bootstrap(tmp_path / "kept", truth, replicates=20) for _ in range(2))
+    one, other = (bootstrap(report, tmp_path / "kept", truth, replicates=20) for _ in range(2))
 
     assert one.draws == other.draws
     np.testing.assert_array_equal(one.values, other.values)
@@ -223,17 +223,45 @@ def test_answers_held_against_another_truth_are_refused(
 ) -> None:
     sent, truth = segmented
     put(tmp_path, "Main", comp3_det_test_dog=lines("0.8 21 1 30 10"))
-    evaluate(sent, truth, competition=3, protocol="voc2012", statistics=tmp_path / "boxes")
-    evaluate(sent, truth, competition=5, protocol="voc2012", statistics=tmp_path / "pixels")
+    boxes = evaluate(sent, truth, competition=3, protocol="voc2012", statistics=tmp_path / "boxes")
+    pixels = evaluate(sent, truth, competition=5, protocol="voc2012", statistics=tmp_path / "pixels")
     other = truth_of({("a", 1): Person((1, 1, 30, 30), TWO)})
 
-    for kept in ("boxes", "pixels"):
+    for report, kept in ((boxes, "boxes"), (pixels, "pixels")):
         with pytest.raises(ValueError, match="another ground truth"):
-            bootstrap(tmp_path / kept, other)
+            bootstrap(report, tmp_path / kept, other)
+
+
+def test_statistics_of_another_report_are_refused(tmp_path: Path) -> None:
+    truth = read_tree(tree_of(tmp_path).root, "test")
+    sent = put(tmp_path, "Main", comp3_det_test_dog=lines("0.8 21 1 30 10"))
+    one = evaluate(sent, truth, competition=3, protocol="voc2012", statistics=tmp_path / "one")
+    put(tmp_path, "Main", comp3_det_test_dog=lines("0.8 21 1 30 12"))
+    other = evaluate(sent, truth, competition=3, protocol="voc2012", statistics=tmp_path / "other")
+    by_another_protocol = evaluate(sent, truth, competition=3, protocol="voc2007")
+
+    for report, kept in ((one, "other"), (other, "one"), (by_another_protocol, "other")):
+        with pytest.raises(ValueError, match="statistics of another report: expected the receipt"):
+            intervals_of(report, tmp_path / kept, truth)
+
+
+def test_statistics_without_a_receipt_are_refused(tmp_path: Path) -> None:
+    truth = read_tree(tree_of(tmp_path).root, "test")
+    sent = put(tmp_path, "Main", comp3_det_test_dog=lines("0.8 21 1 30 10"))
+    report = evaluate(sent, truth, competition=3, protocol="voc2012", statistics=tmp_path / "kept")
+    packed = unpack("answers", (tmp_path / "kept").read_bytes())
+    facts = {name: value for name, value in packed.facts.items() if name != "receipt"}
+    (tmp_path / "kept").write_bytes(pack("answers", Packed(facts, packed.arrays)))
+
+    with pytest.raises(ForeignFileError, match="does not say its receipt"):
+        bootstrap(report, tmp_path / "kept", truth)
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
+    truth = read_tree(tree_of(tmp_path).root, "test")
+    sent = put(tmp_path, "Main", comp3_det_test_dog=lines("0.8 21 1 30 10"))
+    report = evaluate(sent, truth, competition=3, protocol="voc2012")
     (tmp_path / "kept").write_bytes(b"something else\n")
 
     with pytest.raises(ForeignFileError):
-        bootstrap(tmp_path / "kept", truth_of({("a", 1): Person((1, 1, 30, 30), TWO)}))
+        bootstrap(report, tmp_path / "kept", truth)

@@ -12,7 +12,7 @@ from scoring.metrics.confusion import Counts
 from scoring.ranked_predictions import Origin, open_predictions
 
 LABELS = ("background", "car", "cat")
-ORIGIN = Origin(5, "voc2012", "1", "abc")
+ORIGIN = Origin(5, "voc2012", "1", "abc", "def")
 
 matrices = arrays(np.int64, (3, 3), elements=st.integers(0, 2**31 - 1) | st.just(0))
 

@@ -13,9 +13,16 @@ from scoring.metrics.measures import AP_AREA
 from scoring.metrics.ranking import average_precision
 from scoring.ranked_predictions import RankedPredictions
 from scoring.statistics.intervals import interval_table
-from scoring.statistics.resampling import Draws, Replicates, resample_rankings
+from scoring.statistics.resampling import (
+    Draws,
+    Replicates,
+    Setup,
+    headline_by_replicate,
+    resample_rankings,
+)
 
 CLASSES, IMAGES, SETS = 20, 200, 80
+SETUP = Setup("detection", "voc2012", "0f")
 DRAWS = Draws(IMAGES, 200)
 
 
@@ -48,10 +55,11 @@ def simulated_set(rng: np.random.Generator, positives: int) -> Simulated:
     made = [simulated_class(rng, ease, positives, skill) for skill in np.linspace(-0.5, 3.5, CLASSES)]
     rankings, wanted = [ranked for ranked, _ in made], np.array([counts for _, counts in made])
     values = resample_rankings(rankings, wanted, AP_AREA.weighted, DRAWS)
-    replicates = Replicates.averaged(DRAWS, map(str, range(CLASSES)), values, mean_of_classes)
     scores = [average_precision(ranked.outcomes, positives) for ranked in rankings]
     scores.append(fmean(scores))
-    return Simulated(scores, interval_table(scores, replicates).rows)
+    values = np.vstack([values, headline_by_replicate(values, mean_of_classes)])
+    replicates = Replicates(SETUP, DRAWS, tuple(map(str, range(CLASSES))), tuple(scores), values)
+    return Simulated(scores, interval_table(replicates).rows)
 
 
 def covers(row: Interval, expected: float) -> bool:

@@ -6,13 +6,21 @@ import numpy as np
 import pytest
 
 from scoring.codec import from_plain, to_plain
-from scoring.data.arrays import Floats, Integers
+from scoring.data.arrays import Integers
 from scoring.findings import Interval, IntervalTable
 from scoring.metrics.averaging import mean_of_classes
 from scoring.metrics.measures import AP_11_POINTS, AP_AREA, RankingMeasure
 from scoring.ranked_predictions import RankedPredictions
-from scoring.statistics.intervals import NO_VALUE, NOTHING_DRAWN, compare, interval, interval_table, standings
-from scoring.statistics.resampling import Draws, Replicates, resample_rankings
+from scoring.statistics.intervals import NO_VALUE, NOTHING_DRAWN, interval, interval_table
+from scoring.statistics.resampling import (
+    Draws,
+    Replicates,
+    Setup,
+    headline_by_replicate,
+    resample_rankings,
+)
+
+SETUP = Setup("detection", "voc2012", "0f")
 
 
 def simulated_class(rng: np.random.Generator, images: int) -> tuple[RankedPredictions, Integers]:
@@ -42,8 +50,11 @@ def test_intervals_hold_the_expected_score_as_often_as_they_say(measure: Ranking
         values = [measure.of(ranked.outcomes, ranked.positives) for ranked, _ in classes]
         wanted = np.array([each for _, each in classes])
         drawn = resample_rankings([ranked for ranked, _ in classes], wanted, measure.weighted, draws)
-        together = Replicates.averaged(draws, ["a", "b", "c"], drawn, mean_of_classes)
-        table = interval_table([*values, fmean(values)], together)
+        scores_of_set = (*values, fmean(values))
+        headline = headline_by_replicate(drawn, mean_of_classes)
+        table = interval_table(
+            Replicates(SETUP, draws, ("a", "b", "c"), scores_of_set, np.vstack([drawn, headline]))
+        )
         *singles, mean = [(row.low, row.high) for row in table.rows]
         scores += values
         bounds += singles
@@ -114,88 +125,9 @@ def test_of_few_replicates_with_a_value_no_bound_is_read_off() -> None:
 
 
 def test_a_table_of_intervals_survives_json() -> None:
-    replicates = drawn_of(np.linspace(0.4, 0.6, 200))
-    table = interval_table([0.5, None], replicates)
+    drawn = np.tile(np.linspace(0.4, 0.6, 200), (2, 1))
+    table = interval_table(Replicates(SETUP, Draws(9, 200), ("cat",), (0.5, None), drawn))
 
     assert [row.name for row in table.rows] == ["cat", "mean"]
     assert table.replicates == 200
     assert from_plain(IntervalTable, to_plain(table)) == table
-
-
-def drawn_of(values: Floats, seed: int = 1) -> Replicates:
-    return Replicates.averaged(Draws(9, len(values), seed), ["cat"], values[None], mean_of_classes)
-
-
-def test_a_method_that_is_ahead_in_most_replicates_is_probably_better() -> None:
-    one = np.full(200, 0.5)
-    other = np.concatenate([np.full(140, 0.4), np.full(40, 0.5), np.full(20, 0.6)])
-
-    cat, mean = compare(drawn_of(one), drawn_of(other), [0.1, 0.1])
-
-    assert cat.better == mean.better == 0.8
-    assert cat.name == "cat"
-    assert cat.difference.low is not None
-    assert cat.difference.low < 0
-
-
-def test_methods_without_values_are_not_compared() -> None:
-    nothing = drawn_of(np.full(200, np.nan))
-
-    assert [each.better for each in compare(nothing, nothing, [None, None])] == [None, None]
-
-
-def test_replicates_of_other_draws_are_not_paired() -> None:
-    with pytest.raises(ValueError, match=r"not paired: .*seed=1.* and .*seed=2"):
-        compare(drawn_of(np.ones(5), 1), drawn_of(np.ones(5), 2), [0.0, 0.0])
-
-
-def test_methods_far_apart_have_letters_of_their_own() -> None:
-    noise = np.random.default_rng(1).normal(0, 0.01, (4, 1000))
-    values = [0.3, 0.5, 0.505, 0.7]
-
-    found = standings(["a", "b", "c", "d"], values, [v + n for v, n in zip(values, noise, strict=True)])
-
-    assert [(each.name, each.letters) for each in found.methods] == [
-        ("d", "a"),
-        ("c", "b"),
-        ("b", "b"),
-        ("a", "c"),
-    ]
-    assert found.groups == ((0,), (1, 2), (3,))
-    assert 2 < found.needed < 4
-
-
-def test_paired_noise_does_not_hide_a_difference() -> None:
-    shared = np.random.default_rng(1).normal(0, 0.1, 1000)
-    own = np.random.default_rng(2).normal(0, 0.001, 1000)
-
-    found = standings(["a", "b"], [0.5, 0.51], [0.5 + shared, 0.51 + shared + own])
-
-    assert [each.letters for each in found.methods] == ["a", "b"]
-
-
-def test_the_same_result_twice_is_one_group() -> None:
-    drawn = np.random.default_rng(1).normal(0.5, 0.1, 1000)
-
-    assert standings(["a", "b"], [0.5, 0.5], [drawn, drawn]).groups == ((0, 1),)
-
-
-def test_alike_methods_are_seldom_told_apart() -> None:
-    rng = np.random.default_rng(11)
-    told_apart = 0
-    for _ in range(200):
-        truth = rng.normal(0, 1, 6)  # what was measured, around the same expected score
-        drawn = truth[:, None] + rng.normal(0, 1, (6, 300))
-        told_apart += len(standings(list("abcdef"), truth.tolist(), list(drawn)).groups) > 1
-
-    assert told_apart <= 20  # 5 of a hundred, give or take
-
-
-def test_one_method_or_none_stands_alone() -> None:
-    assert [each.letters for each in standings(["a"], [0.5], [np.full(200, 0.5)]).methods] == ["a"]
-    assert standings([], [], []).methods == ()
-
-
-def test_standings_need_replicates() -> None:
-    with pytest.raises(ValueError, match="only 19 replicates have a value for every method"):
-        standings(["a", "b"], [0.5, 0.4], [np.full(200, 0.5), np.where(np.arange(200) < 19, 0.4, np.nan)])

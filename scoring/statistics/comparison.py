@@ -1,0 +1,171 @@
+"""Comparison of methods by paired bootstrap replicates."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+
+import numpy as np
+
+from scoring.data.arrays import Flags, Floats
+from scoring.findings import Interval
+from scoring.statistics.grouping import Group, homogeneous_groups, letters
+from scoring.statistics.intervals import FEWEST, HEADLINE, LEVEL, WIDENING, interval, quantile
+from scoring.statistics.resampling import Replicates
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The difference of two methods' scores of a class, in [-1, 1], with its confidence interval.
+
+    better: the share of replicates in which the first method scores higher, with ties counted half, in [0, 1]; None if
+    too few replicates have a value.
+    """
+
+    name: str
+    difference: Interval
+    better: float | None
+
+
+def compare(
+    one: Replicates, other: Replicates, *, level: float = LEVEL, widening: float = WIDENING
+) -> tuple[Comparison, ...]:
+    """The differences of two methods, the first's scores minus the second's: of each class and, last, the headline.
+
+    Raises ValueError for replicates of different tasks, protocols, ground truths, classes or draws.
+
+    >>> from scoring.statistics.resampling import Draws, Setup
+    >>> setup, drawn = Setup("detection", "voc2012", "0f"), np.tile(np.arange(100) / 200, (2, 1))
+    >>> one = Replicates(setup, Draws(9, 100), ("cat",), (0.35, 0.35), drawn + 0.1)
+    >>> other = Replicates(setup, Draws(9, 100), ("cat",), (0.25, 0.25), drawn)
+    >>> [(each.name, each.better) for each in compare(one, other)]
+    [('cat', 1.0), ('mean', 1.0)]
+    """
+    _check_paired(one, other)
+    rows = zip((*one.names, HEADLINE), one.scores, other.scores, one.values - other.values, strict=True)
+    return tuple(
+        Comparison(
+            name,
+            interval(name, _difference(first, second), drawn, level=level, widening=widening),
+            _share_better(drawn),
+        )
+        for name, first, second, drawn in rows
+    )
+
+
+def _difference(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one - other
+
+
+def _share_better(differences: Floats) -> float | None:
+    differences = differences[~np.isnan(differences)]
+    if len(differences) < FEWEST:
+        return None
+    higher, equal = np.count_nonzero(differences > 0), np.count_nonzero(differences == 0)
+    return float((higher + equal / 2) / len(differences))
+
+
+def _check_paired(one: Replicates, other: Replicates) -> None:
+    if one.setup != other.setup:
+        raise ValueError(f"these runs cannot be compared: {one.setup} and {other.setup}")
+    if one.draws != other.draws or one.names != other.names:
+        raise ValueError(
+            f"these replicates are not paired: {one.draws} of {', '.join(one.names)} and"
+            f" {other.draws} of {', '.join(other.names)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A method's score in [0, 1], with a letter for each group of methods that it belongs to."""
+
+    name: str
+    value: float
+    letters: str
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """Methods by score, best first, and groups of methods that do not differ, as indices in this order.
+
+    critical_value: a difference is significant if it exceeds so many of its standard deviations.
+    """
+
+    level: float
+    critical_value: float
+    methods: tuple[Standing, ...]
+    groups: tuple[Group, ...]
+
+
+def standings(
+    methods: Mapping[str, Replicates], *, class_name: str | None = None, level: float = LEVEL
+) -> Standings:
+    """Test all pairs of methods, by the headline or by one class, on paired replicates.
+
+    A difference is significant if, in units of its standard deviation over the replicates, it exceeds the `level`
+    quantile of the largest deviation among all pairs from their means; so with probability `level` no pair of equal
+    methods is found different. Source: Westfall and Young, "Resampling-Based Multiple Testing", 1993 (single-step
+    maximum).
+
+    Raises ValueError for replicates that are not paired, for a method without a score, and if fewer than `FEWEST`
+    replicates have a value for every method.
+
+    >>> from scoring.statistics.resampling import Draws, Setup
+    >>> setup, noise = Setup("detection", "voc2012", "0f"), np.arange(100) % 3 / 100
+    >>> drawn = {"oak": (0.5, noise), "elm": (0.7, -noise), "ash": (0.51, -noise)}
+    >>> methods = {
+    ...     name: Replicates(setup, Draws(9, 100), (), (score,), (score + each)[None])
+    ...     for name, (score, each) in drawn.items()
+    ... }
+    >>> [(each.name, each.letters) for each in standings(methods).methods]
+    [('elm', 'a'), ('ash', 'b'), ('oak', 'b')]
+    """
+    if not methods:
+        return Standings(level, 0.0, (), ())
+    for one, other in pairwise(methods.values()):
+        _check_paired(one, other)
+    scores = {name: _score(name, replicates, class_name) for name, replicates in methods.items()}
+    order = sorted(methods, key=lambda name: -scores[name])
+    drawn = np.array([methods[name].values[_row(methods[name], class_name)] for name in order])
+    drawn = drawn[:, ~np.isnan(drawn).any(axis=0)]
+    if drawn.shape[1] < FEWEST:
+        raise ValueError(
+            f"only {drawn.shape[1]} replicates have a value for every method; {FEWEST} are needed"
+        )
+    critical_value, different = _significant(np.array([scores[name] for name in order]), drawn, level)
+    groups = homogeneous_groups(different)
+    marks = letters(groups, len(order))
+    rows = tuple(Standing(name, scores[name], mark) for name, mark in zip(order, marks, strict=True))
+    return Standings(level, critical_value, rows, groups)
+
+
+def _row(replicates: Replicates, class_name: str | None) -> int:
+    return -1 if class_name is None else replicates.names.index(class_name)
+
+
+def _score(name: str, replicates: Replicates, class_name: str | None) -> float:
+    score = replicates.scores[_row(replicates, class_name)]
+    if score is None:
+        raise ValueError(f"'{name}' has no score of {class_name or 'all classes'}")
+    return score
+
+
+def _significant(scores: Floats, drawn: Floats, level: float) -> tuple[float, Flags]:
+    """The critical value, and which pairs differ significantly: bool (methods, methods)."""
+    different = np.zeros((len(scores), len(scores)), np.bool_)
+    largest = np.zeros(drawn.shape[1])
+    deviations = {}
+    for pair in combinations(range(len(scores)), 2):
+        difference = drawn[pair[0]] - drawn[pair[1]]
+        centred = difference - _mean(difference)
+        deviations[pair] = math.sqrt(_mean(centred * centred))
+        if deviations[pair] > 0:
+            np.maximum(largest, np.abs(centred) / deviations[pair], out=largest)
+    critical_value = quantile(level, np.sort(largest))
+    for (one, other), deviation in deviations.items():
+        different[one, other] = abs(scores[one] - scores[other]) > critical_value * deviation
+    return critical_value, different | different.T
+
+
+def _mean(values: Floats) -> float:
+    return float(np.cumsum(values)[-1]) / len(values)  # added up in order, the same on every machine
