@@ -13,6 +13,7 @@ from scoring.evaluation import SCORER, columns, evaluate, is_scorable, missing_t
 from scoring.findings import Interval, IntervalTable, RankDiagram
 from scoring.intake.png import labels_to_png
 from scoring.painting import create_segmentations_from_detections
+from scoring.parallel import use_threads
 from scoring.protocols import PROTOCOLS, default_protocol, protocol_of
 from scoring.readers.boxes import truth_of_boxes
 from scoring.readers.coco import read_coco
@@ -106,5 +107,6 @@ __all__ = [
     "standings",
     "to_plain",
     "truth_of_boxes",
+    "use_threads",
     "validate",
 ]

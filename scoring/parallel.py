@@ -1,15 +1,48 @@
-"""Work done ahead of whoever uses its results: in a few threads, a little at a time, in order."""
+"""Work in a few threads, with its results in order."""
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Final, TypeVar
 
-THREADS: Final = 3
-"""One more than the cores we plan for, as the caller is busy unpacking, and a thread that waits for the interpreter does no work."""
+DEFAULT_THREADS: Final = 3
+"""One more than the cores that the server plans for: the caller is busy unpacking, and a thread that waits for the
+interpreter does no work."""
+
+_threads: Final = ContextVar("threads", default=DEFAULT_THREADS)
 
 Given = TypeVar("Given")
 Done = TypeVar("Done")
+
+
+@contextmanager
+def use_threads(count: int) -> Iterator[None]:
+    """Read, match and resample in so many threads inside the `with` block; memory grows with their number.
+
+    Results do not depend on it. Raises ValueError for less than 1.
+
+    >>> with use_threads(8):
+    ...     thread_count()
+    8
+    """
+    if count < 1:
+        raise ValueError(f"expected at least 1 thread, found {count}")
+    token = _threads.set(count)
+    try:
+        yield
+    finally:
+        _threads.reset(token)
+
+
+def thread_count() -> int:
+    """How many threads `parallel_map` and the bootstrap use here.
+
+    >>> thread_count()
+    3
+    """
+    return _threads.get()
 
 
 def _never(_: object) -> bool:
@@ -19,23 +52,24 @@ def _never(_: object) -> bool:
 def parallel_map(
     work: Callable[[Given], Done], items: Iterable[Given], *, alone: Callable[[Given], bool] = _never
 ) -> Generator[Done, None, None]:
-    """What `work` makes of each item, in the order of the items.
+    """The results of `work` for each item, in the order of the items.
 
-    While one result is used the next are being made; only a few items and results are in memory at a time, and beside an
-    item that wants to be alone nothing else is worked on. Items are taken in the caller's thread. What `work`
-    raises is raised where its result would have been.
+    Items are taken in the caller's thread, at most as many ahead as there are threads, so that few items and results are
+    in memory at a time; while an item of which `alone` is true is worked on, nothing else is. An exception of `work` is
+    raised in place of its result.
 
     >>> list(parallel_map(str.upper, ["car", "cat"]))
     ['CAR', 'CAT']
     """
     waiting: deque[Future[Done]] = deque()
-    with ThreadPoolExecutor(THREADS) as pool:
+    threads = thread_count()
+    with ThreadPoolExecutor(threads) as pool:
         for item in items:
-            lonely = alone(item)
-            while waiting and lonely:
+            is_alone = alone(item)
+            while waiting and is_alone:
                 yield waiting.popleft().result()
             waiting.append(pool.submit(work, item))
-            while len(waiting) >= (1 if lonely else THREADS):
+            while len(waiting) >= (1 if is_alone else threads):
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

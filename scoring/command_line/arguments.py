@@ -11,6 +11,7 @@ from scoring.command_line.evaluating import score
 from scoring.command_line.testing import compare
 from scoring.command_line.validating import check
 from scoring.command_line.wrong_use import WrongUseError
+from scoring.parallel import DEFAULT_THREADS
 
 _ABOUT: Final = """Scores and checks results. Every command prints one JSON object and exits 0, or prints
 {"problems": [...]} and exits 2."""
@@ -47,6 +48,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     testing.set_defaults(command=compare)
     for command in commands.choices.values():
+        command.add_argument("--threads", type=_threads, default=DEFAULT_THREADS, metavar="N")
         command.add_argument("--json", action="store_true", help="print JSON; there is nothing else so far")
     return parser.parse_args(arguments)
 
@@ -94,6 +96,12 @@ def _names(text: str) -> tuple[str, ...]:
     if not all(names):
         raise argparse.ArgumentTypeError(f"expected names with commas between them, found '{text}'")
     return names
+
+
+def _threads(text: str) -> int:
+    if not (_FEW_DIGITS.fullmatch(text) and int(text) >= 1):
+        raise argparse.ArgumentTypeError(f"expected a number of threads, found '{text}'")
+    return int(text)
 
 
 def _replicates(text: str) -> int:

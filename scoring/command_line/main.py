@@ -10,6 +10,7 @@ from typing import Any, Final
 from scoring.command_line.arguments import parse
 from scoring.command_line.wrong_use import WrongUseError
 from scoring.errors import Problem, SubmissionError
+from scoring.parallel import use_threads
 from scoring.readers.voc.kit_files import TreeError
 
 _DONE: Final = 0
@@ -26,7 +27,8 @@ def main(arguments: Sequence[str]) -> int:
     """
     try:
         asked = parse(arguments)
-        prediction: Mapping[str, Any] = asked.command(asked)
+        with use_threads(asked.threads):
+            prediction: Mapping[str, Any] = asked.command(asked)
     except KeyboardInterrupt:  # pragma: no cover - tested, but tracing ends where a signal strikes
         return _INTERRUPTED
     except Exception as error:  # noqa: BLE001 - a program that calls us reads JSON, never a traceback

@@ -18,6 +18,7 @@ from scoring.image_counts import ImageCounts
 from scoring.metrics.averaging import Average
 from scoring.metrics.confusion import PixelMeasure
 from scoring.metrics.weighting import WeightedMetric, Weights, as_weights
+from scoring.parallel import thread_count
 from scoring.ranked_predictions import RankedPredictions
 
 REPLICATES: Final = 1000
@@ -117,7 +118,7 @@ def resample_rankings(
     def block(weights: Weights) -> Floats:
         return np.array([each(weights) for each in classes]).reshape(len(classes), weights.shape[1])
 
-    return _in_two_threads(block, draws)
+    return _in_threads(block, draws)
 
 
 def resample_confusions(counts: ImageCounts, measure: PixelMeasure, draws: Draws) -> Floats:
@@ -143,14 +144,14 @@ def resample_confusions(counts: ImageCounts, measure: PixelMeasure, draws: Draws
     def block(weights: Weights) -> Floats:
         return np.array([scores(times) for times in np.ascontiguousarray(weights.T)]).T
 
-    return _in_two_threads(block, draws)
+    return _in_threads(block, draws)
 
 
-def _in_two_threads(block: Callable[[Weights], Floats], draws: Draws) -> Floats:
+def _in_threads(block: Callable[[Weights], Floats], draws: Draws) -> Floats:
     """The blocks of replicates side by side; which thread computes what changes nothing."""
 
     def of(first: int) -> Floats:
         return block(draws.weights(first, min(first + _TOGETHER, draws.replicates)))
 
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(max(1, thread_count() - 1)) as pool:  # here the caller only waits
         return np.concatenate(list(pool.map(of, range(0, draws.replicates, _TOGETHER))), axis=1)

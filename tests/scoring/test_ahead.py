@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from scoring.parallel import THREADS, parallel_map
+from scoring.parallel import DEFAULT_THREADS, parallel_map, thread_count, use_threads
 
 
 def test_results_keep_the_order_of_the_work() -> None:
@@ -30,10 +30,10 @@ def test_only_a_few_items_are_taken_ahead() -> None:
     results = parallel_map(abs, items())
     for number in range(10):
         assert next(results) == number
-        assert len(taken) <= number + 1 + THREADS
+        assert len(taken) <= number + 1 + DEFAULT_THREADS
     results.close()
 
-    assert len(taken) <= 10 + THREADS
+    assert len(taken) <= 10 + DEFAULT_THREADS
 
 
 def test_an_error_is_raised_where_its_result_would_have_been() -> None:
@@ -57,3 +57,18 @@ def test_behind_an_item_that_is_alone_no_other_is_taken() -> None:
     assert [next(results) for _ in range(4)] == [0, 1, 2, 3]
     assert taken == [0, 1, 2, 3]
     assert list(results) == [4, 5, 6, 7, 8]
+
+
+def test_as_many_threads_work_as_are_asked_for_and_only_for_as_long() -> None:
+    together = threading.Barrier(5, timeout=10)
+
+    with use_threads(5):
+        results = list(parallel_map(lambda number: (number, together.wait())[0], range(5)))
+
+    assert results == list(range(5))
+    assert thread_count() == DEFAULT_THREADS
+
+
+def test_no_thread_at_all_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected at least 1 thread, found 0"), use_threads(0):
+        pass

@@ -10,6 +10,7 @@ from scoring import Limits, Problem, SubmissionError, Validation, validate
 from scoring.data.description import Description
 from scoring.errors import Problems
 from scoring.intake.result_files import competition_files
+from scoring.parallel import use_threads
 from tests.scoring.archives import (
     FOLDER,
     Zipped,
@@ -328,10 +329,10 @@ def test_files_are_not_read_after_too_many_problems_in_an_archive(
 ) -> None:
     monkeypatch.setattr("scoring.validation.MAX_ARCHIVE_PROBLEMS", 30)
     monkeypatch.setattr("scoring.intake.batches._MOST", 1)
-    monkeypatch.setattr("scoring.parallel.THREADS", 1)
     files = dict.fromkeys(detections(4) | detections(3), b"wrong\n" * 25)
 
-    validation = validated(tmp_path, files)
+    with use_threads(1):
+        validation = validated(tmp_path, files)
 
     assert validation.problems[-1] == Problem(
         "archive-not-read-on",
