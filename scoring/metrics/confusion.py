@@ -1,4 +1,4 @@
-"""Which label was given to which: pixels counted by their true label and their answer, and what such counts are worth."""
+"""Confusion matrices of pixels, and the measures taken from them."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 from scoring.data.arrays import Bytes, Floats, Integers
 
 Counts = NDArray[np.int64]
-"""Pixels, int64 (labels, labels): a row for each true label, a column for each answer, the background first."""
+"""A confusion matrix of pixels, int64 (labels, labels): true labels as rows, predicted ones as columns, background first."""
 
 
 Runs = tuple[Bytes, Integers]
-"""Labels along the rows of an image: uint8 (runs,), and how many pixels have each before another one follows."""
+"""Labels along the rows of an image, run by run: the label of each run, uint8 (runs,), and its length in pixels."""
 
 
 PixelMeasure = Callable[[Counts], Floats]
-"""A value in [0, 1] for each label, float64 (labels,); NaN where the kit's number is."""
+"""A value in [0, 1] for each label, float64 (labels,); NaN where the kit's is."""
 
 
 PixelTotal = Callable[[Counts], float]
@@ -25,11 +25,11 @@ PixelTotal = Callable[[Counts], float]
 
 
 def count_labels(predictions: Sequence[Bytes], truths: Sequence[Runs], labels: int) -> Counts:
-    """Count the pixels of images that are not void, in each image on its own: int64 (images, labels, labels).
+    """The confusion matrix of each image, without its void pixels: int64 (images, labels, labels).
 
-    answers: uint8, each below labels; truths: the runs of each image, where everything from labels on is void. What is
-    counted are runs in which both labels stay the same; floats hold their whole numbers up to 2**53. Images are counted
-    together, for only long arrays let two threads work at the same time.
+    predictions: uint8, each below `labels`; truths: the runs of each image, where labels from `labels` on are void. Runs in
+    which both labels stay the same are counted at once, in floats that are exact up to 2**53. Images are counted together,
+    since only long arrays let two threads work at the same time.
 
     >>> count_labels([np.array([[0, 1], [1, 1]])], [(np.array([0, 1, 255], np.uint8), np.array([2, 1, 1]))], 2)
     array([[[1, 1],
@@ -52,7 +52,7 @@ def count_labels(predictions: Sequence[Bytes], truths: Sequence[Runs], labels: i
 
 
 def iou_of_labels(counts: Counts) -> Floats:
-    """Intersection over union of each label's pixels; NaN for one that is neither in the truth nor in the answers.
+    """Intersection over union of the pixels of each label; NaN for a label that occurs neither as true nor as predicted.
 
     Source: VOC2008 development kit and later, VOCevalseg.m.
 
@@ -64,7 +64,7 @@ def iou_of_labels(counts: Counts) -> Floats:
 
 
 def class_accuracy(counts: Counts) -> Floats:
-    """The share of each label's pixels that were given it; 0 for one that is not in the truth.
+    """The share of the pixels of each true label that are predicted as it; 0 for a label without pixels.
 
     Source: VOC2007 development kit, VOCevalseg.m.
 
@@ -75,7 +75,7 @@ def class_accuracy(counts: Counts) -> Floats:
 
 
 def pixel_accuracy(counts: Counts) -> float:
-    """The share of pixels that were given their true label; NaN where there are none. Source: as for `class_accuracy`.
+    """The share of pixels that are predicted as their true label; NaN without pixels. Source: as for `class_accuracy`.
 
     >>> pixel_accuracy(np.array([[2, 1], [1, 0]]))
     0.5

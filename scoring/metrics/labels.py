@@ -1,4 +1,4 @@
-"""Images and persons in the order of their confidence, and what such a ranking is worth."""
+"""Rankings of images or persons by confidence, and their measures."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,17 +20,17 @@ from scoring.metrics.roc import auc, ends_of_ties, roc
 from scoring.ranked_predictions import RankedPredictions
 
 Value = Callable[[RankedPredictions], float]
-"""What a ranking is worth; NaN where the kit's number is."""
+"""The value of a class's ranking; NaN where the kit's is."""
 
 _OUTCOMES: Final = np.array([IGNORED, TRUE_POSITIVE, FALSE_POSITIVE], np.int8)  # of the labels 0, 1 and -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassLabels:
-    """What is known of a class or an action: a row for each image or person, in the order that decides ties.
+    """The labels of a class or an action: a row for each image or person, in the order that decides ties.
 
-    subject: int32 (m,), its place in the set of those that answers may name, which has so many subjects; image: int32
-    (m,), into the ground truth's images; label: int8 (m,), 1 for yes, -1 for no, 0 for hard to tell.
+    subjects: the number of images or persons that predictions can name; subject: int32 (m,), the index of each row's among
+    them; image: int32 (m,), into the images of the ground truth; label: int8 (m,), 1 present, -1 absent, 0 difficult.
     """
 
     subjects: int
@@ -40,32 +40,31 @@ class ClassLabels:
 
     @property
     def positives(self) -> int:
-        """How many are labelled 1."""
+        """The number of rows with label 1."""
         return int(np.count_nonzero(self.label == 1))
 
 
 def rank_by_confidence(name: str, predictions: ClassConfidences, known: ClassLabels) -> RankedPredictions:
-    """Every row, the surest first; equal confidences keep the order of the rows, whatever the order of the answers.
+    """Rank the labelled rows by the confidence predicted for them; equal confidences keep the order of the rows.
 
-    Of several answers for one subject the last counts. A subject without any ranks behind all others, with a confidence of
-    -inf; answers for subjects that have no row are left out. Source: VOC2012 development kit, VOCevalcls.m.
+    Of several predictions for one subject the last counts. Rows without a prediction rank last, with a confidence of -inf;
+    predictions for subjects without a row are left out. Source: VOC2012 development kit, VOCevalcls.m.
 
     >>> known = ClassLabels(3, np.arange(3), np.arange(3), np.array([1, -1, 1], np.int8))
     >>> rank_by_confidence("car", ClassConfidences(np.array([2, 1, 2]), np.array([0.1, 0.5, 0.9])), known).image.tolist()
     [2, 1, 0]
     """
-    said = np.full(known.subjects, -np.inf)
-    said[predictions.subject] = (
-        predictions.confidence
-    )  # of several assignments to one place the last one stays
-    confidence = said[known.subject]
+    by_subject = np.full(known.subjects, -np.inf)
+    # of several assignments to one place the last one stays
+    by_subject[predictions.subject] = predictions.confidence
+    confidence = by_subject[known.subject]
     order = rank(confidence)
     outcomes = _OUTCOMES[known.label[order]]
     return RankedPredictions(name, known.positives, known.image[order], confidence[order], outcomes)
 
 
 def with_difficult(ranked: RankedPredictions) -> RankedPredictions:
-    """The ranking if what is ignored were right: images with difficult objects only count like those with others.
+    """The same ranking with ignored rows as positives: images that have difficult objects only count like others.
 
     >>> ranked = RankedPredictions("car", 1, np.arange(3), np.array([0.9, 0.5, 0.1]), np.array([-1, 1, 0], np.int8))
     >>> with_difficult(ranked).positives, with_difficult(ranked).outcomes.tolist()
@@ -76,7 +75,7 @@ def with_difficult(ranked: RankedPredictions) -> RankedPredictions:
 
 
 def ranked_average_precision(ranked: RankedPredictions) -> float:
-    """The measure of 2010 to 2012, `average_precision`.
+    """`average_precision` of a class, as in VOC2010 to VOC2012.
 
     >>> ranked = RankedPredictions("car", 2, np.arange(3), np.array([0.9, 0.5, 0.1]), np.array([1, 0, 1], np.int8))
     >>> round(ranked_average_precision(ranked), 6)
@@ -86,7 +85,7 @@ def ranked_average_precision(ranked: RankedPredictions) -> float:
 
 
 def ranked_average_precision_11_points(ranked: RankedPredictions) -> float:
-    """The measure of 2007 to 2009, `average_precision_11_points`.
+    """`average_precision_11_points` of a class, as in VOC2007 to VOC2009.
 
     >>> ranked = RankedPredictions("car", 2, np.arange(3), np.array([0.9, 0.5, 0.1]), np.array([1, 0, 1], np.int8))
     >>> round(ranked_average_precision_11_points(ranked), 6)
@@ -96,7 +95,7 @@ def ranked_average_precision_11_points(ranked: RankedPredictions) -> float:
 
 
 def roc_auc(ranked: RankedPredictions) -> float:
-    """The measure of 2006, `auc`.
+    """The area under the ROC curve of a class, as in VOC2006.
 
     >>> ranked = RankedPredictions("car", 2, np.arange(3), np.array([0.9, 0.5, 0.1]), np.array([1, 0, 1], np.int8))
     >>> roc_auc(ranked)

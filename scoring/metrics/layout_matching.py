@@ -1,4 +1,4 @@
-"""Which layouts are right, or which of their parts: each is held against the persons of the Layout set."""
+"""Matching of layouts, or of their parts, to the persons of the Layout set."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,20 +17,20 @@ from scoring.metrics.ranking import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE, rank
 from scoring.ranked_predictions import RankedPredictions
 
 WHOLE: Final = ("person",)
-"""What a layout is an answer about where all of its parts must be right."""
+"""The classes of rules that match layouts as a whole."""
 
 MatchLayouts = Callable[[LayoutTable, LayoutPersons, IoU, float], tuple[RankedPredictions, ...]]
-"""Verdicts on layouts, or kind by kind on their parts; the number is the smallest overlap of a right box."""
+"""Matches layouts, or their parts kind by kind, and ranks them; the number is the IoU threshold of a part."""
 
 
 def match_parts(
     layouts: LayoutTable, people: LayoutPersons, iou: IoU, iou_threshold: float
 ) -> tuple[RankedPredictions, ...]:
-    """Verdicts part by part, by the rules of 2010 to 2012.
+    """Match part by part, by the rules of VOC2010 to VOC2012.
 
-    The most confident layout of each person counts, others do not, nor do those of persons who are not in the set. Its
-    parts are judged as detections of their kind in this person alone, in the order of the file, all as sure as
-    the layout. Source: VOC2012 development kit, VOCevallayout_pr.m.
+    Only the most confident layout of each person counts, and none of a person who is not in the set. Its parts are matched
+    as detections of their kind within this person, in the order of the file, with the confidence of the layout.
+    Source: VOC2012 development kit, VOCevallayout_pr.m.
 
     >>> from scoring.metrics.boxes import iou_inclusive
     >>> from scoring.metrics.matching import ClassObjects
@@ -53,7 +53,7 @@ def match_parts(
         matched = match_pascal(
             ClassDetections(person, confidence, layouts.parts[rows[mine]]), ground_truth, iou, iou_threshold
         )
-        # already in the order of confidence, which the judge therefore leaves as it is
+        # already in the order of confidence, which matching therefore leaves as it is
         ranked.append(
             RankedPredictions(
                 name, ground_truth.positives, people.image[person], confidence, matched.outcomes
@@ -65,10 +65,10 @@ def match_parts(
 def match_persons_2008(
     layouts: LayoutTable, people: LayoutPersons, iou: IoU, iou_threshold: float
 ) -> tuple[RankedPredictions, ...]:
-    """Verdicts on whole layouts by the program of 2008 with its two mistakes.
+    """Match whole layouts as the program of VOC2008 does, with its two bugs.
 
-    It takes layouts in the order of the file, whatever their confidence, and nobody who has a single part can be found.
-    Otherwise as `match_persons_2008_corrected`. Source: VOC2008 development kit, VOCevallayout.m.
+    Layouts rank in the order of the file, whatever their confidence, and those of persons with a single part are always
+    false positives. Otherwise as `match_persons_2008_corrected`. Source: VOC2008 development kit, VOCevallayout.m.
 
     >>> from scoring.metrics.boxes import iou_inclusive
     >>> from scoring.metrics.matching import ClassObjects
@@ -79,17 +79,18 @@ def match_persons_2008(
     >>> match_persons_2008(layouts, people, iou_inclusive, 0.5)[0].outcomes.tolist()
     [0]
     """
-    contest = _Contest(layouts, people, iou, iou_threshold, fewest=2)
-    return _match_by_number(contest, np.arange(len(layouts)))
+    matching = _Matching(layouts, people, iou, iou_threshold, min_parts=2)
+    return _match_by_number(matching, np.arange(len(layouts)))
 
 
 def match_persons_2008_corrected(
     layouts: LayoutTable, people: LayoutPersons, iou: IoU, iou_threshold: float
 ) -> tuple[RankedPredictions, ...]:
-    """Verdicts on whole layouts as the program of 2008 was meant.
+    """Match whole layouts as VOC2008 documents it.
 
-    A layout is right if it has as many parts of each kind as the person, and every part on both sides overlaps one of its
-    kind enough. Once a person is found, later layouts are wrong; those of persons who are not in the set are ignored.
+    A layout is a true positive if it has as many parts of each kind as the person, and every part of either has an IoU of at
+    least `iou_threshold` with one of its kind of the other. Further layouts of a person are false positives; those of persons
+    who are not in the set are ignored.
 
     >>> from scoring.metrics.boxes import iou_inclusive
     >>> from scoring.metrics.matching import ClassObjects
@@ -100,15 +101,15 @@ def match_persons_2008_corrected(
     >>> match_persons_2008_corrected(layouts, people, iou_inclusive, 0.5)[0].outcomes.tolist()
     [1]
     """
-    return _match_by_number(_Contest(layouts, people, iou, iou_threshold), rank(layouts.confidence))
+    return _match_by_number(_Matching(layouts, people, iou, iou_threshold), rank(layouts.confidence))
 
 
 def match_boxed_persons_2007(
     layouts: LayoutTable, people: LayoutPersons, iou: IoU, iou_threshold: float
 ) -> tuple[RankedPredictions, ...]:
-    """Verdicts on whole layouts by the program of 2007 with its mistake: nobody who has a single part can be found.
+    """Match whole layouts as the program of VOC2007 does, with its bug.
 
-    Otherwise as `match_boxed_persons_2007_corrected`. Source: VOC2007 development kit, VOCevallayout.m.
+    Layouts of persons with a single part are always false positives. Otherwise as `match_boxed_persons_2007_corrected`. Source: VOC2007 development kit, VOCevallayout.m.
 
     >>> from scoring.metrics.boxes import iou_inclusive
     >>> from scoring.metrics.matching import ClassObjects
@@ -119,16 +120,17 @@ def match_boxed_persons_2007(
     >>> match_boxed_persons_2007(layouts, people, iou_inclusive, 0.5)[0].outcomes.tolist()
     [0]
     """
-    return _match_by_box(_Contest(layouts, people, iou, iou_threshold, fewest=2))
+    return _match_by_box(_Matching(layouts, people, iou, iou_threshold, min_parts=2))
 
 
 def match_boxed_persons_2007_corrected(
     layouts: LayoutTable, people: LayoutPersons, iou: IoU, iou_threshold: float
 ) -> tuple[RankedPredictions, ...]:
-    """Verdicts on whole layouts as the program of 2007 was meant.
+    """Match whole layouts as VOC2007 documents it.
 
-    A layout means the person of the image, difficult or not, whose box its own overlaps most, if enough. The first that
-    means a person is right if its parts are, as in `match_persons_2008_corrected`; all others are wrong.
+    A layout belongs to the person of its image, difficult or not, whose box has the largest IoU with its own, if that is at
+    least `iou_threshold`. The most confident layout of a person is a true positive if its parts fit as in
+    `match_persons_2008_corrected`; all others are false positives.
 
     >>> from scoring.metrics.boxes import iou_inclusive
     >>> from scoring.metrics.matching import ClassObjects
@@ -139,75 +141,77 @@ def match_boxed_persons_2007_corrected(
     >>> match_boxed_persons_2007_corrected(layouts, people, iou_inclusive, 0.5)[0].outcomes.tolist()
     [1]
     """
-    return _match_by_box(_Contest(layouts, people, iou, iou_threshold))
+    return _match_by_box(_Matching(layouts, people, iou, iou_threshold))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Contest:
-    """LayoutTable, persons, and when the parts of one are those of the other; fewest: parts of a person who can be found."""
+class _Matching:
+    """Layouts and persons that are matched; min_parts: persons with fewer have no true positive."""
 
     layouts: LayoutTable
     people: LayoutPersons
     iou: IoU
     iou_threshold: float
-    fewest: int = 1
+    min_parts: int = 1
 
     def fits(self, layout: int, person: int) -> bool:
-        """Are the layout's parts the person's?"""
-        given, there = self.layouts, self.people
-        mine = slice(given.first[layout], given.first[layout + 1])
-        theirs = slice(*np.searchsorted(there.owner, (person, person + 1)))
-        kinds, true_kinds = given.kind[mine], there.kind[theirs]
-        if len(true_kinds) < self.fewest or not np.array_equal(np.sort(kinds), np.sort(true_kinds)):
+        """Whether the parts of the layout fit those of the person."""
+        layouts, people = self.layouts, self.people
+        predicted = slice(layouts.first[layout], layouts.first[layout + 1])
+        annotated = slice(*np.searchsorted(people.owner, (person, person + 1)))
+        kinds, true_kinds = layouts.kind[predicted], people.kind[annotated]
+        if len(true_kinds) < self.min_parts or not np.array_equal(np.sort(kinds), np.sort(true_kinds)):
             return False
-        meet = self.iou(given.parts[mine][:, None], there.parts[theirs][None]) >= self.iou_threshold
-        same = meet & (kinds[:, None] == true_kinds)
+        overlap = self.iou(layouts.parts[predicted][:, None], people.parts[annotated][None])
+        same = (overlap >= self.iou_threshold) & (kinds[:, None] == true_kinds)
         return bool(same.any(axis=0).all() and same.any(axis=1).all())
 
-    def meant(self, layout: int) -> int | None:
-        """The person whose box the layout's own overlaps most, if enough."""
+    def person_of(self, layout: int) -> int | None:
+        """The person whose box has the largest IoU with that of the layout, if it is large enough."""
         persons, line = self.people.persons, self.layouts.person[layout]
         first, count = persons.first[line], persons.count[line]
-        found = self.iou(self.layouts.boxes[layout], persons.boxes[first : first + count])
-        best = int(np.argmax(found)) if count else 0  # the first of them in an exact tie
-        return int(first) + best if count and found[best] >= self.iou_threshold else None
+        overlap = self.iou(self.layouts.boxes[layout], persons.boxes[first : first + count])
+        best = int(np.argmax(overlap)) if count else 0  # the first of them in an exact tie
+        return int(first) + best if count and overlap[best] >= self.iou_threshold else None
 
     def ranked(self, order: Places, outcomes: Labels) -> tuple[RankedPredictions, ...]:
-        """The verdicts as those on one class."""
+        """The outcomes, int8 (n,), as the ranking of one class."""
         person = self.layouts.person[order]
-        image: Integers = np.zeros(len(order), np.int32)  # where a layout is of nobody it weighs nothing
+        image: Integers = np.zeros(
+            len(order), np.int32
+        )  # a layout of no person is ignored, whatever its image
         image[person != UNLISTED] = self.people.image[person[person != UNLISTED]]
         confidence = self.layouts.confidence[order]
         return (RankedPredictions(WHOLE[0], self.people.persons.positives, image, confidence, outcomes),)
 
 
-def _match_by_number(contest: _Contest, order: Places) -> tuple[RankedPredictions, ...]:
-    """Verdicts where a layout says by number whom it means."""
+def _match_by_number(matching: _Matching, order: Places) -> tuple[RankedPredictions, ...]:
+    """Match layouts that name their person by number."""
     outcomes, found = np.full(len(order), FALSE_POSITIVE, np.int8), set[int]()
     for place, layout in enumerate(order.tolist()):
-        person = int(contest.layouts.person[layout])
+        person = int(matching.layouts.person[layout])
         if person == UNLISTED:
             outcomes[place] = IGNORED
-        elif person not in found and contest.fits(layout, person):
+        elif person not in found and matching.fits(layout, person):
             outcomes[place] = TRUE_POSITIVE
             found.add(person)
-    return contest.ranked(order, outcomes)
+    return matching.ranked(order, outcomes)
 
 
-def _match_by_box(contest: _Contest) -> tuple[RankedPredictions, ...]:
-    """Verdicts where a layout says by a box whom it means."""
-    order = rank(contest.layouts.confidence)
+def _match_by_box(matching: _Matching) -> tuple[RankedPredictions, ...]:
+    """Match layouts that name their person by a box."""
+    order = rank(matching.layouts.confidence)
     outcomes, taken = np.full(len(order), FALSE_POSITIVE, np.int8), set[int]()
     for place, layout in enumerate(order.tolist()):
-        person = contest.meant(layout)
+        person = matching.person_of(layout)
         if person is not None and person not in taken:
-            outcomes[place] = TRUE_POSITIVE if contest.fits(layout, person) else FALSE_POSITIVE
+            outcomes[place] = TRUE_POSITIVE if matching.fits(layout, person) else FALSE_POSITIVE
             taken.add(person)
-    return contest.ranked(order, outcomes)
+    return matching.ranked(order, outcomes)
 
 
 def _parts_in(layouts: LayoutTable, order: Places) -> tuple[Places, Places]:
-    """The parts of these layouts in this order: whose they are, and where they stand."""
+    """The parts of these layouts, in this order: the layout of each, and its row; both intp (k,)."""
     count = np.diff(layouts.first)[order]
     before = np.cumsum(count) - count
     owner = np.repeat(order, count)

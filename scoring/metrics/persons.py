@@ -1,4 +1,4 @@
-"""The persons of a Layout set as they are annotated: what layouts are held against."""
+"""The annotated persons of a Layout set, to which layouts are matched."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -16,11 +16,11 @@ _PERSON: Final = "person"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LayoutPersons:
-    """The lines of a Layout set, and the persons whom each stands for: one, or where it lists images all in the image.
+    """The lines of a Layout set and their persons: one for each line, or where the set lists images all in the image.
 
-    boxed: the set lists images. image: int32 (lines,), place in GroundTruth.lists.images; persons: by line, those that
-    need not be laid out being difficult; owner: intp (m,), into the persons, rising; kind: int8 (m,), into truth.PARTS;
-    parts: float64 (m, 4).
+    boxed: whether the set lists images; image: int32 (lines,), into `GroundTruth.lists.images`; persons: by line, those that
+    are no positives as difficult; owner: intp (m,), the person of each part, rising; kind: int8 (m,), into `PARTS`;
+    parts: float64 (m, 4), the boxes of the parts, inclusive pixels.
     """
 
     boxed: bool
@@ -31,15 +31,16 @@ class LayoutPersons:
     parts: Floats
 
     def parts_of(self, kind: int) -> ClassObjects:
-        """The parts of a kind, by person; every one must be found."""
+        """The parts of a kind by person, all of them positives."""
         rows = self.kind == kind
         return _ground_truth(self.owner[rows], len(self.persons.boxes), self.parts[rows])
 
 
 def persons_of_layout_set(truth: GroundTruth) -> LayoutPersons:
-    """The persons of a truth's Layout set.
+    """The persons of the ground truth's Layout set.
 
-    Where it lists images, those need not be laid out who are difficult or have no parts: so says the kit of 2007.
+    Where the set lists images, persons who are difficult or have no parts are no positives.
+    Source: VOC2007 development kit, VOCevallayout.m.
 
     >>> from dataclasses import replace
     >>> from scoring import AnnotatedObject, Annotation, Box, Part, truth_of_boxes
@@ -64,9 +65,9 @@ def persons_of_layout_set(truth: GroundTruth) -> LayoutPersons:
         rows, line = np.searchsorted(objects.image, image) + number - 1, np.arange(len(image))
     owner, kind, parts = _parts_of(truth, rows)
     partless = ~np.isin(np.arange(len(rows)), owner)
-    spared = (objects.difficult[rows] | partless) if boxed else np.zeros(len(rows), np.bool_)
+    not_positive = (objects.difficult[rows] | partless) if boxed else np.zeros(len(rows), np.bool_)
     persons = _ground_truth(line, len(image), _pixels(truth, objects.boxes[rows]))
-    persons = ClassObjects(persons.first, persons.count, persons.boxes, spared, persons.group_of)
+    persons = ClassObjects(persons.first, persons.count, persons.boxes, not_positive, persons.group_of)
     return LayoutPersons(boxed, image, persons, owner, kind, parts)
 
 

@@ -1,4 +1,4 @@
-"""What a ranking of right and wrong answers is worth."""
+"""Ranking by confidence, precision and recall, average precision."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,19 +19,19 @@ IGNORED: Final = -1
 
 
 ELEVEN_RECALLS: Final = tuple(k * 0.1 for k in range(11))
-"""The recalls at which the 11-point measure looks: 0.1 added up as Octave and NumPy do it, so the fourth is
-0.30000000000000004 and not 0.3. Where a recall is exactly 0.3, 0.6 or 0.7 the choice is worth up to 0.0014."""
+"""The recalls at which 11-point average precision is taken: multiples of 0.1 as Octave and NumPy round them, so that the
+fourth is 0.30000000000000004 and not 0.3. Where a recall is exactly 0.3, 0.6 or 0.7 this moves a value by up to 0.0014."""
 
 
 Measure = Callable[[Labels, int], float]
-"""The value of a ranking, verdicts int8 (n,) with the best answer first, of so many positives; NaN where the kit's is."""
+"""The value of a ranking, from outcomes int8 (n,), most confident first, and the number of positives; NaN where the kit's is."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PrecisionRecall:
-    """The kit's curve: a point for each answer, ignored ones repeating the one before; float64 (n,) each.
+    """A PR curve: float64 (n,) each, a point for each prediction; an ignored one repeats the point before it.
 
-    Where nothing has been counted yet the precision is NaN, and where there is nothing to find the recall.
+    precision is NaN before the first true or false positive, recall where there are no positives.
     """
 
     recall: Floats
@@ -71,22 +71,26 @@ def rank(confidence: NDArray[np.floating[Any]]) -> Places:
 
 
 def precision_recall(outcomes: Labels, positives: int) -> PrecisionRecall:
-    """The curve of a ranking. Source: VOC2012 development kit, VOCevaldet.m.
+    """The PR curve of a ranking: outcomes int8 (n,), most confident first, and the number of positives.
+
+    Source: VOC2012 development kit, VOCevaldet.m.
 
     >>> precision_recall(np.array([1, 0, 1], np.int8), 4).recall.tolist()
     [0.25, 0.25, 0.5]
     """
-    right = np.cumsum(outcomes == TRUE_POSITIVE, dtype=np.float64)
-    wrong = np.cumsum(outcomes == FALSE_POSITIVE, dtype=np.float64)
-    # 0/0 is NaN, on purpose; of 2007's layouts one of a difficult person is right, even if there is nobody else to find
+    true_positives = np.cumsum(outcomes == TRUE_POSITIVE, dtype=np.float64)
+    false_positives = np.cumsum(outcomes == FALSE_POSITIVE, dtype=np.float64)
+    # 0/0 is NaN, on purpose; a layout of a difficult person is a true positive in 2007, even without any positive
     with np.errstate(invalid="ignore", divide="ignore"):
-        return PrecisionRecall(right / positives, right / (wrong + right))
+        precision = true_positives / (false_positives + true_positives)
+        return PrecisionRecall(true_positives / positives, precision)
 
 
 def average_precision(outcomes: Labels, positives: int) -> float:
-    """The area under the curve made to fall, over every recall it reaches; the measure of 2010 to 2012.
+    """The area under the PR curve with precision made monotone, as in VOC2010 to VOC2012.
 
-    NaN where there are answers but nothing to find. Source: VOC2012 development kit, VOCap.m.
+    outcomes: int8 (n,), most confident first. Returns a value in [0, 1]; without positives NaN, or 0 if there are no
+    predictions either. Source: VOC2012 development kit, VOCap.m.
 
     >>> average_precision(np.array([1, 0, 1], np.int8), 2)
     0.8333333333333333
@@ -98,7 +102,7 @@ def average_precision(outcomes: Labels, positives: int) -> float:
 
 
 def average_precision_of_objects(outcomes: Labels, positives: int) -> float:
-    """The same area, and NaN wherever there is nothing to find, answers or none.
+    """As `average_precision`, but NaN wherever there are no positives.
 
     Source: TensorFlow Object Detection API, metrics.py.
 
@@ -109,9 +113,10 @@ def average_precision_of_objects(outcomes: Labels, positives: int) -> float:
 
 
 def average_precision_11_points(outcomes: Labels, positives: int) -> float:
-    """The mean of the best precision at each of eleven recalls or beyond; the measure of 2006 to 2009.
+    """The mean of the highest precision at or beyond each of eleven recalls, as in VOC2006 to VOC2009.
 
-    NaN where all answers are ignored, for then there is no precision. Source: VOC2007 development kit, VOCevaldet.m.
+    outcomes: int8 (n,), most confident first. Returns a value in [0, 1]; NaN where every prediction is ignored, since then
+    there is no precision. Source: VOC2007 development kit, VOCevaldet.m.
 
     >>> round(average_precision_11_points(np.array([1, 0, 1], np.int8), 2), 6)
     0.848485
@@ -124,13 +129,15 @@ def average_precision_11_points(outcomes: Labels, positives: int) -> float:
 
 
 def _steps(outcomes: Labels, positives: int) -> tuple[Floats, Floats]:
-    """Recall at each right answer, and the best precision from there on: elsewhere the curve does not rise."""
+    """Recall at each true positive, and the highest precision from there on; recall does not rise elsewhere."""
     hits = np.flatnonzero(outcomes == TRUE_POSITIVE)
     counted = np.cumsum(outcomes != IGNORED)[hits]
-    found = np.arange(1.0, len(hits) + 1)
-    precision = found / counted
-    with np.errstate(divide="ignore"):  # of 2007's layouts one may be right with nothing to find, as above
-        return found / positives, np.maximum.accumulate(precision[::-1])[::-1]
+    true_positives = np.arange(1.0, len(hits) + 1)
+    precision = true_positives / counted
+    with np.errstate(
+        divide="ignore"
+    ):  # a layout of 2007 may be a true positive without any positive, as above
+        return true_positives / positives, np.maximum.accumulate(precision[::-1])[::-1]
 
 
 def _sum_in_order(terms: Floats) -> float:

@@ -10,10 +10,9 @@ from scoring.metrics.ranking import FALSE_POSITIVE, TRUE_POSITIVE
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RocPoints:
-    """The kit's curve, from (0, 0) to (1, 1), with a point where each run of equal confidences ends.
+    """A ROC curve from (0, 0) to (1, 1), with a point at the end of each run of equal confidences.
 
-    fpr: the share of negatives ranked up to there, tpr: that of positives; float64 (n,) each. NaN where there is no
-    negative or no positive at all.
+    fpr, tpr: float64 (n,), the shares of negatives and of positives ranked up to there; NaN without any.
     """
 
     fpr: Floats
@@ -21,7 +20,7 @@ class RocPoints:
 
 
 def ends_of_ties(confidence: Floats) -> Flags:
-    """Which answers are the last of their confidence; confidence: float64 (n,), falling.
+    """Whether each prediction is the last with its confidence, bool (n,); confidence: float64 (n,), falling.
 
     >>> ends_of_ties(np.array([0.9, 0.5, 0.5, -np.inf])).tolist()
     [True, False, True, True]
@@ -32,9 +31,9 @@ def ends_of_ties(confidence: Floats) -> Flags:
 
 
 def roc(outcomes: Labels, ends: Flags) -> RocPoints:
-    """The curve of a ranking: verdicts int8 (n,), the best answer first; ends: bool (n,), see `ends_of_ties`.
+    """The ROC curve of a ranking: outcomes int8 (n,), most confident first; ends: bool (n,), see `ends_of_ties`.
 
-    Equal confidences are one step, in whatever order they stand. Source: VOC2006 development kit, VOCroc.m.
+    Equal confidences make one step, whatever their order. Source: VOC2006 development kit, VOCroc.m.
 
     >>> roc(np.array([1, 0, 1], np.int8), np.array([True, True, True])).tpr.tolist()
     [0.0, 0.5, 0.5, 1.0, 1.0]
@@ -50,7 +49,7 @@ def _shares(counted: Flags, ends: Flags) -> Floats:
 
 
 def auc(points: RocPoints) -> float:
-    """The area under the lower steps of the curve: a step up counts from the next false alarm on only.
+    """The area under the lower steps of the ROC curve: a rise of tpr counts from the next false positive on.
 
     NaN where there is no positive or no negative. Source: VOC2006 development kit, VOCroc.m.
 
