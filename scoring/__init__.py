@@ -10,7 +10,6 @@ from scoring.data.layouts import Layout
 from scoring.data.limits import Limits
 from scoring.errors import Problem, Severity, SubmissionError
 from scoring.evaluation import SCORER, columns, evaluate, is_scorable, missing_truth
-from scoring.findings import Interval, IntervalTable, RankDiagram
 from scoring.intake.png import labels_to_png
 from scoring.painting import create_segmentations_from_detections
 from scoring.parallel import use_threads
@@ -36,9 +35,10 @@ from scoring.results import (
 )
 from scoring.statistics.bootstrap import bootstrap, intervals_of
 from scoring.statistics.comparison import Comparison, Standings, compare, standings
+from scoring.statistics.intervals import Interval, IntervalTable
+from scoring.statistics.rank_tests import RankDiagram, compare_pairs, rank_methods
 from scoring.statistics.resampling import Replicates
 from scoring.statistics.scoreboard import Scoreboard, read_scoreboard
-from scoring.statistics.significance import compare_pairs, rank_methods
 from scoring.tasks.layout.writer import layouts_to_xml
 from scoring.validation import FoundCompetition, Validation, validate
 

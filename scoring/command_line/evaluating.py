@@ -10,12 +10,12 @@ from scoring.command_line.asked import competition_in, existing_tree
 from scoring.command_line.finding import find_results
 from scoring.command_line.wrong_use import WrongUseError
 from scoring.evaluation import columns, evaluate
-from scoring.findings import Interval
 from scoring.protocols import PROTOCOLS, default_protocol
 from scoring.readers.voc.kit_files import dataset_of
 from scoring.readers.voc.tree import read_tree
 from scoring.results import ConfusionMatrix, Report
 from scoring.statistics.bootstrap import intervals_of
+from scoring.statistics.intervals import Interval
 
 
 def score(asked: Namespace) -> Mapping[str, Any]:

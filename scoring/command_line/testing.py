@@ -6,8 +6,8 @@ from dataclasses import asdict
 from typing import Any
 
 from scoring.command_line.wrong_use import WrongUseError
+from scoring.statistics.rank_tests import compare_pairs, rank_methods
 from scoring.statistics.scoreboard import read_scoreboard
-from scoring.statistics.significance import compare_pairs, rank_methods
 
 
 def compare(asked: Namespace) -> Mapping[str, Any]:

@@ -9,13 +9,12 @@ from scoring.array_files import kind_of
 from scoring.competitions import competition_of
 from scoring.data.arrays import Floats
 from scoring.data.ground_truth import GroundTruth
-from scoring.findings import IntervalTable
 from scoring.image_counts import KIND as COUNTS
 from scoring.image_counts import ImageCounts, open_counts
 from scoring.protocols import TASKS, protocol_of
 from scoring.ranked_predictions import Origin, RankedPredictions, open_predictions
 from scoring.results import Report
-from scoring.statistics.intervals import LEVEL, WIDENING, interval_table
+from scoring.statistics.intervals import LEVEL, WIDENING, IntervalTable, interval_table
 from scoring.statistics.resampling import (
     REPLICATES,
     SEED,

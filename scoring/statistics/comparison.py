@@ -8,9 +8,8 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from scoring.data.arrays import Flags, Floats
-from scoring.findings import Interval
 from scoring.statistics.grouping import Group, homogeneous_groups, letters
-from scoring.statistics.intervals import FEWEST, HEADLINE, LEVEL, WIDENING, interval, quantile
+from scoring.statistics.intervals import FEWEST, HEADLINE, LEVEL, WIDENING, Interval, interval, quantile
 from scoring.statistics.resampling import Replicates
 
 

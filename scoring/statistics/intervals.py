@@ -1,13 +1,14 @@
 """Confidence intervals from bootstrap replicates."""
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
 from scoring.data.arrays import Floats
-from scoring.findings import Interval, IntervalTable
 from scoring.statistics.resampling import Replicates
 
 LEVEL: Final = 0.95
@@ -15,7 +16,7 @@ HEADLINE: Final = "mean"
 """The name of the row of all classes together."""
 FEWEST: Final = 20
 """The fewest replicates with a value that an interval is computed from."""
-NOTHING_DRAWN: Final = "too many replicates have no object of a class"
+TOO_FEW_REPLICATES: Final = "too few replicates have an object of the class"
 NO_VALUE: Final = "the score itself has no value"
 
 WIDENING: Final = 1.05
@@ -28,6 +29,44 @@ as simulations show; 1 gives the percentiles themselves.
 """
 _ROUNDING: Final = 1e-12
 _NORMAL: Final = NormalDist()
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The confidence interval of a score in [0, 1] or of a difference in [-1, 1], or the reason why there is none.
+
+    replicates: how many had a value; the bounds are computed from these.
+    """
+
+    name: str
+    value: float | None
+    low: float | None
+    high: float | None
+    reason: str | None
+    replicates: int
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalTable:
+    """Confidence intervals at a level in (0, 1), of each class and, last, of the headline.
+
+    replicates: how many were drawn.
+    """
+
+    kind: ClassVar[str] = "interval_table"
+    level: float
+    replicates: int
+    rows: tuple[Interval, ...]
+
+    def by_class(self) -> Mapping[str | None, Interval]:
+        """The interval of each class, and under None that of the headline.
+
+        >>> car, mean = Interval("car", 0.5, 0.41, 0.6, None, 1000), Interval("mean", 0.4, 0.3, 0.5, None, 1000)
+        >>> IntervalTable(0.95, 1000, (car, mean)).by_class()[None].high
+        0.5
+        """
+        *classes, headline = self.rows
+        return {each.name: each for each in classes} | {None: headline}
 
 
 def interval_table(
@@ -70,7 +109,7 @@ def interval(
     if value is None:
         return Interval(name, None, None, None, NO_VALUE, len(drawn))
     if len(drawn) < FEWEST:
-        return Interval(name, value, None, None, NOTHING_DRAWN, len(drawn))
+        return Interval(name, value, None, None, TOO_FEW_REPLICATES, len(drawn))
     centre = _NORMAL.inv_cdf(_quantile_of(value, drawn))
     reach = widening * _NORMAL.inv_cdf((1 + level) / 2)
     low, high = (quantile(_NORMAL.cdf(centre + side * reach), drawn) for side in (-1, 1))

@@ -1,8 +1,8 @@
-"""The paired bootstrap over test images: how much a score would move had other images been collected.
+"""The paired bootstrap over images.
 
-A replicate draws as many images as there are, with replacement. Answers were matched once; a replicate changes only how
-often each image counts. Replicate k of so many images is the same for every method and class, which makes comparisons
-paired: the numbers drawn depend on nothing but the seed, the number of images and k.
+A replicate draws as many images as there are, with replacement; matches stay as they are, only the number of times that
+each image counts changes. Replicate k depends on the seed, the number of images and k alone, so the replicates of several
+methods and classes are paired. Source: Efron and Tibshirani, "An Introduction to the Bootstrap", 1993.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,15 +25,15 @@ REPLICATES: Final = 1000
 SEED: Final = 2012
 
 _TOGETHER: Final = 128
-"""Replicates computed at once: their weights for 11,000 images stay in a processor's own cache."""
+"""Replicates computed at once: their weights for 11,000 images fit into a core's cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Which images each replicate draws: fixed by these three numbers, on any machine, with any version of NumPy.
+    """The images that each replicate draws: the same on every machine and with every version of NumPy.
 
-    The numbers are those that the generator PCG64 puts out, mapped to images here: what NumPy's `Generator` makes of
-    them may change from version to version, the generator's own output may not (NumPy enhancement proposal 19).
+    Random numbers are the raw output of PCG64, mapped to images here: the distributions of NumPy's `Generator` may
+    change between versions, the output of a bit generator may not (NumPy enhancement proposal 19).
     """
 
     images: int
@@ -41,17 +41,17 @@ class Draws:
     seed: int = SEED
 
     def weights(self, first: int, end: int) -> Weights:
-        """How often each image counts in replicates `first` to `end` - 1: (images, end - first).
+        """The number of times that each image is drawn in replicates `first` to `end` - 1: (images, end - first).
 
         >>> Draws(5).weights(0, 2).T.tolist()
         [[2, 1, 1, 0, 1], [0, 1, 2, 1, 1]]
         """
-        numbers = -(-self.images // 2)  # each gives two halves, and each half an image
+        numbers = -(-self.images // 2)  # the two halves of each number draw an image each
         generator = np.random.PCG64(self.seed).advance(first * numbers)
         counts = np.empty((end - first, self.images), np.int64 if self.images > 2**16 else np.uint16)
         for row in counts:
             raw = np.asarray(generator.random_raw(numbers), "<u8").view("<u4")[: self.images]
-            # the high half of a product: an image's chance is off by less than images / 2**32 of itself
+            # the high half of a product: relative errors of the probabilities are below images / 2**32
             drawn = (raw * np.uint64(self.images)) >> np.uint64(32)
             row[:] = np.bincount(drawn.view(np.int64), minlength=self.images)
         return as_weights(counts.T)
@@ -100,12 +100,12 @@ def headline_by_replicate(values: Floats, average: Average) -> Floats:
 
 
 def resample_rankings(
-    rankings: Sequence[RankedPredictions], wanted: Integers, weighted_metric: WeightedMetric, draws: Draws
+    rankings: Sequence[RankedPredictions], positives: Integers, weighted_metric: WeightedMetric, draws: Draws
 ) -> Floats:
-    """What each class is worth in each replicate, as if the images drawn were scored, copies and all.
+    """The value of each class in each replicate: float64 (classes, replicates).
 
-    rankings: one for each class; wanted: int32 (classes, images), how many there are to be found in each
-    image; worth: see `scoring.metrics.weighting`. Returns float64 (classes, replicates).
+    rankings: one for each class; positives: int32 (classes, images). A value is that of scoring the images drawn, each
+    as many times as it was drawn.
 
     >>> ranking = RankedPredictions("cat", 1, np.array([0, 1], np.int32), np.array([0.9, 0.5]),
     ...     np.array([0, 1], np.int8))
@@ -113,7 +113,7 @@ def resample_rankings(
     >>> resample_rankings([ranking], np.array([[0, 1]], np.int32), AP_AREA.weighted, Draws(2, 6)).tolist()
     [[0.5, nan, nan, nan, 0.5, 1.0]]
     """
-    classes = list(map(weighted_metric, rankings, wanted))
+    classes = list(map(weighted_metric, rankings, positives))
 
     def block(weights: Weights) -> Floats:
         return np.array([each(weights) for each in classes]).reshape(len(classes), weights.shape[1])
@@ -148,7 +148,7 @@ def resample_confusions(counts: ImageCounts, measure: PixelMeasure, draws: Draws
 
 
 def _in_threads(block: Callable[[Weights], Floats], draws: Draws) -> Floats:
-    """The blocks of replicates side by side; which thread computes what changes nothing."""
+    """The values of all replicates, computed in blocks by several threads: float64 (rows, replicates)."""
 
     def of(first: int) -> Floats:
         return block(draws.weights(first, min(first + _TOGETHER, draws.replicates)))

@@ -1,4 +1,4 @@
-"""A table of results: a row for each method, a column for each class."""
+"""A table of scores: a row for each method, a column for each class."""
 
 import csv
 import io
@@ -10,8 +10,8 @@ from typing import Final, Self
 
 from scoring.errors import Problem, Problems, SubmissionError, shown
 
-MOST_METHODS: Final = 1000
-MOST_CLASSES: Final = 10_000
+MAX_METHODS: Final = 1000
+MAX_CLASSES: Final = 10_000
 
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
@@ -20,7 +20,7 @@ Row = tuple[float | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Scoreboard:
-    """The values of methods in classes, in whatever unit, more being better; None where a class was not entered.
+    """Scores of methods in classes, in any unit, higher being better; None where a method has no score.
 
     >>> Scoreboard(("Oxford", "TKK"), ("car", "cat"), ((43.2, None), (18.4, 5.0))).complete().methods
     ('TKK',)
@@ -31,19 +31,19 @@ class Scoreboard:
     values: tuple[Row, ...]
 
     def complete(self) -> Self:
-        """The methods alone that have a value in every class."""
+        """The table of the methods that have a score in every class."""
         rows = [(name, row) for name, row in zip(self.methods, self.values, strict=True) if None not in row]
         return replace(self, methods=tuple(name for name, _ in rows), values=tuple(row for _, row in rows))
 
     def incomplete(self) -> tuple[str, ...]:
-        """The methods that do not."""
+        """The methods without a score in every class."""
         return tuple(name for name, row in zip(self.methods, self.values, strict=True) if None in row)
 
 
 def read_scoreboard(text: str, file: str | None = None) -> Scoreboard:
-    r"""Read comma-separated values: a line of names, the first of them for the methods, then a line for each method.
+    r"""Read comma-separated values: a header with the classes from its second field on, then a line for each method.
 
-    An empty field is a class not entered. Raises SubmissionError with every problem, by line.
+    An empty field means no score. Raises SubmissionError with every problem, by line.
 
     >>> read_scoreboard("method,car,cat\nOxford,43.2,\n").values
     ((43.2, None),)
@@ -61,7 +61,7 @@ def read_scoreboard(text: str, file: str | None = None) -> Scoreboard:
 
 
 def _records(text: str, file: str | None) -> list[tuple[int, list[str]]]:
-    """The lines that are not blank, each with its number and its fields, trimmed."""
+    """The lines that are not blank, each with its number and stripped fields."""
     reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
     try:
         lines = [(reader.line_num, [field.strip() for field in fields]) for fields in reader]
@@ -75,15 +75,15 @@ def _records(text: str, file: str | None) -> list[tuple[int, list[str]]]:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """Collects what is wrong with a table."""
+    """Collects the problems of a table."""
 
     file: str | None
     problems: Problems
 
     def check_size(self, methods: int, classes: int, line: int) -> None:
-        if not 0 < methods <= MOST_METHODS or not 0 < classes <= MOST_CLASSES:
+        if not 0 < methods <= MAX_METHODS or not 0 < classes <= MAX_CLASSES:
             found = f"{methods} methods and {classes} classes"
-            expected = f"1 to {MOST_METHODS} methods and 1 to {MOST_CLASSES} classes"
+            expected = f"1 to {MAX_METHODS} methods and 1 to {MAX_CLASSES} classes"
             self._add("table-size", f"expected {expected}, found {found}", line, found, expected)
 
     def check_names(self, names: Iterable[tuple[int, str]], kind: str) -> None:
@@ -92,7 +92,7 @@ class _Reading:
             if not name:
                 self._add("no-name", f"a {kind} has no name", line, "", f"the name of a {kind}")
             elif name in seen:
-                message = f"the {kind} {shown(name)} stands there twice"
+                message = f"the {kind} {shown(name)} appears twice"
                 self._add("repeated-name", message, line, shown(name), f"each {kind} once")
             seen.add(name)
 

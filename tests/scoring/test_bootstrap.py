@@ -9,11 +9,11 @@ from PIL import Image
 from scoring.array_files import ForeignFileError, Packed, pack, unpack
 from scoring.data.ground_truth import GroundTruth
 from scoring.evaluation import evaluate
-from scoring.findings import Interval, IntervalTable
 from scoring.protocols import PROTOCOLS
 from scoring.readers.voc.tree import read_tree
 from scoring.results import Report
 from scoring.statistics.bootstrap import bootstrap, intervals_of
+from scoring.statistics.intervals import Interval, IntervalTable
 from tests.scoring.builders import Kit, annotation, thing
 from tests.scoring.layout_builders import truth_of, truth_of_images, xml_of
 from tests.scoring.layout_oracles import Given, Limb, Person

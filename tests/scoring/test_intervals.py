@@ -7,11 +7,17 @@ import pytest
 
 from scoring.codec import from_plain, to_plain
 from scoring.data.arrays import Integers
-from scoring.findings import Interval, IntervalTable
 from scoring.metrics.averaging import mean_of_classes
 from scoring.metrics.measures import AP_11_POINTS, AP_AREA, RankingMeasure
 from scoring.ranked_predictions import RankedPredictions
-from scoring.statistics.intervals import NO_VALUE, NOTHING_DRAWN, interval, interval_table
+from scoring.statistics.intervals import (
+    NO_VALUE,
+    TOO_FEW_REPLICATES,
+    Interval,
+    IntervalTable,
+    interval,
+    interval_table,
+)
 from scoring.statistics.resampling import (
     Draws,
     Replicates,
@@ -121,7 +127,7 @@ def test_without_a_score_there_is_no_interval() -> None:
 def test_of_few_replicates_with_a_value_no_bound_is_read_off() -> None:
     drawn = np.where(np.arange(1000) < 19, 0.5, np.nan)
 
-    assert interval("cat", 0.5, drawn) == Interval("cat", 0.5, None, None, NOTHING_DRAWN, 19)
+    assert interval("cat", 0.5, drawn) == Interval("cat", 0.5, None, None, TOO_FEW_REPLICATES, 19)
 
 
 def test_a_table_of_intervals_survives_json() -> None:

@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.codec import from_plain, to_plain
-from scoring.findings import RankDiagram
 from scoring.published import classification_of_2007, detection_of_2007
-from scoring.statistics.distributions import range_beyond
-from scoring.statistics.scoreboard import Scoreboard
-from scoring.statistics.significance import (
+from scoring.statistics.distributions import studentized_range_p_value
+from scoring.statistics.rank_tests import (
+    RankDiagram,
     compare_pairs,
     critical_difference,
     friedman,
@@ -21,6 +20,7 @@ from scoring.statistics.significance import (
     rank_methods,
     ranks_of,
 )
+from scoring.statistics.scoreboard import Scoreboard
 
 FIGURE_8 = {
     "INRIA_Genetic": 1.05,
@@ -153,36 +153,36 @@ def test_nothing_to_rank_is_said(table: Scoreboard) -> None:
 
 def test_pairs_further_apart_than_the_critical_difference_are_those_nemenyi_tells_apart() -> None:
     table = classification_of_2007()
-    iou_threshold = critical_difference(17, 20)
-    assert iou_threshold is not None
+    critical = critical_difference(17, 20)
+    assert critical is not None
 
     pairs = compare_pairs(table)
 
     assert len(pairs) == math.comb(17, 2)
-    assert all((pair.nemenyi < 0.05) == (pair.difference > iou_threshold) for pair in pairs)
+    assert all((pair.nemenyi < 0.05) == (pair.difference > critical) for pair in pairs)
     assert (pairs[0].one, pairs[0].other) == ("INRIA_Genetic", "PRIPUVA")
     assert all(pair.holm <= 1 for pair in pairs)
-    assert range_beyond(iou_threshold / critical_of_one_difference() * math.sqrt(2), 17) == pytest.approx(
-        0.05
-    )
+    assert studentized_range_p_value(
+        critical / critical_of_one_difference() * math.sqrt(2), 17
+    ) == pytest.approx(0.05)
 
 
 def critical_of_one_difference() -> float:
     return math.sqrt(17 * 18 / (6 * 20))
 
 
-def naive_holm(chances: Sequence[float]) -> list[float]:
-    """The largest of all chances up to it, each times how many are not yet rejected before it."""
-    order = sorted(range(len(chances)), key=lambda place: chances[place])
+def naive_holm(p_values: Sequence[float]) -> list[float]:
+    """The largest of all p-values up to it, each times the number of hypotheses not yet rejected before it."""
+    order = sorted(range(len(p_values)), key=lambda place: p_values[place])
     return [
-        min(1.0, max(chances[order[k]] * (len(order) - k) for k in range(order.index(place) + 1)))
-        for place in range(len(chances))
+        min(1.0, max(p_values[order[k]] * (len(order) - k) for k in range(order.index(place) + 1)))
+        for place in range(len(p_values))
     ]
 
 
 @given(st.lists(st.floats(0, 1), max_size=8))
-def test_holms_correction_is_the_plain_one(chances: list[float]) -> None:
-    assert holm(chances) == pytest.approx(naive_holm(chances))
+def test_holms_correction_is_the_plain_one(p_values: list[float]) -> None:
+    assert holm(p_values) == pytest.approx(naive_holm(p_values))
 
 
 def test_holm_rejects_what_bonferroni_does_and_more() -> None:
