@@ -133,7 +133,7 @@ def parse_tidied(block: bytes, parse: Callable[[bytes], Parsed | None]) -> Parse
     found = parse(block)
     if found is None:
         tidy = with_single_blanks(block)
-        found = parse(tidy) if tidy != block else None
+        found = parse(tidy) if tidy is not block else None
     return found
 
 
