@@ -10,7 +10,7 @@ from scoring import (
     Description,
     GroundTruth,
     Limits,
-    Report,
+    Result,
     SubmissionError,
     evaluate,
     intervals_of,
@@ -49,5 +49,5 @@ def score(
 
 def intervals(statistics: Path, truth: Path, report: str) -> bytes:
     """The confidence intervals of a report (its exhibits are not needed) as JSON of an `IntervalTable`."""
-    table = intervals_of(Report.from_json(report), statistics, GroundTruth.open(truth))
+    table = intervals_of(Result.from_json(report), GroundTruth.open(truth), statistics=statistics)
     return json.dumps(to_plain(table)).encode()

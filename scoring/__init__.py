@@ -4,16 +4,33 @@ from scoring.analysis.object_counts import Statistics, count_objects
 from scoring.codec import from_plain, to_plain
 from scoring.competitions import CompetitionInfo, competition_of, competitions
 from scoring.data.annotations import AnnotatedObject, Annotation, Box, Part
+from scoring.data.boxes import BoxConvention
+from scoring.data.checking import DataError
+from scoring.data.confidences import Confidences
 from scoring.data.description import Description, Image
+from scoring.data.detections import Detections
 from scoring.data.ground_truth import GroundTruth
-from scoring.data.layouts import Layout
+from scoring.data.label_maps import LabelMaps
+from scoring.data.layouts import Layout, Layouts
 from scoring.data.limits import Limits
 from scoring.errors import Problem, Severity, SubmissionError
 from scoring.evaluation import SCORER, columns, evaluate, is_scorable, missing_truth
+from scoring.exhibits import EXHIBITS, ConfusionMatrix, Curve, Exhibit, RocCurve, ScoreTable
 from scoring.intake.png import labels_to_png
 from scoring.painting import create_segmentations_from_detections
 from scoring.parallel import use_threads
-from scoring.protocols import PROTOCOLS, default_protocol, protocol_of
+from scoring.protocols import (
+    PROTOCOLS,
+    VOC2006,
+    VOC2007,
+    VOC2008,
+    VOC2009,
+    VOC2010,
+    VOC2011,
+    VOC2012,
+    default_protocol,
+    protocol_of,
+)
 from scoring.readers.boxes import truth_of_boxes
 from scoring.readers.coco import read_coco
 from scoring.readers.open_images import read_open_images
@@ -23,16 +40,7 @@ from scoring.readers.voc.colours import label_colours
 from scoring.readers.voc.kit_files import TreeError
 from scoring.readers.voc.public_tree import read_public
 from scoring.readers.voc.tree import read_tree
-from scoring.results import (
-    EXHIBITS,
-    ClassResult,
-    ConfusionMatrix,
-    Curve,
-    Exhibit,
-    Report,
-    RocCurve,
-    ScoreTable,
-)
+from scoring.results import ClassResult, Result
 from scoring.statistics.bootstrap import bootstrap, intervals_of
 from scoring.statistics.comparison import Comparison, Standings, compare, standings
 from scoring.statistics.intervals import Interval, IntervalTable
@@ -46,28 +54,41 @@ __all__ = [
     "EXHIBITS",
     "PROTOCOLS",
     "SCORER",
+    "VOC2006",
+    "VOC2007",
+    "VOC2008",
+    "VOC2009",
+    "VOC2010",
+    "VOC2011",
+    "VOC2012",
     "AnnotatedObject",
     "Annotation",
     "Box",
+    "BoxConvention",
     "ClassResult",
     "Comparison",
     "CompetitionInfo",
+    "Confidences",
     "ConfusionMatrix",
     "Curve",
+    "DataError",
     "Description",
+    "Detections",
     "Exhibit",
     "FoundCompetition",
     "GroundTruth",
     "Image",
     "Interval",
     "IntervalTable",
+    "LabelMaps",
     "Layout",
+    "Layouts",
     "Limits",
     "Part",
     "Problem",
     "RankDiagram",
     "Replicates",
-    "Report",
+    "Result",
     "RocCurve",
     "ScoreTable",
     "Scoreboard",

@@ -2,29 +2,41 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from scoring.competitions import CompetitionInfo, competition_of, competitions, expected_files
+import numpy as np
+
+from scoring.competitions import CompetitionInfo, competition_of, competitions
+from scoring.data.checking import DataError
+from scoring.data.confidences import Confidences
 from scoring.data.description import Description
+from scoring.data.detections import Detections
 from scoring.data.ground_truth import GroundTruth
+from scoring.data.label_maps import LabelMaps
+from scoring.data.layouts import Layouts
 from scoring.data.limits import Limits
-from scoring.errors import Problem, Problems, SubmissionError
-from scoring.intake.batches import Content, batches, contents_of, is_large
-from scoring.intake.missing_files import missing_files, no_results
-from scoring.intake.result_files import ResultFile, competition_files
+from scoring.errors import Problem
+from scoring.intake.result_files import competition_files
 from scoring.parallel import parallel_map
 from scoring.protocols import TASKS, default_protocol, protocol_of
-from scoring.ranked_predictions import Origin
 from scoring.readers.image_index import ImageIndex
-from scoring.results import Report
+from scoring.results import Result
 from scoring.tasks.protocol import Protocol, spell
-from scoring.tasks.task import Keyed, ReadFile
+from scoring.tasks.reading import ResultReader
+from scoring.tasks.task import Keyed, Scores, Task
 
 SCORER: Final = "1"
 """The version of the scorer: another one may give other numbers for the same archive."""
+
+Predictions = Detections | Confidences | LabelMaps | Layouts
+"""Predictions in memory, of any task."""
+
+_LAST: Final = "VOC2012"
+_TOGETHER: Final = 4  # classes or images that a thread works on at once
 
 
 def is_scorable(competition: CompetitionInfo) -> bool:
@@ -65,57 +77,49 @@ def missing_truth(truth: GroundTruth) -> Mapping[int, str]:
 
 
 def evaluate(  # noqa: PLR0913 - every argument that decides the scores has a name
-    archive: Path | str,
+    predictions: Predictions | Path | str,
     truth: GroundTruth,
     *,
-    competition: int,
     protocol: str | Protocol,
+    competition: int | None = None,
     classes: Sequence[str] | None = None,
     statistics: Path | str | None = None,
     limits: Limits | None = None,
-) -> Report:
-    r"""Score the result files of a competition in an archive or a plain folder.
+) -> Result:
+    r"""Score predictions by a protocol: arrays in memory, or the result files of a competition in an archive or plain folder.
 
-    classes: score and average these only (in segmentation the background, too). statistics: a file to write the matched
-    predictions or pixel counts to, for the bootstrap; see `scoring.ranked_predictions` and `scoring.image_counts`.
-    limits: of the archive, by default those of `truth.description`. The report's `notes` say what was read with
-    reservations.
+    The task is that of the predictions, or of the competition, which an archive needs. classes: score and average these only
+    (in segmentation the background, too). statistics: a file to write the matches to, as `Result.save_matches` does.
+    limits: of the archive, by default those of `truth.description`. The result's `notes` say what was read with reservations.
 
-    Raises SubmissionError with every problem of these files, also if there are none; LookupError for an unknown
-    competition, protocol or class, for no class at all, and for a protocol without rules for the task.
+    Raises DataError for arrays that do not fit the ground truth; SubmissionError with every problem of the files, also if
+    there are none; LookupError for an unknown competition, protocol or class, for no class at all, for an archive without a
+    competition, and for a protocol without rules for the task.
 
-    >>> from tempfile import TemporaryDirectory
-    >>> from scoring import AnnotatedObject, Annotation, Box, truth_of_boxes
-    >>> page = Annotation(50, 40, (AnnotatedObject("cat", Box(1, 1, 10, 10)),))
-    >>> truth = truth_of_boxes({"a": page}, dataset="VOC2012", image_set="val")
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "comp3_det_val_cat.txt").write_text("a 0.9 30 1 40 10\na 0.5 1 1 10 10\n")
-    ...     report = evaluate(folder, truth, competition=3, protocol="voc2012")
-    >>> report.measure, report.headline
+    >>> from scoring import Detections, GroundTruth
+    >>> truth = GroundTruth.from_arrays(["a"], ["cat"], [[1, 1, 10, 10]], convention="inclusive")
+    >>> found = Detections.from_arrays(["a", "a"], ["cat", "cat"], [0.9, 0.5], [[30, 1, 40, 10], [1, 1, 10, 10]])
+    >>> result = evaluate(found, truth, protocol="voc2012")
+    >>> result.measure, result.headline
     ('Average precision', 0.5)
-    >>> report.classes
+    >>> result.classes
     (ClassResult(name='cat', value=0.5, reason=None, positives=1, predictions=2),)
     """
-    archive, description = Path(archive), truth.description
-    info, row = competition_of(description.dataset, competition), protocol_of(protocol)
-    task = TASKS[info.task]
-    rules, known = row.rules_of(task), columns(description, competition, row)
-    _check_classes(info, known, classes)
-    loaded = task.load(truth)
-    if classes is not None:
-        loaded = task.select(loaded, classes)
-    images = ImageIndex.of(description, max_lines=_max_lines(archive, limits or description.limits))
-    reader = _Reader(task.read, lambda parsed: task.match(parsed, loaded, rules), images)
-    files = competition_files(archive, description, competition, problems=reader.problems, limits=limits)
-    left_out = set() if classes is None or info.needs_every_file else set(known).difference(classes)
-    scores = task.score(reader.read(file for file in files if file.key not in left_out), loaded, rules)
-    reader.raise_problems(info)
-    receipt = _receipt(reader.hashes, truth, f"{row.name}: {spell(rules)}", classes)
-    if statistics is not None:
-        origin = Origin(competition, row.name, SCORER, truth.fingerprint, receipt)
-        scores.save(Path(statistics), origin)
-    return Report(
+    row = protocol_of(protocol)
+    if isinstance(predictions, Path | str):
+        if competition is None:
+            raise LookupError("an archive may hold several competitions: say which, such as competition=3")
+        info = competition_of(truth.lists.dataset, competition)
+        task = TASKS[info.task]
+        scored = _score_archive(Path(predictions), limits, _Question.of(task, info, truth, row, classes))
+    else:
+        task = task_of(predictions)
+        info = _first_competition(task, truth.lists.dataset)
+        scored = _score_arrays(predictions, _Question.of(task, info, truth, row, classes))
+    scores = scored.scores
+    result = Result(
         competition=competition,
+        task=task.name,
         protocol=row.name,
         measure=scores.measure,
         headline=scores.headline,
@@ -123,9 +127,116 @@ def evaluate(  # noqa: PLR0913 - every argument that decides the scores has a na
         classes=scores.classes,
         exhibits=scores.exhibits,
         scorer=SCORER,
-        receipt=receipt,
-        notes=reader.problems.notes,
+        truth=truth.fingerprint,
+        receipt=_receipt(scored.hashes, truth, f"{row.name}: {spell(row.rules_of(task))}", classes),
+        notes=scored.notes,
+        matches=scores.matches,
     )
+    if statistics is not None:
+        result.save_matches(Path(statistics))
+    return result
+
+
+def task_of(predictions: object) -> Task[Any, Any, Any, Any]:
+    """The task of predictions in memory. Raises DataError for anything else.
+
+    >>> task_of(LabelMaps.from_arrays([])).name
+    'segmentation'
+    """
+    for task in TASKS.values():
+        if task.accepts(predictions):
+            return task
+    raise DataError(
+        f"expected Detections, Confidences, LabelMaps, Layouts or the path of an archive, found {type(predictions).__name__}"
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Question:
+    """What is to be scored: loaded is the ground truth as the task has it, left_out what no class asked for is read of."""
+
+    task: Task[Any, Any, Any, Any]
+    info: CompetitionInfo
+    truth: GroundTruth
+    rules: Any
+    loaded: Any
+    left_out: frozenset[str]
+
+    @classmethod
+    def of(
+        cls,
+        task: Task[Any, Any, Any, Any],
+        info: CompetitionInfo,
+        truth: GroundTruth,
+        protocol: Protocol,
+        classes: Sequence[str] | None,
+    ) -> "_Question":
+        rules = protocol.rules_of(task)
+        known = task.columns(info, truth.description, rules)
+        _check_classes(info, known, classes)
+        loaded = task.load(truth) if classes is None else task.select(task.load(truth), classes)
+        left_out = () if classes is None or info.needs_every_file else set(known).difference(classes)
+        return cls(task, info, truth, rules, loaded, frozenset(left_out))
+
+    def match(self, parsed: Iterator[Keyed[Any]]) -> Iterator[Keyed[Any]]:
+        return self.task.match(parsed, self.loaded, self.rules)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scored:
+    """Scores, and the hash of each file (or of the arrays) by its name."""
+
+    scores: Scores
+    hashes: Mapping[str, str]
+    notes: tuple[Problem, ...] = ()
+
+
+def _score_archive(archive: Path, limits: Limits | None, question: _Question) -> _Scored:
+    description = question.truth.description
+    images = ImageIndex.of(description, max_lines=_max_lines(archive, limits or description.limits))
+    reader = ResultReader(question.task.read, question.match, images)
+    files = competition_files(
+        archive, description, question.info.number, problems=reader.problems, limits=limits
+    )
+    matched = reader.read(file for file in files if file.key not in question.left_out)
+    scores = question.task.score(matched, question.loaded, question.rules)
+    reader.raise_problems(question.info)
+    return _Scored(scores, reader.hashes, reader.problems.notes)
+
+
+def _score_arrays(predictions: Predictions, question: _Question) -> _Scored:
+    parsed = (
+        each for each in question.task.split(predictions, question.truth) if each.key not in question.left_out
+    )
+    batches = parallel_map(lambda batch: list(question.match(iter(batch))), _batches(parsed))
+    matched = (each for batch in batches for each in batch)
+    scores = question.task.score(matched, question.loaded, question.rules)
+    return _Scored(scores, {type(predictions).__name__: _hash_of(predictions)})
+
+
+def _batches(parsed: Iterator[Keyed[Any]]) -> Iterator[list[Keyed[Any]]]:
+    """One class at a time, or a few images."""
+    while batch := list(islice(parsed, _TOGETHER)):
+        yield batch
+
+
+def _hash_of(predictions: Predictions) -> str:
+    """The sha256, in hexadecimal, of all arrays and names."""
+    found = hashlib.sha256()
+    for field in fields(predictions):
+        value = getattr(predictions, field.name)
+        parts = value if isinstance(value, tuple) else (value,)
+        found.update(f"{field.name} {len(parts)}\n".encode())
+        for part in parts:
+            is_array = isinstance(part, np.ndarray)
+            found.update(f"{part.dtype.str} {part.shape}\n".encode() if is_array else f"{part!r}\n".encode())
+            found.update(np.ascontiguousarray(part).data if is_array else b"")
+    return found.hexdigest()
+
+
+def _first_competition(task: Task[Any, Any, Any, Any], dataset: str) -> CompetitionInfo:
+    """A competition of the task, in the edition or, if that has none, in the last one."""
+    return next(info for info in (*competitions(dataset), *competitions(_LAST)) if info.task == task.name)
 
 
 def _max_lines(archive: Path, limits: Limits) -> int | None:
@@ -138,66 +249,6 @@ def _check_classes(info: CompetitionInfo, known: Sequence[str], classes: Sequenc
         raise LookupError(f"no class is chosen; {info.name} has {', '.join(known)}")
     if unknown := set(classes or ()).difference(known):
         raise LookupError(f"{info.name} has no {', '.join(sorted(unknown))}; it has {', '.join(known)}")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Batch:
-    """Some result files, read and matched: their keys, the hash of each by its name, their problems and notes."""
-
-    problems: Problems = field(default_factory=Problems)
-    keys: set[str] = field(default_factory=set)
-    hashes: dict[str, str] = field(default_factory=dict)
-    matched: list[Keyed[Any]] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class _Reader:
-    """Reads and matches result files, in batches and in several threads; collects hashes, problems and notes.
-
-    broken: what made the archive unreadable from some file on.
-    """
-
-    parse: ReadFile[Any]
-    match: Callable[[Iterator[Keyed[Any]]], Iterator[Keyed[Any]]]
-    images: ImageIndex
-    problems: Problems = field(default_factory=Problems)
-    hashes: dict[str, str] = field(default_factory=dict)
-    keys: set[str] = field(default_factory=set)
-    broken: list[Problem] = field(default_factory=list)
-
-    def read(self, files: Iterator[ResultFile]) -> Iterator[Keyed[Any]]:
-        for batch in parallel_map(self._read_batch, batches(contents_of(files, self.broken)), alone=is_large):
-            self.problems.join(batch.problems)
-            self.keys |= batch.keys
-            self.hashes |= batch.hashes
-            yield from batch.matched
-
-    def _read_batch(self, contents: Sequence[Content]) -> _Batch:
-        batch = _Batch()
-        batch.matched.extend(self.match(self._parse(contents, batch)))
-        return batch
-
-    def _parse(self, contents: Sequence[Content], batch: _Batch) -> Iterator[Keyed[Any]]:
-        for file, data in contents:
-            batch.keys.add(file.key)
-            batch.hashes[file.name] = hashlib.sha256(data).hexdigest()
-            yield Keyed(file.key, self.parse(data, self.images, file=file.name, problems=batch.problems))
-
-    def raise_problems(self, info: CompetitionInfo) -> None:
-        """Raise SubmissionError if there is any problem, missing files included."""
-        self.problems.extend(self.broken)
-        if not self.broken:  # the rest of a broken archive may hold what is missing
-            self._add_missing_files(info)
-        if self.problems.listed:
-            raise SubmissionError(*self.problems.listed)
-
-    def _add_missing_files(self, info: CompetitionInfo) -> None:
-        expected = {key: name for name, key in expected_files(info, self.images.description)}
-        missing = [key for key in expected if key not in self.keys]
-        if not self.keys:
-            self.problems.add(no_results([info], self.images.description))
-        elif missing:
-            self.problems.add(*missing_files(info, missing, expected))
 
 
 def _receipt(

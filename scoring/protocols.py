@@ -107,6 +107,9 @@ _YEARS: Final = (
 that of 2009 no program for it: they stand here with the next and the last one there was."""
 
 
+VOC2006, VOC2007, VOC2008, VOC2009, VOC2010, VOC2011, VOC2012 = _YEARS
+
+
 _CORRECTED: Final = tuple(
     year.with_rules(
         f"{year.name}-corrected", f"{year.title}, layouts as they were meant", TaskRules(LAYOUT, layout)

@@ -1,22 +1,24 @@
-"""What comes out of a scoring: numbers for every class, and exhibits that a page can show."""
+"""The result of an evaluation."""
 
 import json
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Final, Self
-
-import numpy as np
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 from scoring.codec import from_plain, to_plain
+from scoring.data.matches import AllMatches, RankedPredictions
 from scoring.errors import Problem
-from scoring.metrics.ranking import PrecisionRecall, precision_recall
-from scoring.metrics.roc import RocPoints, ends_of_ties, roc
-from scoring.ranked_predictions import RankedPredictions
+from scoring.exhibits import Curve, Exhibit, RocCurve
+from scoring.plotting import plot_curves, plot_values
+from scoring.saved_matches import Origin, save_matches
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
 class ClassResult:
-    """The score of one class in [0, 1], or why there is none; what there was to find, and the answers given."""
+    """The score of one class in [0, 1], or why there is none; the positives and the predictions."""
 
     name: str
     value: float | None
@@ -25,120 +27,40 @@ class ClassResult:
     predictions: int
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreTable:
-    """Names and scores in [0, 1]."""
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassView:
+    """Everything that a result holds of one class: its score with the curve and the matches, None where there are none."""
 
-    kind: ClassVar[str] = "score_table"
-    title: str
-    rows: tuple[tuple[str, float | None], ...]
+    score: ClassResult
+    measure: str
+    curve: Curve | RocCurve | None
+    matches: RankedPredictions | None
 
+    @property
+    def value(self) -> float | None:
+        """The value of the measure, in [0, 1]."""
+        return self.score.value
 
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """Precision over recall: positives to find, and one int8 for each answer, the best first, as `ranking` has them."""
-
-    kind: ClassVar[str] = "curve"
-    class_name: str
-    positives: int
-    outcomes: bytes
-
-    def points(self) -> PrecisionRecall:
-        """Every point as the kit's program draws it: one for each answer, NaN where nothing is counted yet.
-
-        >>> Curve("car", 2, bytes([1, 0, 1])).points().precision.round(2).tolist()
-        [1.0, 0.5, 0.67]
-        """
-        return precision_recall(np.frombuffer(self.outcomes, np.int8), self.positives)
-
-    def envelope(self, levels: int = 41) -> list[float]:
-        """The best precision at each of so many recalls from 0 to 1 or beyond; 0 where it is never reached.
-
-        >>> Curve("car", 2, bytes([1, 0, 1])).envelope(3)
-        [1.0, 1.0, 0.6666666666666666]
-        """
-        points = self.points()
-        best = np.fmax.accumulate(points.precision[::-1])[::-1]
-        wanted = np.arange(levels) / (levels - 1)
-        reached = np.searchsorted(points.recall, wanted) if self.positives else np.full(levels, len(best))
-        values: list[float] = np.nan_to_num(np.append(best, 0.0))[reached].tolist()
-        return values
+    @property
+    def ap(self) -> float | None:
+        """The value of an average precision. Raises AttributeError where something else is measured."""
+        if "average precision" not in self.measure.lower():
+            raise AttributeError(f"the measure is '{self.measure}', not an average precision: see `value`")
+        return self.score.value
 
 
 @dataclass(frozen=True, slots=True)
-class RocCurve:
-    """Found over false alarms: one int8 for each ranked image, the best first, and one byte, 1 where a tie ends."""
+class Result:
+    """The result of predictions: of an archive, or of arrays, for which competition is None.
 
-    kind: ClassVar[str] = "roc_curve"
-    class_name: str
-    outcomes: bytes
-    ends: bytes
-
-    def points(self) -> RocPoints:
-        """Every point as the kit's program draws it.
-
-        >>> RocCurve("car", bytes([1, 0, 1]), bytes([1, 1, 1])).points().tpr.tolist()
-        [0.0, 0.5, 0.5, 1.0, 1.0]
-        """
-        return roc(np.frombuffer(self.outcomes, np.int8), np.frombuffer(self.ends, np.bool_))
-
-    def envelope(self, levels: int = 41) -> list[float]:
-        """What is found at most with each of so many shares of false alarms, from 0 to 1; 0 where nothing is known.
-
-        >>> RocCurve("car", bytes([1, 0, 1]), bytes([1, 1, 1])).envelope(3)
-        [0.5, 0.5, 1.0]
-        """
-        points = self.points()
-        wanted = np.arange(levels) / (levels - 1)
-        if np.isnan(points.fpr).any():
-            return [0.0] * levels
-        reached = np.searchsorted(points.fpr, wanted, side="right") - 1
-        values: list[float] = np.nan_to_num(points.tpr)[reached].tolist()
-        return values
-
-
-@dataclass(frozen=True, slots=True)
-class ConfusionMatrix:
-    """Pixels by true label (rows) and answer (columns), as counted; void is left out."""
-
-    kind: ClassVar[str] = "confusion_matrix"
-    labels: tuple[str, ...]
-    counts: tuple[tuple[int, ...], ...]
-
-
-Exhibit = ScoreTable | Curve | RocCurve | ConfusionMatrix
-
-
-EXHIBITS: Final[Mapping[str, type[Exhibit]]] = {
-    each.kind: each for each in (ScoreTable, Curve, RocCurve, ConfusionMatrix)
-}
-"""Every kind that a report holds, by its name; a page has a template for each."""
-
-
-def draw_precision(ranked: RankedPredictions) -> Curve:
-    """Precision over recall, a point for each row."""
-    return Curve(ranked.class_name, ranked.positives, ranked.outcomes.tobytes())
-
-
-def draw_roc(ranked: RankedPredictions) -> RocCurve:
-    """Found over false alarms, a point for each confidence."""
-    return RocCurve(ranked.class_name, ranked.outcomes.tobytes(), ends_of_ties(ranked.confidence).tobytes())
-
-
-Draw = Callable[[RankedPredictions], Curve | RocCurve]
-"""What a page shows of a ranking."""
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """The result of an archive in a competition.
-
-    headline and values are in [0, 1], or None with a reason. receipt: sha256, in hexadecimal, of the result files, the
-    truth's fingerprint, the protocol, the scorer's version, and the classes chosen, if a subset was declared: what
-    decided these numbers and nothing else. notes: what was read with reservations, which is not part of the JSON form.
+    headline and values are in [0, 1], or None with a reason. receipt: sha256, in hexadecimal, of the predictions (of their
+    files, where there are any), the truth's fingerprint, the protocol, the scorer's version, and the classes chosen, if a
+    subset was declared: what decided these numbers and nothing else. truth: that fingerprint. matches: what further questions
+    are answered from; notes: what was read with reservations. Neither is part of the JSON form.
     """
 
-    competition: int
+    competition: int | None
+    task: str
     protocol: str
     measure: str
     headline: float | None
@@ -146,20 +68,119 @@ class Report:
     classes: tuple[ClassResult, ...]
     exhibits: tuple[Exhibit, ...]
     scorer: str
+    truth: str
     receipt: str
     notes: tuple[Problem, ...] = field(default=(), compare=False)
+    matches: AllMatches | None = field(default=None, compare=False, repr=False)
+
+    def __getitem__(self, name: str) -> ClassView:
+        """Everything about one class. Raises KeyError for one that is not among `classes`.
+
+        >>> row = ClassResult("car", 0.5, None, positives=2, predictions=3)
+        >>> _example(row)["car"].ap
+        0.5
+        """
+        found = {each.name: each for each in self.classes}
+        if name not in found:
+            raise KeyError(f"the result has no class '{name}'; it has {', '.join(found)}")
+        curves = {each.class_name: each for each in self.exhibits if isinstance(each, Curve | RocCurve)}
+        ranked = self.matches if isinstance(self.matches, tuple) else ()
+        matches = {each.class_name: each for each in ranked}
+        return ClassView(found[name], self.measure, curves.get(name), matches.get(name))
+
+    def __str__(self) -> str:
+        """The headline and the classes as a table.
+
+        >>> print(_example(ClassResult("car", 0.5, None, 2, 3), ClassResult("cat", None, "not entered", 1, 0)))
+        Average precision by voc2012
+        class      value  positives  predictions
+        car       0.5000          2            3
+        cat            -          1            0  not entered
+        mean      0.5000
+        """
+        width = max([8, *(len(each.name) for each in self.classes)])
+        lines = [
+            f"{self.measure} by {self.protocol}",
+            f"{'class':{width}} {'value':>7}  positives  predictions",
+        ]
+        for each in self.classes:
+            numbers = f"{each.positives:>9}  {each.predictions:>11}"
+            reason = f"  {each.reason}" if each.reason else ""
+            lines.append(f"{each.name:{width}} {_shown(each.value)}  {numbers}{reason}")
+        reason = f"  {self.headline_reason}" if self.headline_reason else ""
+        return "\n".join([*lines, f"{'mean':{width}} {_shown(self.headline)}{reason}"])
+
+    def to_frame(self) -> "pl.DataFrame":
+        """A row for each class: class, value (null where there is none), positives, predictions, reason.
+
+        >>> _example(ClassResult("car", 0.5, None, positives=2, predictions=3)).to_frame().row(0)
+        ('car', 0.5, 2, 3, None)
+        """
+        import polars as pl  # noqa: PLC0415 - takes longer to import than all of `scoring`
+
+        types = {
+            "class": pl.String,
+            "value": pl.Float64,
+            "positives": pl.Int64,
+            "predictions": pl.Int64,
+            "reason": pl.String,
+        }
+        rows = [
+            (each.name, each.value, each.positives, each.predictions, each.reason) for each in self.classes
+        ]
+        return pl.DataFrame(rows, types, orient="row")
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the curves of the classes, or their values where there are none, and return the axes.
+
+        axes: of matplotlib, to draw on; by default new ones. Raises ImportError where matplotlib is not installed.
+        """
+        curves = [each for each in self.exhibits if isinstance(each, Curve | RocCurve)]
+        values = {each.name: each.value for each in self.classes}
+        return plot_values(values, self.measure, axes) if not curves else plot_curves(curves, values, axes)
+
+    def save_matches(self, path: Path) -> None:
+        """Write the matches to a file that `bootstrap` reads. Raises ValueError for a result that was read from JSON."""
+        save_matches(path, self.origin, matches_in_memory(self))
+
+    @property
+    def origin(self) -> Origin:
+        """Where the matches come from."""
+        return Origin(self.task, self.protocol, self.scorer, self.truth, self.receipt)
 
     def to_json(self) -> str:
-        """One line of JSON, the same for the same report."""
+        """One line of JSON, the same for the same result, without the matches."""
         return json.dumps(to_plain(self), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Read what `to_json` wrote; raises KeyError, TypeError or ValueError for anything else.
 
-        >>> row = ClassResult("car", 0.5, None, positives=2, predictions=3)
-        >>> report = Report(3, "voc2012", "Average precision", 0.5, None, (row,), (), scorer="1", receipt="")
-        >>> Report.from_json(report.to_json()) == report
+        >>> result = _example(ClassResult("car", 0.5, None, positives=2, predictions=3))
+        >>> Result.from_json(result.to_json()) == result
         True
         """
         return from_plain(cls, json.loads(text))
+
+
+def matches_in_memory(result: Result) -> AllMatches:
+    """The matches of a result. Raises ValueError for one that was read from JSON.
+
+    >>> matches_in_memory(_example())
+    Traceback (most recent call last):
+    ValueError: the matches of this result are not in memory: evaluate the predictions again, or open their file
+    """
+    if result.matches is None:
+        raise ValueError(
+            "the matches of this result are not in memory: evaluate the predictions again, or open their file"
+        )
+    return result.matches
+
+
+def _shown(value: float | None) -> str:
+    return f"{'-':>7}" if value is None else f"{value:7.4f}"
+
+
+def _example(*classes: ClassResult) -> Result:
+    values = (3, "detection", "voc2012", "Average precision", 0.5, None, classes, (), "1", "", "")
+    return Result(*values)

@@ -36,7 +36,7 @@ class PhaseQueue:
     failed: int
 
 
-def score_rows(run_id: int, report: scoring.Report) -> Iterator[ClassScore]:
+def score_rows(run_id: int, report: scoring.Result) -> Iterator[ClassScore]:
     """The headline and the classes of a report as rows of a run; their intervals are computed afterwards."""
     yield ClassScore(
         run_id=run_id,
@@ -56,7 +56,7 @@ def score_rows(run_id: int, report: scoring.Report) -> Iterator[ClassScore]:
         )
 
 
-def exhibits(run_id: int, report: scoring.Report) -> Iterator[Exhibit]:
+def exhibits(run_id: int, report: scoring.Result) -> Iterator[Exhibit]:
     """What else a report shows, as rows of a run."""
     for position, exhibit in enumerate(report.exhibits):
         yield Exhibit(run_id=run_id, position=position, kind=exhibit.kind, content=scoring.to_plain(exhibit))

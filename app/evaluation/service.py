@@ -42,7 +42,7 @@ log = structlog.get_logger()
 class Scored:
     """A report, and the key of the per-image statistics behind it."""
 
-    report: scoring.Report
+    report: scoring.Result
     statistics_key: str
 
 
@@ -142,7 +142,7 @@ def _score(platform: Platform, claim: Claim) -> Outcome:
         return Scored(report, platform.truths.put(statistics))
 
 
-def _report(platform: Platform, assignment: Assignment, files: Files) -> scoring.Report | Refused:
+def _report(platform: Platform, assignment: Assignment, files: Files) -> scoring.Result | Refused:
     archive_limits = editions.description_of(platform.descriptions, assignment.description).limits
     output = run_in_subprocess(
         _child_limits(platform.settings), children.score, files.archive, files.truth, assignment.competition,
@@ -150,7 +150,7 @@ def _report(platform: Platform, assignment: Assignment, files: Files) -> scoring
     )  # fmt: skip
     if output.startswith(b"!"):
         return Refused(output[1:].decode())
-    return scoring.Report.from_json(output.decode())
+    return scoring.Result.from_json(output.decode())
 
 
 def _child_limits(settings: Settings) -> ChildLimits:

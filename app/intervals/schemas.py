@@ -11,4 +11,4 @@ class ScoredRun:
 
     statistics: str
     truth: str
-    report: scoring.Report
+    report: scoring.Result

@@ -13,7 +13,7 @@ from serving import serve
 
 from scoring import GroundTruth, evaluate
 from scoring.metrics.ranking import average_precision
-from scoring.ranked_predictions import open_predictions
+from scoring.saved_matches import open_rankings
 from scoring.statistics.bootstrap import bootstrap
 from scoring.tasks.detection.scoring import load
 
@@ -24,11 +24,11 @@ def _main(how: str, truth_file: str, archive: str, replicates: str) -> None:
     with TemporaryDirectory(prefix="heldout-") as folder:
         kept = Path(folder, "statistics")
         report = evaluate(Path(archive), truth, competition=4, protocol="voc2012", statistics=kept)
-        _, rankings = open_predictions(kept)
+        _, rankings = open_rankings(kept)
         ground_truth = load(truth)
 
         def ours() -> Mapping[str, float]:
-            drawn = bootstrap(report, kept, truth, replicates=count)
+            drawn = bootstrap(report, truth, replicates=count)
             return dict(zip(drawn.names, drawn.values[:-1].mean(axis=1).tolist(), strict=True))
 
         def naive() -> Mapping[str, float]:

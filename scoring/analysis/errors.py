@@ -64,7 +64,7 @@ def break_down(
 
     >>> from scoring import Box, truth_of_boxes
     >>> from scoring.data.annotations import AnnotatedObject, Annotation
-    >>> from scoring.ranked_predictions import RankedPredictions
+    >>> from scoring.data.matches import RankedPredictions
     >>> from scoring.protocols import PROTOCOLS
     >>> from scoring.tasks.detection.task import DETECTION
     >>> pets = (AnnotatedObject("cat", Box(1, 1, 10, 10)), AnnotatedObject("dog", Box(21, 1, 30, 10)))
@@ -107,7 +107,7 @@ def find_errors(
     background.
 
     >>> from scoring import AnnotatedObject, Annotation, Box, truth_of_boxes
-    >>> from scoring.ranked_predictions import RankedPredictions
+    >>> from scoring.data.matches import RankedPredictions
     >>> from scoring.protocols import PROTOCOLS
     >>> from scoring.tasks.detection.task import DETECTION
     >>> page = Annotation(50, 20, (AnnotatedObject("cat", Box(1, 1, 10, 10)),))

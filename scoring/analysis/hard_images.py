@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scoring.data.arrays import Flags, Floats, Labels
-from scoring.ranked_predictions import RankedPredictions
+from scoring.data.matches import RankedPredictions
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ def sweep_iou_threshold(
     Challenge", 2010, section 6.2.3 and Figure 19.
 
     >>> import numpy as np
-    >>> from scoring.ranked_predictions import RankedPredictions
+    >>> from scoring.data.matches import RankedPredictions
     >>> one, boxes = np.zeros(1, np.int32), np.array([[1.0, 1, 10, 10]])
     >>> placed = PlacedDetections(RankedPredictions("cat", 1, one, np.array([0.9]), np.ones(1, np.int8)), boxes)
     >>> objects = ClassObjects(one, one + 1, boxes + (0, 0, 0, 5), one > 0, one > 0)

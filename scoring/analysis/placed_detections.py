@@ -10,12 +10,12 @@ from scoring.data.arrays import Flags, Floats, Integers
 from scoring.data.boxes import BoxConvention
 from scoring.data.detections import ClassDetections
 from scoring.data.ground_truth import GroundTruth
+from scoring.data.matches import RankedPredictions
 from scoring.errors import Problems
 from scoring.intake.result_files import competition_files
 from scoring.metrics.boxes import IoU
 from scoring.metrics.matching import ClassObjects
 from scoring.metrics.ranking import rank
-from scoring.ranked_predictions import RankedPredictions
 from scoring.readers.image_index import ImageIndex
 from scoring.tasks.detection.reader import read_detections
 from scoring.tasks.detection.rules import DetectionRules

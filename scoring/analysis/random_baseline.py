@@ -6,9 +6,9 @@ from typing import Final
 
 import numpy as np
 
+from scoring.data.matches import RankedPredictions
 from scoring.metrics.labels import Value
 from scoring.metrics.ranking import IGNORED
-from scoring.ranked_predictions import RankedPredictions
 
 ORDERS: Final = 100
 SEED: Final = 2012

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from scoring.analysis.placed_detections import PlacedDetections
 from scoring.data.arrays import Bytes, Floats
-from scoring.ranked_predictions import RankedPredictions
+from scoring.data.matches import RankedPredictions
 
 VOID: Final = 255
 

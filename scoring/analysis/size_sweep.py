@@ -11,11 +11,11 @@ from scoring.analysis.placed_detections import PlacedDetections
 from scoring.data.arrays import Floats, Integers
 from scoring.data.boxes import BoxConvention, convert_boxes
 from scoring.data.ground_truth import GroundTruth
+from scoring.data.matches import RankedPredictions
 from scoring.findings import Sweep, SweepPoint, Swept
 from scoring.metrics.labels import Value
 from scoring.metrics.matching import ClassObjects
 from scoring.metrics.ranking import IGNORED, TRUE_POSITIVE
-from scoring.ranked_predictions import RankedPredictions
 from scoring.tasks.detection.rules import DetectionRules
 
 SIZES: Final = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)

@@ -48,7 +48,7 @@ def list_surest(
     Source: Everingham et al., "The PASCAL Visual Object Classes (VOC) Challenge", 2010,
     section 6.2.4 and Figures 20 to 25.
 
-    >>> from scoring.ranked_predictions import RankedPredictions
+    >>> from scoring.data.matches import RankedPredictions
     >>> from scoring.protocols import PROTOCOLS
     >>> from scoring.tasks.detection.task import DETECTION
     >>> one, boxes = np.zeros(1, np.int32), np.array([[1.0, 1, 10, 4]])

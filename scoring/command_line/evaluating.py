@@ -2,18 +2,17 @@
 
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from scoring.command_line.asked import competition_in, existing_tree
 from scoring.command_line.finding import find_results
 from scoring.command_line.wrong_use import WrongUseError
 from scoring.evaluation import columns, evaluate
+from scoring.exhibits import ConfusionMatrix
 from scoring.protocols import PROTOCOLS, default_protocol
 from scoring.readers.voc.kit_files import dataset_of
 from scoring.readers.voc.tree import read_tree
-from scoring.results import ConfusionMatrix, Report
+from scoring.results import Result
 from scoring.statistics.bootstrap import intervals_of
 from scoring.statistics.intervals import Interval
 
@@ -26,19 +25,10 @@ def score(asked: Namespace) -> Mapping[str, Any]:
     truth = read_tree(tree, asked.image_set)
     _check_classes(asked.classes, columns(truth.description, info.number, protocol), info.number)
     results = find_results(asked.results, info, truth.description)
-    with TemporaryDirectory(prefix="heldout-") as folder:
-        kept = Path(folder, "statistics") if asked.bootstrap else None
-        report = evaluate(
-            results,
-            truth,
-            competition=info.number,
-            protocol=protocol,
-            classes=asked.classes,
-            statistics=kept,
-        )
-        if kept is None:
-            return _plain(report, {})
-        return _plain(report, intervals_of(report, kept, truth, replicates=asked.bootstrap).by_class())
+    result = evaluate(results, truth, competition=info.number, protocol=protocol, classes=asked.classes)
+    if not asked.bootstrap:
+        return _plain(result, {})
+    return _plain(result, intervals_of(result, truth, replicates=asked.bootstrap).by_class())
 
 
 def _protocol(asked: str | None, dataset: str) -> str:
@@ -59,7 +49,7 @@ def _check_classes(classes: Sequence[str] | None, known: Sequence[str], number: 
         raise WrongUseError("unknown-class", message)
 
 
-def _plain(report: Report, bounds: Mapping[str | None, Interval]) -> dict[str, Any]:
+def _plain(report: Result, bounds: Mapping[str | None, Interval]) -> dict[str, Any]:
     confusion: dict[str, Any] = {}
     for each in report.exhibits:
         if isinstance(each, ConfusionMatrix):

@@ -95,7 +95,7 @@ class GroundTruth:
 
         image, label: names, or whole numbers that count `images` and `classes` from 0 (without these: that are names
         themselves); boxes: numbers (n, 4); convention: what these mean; difficult, crowd: 0 or 1 (n,), objects that need not be
-        found, and boxes around several objects; images: all that are evaluated, also those without an object, by default those
+        found, and boxes around several objects, which need not be found either; images: all that are evaluated, also those without an object, by default those
         that have one; sizes: width and height (images, 2). Raises DataError for anything else.
 
         >>> truth = GroundTruth.from_arrays(["a"], ["cat"], [[0, 0, 10, 10]], convention="half-open", images=["a", "b"])

@@ -35,7 +35,7 @@ def tables_of_objects(rows: ObjectRows, convention: BoxConvention, sizes: Any) -
     images, classes = rows.image.names, rows.label.names
     order = np.argsort(rows.image.place, kind="stable")
     objects = _objects(rows.image.place[order], rows.label.place[order], rows.boxes[order])
-    objects.difficult[:] = rows.difficult[order]
+    objects.difficult[:] = (rows.difficult | rows.crowd)[order]
     objects.group_of[:] = rows.crowd[order]
     labels = np.full((len(classes), len(images)), -1, np.int8)
     for hard, label in ((True, 0), (False, 1)):

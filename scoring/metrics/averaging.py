@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from scoring.data.matches import RankedPredictions
 from scoring.metrics.ranking import rank
-from scoring.ranked_predictions import RankedPredictions
 
 Average = Callable[[Sequence[float]], float]
 """The mean of the values of the classes; NaN where it is undefined."""

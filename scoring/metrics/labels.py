@@ -8,6 +8,7 @@ import numpy as np
 
 from scoring.data.arrays import Integers, Labels
 from scoring.data.confidences import ClassConfidences
+from scoring.data.matches import RankedPredictions
 from scoring.metrics.ranking import (
     FALSE_POSITIVE,
     IGNORED,
@@ -17,7 +18,6 @@ from scoring.metrics.ranking import (
     rank,
 )
 from scoring.metrics.roc import auc, ends_of_ties, roc
-from scoring.ranked_predictions import RankedPredictions
 
 Value = Callable[[RankedPredictions], float]
 """The value of a class's ranking; NaN where the kit's is."""

@@ -9,12 +9,12 @@ import numpy as np
 from scoring.data.arrays import Integers, Labels, Places
 from scoring.data.detections import ClassDetections
 from scoring.data.layouts import UNLISTED, LayoutTable
+from scoring.data.matches import RankedPredictions
 from scoring.data.tables import PARTS
 from scoring.metrics.boxes import IoU
 from scoring.metrics.matching import match_pascal
 from scoring.metrics.persons import LayoutPersons
 from scoring.metrics.ranking import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE, rank
-from scoring.ranked_predictions import RankedPredictions
 
 WHOLE: Final = ("person",)
 """The classes of rules that match layouts as a whole."""

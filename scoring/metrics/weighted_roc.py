@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 
 from scoring.data.arrays import Floats, Integers
+from scoring.data.matches import RankedPredictions
 from scoring.metrics.ranking import FALSE_POSITIVE, TRUE_POSITIVE
 from scoring.metrics.roc import ends_of_ties
 from scoring.metrics.weighting import RunningSums, Weights
-from scoring.ranked_predictions import RankedPredictions
 
 
 def weighted_roc_auc(ranking: RankedPredictions, _wanted: Integers) -> Callable[[Weights], Floats]:

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.data.arrays import Floats, Integers, Labels, Places
+from scoring.data.matches import RankedPredictions
 from scoring.metrics.ranking import (
     ELEVEN_RECALLS,
     FALSE_POSITIVE,
     TRUE_POSITIVE,
     Measure,
 )
-from scoring.ranked_predictions import RankedPredictions
 
 Weights = NDArray[np.uint8] | NDArray[np.uint16]
 """How often each image counts: (images, replicates), a column for each replicate."""

@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.data.arrays import Floats, Integers
-from scoring.image_counts import ImageCounts
+from scoring.data.matches import ImageCounts, RankedPredictions
 from scoring.metrics.averaging import Average
 from scoring.metrics.confusion import PixelMeasure
 from scoring.metrics.weighting import WeightedMetric, Weights, as_weights
 from scoring.parallel import thread_count
-from scoring.ranked_predictions import RankedPredictions
 
 REPLICATES: Final = 1000
 SEED: Final = 2012

@@ -4,8 +4,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from scoring.exhibits import ScoreTable
 from scoring.metrics.averaging import Average
-from scoring.results import ClassResult, ScoreTable
+from scoring.results import ClassResult
 
 NOT_ENTERED: Final = "not entered"
 

@@ -7,11 +7,10 @@ import numpy as np
 
 from scoring.data.arrays import Integers
 from scoring.data.ground_truth import GroundTruth
-from scoring.image_counts import ImageCounts
+from scoring.data.matches import ImageCounts, RankedPredictions
 from scoring.metrics.averaging import Average, Pool
 from scoring.metrics.confusion import PixelMeasure
 from scoring.metrics.weighting import WeightedMetric
-from scoring.ranked_predictions import RankedPredictions
 
 
 @dataclass(frozen=True, slots=True, eq=False)

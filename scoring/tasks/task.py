@@ -2,19 +2,18 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from scoring.competitions import CompetitionInfo, expected_files
 from scoring.data.description import Description
 from scoring.data.ground_truth import GroundTruth
+from scoring.data.matches import AllMatches
 from scoring.errors import Problems
-from scoring.image_counts import ImageCounts, save_counts
+from scoring.exhibits import Exhibit
 from scoring.intake.checking import Checked, Inspection
 from scoring.intake.result_files import ResultFile
-from scoring.ranked_predictions import Origin, RankedPredictions, save_predictions
 from scoring.readers.image_index import ImageIndex
-from scoring.results import ClassResult, Exhibit
+from scoring.results import ClassResult
 from scoring.tasks.resampling import Sample
 
 Parsed = TypeVar("Parsed")
@@ -34,25 +33,14 @@ class Keyed(Generic[Parsed]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """The scores of one competition; None with a reason, never NaN.
-
-    predictions: the ranked predictions of each class; counts: where pixels are counted instead, those of each image.
-    """
+    """The scores of one competition; None with a reason, never NaN."""
 
     measure: str
     headline: float | None
     headline_reason: str | None
     classes: tuple[ClassResult, ...]
     exhibits: tuple[Exhibit, ...]
-    predictions: tuple[RankedPredictions, ...]
-    counts: ImageCounts | None = None
-
-    def save(self, path: Path, origin: Origin) -> None:
-        """Write the predictions or counts to a file of `scoring.ranked_predictions` or `scoring.image_counts`."""
-        if self.counts is None:
-            save_predictions(path, origin, self.predictions)
-        else:
-            save_counts(path, origin, self.counts)
+    matches: AllMatches
 
 
 class ReadFile(Protocol[Parsed_co]):
@@ -78,6 +66,7 @@ class Task(Generic[Parsed, Loaded, Matched, Rules]):
 
     read: parses one result file. check_file: checks one result file without the ground truth, counting into the
     `Checked` of its competition; check_all: adds notes that concern all files of a competition together.
+    accepts: whether predictions in memory are of this task; split: what `read` gives for each file, from such predictions.
     missing_truth: why a ground truth cannot score the task, None if it can. load: the part of a ground truth that
     the task needs. match: compares parsed files with it, one batch per thread; the values that it yields are kept in
     memory for all files and so should be small. score: the scores from all matched files. resample: what the bootstrap
@@ -90,6 +79,8 @@ class Task(Generic[Parsed, Loaded, Matched, Rules]):
     read: ReadFile[Parsed]
     check_file: Callable[[ResultFile, Checked, Inspection], None]
     check_all: Callable[[Checked, Inspection], None]
+    accepts: Callable[[object], bool]
+    split: Callable[[Any, GroundTruth], Iterator[Keyed[Parsed]]]
     missing_truth: Callable[[GroundTruth], str | None]
     load: Callable[[GroundTruth], Loaded]
     match: Callable[[Iterator[Keyed[Parsed]], Loaded, Rules], Iterator[Keyed[Matched]]]

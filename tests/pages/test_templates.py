@@ -15,7 +15,7 @@ from jinja2 import Environment
 from app.access import Actor
 from app.models import RunState, UploadState
 from app.web import templates
-from scoring.results import EXHIBITS
+from scoring.exhibits import EXHIBITS
 from tests.pages.drawn import shown
 from tests.pages.samples import samples
 from tests.pages.views import NOW, ORGANISER, PARTICIPANT, board, confirmation, run, submission, upload

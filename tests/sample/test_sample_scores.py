@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sample import Baseline, draw_baselines, draw_edition
-from scoring import GroundTruth, Report, evaluate, read_tree, validate
+from scoring import GroundTruth, Result, evaluate, read_tree, validate
 
 SCORED_ALIKE = (1, 2, 5, 6, 9, 10)
 
@@ -42,7 +42,7 @@ def test_baselines_score_in_the_order_of_their_size(
 ) -> None:
     truth, baselines = drawn
 
-    reports: list[Report] = [
+    reports: list[Result] = [
         evaluate(archive, truth, competition=competition, protocol=protocol)
         for archive in archives(baselines, competition)
     ]

@@ -6,9 +6,10 @@ from scoring import columns
 from scoring.data.ground_truth import GroundTruth
 from scoring.errors import SubmissionError
 from scoring.evaluation import evaluate
-from scoring.ranked_predictions import open_predictions
+from scoring.exhibits import Curve, ScoreTable
 from scoring.readers.voc.tree import read_tree
-from scoring.results import ClassResult, Curve, Report, ScoreTable
+from scoring.results import ClassResult, Result
+from scoring.saved_matches import open_rankings
 from tests.scoring.builders import Kit, annotation, thing
 
 PEOPLE = annotation(thing("person"), thing("dog"), thing("person"))
@@ -36,7 +37,7 @@ def results(folder: Path, competition: int = 9, **actions: str) -> Path:
     return folder
 
 
-def scored(folder: Path, *, protocol: str = "voc2012", competition: int = 9, **actions: str) -> Report:
+def scored(folder: Path, *, protocol: str = "voc2012", competition: int = 9, **actions: str) -> Result:
     sent = results(folder / "sent", competition, **actions)
     version = truth(folder, reading=READING, running=RUNNING)
     return evaluate(sent, version, competition=competition, protocol=protocol)
@@ -124,7 +125,7 @@ def test_persons_are_kept_by_their_images_also_beyond_the_main_set(tmp_path: Pat
 
     evaluate(sent, version, competition=9, protocol="voc2012", statistics=tmp_path / "kept")
 
-    _, (kept,) = open_predictions(tmp_path / "kept")
+    _, (kept,) = open_rankings(tmp_path / "kept")
     assert [version.lists.images[image] for image in kept.image] == ["m_1", "x_1", "m_1"]
     assert kept.outcomes.tolist() == [-1, 1, 0]
 

@@ -12,9 +12,9 @@ from scoring.analysis.errors import FAMILIES, KINDS, TOUCHED, break_down, find_e
 from scoring.analysis.placed_detections import PlacedDetections, place_detections
 from scoring.codec import from_plain, to_plain
 from scoring.data.ground_truth import GroundTruth
+from scoring.data.matches import RankedPredictions
 from scoring.findings import ErrorBreakdown, ErrorKind
 from scoring.protocols import PROTOCOLS
-from scoring.ranked_predictions import RankedPredictions
 from scoring.readers.voc.tree import read_tree
 from scoring.tasks.detection.rules import DetectionRules
 from scoring.tasks.detection.task import DETECTION

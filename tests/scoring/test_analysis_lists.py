@@ -18,10 +18,11 @@ from scoring.analysis.similarity import (
     share_of_boxes_in_common,
 )
 from scoring.analysis.top_detections import list_surest
+from scoring.data.matches import RankedPredictions
 from scoring.metrics.labels import ranked_average_precision, ranked_average_precision_11_points, roc_auc
 from scoring.protocols import PROTOCOLS
-from scoring.ranked_predictions import RankedPredictions, open_predictions
 from scoring.readers.voc.tree import read_tree
+from scoring.saved_matches import open_rankings
 from scoring.tasks.detection.task import DETECTION
 from tests.scoring.builders import detections, ground_truth, kit
 from tests.scoring.oracles import Answer, Thing
@@ -204,7 +205,7 @@ def test_the_boxes_of_kept_answers_are_read_from_the_archive(tmp_path: Path) -> 
     scoring.evaluate(
         tmp_path / "results", truth, competition=3, protocol="voc2012", statistics=tmp_path / "kept"
     )
-    _, rankings = open_predictions(tmp_path / "kept")
+    _, rankings = open_rankings(tmp_path / "kept")
 
     [cat] = read_placed(tmp_path / "results", truth, 3, rankings[:1])
 

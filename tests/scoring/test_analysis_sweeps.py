@@ -18,13 +18,14 @@ from scoring.analysis.size_sweep import (
 )
 from scoring.codec import from_plain, to_plain
 from scoring.data.detections import ClassDetections
+from scoring.data.matches import RankedPredictions
 from scoring.evaluation import evaluate
 from scoring.findings import Sweep
 from scoring.metrics.labels import ranked_average_precision
 from scoring.metrics.matching import ClassObjects
 from scoring.protocols import PROTOCOLS
-from scoring.ranked_predictions import RankedPredictions, open_predictions
 from scoring.readers.voc.tree import read_tree
+from scoring.saved_matches import open_rankings
 from scoring.tasks.detection.scoring import load
 from scoring.tasks.detection.task import DETECTION
 from tests.scoring import oracles
@@ -193,7 +194,7 @@ def test_sweeps_of_a_real_detector_pass_through_its_scores(
     scores = {each.name: each.value for each in report.classes}
     sizes, objects = truth.tables.sizes[: truth.lists.main], load(truth)
 
-    for each in read_placed(archive, truth, 4, open_predictions(kept)[1]):
+    for each in read_placed(archive, truth, 4, open_rankings(kept)[1]):
         name = each.ranked.class_name
         [by_overlap] = sweep_iou_threshold(each, objects[name], RULES, [0.5]).points
         [by_size] = sweep_size_of_objects(each, objects[name], sizes, RULES, [0.0]).points

@@ -11,7 +11,7 @@ from scoring.data.ground_truth import GroundTruth
 from scoring.evaluation import evaluate
 from scoring.protocols import PROTOCOLS
 from scoring.readers.voc.tree import read_tree
-from scoring.results import Report
+from scoring.results import Result
 from scoring.statistics.bootstrap import bootstrap, intervals_of
 from scoring.statistics.intervals import Interval, IntervalTable
 from tests.scoring.builders import Kit, annotation, thing
@@ -48,13 +48,13 @@ def lines(*each: str) -> str:
 
 def bounds(
     sent: Path, truth: GroundTruth, competition: int, protocol: str = "voc2012"
-) -> tuple[Report, IntervalTable]:
+) -> tuple[Result, IntervalTable]:
     kept = sent.parent / "kept"
     report = evaluate(sent, truth, competition=competition, protocol=protocol, statistics=kept)
-    return report, intervals_of(report, kept, truth, replicates=40)
+    return report, intervals_of(report, truth, statistics=kept, replicates=40)
 
 
-def assert_certain(report: Report, table: IntervalTable) -> None:
+def assert_certain(report: Result, table: IntervalTable) -> None:
     """Every score is known exactly, and the rows are those of the report."""
     values = [each.value for each in report.classes if each.predictions] + [report.headline]
     assert values
@@ -189,7 +189,7 @@ def test_of_a_segmentation_only_what_was_asked_for_has_an_interval(
     kept = tmp_path / "some"
     report = evaluate(sent, truth, competition=5, protocol="voc2012", classes=["cat"], statistics=kept)
 
-    table = intervals_of(report, kept, truth, replicates=40)
+    table = intervals_of(report, truth, statistics=kept, replicates=40)
 
     assert [row.name for row in table.rows] == ["background", "cat", "mean"]
     assert_certain(report, table)
@@ -211,7 +211,7 @@ def test_two_runs_are_drawn_in_pairs(tmp_path: Path) -> None:
     sent = put(tmp_path, "Main", comp3_det_test_dog=lines("0.8 21 1 30 10"))
     report = evaluate(sent, truth, competition=3, protocol="voc2012", statistics=tmp_path / "kept")
 
-    one, other = (bootstrap(report, tmp_path / "kept", truth, replicates=20) for _ in range(2))
+    one, other = (bootstrap(report, truth, statistics=tmp_path / "kept", replicates=20) for _ in range(2))
 
     assert one.draws == other.draws
     np.testing.assert_array_equal(one.values, other.values)
@@ -229,7 +229,7 @@ def test_answers_held_against_another_truth_are_refused(
 
     for report, kept in ((boxes, "boxes"), (pixels, "pixels")):
         with pytest.raises(ValueError, match="another ground truth"):
-            bootstrap(report, tmp_path / kept, other)
+            bootstrap(report, other, statistics=tmp_path / kept)
 
 
 def test_statistics_of_another_report_are_refused(tmp_path: Path) -> None:
@@ -241,20 +241,20 @@ def test_statistics_of_another_report_are_refused(tmp_path: Path) -> None:
     by_another_protocol = evaluate(sent, truth, competition=3, protocol="voc2007")
 
     for report, kept in ((one, "other"), (other, "one"), (by_another_protocol, "other")):
-        with pytest.raises(ValueError, match="statistics of another report: expected the receipt"):
-            intervals_of(report, tmp_path / kept, truth)
+        with pytest.raises(ValueError, match="statistics of another result: expected the receipt"):
+            intervals_of(report, truth, statistics=tmp_path / kept)
 
 
 def test_statistics_without_a_receipt_are_refused(tmp_path: Path) -> None:
     truth = read_tree(tree_of(tmp_path).root, "test")
     sent = put(tmp_path, "Main", comp3_det_test_dog=lines("0.8 21 1 30 10"))
     report = evaluate(sent, truth, competition=3, protocol="voc2012", statistics=tmp_path / "kept")
-    packed = unpack("answers", (tmp_path / "kept").read_bytes())
+    packed = unpack("matches", (tmp_path / "kept").read_bytes())
     facts = {name: value for name, value in packed.facts.items() if name != "receipt"}
-    (tmp_path / "kept").write_bytes(pack("answers", Packed(facts, packed.arrays)))
+    (tmp_path / "kept").write_bytes(pack("matches", Packed(facts, packed.arrays)))
 
-    with pytest.raises(ForeignFileError, match="does not say its receipt"):
-        bootstrap(report, tmp_path / "kept", truth)
+    with pytest.raises(ForeignFileError, match=r"has no .receipt"):
+        bootstrap(report, truth, statistics=tmp_path / "kept")
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
@@ -264,4 +264,4 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     (tmp_path / "kept").write_bytes(b"something else\n")
 
     with pytest.raises(ForeignFileError):
-        bootstrap(report, tmp_path / "kept", truth)
+        bootstrap(report, truth, statistics=tmp_path / "kept")

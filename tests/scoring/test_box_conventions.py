@@ -15,10 +15,10 @@ from scoring.data.boxes import BoxConvention, convert_boxes
 from scoring.data.description import Image
 from scoring.data.detections import ClassDetections
 from scoring.data.ground_truth import GroundTruth
+from scoring.data.matches import RankedPredictions
 from scoring.evaluation import evaluate
 from scoring.metrics.boxes import iou_half_open, iou_inclusive
 from scoring.protocols import PROTOCOLS
-from scoring.ranked_predictions import RankedPredictions
 from scoring.readers.boxes import truth_of_boxes
 from scoring.readers.coco import read_coco
 from scoring.readers.open_images import read_open_images

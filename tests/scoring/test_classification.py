@@ -7,9 +7,10 @@ from scoring import columns
 from scoring.data.ground_truth import GroundTruth
 from scoring.errors import SubmissionError
 from scoring.evaluation import evaluate
-from scoring.ranked_predictions import open_predictions
+from scoring.exhibits import Curve, RocCurve, ScoreTable
 from scoring.readers.voc.tree import read_tree
-from scoring.results import ClassResult, Curve, Report, RocCurve, ScoreTable
+from scoring.results import ClassResult, Result
+from scoring.saved_matches import open_rankings
 from tests.scoring.builders import Kit, annotation, kit
 
 CAT = "a_1 0.9\na_2 0.1\n"
@@ -37,7 +38,7 @@ def results(folder: Path, **classes: str) -> Path:
     return folder
 
 
-def scored(folder: Path, version: GroundTruth, *, protocol: str = "voc2012", **classes: str) -> Report:
+def scored(folder: Path, version: GroundTruth, *, protocol: str = "voc2012", **classes: str) -> Result:
     return evaluate(results(folder / "sent", **classes), version, competition=1, protocol=protocol)
 
 
@@ -165,7 +166,7 @@ def test_every_image_is_kept_with_its_verdict_best_first(tmp_path: Path) -> None
 
     evaluate(sent, truth(tmp_path), competition=1, protocol="voc2012", statistics=tmp_path / "kept")
 
-    _, (cat, dog) = open_predictions(tmp_path / "kept")
+    _, (cat, dog) = open_rankings(tmp_path / "kept")
     assert (cat.class_name, cat.positives) == ("cat", 1)
     assert cat.image.tolist() == [1, 0]
     assert cat.confidence.tolist() == [0.5, -np.inf]
@@ -189,7 +190,7 @@ def test_a_report_survives_its_way_through_json(tmp_path: Path) -> None:
             tmp_path / protocol, labelled(tmp_path / protocol, cat="1 -1"), protocol=protocol, cat="i0 1\n"
         )
 
-        assert Report.from_json(report.to_json()) == report
+        assert Result.from_json(report.to_json()) == report
 
 
 def test_a_board_has_a_column_for_each_class(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.codec import dense, from_plain, sparse, to_plain
-from scoring.results import ClassResult, ConfusionMatrix, Curve, Exhibit, Report, RocCurve, ScoreTable
+from scoring.exhibits import ConfusionMatrix, Curve, Exhibit, RocCurve, ScoreTable
+from scoring.results import ClassResult, Result
 
 
 class Colour(StrEnum):
@@ -58,11 +59,21 @@ def test_exhibits_of_every_kind_survive_in_a_report() -> None:
         RocCurve("car", bytes([1, 0]), bytes([1, 1])),
         ConfusionMatrix(("background", "car"), ((5, 0), (1, 2))),
     )
-    report = Report(
-        3, "voc2012", "AP", None, "…", (ClassResult("car", None, "…", 0, 1),), exhibits, "1", "ab"
+    report = Result(
+        competition=None,
+        task="detection",
+        protocol="voc2012",
+        measure="AP",
+        headline=None,
+        headline_reason="…",
+        classes=(ClassResult("car", None, "…", 0, 1),),
+        exhibits=exhibits,
+        scorer="1",
+        truth="0f",
+        receipt="ab",
     )
 
-    assert Report.from_json(report.to_json()) == report
+    assert Result.from_json(report.to_json()) == report
 
 
 @given(st.binary(max_size=50))

@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scoring.codec import from_plain, to_plain
 from scoring.data.arrays import Bytes
 from scoring.data.label_maps import LabelRuns
+from scoring.exhibits import ConfusionMatrix
 from scoring.metrics.confusion import (
     Counts,
     class_accuracy,
@@ -17,7 +18,6 @@ from scoring.metrics.confusion import (
     iou_of_labels,
     pixel_accuracy,
 )
-from scoring.results import ConfusionMatrix
 
 LABELS = 4
 MATRIX = np.array([[5, 1, 0, 2], [0, 0, 0, 3], [0, 0, 0, 0], [1, 0, 0, 6]])

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from scoring.array_files import ForeignFileError
-from scoring.image_counts import ImageCounts, open_counts, save_counts
+from scoring.array_files import ForeignFileError, Packed, write
+from scoring.data.matches import ImageCounts
 from scoring.metrics.confusion import Counts
-from scoring.ranked_predictions import Origin, open_predictions
+from scoring.saved_matches import Origin, open_counts, open_matches, open_rankings, save_matches
 
 LABELS = ("background", "car", "cat")
-ORIGIN = Origin(5, "voc2012", "1", "abc", "def")
+ORIGIN = Origin("segmentation", "voc2012", "1", "abc", "0f")
 
 matrices = arrays(np.int64, (3, 3), elements=st.integers(0, 2**31 - 1) | st.just(0))
 
@@ -31,11 +31,26 @@ def test_counts_are_kept_in_a_file_with_where_they_come_from(tmp_path: Path) -> 
     counts = ImageCounts.of(LABELS, [np.eye(3, dtype=np.int64) * 7, np.ones((3, 3), np.int64)])
 
     for name in ("one", "two"):
-        save_counts(tmp_path / name, ORIGIN, counts)
+        save_matches(tmp_path / name, ORIGIN, counts)
     origin, read = open_counts(tmp_path / "one")
 
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert (origin, read.labels) == (ORIGIN, LABELS)
     assert np.array_equal(read.by_image(), counts.by_image())
-    with pytest.raises(ForeignFileError):
-        open_predictions(tmp_path / "one")
+    with pytest.raises(ForeignFileError, match="expected ranked predictions, found pixel counts"):
+        open_rankings(tmp_path / "one")
+
+
+def test_ranked_predictions_are_not_pixel_counts(tmp_path: Path) -> None:
+    save_matches(tmp_path / "ranked", ORIGIN, ())
+
+    assert open_rankings(tmp_path / "ranked") == (ORIGIN, ())
+    with pytest.raises(ForeignFileError, match="expected pixel counts, found ranked predictions"):
+        open_counts(tmp_path / "ranked")
+
+
+def test_a_file_that_lacks_something_is_refused(tmp_path: Path) -> None:
+    write(tmp_path / "short", "matches", Packed({"task": "detection"}, {}))
+
+    with pytest.raises(ForeignFileError, match="has no 'protocol'"):
+        open_matches(tmp_path / "short")

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from scoring.data.arrays import Floats, Integers
+from scoring.data.matches import RankedPredictions
 from scoring.metrics.averaging import mean_of_classes
 from scoring.metrics.measures import AP_AREA
 from scoring.metrics.ranking import average_precision
-from scoring.ranked_predictions import RankedPredictions
 from scoring.statistics.intervals import Interval, interval_table
 from scoring.statistics.resampling import (
     Draws,

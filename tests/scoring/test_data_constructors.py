@@ -131,10 +131,10 @@ def test_ground_truth_lists_objects_by_image_and_keeps_their_order() -> None:
     assert objects.image.tolist() == [0, 0, 1]
     assert objects.boxes[:, 0].tolist() == [1, 3, 2]
     assert (objects.difficult.tolist(), objects.group_of.tolist()) == (
-        [True, False, False],
+        [True, False, True],
         [False, False, True],
     )
-    assert found.tables.labels.tolist() == [[1, -1], [-1, 1]]
+    assert found.tables.labels.tolist() == [[1, -1], [-1, 0]]
     assert [(image.width, image.height) for image in found.description.images] == [(50, 40), (30, 20)]
 
 

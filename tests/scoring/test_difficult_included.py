@@ -3,10 +3,10 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoring.exhibits import ScoreTable
 from scoring.metrics.matching import all_objects_positive
 from scoring.metrics.ranking import ELEVEN_RECALLS
 from scoring.protocols import PROTOCOLS
-from scoring.results import ScoreTable
 from scoring.tasks.detection.task import DETECTION
 from scoring.tasks.task import Keyed
 from tests.scoring import oracles

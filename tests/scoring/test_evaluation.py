@@ -7,10 +7,11 @@ from scoring.competitions import competitions
 from scoring.data.ground_truth import GroundTruth
 from scoring.errors import SubmissionError
 from scoring.evaluation import SCORER, columns, evaluate, is_scorable
+from scoring.exhibits import Curve, ScoreTable
 from scoring.protocols import PROTOCOLS
-from scoring.ranked_predictions import open_predictions
 from scoring.readers.voc.tree import read_tree
-from scoring.results import ClassResult, Curve, Report, ScoreTable
+from scoring.results import ClassResult, Result
+from scoring.saved_matches import open_rankings
 from tests.scoring.builders import Kit, annotation, kit, thing
 
 CAT = "a_1 0.9 1 1 10 10\n"
@@ -30,7 +31,7 @@ def results(folder: Path, **classes: str) -> Path:
     return folder
 
 
-def scored(folder: Path, *, protocol: str = "voc2012", **classes: str) -> Report:
+def scored(folder: Path, *, protocol: str = "voc2012", **classes: str) -> Result:
     return evaluate(results(folder / "sent", **classes), truth(folder), competition=3, protocol=protocol)
 
 
@@ -167,8 +168,8 @@ def test_every_answer_is_kept_with_its_verdict_best_first(tmp_path: Path) -> Non
 
     report = evaluate(sent, version, competition=3, protocol="voc2012", statistics=tmp_path / "kept")
 
-    origin, (cat, dog) = open_predictions(tmp_path / "kept")
-    assert (origin.competition, origin.protocol, origin.scorer) == (3, "voc2012", SCORER)
+    origin, (cat, dog) = open_rankings(tmp_path / "kept")
+    assert (origin.task, origin.protocol, origin.scorer) == ("detection", "voc2012", SCORER)
     assert origin.truth == version.fingerprint
     assert (cat.class_name, cat.positives, dog.class_name, dog.positives) == ("cat", 1, "dog", 2)
     assert cat.image.tolist() == [0, 1]

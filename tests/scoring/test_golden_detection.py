@@ -10,8 +10,9 @@ import pytest
 
 from scoring.errors import SubmissionError
 from scoring.evaluation import evaluate
+from scoring.exhibits import Curve
 from scoring.protocols import PROTOCOLS
-from scoring.results import Curve, Report
+from scoring.results import Result
 from scoring.tasks.detection.task import DETECTION
 from tests.scoring import oracles
 from tests.scoring.conftest import ReadTruth, Unpack
@@ -48,7 +49,7 @@ class Case:
 
 
 @cache
-def _scores(case: Case, unpacked: Unpack, real_truth: ReadTruth) -> Report:
+def _scores(case: Case, unpacked: Unpack, real_truth: ReadTruth) -> Result:
     archive = unpacked(case.results) / case.folder
     truth = real_truth(*case.tree)
     return evaluate(archive, truth, competition=case.competition, protocol=case.protocol)

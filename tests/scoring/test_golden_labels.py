@@ -10,10 +10,11 @@ import pytest
 
 from scoring.errors import SubmissionError
 from scoring.evaluation import evaluate
+from scoring.exhibits import Curve, RocCurve
 from scoring.metrics.roc import auc
 from scoring.protocols import PROTOCOLS
 from scoring.readers.tables import labels_of
-from scoring.results import Curve, Report, RocCurve
+from scoring.results import Result
 from scoring.tasks.detection.task import DETECTION
 from tests.scoring.conftest import ReadTruth, Unpack
 
@@ -55,7 +56,7 @@ class Case:
 
 
 @cache
-def _scores(case: Case, unpacked: Unpack, real_truth: ReadTruth) -> Report:
+def _scores(case: Case, unpacked: Unpack, real_truth: ReadTruth) -> Result:
     archive = unpacked(case.results) / case.folder
     return evaluate(archive, real_truth(*case.tree), competition=case.competition, protocol=case.protocol)
 

@@ -8,7 +8,8 @@ import pytest
 
 from scoring.errors import SubmissionError
 from scoring.evaluation import evaluate
-from scoring.results import Curve, Report
+from scoring.exhibits import Curve
+from scoring.results import Result
 from scoring.validation import validate
 from tests.scoring.conftest import ReadTruth, Unpack
 
@@ -68,7 +69,7 @@ CASES = [
 
 
 @cache
-def _scores(case: Case, unpacked: Unpack, real_truth: ReadTruth) -> Report:
+def _scores(case: Case, unpacked: Unpack, real_truth: ReadTruth) -> Result:
     archive, folder = case.results
     truth = real_truth(*case.tree)
     return evaluate(unpacked(archive) / folder, truth, competition=7, protocol=case.protocol)

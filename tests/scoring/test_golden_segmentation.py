@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from scoring import ConfusionMatrix, Report, SubmissionError, evaluate, read_tree, validate
-from scoring.results import ScoreTable
+from scoring import ConfusionMatrix, Result, SubmissionError, evaluate, read_tree, validate
+from scoring.exhibits import ScoreTable
 from tests.scoring.conftest import ReadTruth, Unpack
 
 pytestmark = pytest.mark.shared
@@ -61,7 +61,7 @@ def test_every_label_scores_what_the_kit_recorded(
     values = [each.value for each in report.classes]
     assert values == pytest.approx([accuracy / 100 for accuracy in expected["accuracies"]], rel=0, abs=EXACT)
     assert report.headline == pytest.approx(expected["avacc"] / 100, rel=0, abs=EXACT)
-    assert Report.from_json(report.to_json()) == report
+    assert Result.from_json(report.to_json()) == report
 
 
 def test_in_2007_the_share_of_all_pixels_stands_beside(

@@ -10,9 +10,10 @@ import pytest
 
 from scoring.data.ground_truth import GroundTruth
 from scoring.evaluation import evaluate
+from scoring.exhibits import ConfusionMatrix, Curve, RocCurve
 from scoring.metrics.roc import RocPoints
 from scoring.readers.voc.tree import read_tree
-from scoring.results import ConfusionMatrix, Curve, Report, RocCurve
+from scoring.results import Result
 from tests.shared import ROOT
 
 GOLDEN = ROOT / "tests" / "golden"
@@ -65,7 +66,7 @@ def truth() -> GroundTruth:
 
 
 @cache
-def report(case: str) -> Report:
+def report(case: str) -> Result:
     task, _, year = case.partition("-")
     return evaluate(GOLDEN / "results", truth(), competition=COMPETITIONS[task], protocol=f"voc{year}")
 

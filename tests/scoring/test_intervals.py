@@ -7,9 +7,9 @@ import pytest
 
 from scoring.codec import from_plain, to_plain
 from scoring.data.arrays import Integers
+from scoring.data.matches import RankedPredictions
 from scoring.metrics.averaging import mean_of_classes
 from scoring.metrics.measures import AP_11_POINTS, AP_AREA, RankingMeasure
-from scoring.ranked_predictions import RankedPredictions
 from scoring.statistics.intervals import (
     NO_VALUE,
     TOO_FEW_REPLICATES,

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.data.confidences import ClassConfidences
+from scoring.exhibits import draw_precision
 from scoring.metrics.labels import (
     ClassLabels,
     Value,
@@ -17,7 +18,6 @@ from scoring.metrics.labels import (
 )
 from scoring.metrics.ranking import ELEVEN_RECALLS
 from scoring.protocols import PROTOCOLS
-from scoring.results import draw_precision
 from scoring.tasks.action.task import ACTION
 from scoring.tasks.classification.task import CLASSIFICATION
 from tests.scoring import label_oracles, oracles

@@ -9,6 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from scoring.data.ground_truth import GroundTruth
+from scoring.data.matches import RankedPredictions
 from scoring.metrics.boxes import iou_inclusive
 from scoring.metrics.layout_matching import (
     MatchLayouts,
@@ -20,7 +21,6 @@ from scoring.metrics.layout_matching import (
 )
 from scoring.metrics.persons import persons_of_layout_set
 from scoring.metrics.ranking import average_precision
-from scoring.ranked_predictions import RankedPredictions
 from tests.scoring import layout_oracles as oracles
 from tests.scoring.layout_builders import layouts_of, limb, truth_of, truth_of_images
 from tests.scoring.layout_oracles import PARTS, Given, Key, Limb, Person

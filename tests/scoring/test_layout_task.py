@@ -2,11 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from scoring import Report, SubmissionError, columns, evaluate, validate
+from scoring import Result, SubmissionError, columns, evaluate, validate
+from scoring.exhibits import Curve, ScoreTable
 from scoring.metrics.persons import persons_of_layout_set
-from scoring.ranked_predictions import open_predictions
 from scoring.readers.voc.tree import read_tree
-from scoring.results import ClassResult, Curve, ScoreTable
+from scoring.results import ClassResult
+from scoring.saved_matches import open_rankings
 from tests.scoring.builders import Kit, annotation, part, thing
 from tests.scoring.layout_builders import layout, phase, truth_of, truth_of_images, xml_of
 from tests.scoring.layout_oracles import Given, Limb, Person
@@ -26,7 +27,7 @@ def results(folder: Path, content: bytes | str, name: str = "comp7_layout_val.xm
 
 def scored(
     folder: Path, given: list[Given], protocol: str = "voc2012", statistics: Path | None = None
-) -> Report:
+) -> Result:
     sent = results(folder / "sent", xml_of(given))
     return evaluate(sent, truth_of(PEOPLE), competition=7, protocol=protocol, statistics=statistics)
 
@@ -95,7 +96,7 @@ def test_only_the_parts_that_are_asked_for_are_reported(tmp_path: Path) -> None:
 def test_every_answer_is_kept_with_its_verdict_best_first(tmp_path: Path) -> None:
     scored(tmp_path, list(reversed(PERFECT)), statistics=tmp_path / "kept")
 
-    _, (head, hand, foot) = open_predictions(tmp_path / "kept")
+    _, (head, hand, foot) = open_rankings(tmp_path / "kept")
     assert [each.class_name for each in (head, hand, foot)] == ["head", "hand", "foot"]
     assert head.image.tolist() == foot.image.tolist() == [0, 1]
     assert head.confidence.tolist() == [0.5, 0.25]

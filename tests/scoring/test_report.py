@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.results import ClassResult, Curve, Report, ScoreTable
+from scoring.exhibits import Curve, ScoreTable
+from scoring.results import ClassResult, Result
 from tests.scoring import oracles
 
 outcomes = st.lists(st.sampled_from([1, 0, -1]), max_size=40)
@@ -16,9 +17,10 @@ def curve(found: list[int], positives: int) -> Curve:
     return Curve("cat", positives, np.array(found, np.int8).tobytes())
 
 
-def report() -> Report:
-    return Report(
+def report() -> Result:
+    return Result(
         competition=3,
+        task="detection",
         protocol="voc2012",
         measure="AP",
         headline=None,
@@ -26,12 +28,13 @@ def report() -> Report:
         classes=(ClassResult("cat", 0.1 + 0.2, None, 4, 3), ClassResult("dog", None, "not entered", 1, 0)),
         exhibits=(ScoreTable("AP", (("cat", 0.5), ("dog", None))), curve([1, -1, 0], 4)),
         scorer="1",
+        truth="cd" * 32,
         receipt="ab" * 32,
     )
 
 
 def test_a_report_comes_back_from_json_as_it_was() -> None:
-    assert Report.from_json(report().to_json()) == report()
+    assert Result.from_json(report().to_json()) == report()
 
 
 def test_the_same_report_gives_the_same_json_and_a_curve_says_only_where_it_is_not_wrong() -> None:
@@ -49,7 +52,7 @@ def test_the_same_report_gives_the_same_json_and_a_curve_says_only_where_it_is_n
 def test_what_is_no_report_is_refused() -> None:
     for text in ("", "[]", "{}", report().to_json().replace('"curve"', '"sculpture"')):
         with pytest.raises((KeyError, TypeError, ValueError)):
-            Report.from_json(text)
+            Result.from_json(text)
 
 
 @given(outcomes, st.integers(0, 9))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from scoring.data.arrays import Floats, Integers
-from scoring.image_counts import ImageCounts
+from scoring.data.matches import ImageCounts, RankedPredictions
 from scoring.metrics.averaging import mean_of_classes
 from scoring.metrics.boxes import iou_inclusive
 from scoring.metrics.confusion import iou_of_labels
@@ -23,7 +23,6 @@ from scoring.metrics.ranking import (
 )
 from scoring.metrics.weighted_roc import weighted_roc_auc
 from scoring.metrics.weighting import Ranked, as_weights
-from scoring.ranked_predictions import RankedPredictions
 from scoring.statistics.resampling import (
     Draws,
     headline_by_replicate,

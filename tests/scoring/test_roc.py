@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from scoring.codec import from_plain, to_plain
 from scoring.data.confidences import ClassConfidences
+from scoring.data.matches import RankedPredictions
+from scoring.exhibits import EXHIBITS, RocCurve, draw_roc
 from scoring.metrics.labels import ClassLabels, rank_by_confidence, roc_auc
 from scoring.metrics.roc import auc, ends_of_ties, roc
-from scoring.ranked_predictions import RankedPredictions
-from scoring.results import EXHIBITS, RocCurve, draw_roc
 from tests.scoring import label_oracles as oracles
 
 label = st.sampled_from([1, -1, 0])

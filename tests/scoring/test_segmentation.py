@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from scoring import ConfusionMatrix, GroundTruth, Report, SubmissionError, columns, evaluate, read_tree
+from scoring import ConfusionMatrix, GroundTruth, Result, SubmissionError, columns, evaluate, read_tree
 from scoring.data.arrays import Bytes
 from scoring.data.label_maps import LabelMap, LabelRuns
-from scoring.image_counts import open_counts
+from scoring.exhibits import ScoreTable
 from scoring.intake.png import labels_to_png
-from scoring.results import ClassResult, ScoreTable
+from scoring.results import ClassResult
+from scoring.saved_matches import open_counts
 from scoring.tasks.segmentation.rules import BY_CLASS_ACCURACY, BY_IOU, SegmentationRules
 from scoring.tasks.segmentation.scoring import NOWHERE, SegmentationTruth, match, score
 from scoring.tasks.task import Keyed, Scores
@@ -55,7 +56,7 @@ def scored(
     *,
     protocol: str = "voc2012",
     classes: tuple[str, ...] | None = None,
-) -> Report:
+) -> Result:
     known = truth_of(folder, z_9=truth)
     return evaluate(
         results(folder, z_9=prediction),
@@ -86,7 +87,7 @@ def test_a_report_has_a_value_for_each_label_their_mean_and_the_matrix(tmp_path:
         ScoreTable("Intersection over union", tuple((each.name, each.value) for each in report.classes)),
         ConfusionMatrix(LABELS, ((4001, 0, 0), (1, 2, 0), (1, 0, 0))),
     )
-    assert Report.from_json(report.to_json()) == report
+    assert Result.from_json(report.to_json()) == report
 
 
 def test_in_2007_what_counts_is_the_share_found_and_all_pixels_stand_beside(tmp_path: Path) -> None:
@@ -151,7 +152,7 @@ def test_what_was_counted_is_kept_image_by_image_in_the_order_of_the_set(tmp_pat
     report = scored(tmp_path, TRUTH, ANSWER)
 
     origin, counts = open_counts(tmp_path / "kept")
-    assert (origin.competition, origin.protocol, counts.labels) == (5, "voc2012", LABELS)
+    assert (origin.task, origin.protocol, counts.labels) == ("segmentation", "voc2012", LABELS)
     assert counts.by_image()[0].tolist() == [[1, 0, 0], [1, 2, 0], [1, 0, 0]]
     assert counts.by_image()[1:, 0, 0].tolist() == [2000, 2000]
     assert report.exhibits[-1] == ConfusionMatrix(LABELS, tuple(map(tuple, counts.total().tolist())))

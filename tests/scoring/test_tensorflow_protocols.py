@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import given as generated
 from hypothesis import strategies as st
 
-from scoring import PROTOCOLS, ClassResult, Report, evaluate
+from scoring import PROTOCOLS, ClassResult, Result, evaluate
 from scoring.data.annotations import AnnotatedObject, Annotation, Box
 from scoring.data.ground_truth import GroundTruth
 from scoring.readers.boxes import truth_of_boxes
@@ -47,7 +47,7 @@ def results(folder: Path, classes: Classes) -> Path:
     return folder
 
 
-def scored(folder: Path, classes: Classes, protocol: str) -> Report:
+def scored(folder: Path, classes: Classes, protocol: str) -> Result:
     return evaluate(results(folder, classes), truth_of(classes), competition=3, protocol=protocol)
 
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from scoring.data.arrays import Integers
 from scoring.data.ground_truth import GroundTruth
+from scoring.data.matches import RankedPredictions
 from scoring.metrics.labels import ClassLabels
-from scoring.ranked_predictions import RankedPredictions
 from scoring.tasks.ranking.rules import LabelRules
 from scoring.tasks.ranking.scoring import Reasons, in_order, scores_of
 from scoring.tasks.task import Keyed, Scores

@@ -5,6 +5,7 @@ from typing import Final
 
 from scoring.tasks.action.resampling import resample
 from scoring.tasks.action.scoring import load, missing_truth, score
+from scoring.tasks.ranking.arrays import accepts_persons, split_persons
 from scoring.tasks.ranking.checks import check_persons, remark_on_confidences
 from scoring.tasks.ranking.reader import read_persons
 from scoring.tasks.ranking.scoring import match
@@ -16,6 +17,8 @@ ACTION: Final = Task(
     read=read_persons,
     check_file=check_persons,
     check_all=partial(remark_on_confidences, kind="person"),
+    accepts=accepts_persons,
+    split=split_persons,
     missing_truth=missing_truth,
     load=load,
     match=match,

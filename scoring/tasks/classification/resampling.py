@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from scoring.data.ground_truth import GroundTruth
-from scoring.ranked_predictions import RankedPredictions
+from scoring.data.matches import RankedPredictions
 from scoring.tasks.ranking.resampling import sample_of_labels
 from scoring.tasks.ranking.rules import LabelRules
 from scoring.tasks.resampling import RankingSample

@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 
 from scoring.data.ground_truth import GroundTruth
+from scoring.data.matches import RankedPredictions
 from scoring.metrics.labels import ClassLabels, with_difficult
-from scoring.ranked_predictions import RankedPredictions
 from scoring.tasks.outcome import table_with_difficult
 from scoring.tasks.ranking.rules import LabelRules
 from scoring.tasks.ranking.scoring import Reasons, in_order, scores_of

@@ -5,6 +5,7 @@ from typing import Final
 
 from scoring.tasks.classification.resampling import resample
 from scoring.tasks.classification.scoring import load, missing_truth, score
+from scoring.tasks.ranking.arrays import accepts_images, split_images
 from scoring.tasks.ranking.checks import check_images, remark_on_confidences
 from scoring.tasks.ranking.reader import read_images
 from scoring.tasks.ranking.scoring import match
@@ -16,6 +17,8 @@ CLASSIFICATION: Final = Task(
     read=read_images,
     check_file=check_images,
     check_all=partial(remark_on_confidences, kind="image"),
+    accepts=accepts_images,
+    split=split_images,
     missing_truth=missing_truth,
     load=load,
     match=match,

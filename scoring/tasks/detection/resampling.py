@@ -6,8 +6,8 @@ import numpy as np
 
 from scoring.data.arrays import Integers
 from scoring.data.ground_truth import GroundTruth
+from scoring.data.matches import RankedPredictions
 from scoring.metrics.matching import ClassObjects
-from scoring.ranked_predictions import RankedPredictions
 from scoring.tasks.detection.rules import DetectionRules
 from scoring.tasks.detection.scoring import load
 from scoring.tasks.resampling import RankingSample, as_table

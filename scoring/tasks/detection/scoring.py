@@ -10,9 +10,10 @@ import numpy as np
 from scoring.data.arrays import Flags
 from scoring.data.detections import ClassDetections
 from scoring.data.ground_truth import GroundTruth
+from scoring.data.matches import RankedPredictions
+from scoring.exhibits import Exhibit, draw_precision
 from scoring.metrics.matching import ClassObjects
-from scoring.ranked_predictions import RankedPredictions
-from scoring.results import ClassResult, Exhibit, draw_precision
+from scoring.results import ClassResult
 from scoring.tasks.detection.rules import DetectionRules
 from scoring.tasks.outcome import NOT_ENTERED, headline, table_of_classes, table_with_difficult
 from scoring.tasks.task import Keyed, Scores

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from scoring.tasks.detection.arrays import accepts, split
 from scoring.tasks.detection.checks import check_detections, remark_on_boxes
 from scoring.tasks.detection.reader import read_detections
 from scoring.tasks.detection.resampling import resample
@@ -14,6 +15,8 @@ DETECTION: Final = Task(
     read=read_detections,
     check_file=check_detections,
     check_all=remark_on_boxes,
+    accepts=accepts,
+    split=split,
     missing_truth=missing_truth,
     load=load,
     match=match,

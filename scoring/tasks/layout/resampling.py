@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from scoring.data.ground_truth import GroundTruth
+from scoring.data.matches import RankedPredictions
 from scoring.data.tables import PARTS
 from scoring.metrics.persons import persons_of_layout_set
-from scoring.ranked_predictions import RankedPredictions
 from scoring.tasks.layout.rules import LayoutRules
 from scoring.tasks.resampling import RankingSample, as_table, only_images
 

@@ -9,10 +9,11 @@ from scoring.competitions import CompetitionInfo
 from scoring.data.description import Description
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.layouts import LayoutTable
+from scoring.data.matches import RankedPredictions
 from scoring.errors import Problem, SubmissionError
+from scoring.exhibits import draw_precision
 from scoring.metrics.persons import LayoutPersons, persons_of_layout_set
-from scoring.ranked_predictions import RankedPredictions
-from scoring.results import ClassResult, draw_precision
+from scoring.results import ClassResult
 from scoring.tasks.layout.rules import LayoutRules
 from scoring.tasks.outcome import NOT_ENTERED, table_of_classes
 from scoring.tasks.task import Keyed, Scores

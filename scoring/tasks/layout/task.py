@@ -3,6 +3,7 @@
 from typing import Final
 
 from scoring.intake.checking import nothing_to_add
+from scoring.tasks.layout.arrays import accepts, split
 from scoring.tasks.layout.checks import check_layouts
 from scoring.tasks.layout.reader import read_layouts
 from scoring.tasks.layout.resampling import resample
@@ -15,6 +16,8 @@ LAYOUT: Final = Task(
     read=read_layouts,
     check_file=check_layouts,
     check_all=nothing_to_add,
+    accepts=accepts,
+    split=split,
     missing_truth=missing_truth,
     load=load,
     match=match,

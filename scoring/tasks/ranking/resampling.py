@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from scoring.data.arrays import Integers
+from scoring.data.matches import RankedPredictions
 from scoring.metrics.ranking import TRUE_POSITIVE
-from scoring.ranked_predictions import RankedPredictions
 from scoring.tasks.ranking.rules import LabelRules
 from scoring.tasks.resampling import RankingSample, as_table
 

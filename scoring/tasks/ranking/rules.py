@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Final
 
+from scoring.exhibits import Draw, draw_precision, draw_roc
 from scoring.metrics.averaging import Average
 from scoring.metrics.labels import (
     Value,
@@ -13,7 +14,6 @@ from scoring.metrics.labels import (
 from scoring.metrics.measures import AP_11_POINTS, AP_AREA
 from scoring.metrics.weighted_roc import weighted_roc_auc
 from scoring.metrics.weighting import WeightedMetric
-from scoring.results import Draw, draw_precision, draw_roc
 
 
 @dataclass(frozen=True, slots=True)

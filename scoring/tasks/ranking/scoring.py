@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from scoring.data.confidences import ClassConfidences
+from scoring.data.matches import RankedPredictions
 from scoring.metrics.labels import ClassLabels, rank_by_confidence
-from scoring.ranked_predictions import RankedPredictions
 from scoring.results import ClassResult
 from scoring.tasks.outcome import NOT_ENTERED, headline, table_of_classes
 from scoring.tasks.ranking.rules import LabelRules

@@ -1,7 +1,7 @@
 """The bootstrap of segmentation."""
 
 from scoring.data.ground_truth import GroundTruth
-from scoring.image_counts import ImageCounts
+from scoring.data.matches import ImageCounts
 from scoring.tasks.resampling import PixelSample
 from scoring.tasks.segmentation.rules import SegmentationRules
 

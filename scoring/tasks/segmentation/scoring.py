@@ -11,9 +11,10 @@ from scoring.competitions import CompetitionInfo
 from scoring.data.description import Description
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.label_maps import LabelMap, LabelRuns
-from scoring.image_counts import ImageCounts
+from scoring.data.matches import ImageCounts
+from scoring.exhibits import ConfusionMatrix, Exhibit, ScoreTable
 from scoring.metrics.confusion import Counts, count_labels
-from scoring.results import ClassResult, ConfusionMatrix, Exhibit, ScoreTable
+from scoring.results import ClassResult
 from scoring.tasks.outcome import headline, table_of_classes
 from scoring.tasks.segmentation.rules import SegmentationRules
 from scoring.tasks.task import Keyed, Scores
@@ -97,7 +98,7 @@ def score(
     table = table_of_classes(rules.measure.name, classes)
     confusion = ConfusionMatrix(truth_maps.labels, tuple(map(tuple, matrix.tolist())))
     exhibits: tuple[Exhibit, ...] = (table, *_totals(matrix, rules), confusion)
-    return Scores(rules.measure.name, mean, reason, classes, exhibits, (), counts)
+    return Scores(rules.measure.name, mean, reason, classes, exhibits, counts)
 
 
 def _class_results(

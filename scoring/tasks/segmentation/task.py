@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from scoring.tasks.segmentation.arrays import accepts, split
 from scoring.tasks.segmentation.checks import check_label_images, remark_on_label_images
 from scoring.tasks.segmentation.reader import read_label_image
 from scoring.tasks.segmentation.resampling import resample
@@ -14,6 +15,8 @@ SEGMENTATION: Final = Task(
     read=read_label_image,
     check_file=check_label_images,
     check_all=remark_on_label_images,
+    accepts=accepts,
+    split=split,
     missing_truth=missing_truth,
     load=load,
     match=match,

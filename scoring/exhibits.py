@@ -1,0 +1,115 @@
+"""What a page shows of a result: tables, curves, matrices."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+import numpy as np
+
+from scoring.data.matches import RankedPredictions
+from scoring.metrics.ranking import PrecisionRecall, precision_recall
+from scoring.metrics.roc import RocPoints, ends_of_ties, roc
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTable:
+    """Names and scores in [0, 1]."""
+
+    kind: ClassVar[str] = "score_table"
+    title: str
+    rows: tuple[tuple[str, float | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Precision over recall: positives to find, and one int8 for each answer, the best first, as `ranking` has them."""
+
+    kind: ClassVar[str] = "curve"
+    class_name: str
+    positives: int
+    outcomes: bytes
+
+    def points(self) -> PrecisionRecall:
+        """Every point as the kit's program draws it: one for each answer, NaN where nothing is counted yet.
+
+        >>> Curve("car", 2, bytes([1, 0, 1])).points().precision.round(2).tolist()
+        [1.0, 0.5, 0.67]
+        """
+        return precision_recall(np.frombuffer(self.outcomes, np.int8), self.positives)
+
+    def envelope(self, levels: int = 41) -> list[float]:
+        """The best precision at each of so many recalls from 0 to 1 or beyond; 0 where it is never reached.
+
+        >>> Curve("car", 2, bytes([1, 0, 1])).envelope(3)
+        [1.0, 1.0, 0.6666666666666666]
+        """
+        points = self.points()
+        best = np.fmax.accumulate(points.precision[::-1])[::-1]
+        wanted = np.arange(levels) / (levels - 1)
+        reached = np.searchsorted(points.recall, wanted) if self.positives else np.full(levels, len(best))
+        values: list[float] = np.nan_to_num(np.append(best, 0.0))[reached].tolist()
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class RocCurve:
+    """Found over false alarms: one int8 for each ranked image, the best first, and one byte, 1 where a tie ends."""
+
+    kind: ClassVar[str] = "roc_curve"
+    class_name: str
+    outcomes: bytes
+    ends: bytes
+
+    def points(self) -> RocPoints:
+        """Every point as the kit's program draws it.
+
+        >>> RocCurve("car", bytes([1, 0, 1]), bytes([1, 1, 1])).points().tpr.tolist()
+        [0.0, 0.5, 0.5, 1.0, 1.0]
+        """
+        return roc(np.frombuffer(self.outcomes, np.int8), np.frombuffer(self.ends, np.bool_))
+
+    def envelope(self, levels: int = 41) -> list[float]:
+        """What is found at most with each of so many shares of false alarms, from 0 to 1; 0 where nothing is known.
+
+        >>> RocCurve("car", bytes([1, 0, 1]), bytes([1, 1, 1])).envelope(3)
+        [0.5, 0.5, 1.0]
+        """
+        points = self.points()
+        wanted = np.arange(levels) / (levels - 1)
+        if np.isnan(points.fpr).any():
+            return [0.0] * levels
+        reached = np.searchsorted(points.fpr, wanted, side="right") - 1
+        values: list[float] = np.nan_to_num(points.tpr)[reached].tolist()
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class ConfusionMatrix:
+    """Pixels by true label (rows) and answer (columns), as counted; void is left out."""
+
+    kind: ClassVar[str] = "confusion_matrix"
+    labels: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+
+
+Exhibit = ScoreTable | Curve | RocCurve | ConfusionMatrix
+
+
+EXHIBITS: Final[Mapping[str, type[Exhibit]]] = {
+    each.kind: each for each in (ScoreTable, Curve, RocCurve, ConfusionMatrix)
+}
+"""Every kind that a report holds, by its name; a page has a template for each."""
+
+
+def draw_precision(ranked: RankedPredictions) -> Curve:
+    """Precision over recall, a point for each row."""
+    return Curve(ranked.class_name, ranked.positives, ranked.outcomes.tobytes())
+
+
+def draw_roc(ranked: RankedPredictions) -> RocCurve:
+    """Found over false alarms, a point for each confidence."""
+    return RocCurve(ranked.class_name, ranked.outcomes.tobytes(), ends_of_ties(ranked.confidence).tobytes())
+
+
+Draw = Callable[[RankedPredictions], Curve | RocCurve]
+"""What a page shows of a ranking."""
