@@ -1,6 +1,5 @@
-"""Questions asked of a result after it was scored; nothing here scores twice.
+"""Analyses of matched predictions: nothing is matched or scored again, except at another threshold.
 
-Each works from the answers and verdicts that were kept (`scoring.saved_matches`) and the ground truth. Where a
-question is about boxes, these come from the archive: the kept ranking says which line each answer is on
-(`place_detections`).
+They take ranked predictions (`scoring.data.matches`) and the ground truth; where they need boxes, the ranked
+predictions are joined with the detections of the archive (`ranked_detections`).
 """

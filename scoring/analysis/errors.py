@@ -1,26 +1,26 @@
-"""What is wrong with the wrong detections, and what each kind of mistake costs.
+"""False positives by kind of error, and the average precision that fixing each kind would gain.
 
-Source of the kinds: Hoiem, Chodpathumwan and Dai, "Diagnosing Error in Object Detectors", 2012; of duplicates
-as a kind of their own, of missed objects as one, and of the cost of a misplaced box: Bolya et al., "TIDE: A
-General Toolbox for Identifying Object Detection Errors", 2020.
+Sources: Hoiem, Chodpathumwan and Dai, "Diagnosing Error in Object Detectors", 2012, for the kinds; Bolya et al., "TIDE: A
+General Toolbox for Identifying Object Detection Errors", 2020, for duplicates and missed objects as kinds of their own, and
+for the gain of fixing them.
 """
 
 import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Final
+from enum import StrEnum
+from typing import ClassVar, Final
 
 import numpy as np
 
-from scoring.analysis.placed_detections import Nearest, PlacedDetections, nearest_objects
+from scoring.analysis.ranked_detections import LargestOverlaps, RankedDetections, largest_overlaps
 from scoring.data.arrays import Flags, Labels, Places
 from scoring.data.ground_truth import GroundTruth
-from scoring.findings import ErrorBreakdown, ErrorCount, ErrorKind
 from scoring.metrics.matching import ClassObjects, SelectPositives
 from scoring.metrics.ranking import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE
 from scoring.tasks.detection.rules import DetectionRules
 
-FAMILIES: Final[tuple[frozenset[str], ...]] = tuple(
+SIMILAR_CLASSES: Final[tuple[frozenset[str], ...]] = tuple(
     frozenset(names.split())
     for names in (
         "aeroplane bicycle boat bus car motorbike train",
@@ -29,38 +29,67 @@ FAMILIES: Final[tuple[frozenset[str], ...]] = tuple(
         "person",
     )
 )
-"""Classes that are similar. Source: Everingham et al., "The PASCAL Visual Object Classes (VOC) Challenge",
-2010, Figure 2.
-"""
+"""Groups of similar classes. Source: Everingham et al., "The PASCAL Visual Object Classes (VOC) Challenge", 2010, Figure 2."""
 
-TOUCHED: Final = 0.1
-"""The least overlap at which an answer has to do with an object."""
+BACKGROUND_IOU: Final = 0.1
+"""False positives below this IoU with every object are background errors."""
 
-KINDS: Final = tuple(ErrorKind)
-_DUPLICATE, _LOCALISATION, _SIMILAR, _OTHER, _BACKGROUND, _ = range(len(KINDS))
+
+class ErrorKind(StrEnum):
+    """The kinds of errors; MISSED is of objects, the others are of false positives."""
+
+    DUPLICATE = "duplicate"
+    LOCALISATION = "localisation"
+    SIMILAR = "similar"
+    OTHER = "other"
+    BACKGROUND = "background"
+    MISSED = "missed"
+
+
+ERROR_KINDS: Final = tuple(ErrorKind)
+_DUPLICATE, _LOCALISATION, _SIMILAR, _OTHER, _BACKGROUND, _ = range(len(ERROR_KINDS))
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCount:
+    """The number of errors of a kind, and the score in [0, 1] that fixing them would gain; None without a score."""
+
+    error: ErrorKind
+    count: int
+    gain: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBreakdown:
+    """The errors of a class by kind, with its score in [0, 1]; None, and no gains, if it has none."""
+
+    kind: ClassVar[str] = "error_breakdown"
+    class_name: str
+    value: float | None
+    rows: tuple[ErrorCount, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Errors:
-    """What is wrong with each answer, best first: int8 (n,), into KINDS, -1 for those that are not wrong.
+    """The kind of error of each detection, best first, as int8 (n,) indices of ERROR_KINDS, -1 for none.
 
-    nearest: the objects of the class itself that they overlap most.
+    overlaps: with the objects of the detections' own class.
     """
 
     kinds: Labels
-    nearest: Nearest
+    overlaps: LargestOverlaps
 
 
 def break_down(
-    placed: PlacedDetections,
+    detections: RankedDetections,
     truth: GroundTruth,
     rules: DetectionRules,
-    families: Collection[frozenset[str]] = FAMILIES,
+    similar_classes: Collection[frozenset[str]] = SIMILAR_CLASSES,
 ) -> ErrorBreakdown:
-    """Count a class's mistakes by kind, and what each kind costs: the score without it, less the score.
+    """Count a class's errors by kind, and compute the score that fixing each kind would gain.
 
-    Without it means: the wrong answers of the kind are taken out. A misplaced one is put right instead, if it
-    is the first for an object that nobody else found; missed objects are not asked for.
+    Fixing removes the false positives of the kind; a localisation error, instead, becomes a true positive if it is the
+    most confident one of an object that no detection matches; missed objects are removed from the positives.
 
     >>> from scoring import Box, truth_of_boxes
     >>> from scoring.data.annotations import AnnotatedObject, Annotation
@@ -72,39 +101,38 @@ def break_down(
     ...     classes=("cat", "dog"))
     >>> boxes, outcomes = np.array([[21.0, 1, 30, 10], [1, 1, 10, 10]]), np.array([0, 1], np.int8)
     >>> ranked = RankedPredictions("cat", 1, np.zeros(2, np.int32), np.array([0.9, 0.8]), outcomes)
-    >>> found = break_down(PlacedDetections(ranked, boxes), truth, PROTOCOLS["voc2012"].rules_of(DETECTION))
-    >>> [(row.mistake.value, row.cost) for row in found.rows if row.count]
+    >>> found = break_down(RankedDetections(ranked, boxes), truth, PROTOCOLS["voc2012"].rules_of(DETECTION))
+    >>> [(row.error.value, row.gain) for row in found.rows if row.count]
     [('similar', 0.5)]
     """
-    ranked, measure = placed.ranked, rules.measure.of
+    ranked, measure = detections.ranked, rules.measure.of
     value = measure(ranked.outcomes, ranked.positives) if ranked.positives else math.nan
-    ground_truth = objects_of_classes(truth, {ranked.class_name}, rules.seek)
-    mistakes = find_errors(placed, truth, rules, families)
-    counts = [int(np.count_nonzero(mistakes.kinds == kind)) for kind in range(len(KINDS) - 1)]
-    counts.append(ranked.positives - int(np.count_nonzero(ranked.outcomes == TRUE_POSITIVE)))
+    errors = find_errors(detections, truth, rules, similar_classes)
+    counts = [int(np.count_nonzero(errors.kinds == kind)) for kind in range(len(ERROR_KINDS) - 1)]
+    matched = int(np.count_nonzero(ranked.outcomes == TRUE_POSITIVE))
+    counts.append(ranked.positives - matched)
     if math.isnan(value):
-        rows = (ErrorCount(kind, count, None) for kind, count in zip(KINDS, counts, strict=True))
+        rows = (ErrorCount(kind, count, None) for kind, count in zip(ERROR_KINDS, counts, strict=True))
         return ErrorBreakdown(ranked.class_name, None, tuple(rows))
-    without = [
-        measure(outcomes, ranked.positives) for outcomes in _mended(ranked.outcomes, mistakes, ground_truth)
-    ]
-    found = ranked.positives - counts[-1]
-    costs = [*(each - value for each in without), measure(ranked.outcomes, found) - value if found else None]
-    rows = (ErrorCount(*row) for row in zip(KINDS, counts, costs, strict=True))
+    objects = objects_of_classes(truth, {ranked.class_name}, rules.seek)
+    fixed = [measure(outcomes, ranked.positives) for outcomes in _fixed(ranked.outcomes, errors, objects)]
+    without_missed = measure(ranked.outcomes, matched) - value if matched else None
+    gains = [*(each - value for each in fixed), without_missed]
+    rows = (ErrorCount(*row) for row in zip(ERROR_KINDS, counts, gains, strict=True))
     return ErrorBreakdown(ranked.class_name, value, tuple(rows))
 
 
 def find_errors(
-    placed: PlacedDetections,
+    detections: RankedDetections,
     truth: GroundTruth,
     rules: DetectionRules,
-    families: Collection[frozenset[str]] = FAMILIES,
+    similar_classes: Collection[frozenset[str]] = SIMILAR_CLASSES,
 ) -> Errors:
-    """Say of each wrong answer what is wrong with it; the first that applies:
+    """The kind of error of each false positive, the first that applies.
 
-    a duplicate overlaps an object of its class enough, but another answer had it; a misplaced one overlaps
-    one a little; a confusion overlaps an object of a similar, or of any other class; what is left is
-    background.
+    A duplicate reaches the IoU threshold with an object of its class that another detection matches; a localisation
+    error reaches `BACKGROUND_IOU` with an object of its class; a confusion does so with one of a similar, or of any
+    other class; the rest is background.
 
     >>> from scoring import AnnotatedObject, Annotation, Box, truth_of_boxes
     >>> from scoring.data.matches import RankedPredictions
@@ -113,31 +141,32 @@ def find_errors(
     >>> page = Annotation(50, 20, (AnnotatedObject("cat", Box(1, 1, 10, 10)),))
     >>> truth = truth_of_boxes({"a": page}, dataset="VOC2012", image_set="val")
     >>> ranked = RankedPredictions("cat", 1, np.zeros(2, np.int32), np.array([0.9, 0.8]), np.zeros(2, np.int8))
-    >>> placed = PlacedDetections(ranked, np.array([[1.0, 1, 10, 3], [40, 1, 50, 20]]))
-    >>> [KINDS[kind].value for kind in find_errors(placed, truth, PROTOCOLS["voc2012"].rules_of(DETECTION)).kinds]
+    >>> detections = RankedDetections(ranked, np.array([[1.0, 1, 10, 3], [40, 1, 50, 20]]))
+    >>> errors = find_errors(detections, truth, PROTOCOLS["voc2012"].rules_of(DETECTION))
+    >>> [ERROR_KINDS[kind].value for kind in errors.kinds]
     ['localisation', 'background']
     """
-    name, ranked = placed.ranked.class_name, placed.ranked
-    family = frozenset[str]().union(*(each for each in families if name in each)) - {name}
-    others = set(truth.lists.classes) - family - {name}
-    own, similar, other = (
-        nearest_objects(placed, objects_of_classes(truth, names, rules.seek), rules)
-        for names in ({name}, family, others)
+    name, ranked = detections.ranked.class_name, detections.ranked
+    similar = frozenset[str]().union(*(each for each in similar_classes if name in each)) - {name}
+    others = set(truth.lists.classes) - similar - {name}
+    with_own, with_similar, with_other = (
+        largest_overlaps(detections, objects_of_classes(truth, names, rules.seek), rules)
+        for names in ({name}, similar, others)
     )
     applies = (
-        own.iou >= rules.iou_threshold,
-        own.iou >= TOUCHED,
-        similar.iou >= TOUCHED,
-        other.iou >= TOUCHED,
+        with_own.iou >= rules.iou_threshold,
+        with_own.iou >= BACKGROUND_IOU,
+        with_similar.iou >= BACKGROUND_IOU,
+        with_other.iou >= BACKGROUND_IOU,
     )
     kinds = np.select(applies, (_DUPLICATE, _LOCALISATION, _SIMILAR, _OTHER), _BACKGROUND)
-    return Errors(np.where(ranked.outcomes == FALSE_POSITIVE, kinds, -1).astype(np.int8), own)
+    return Errors(np.where(ranked.outcomes == FALSE_POSITIVE, kinds, -1).astype(np.int8), with_own)
 
 
 def objects_of_classes(truth: GroundTruth, names: Collection[str], seek: SelectPositives) -> ClassObjects:
     """The objects of these classes in the images of the Main set, in the order of their annotation.
 
-    Without boxes around several objects where these need not be found: to overlap one is no mistake.
+    Boxes around groups are left out where the rules ignore them: overlap with one is no error.
 
     >>> from scoring import AnnotatedObject, Annotation, Box, truth_of_boxes
     >>> from scoring.metrics.matching import all_objects_positive
@@ -149,12 +178,12 @@ def objects_of_classes(truth: GroundTruth, names: Collection[str], seek: SelectP
     objects, main = truth.tables.objects, truth.lists.main
     numbers = [number for number, name in enumerate(truth.lists.classes) if name in names]
     rows = np.flatnonzero(np.isin(objects.name, numbers) & (objects.image < main))
-    ground_truth = seek(_ground_truth(truth, rows))
-    groups = ground_truth.difficult & ground_truth.group_of
-    return seek(_ground_truth(truth, rows[~groups])) if groups.any() else ground_truth
+    found = seek(_class_objects(truth, rows))
+    groups = found.difficult & found.group_of
+    return seek(_class_objects(truth, rows[~groups])) if groups.any() else found
 
 
-def _ground_truth(truth: GroundTruth, rows: Places) -> ClassObjects:
+def _class_objects(truth: GroundTruth, rows: Places) -> ClassObjects:
     objects = truth.tables.objects
     count = np.bincount(objects.image[rows], minlength=truth.lists.main).astype(np.int32)
     first = (np.cumsum(count) - count).astype(np.int32)
@@ -162,22 +191,24 @@ def _ground_truth(truth: GroundTruth, rows: Places) -> ClassObjects:
     return ClassObjects(first, count, objects.boxes[rows], *flags, convention=truth.tables.convention)
 
 
-def _mended(outcomes: Labels, mistakes: Errors, ground_truth: ClassObjects) -> Iterator[Labels]:
-    """The verdicts had a kind of mistake not been made, for each kind of wrong answer."""
-    for kind in range(len(KINDS) - 1):
-        made = mistakes.kinds == kind
-        mended = np.where(made, np.int8(IGNORED), outcomes)
+def _fixed(outcomes: Labels, errors: Errors, objects: ClassObjects) -> Iterator[Labels]:
+    """The outcomes after fixing each kind of false positive."""
+    for kind in range(len(ERROR_KINDS) - 1):
+        chosen = errors.kinds == kind
+        fixed = np.where(chosen, np.int8(IGNORED), outcomes)
         if kind == _LOCALISATION:
-            mended[_first_for_unfound(made, outcomes, mistakes.nearest, ground_truth)] = TRUE_POSITIVE
-        yield mended
+            fixed[_first_of_unmatched(chosen, outcomes, errors.overlaps, objects)] = TRUE_POSITIVE
+        yield fixed
 
 
-def _first_for_unfound(made: Flags, outcomes: Labels, nearest: Nearest, ground_truth: ClassObjects) -> Flags:
-    """Which misplaced answers are the first for an object that must be found and was not."""
-    unfound = ~ground_truth.difficult
-    unfound[nearest.place[outcomes == TRUE_POSITIVE]] = False
-    asking = np.flatnonzero(made & nearest.within(unfound))
-    _, first = np.unique(nearest.place[asking], return_index=True)
-    chosen = np.zeros(len(outcomes), np.bool_)
-    chosen[asking[first]] = True
-    return chosen
+def _first_of_unmatched(
+    chosen: Flags, outcomes: Labels, overlaps: LargestOverlaps, objects: ClassObjects
+) -> Flags:
+    """Which of the chosen detections are the most confident ones of a positive that no detection matches."""
+    unmatched = ~objects.difficult
+    unmatched[overlaps.index[outcomes == TRUE_POSITIVE]] = False
+    candidates = np.flatnonzero(chosen & overlaps.within(unmatched))
+    _, first = np.unique(overlaps.index[candidates], return_index=True)
+    found = np.zeros(len(outcomes), np.bool_)
+    found[candidates[first]] = True
+    return found

@@ -1,4 +1,4 @@
-"""Which images are easy and which are hard, for several methods together."""
+"""The easiest, hardest and most confusing images of a class, over several methods."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from scoring.data.matches import RankedPredictions
 
 @dataclass(frozen=True, slots=True)
 class RankedImage:
-    """An image, from 0 in the Main set's order, and its median rank over methods, 1 the surest to show the class."""
+    """An image, from 0 in the order of the Main set, and its median rank over methods, 1 the most confident."""
 
     image: int
     rank: float
 
 
 @dataclass(frozen=True, slots=True)
-class Hardness:
-    """Images that show a class and are ranked first, or last; and the first ones of those that do not show it."""
+class HardImages:
+    """Positives that are ranked first, positives that are ranked last, and negatives that are ranked first."""
 
     class_name: str
     easiest: tuple[RankedImage, ...]
@@ -27,33 +27,31 @@ class Hardness:
     confusing: tuple[RankedImage, ...]
 
 
-def find_hardest(rankings: Sequence[RankedPredictions], labels: Labels, *, count: int = 5) -> Hardness:
-    """The easiest, hardest and most confusing images of a class, so many each.
+def find_hard_images(rankings: Sequence[RankedPredictions], labels: Labels, *, count: int = 5) -> HardImages:
+    """The `count` easiest, hardest and most confusing images of a class.
 
-    rankings: the answers of each method for the class, at least one method; labels: int8 (images,), 1 for an
-    image that shows the class, -1 for one that does not, 0 for hard to tell, which is in no list. Equal
-    median ranks keep the order of the set. Source: Everingham et al., "The PASCAL Visual Object Classes (VOC)
+    rankings: of at least one method; labels: int8 (images,), 1 positive, -1 negative, 0 ignored. Equal median ranks
+    keep the order of the set. Source: Everingham et al., "The PASCAL Visual Object Classes (VOC)
     Challenge", 2010, section 6.1.4 and Figures 10 to 14.
 
     >>> ranking = RankedPredictions("cat", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]),
     ...     np.array([0, 1], np.int8))
-    >>> find_hardest([ranking], np.array([1, -1])).confusing
+    >>> find_hard_images([ranking], np.array([1, -1])).confusing
     (RankedImage(image=1, rank=1.0),)
     """
     ranks = median_ranks(rankings, len(labels))
-    return Hardness(
+    return HardImages(
         rankings[0].class_name,
-        easiest=_listed(ranks, labels == 1, count),
-        hardest=_listed(-ranks, labels == 1, count),
-        confusing=_listed(ranks, labels == -1, count),
+        easiest=_first(ranks, labels == 1, count),
+        hardest=_first(-ranks, labels == 1, count),
+        confusing=_first(ranks, labels == -1, count),
     )
 
 
 def median_ranks(rankings: Sequence[RankedPredictions], images: int) -> Floats:
     """The median over methods of each image's rank, float64 (images,).
 
-    An image has the rank of its surest answer, counting images and not answers; all images without an answer
-    share the mean of the ranks that are left.
+    Images are ranked by their most confident prediction; those without one share the mean of the remaining ranks.
 
     >>> one = RankedPredictions("cat", 1, np.array([2, 0, 2], np.int32), np.array([0.9, 0.5, 0.1]),
     ...     np.array([1, 0, 0], np.int8))
@@ -64,13 +62,13 @@ def median_ranks(rankings: Sequence[RankedPredictions], images: int) -> Floats:
 
 
 def _ranks(ranking: RankedPredictions, images: int) -> Floats:
-    answered, first = np.unique(ranking.image, return_index=True)
-    ranks = np.full(images, (len(answered) + 1 + images) / 2)
-    ranks[answered[np.argsort(first)]] = np.arange(1, len(answered) + 1)
+    predicted, first = np.unique(ranking.image, return_index=True)
+    ranks = np.full(images, (len(predicted) + 1 + images) / 2)
+    ranks[predicted[np.argsort(first)]] = np.arange(1, len(predicted) + 1)
     return ranks
 
 
-def _listed(ranks: Floats, chosen: Flags, count: int) -> tuple[RankedImage, ...]:
+def _first(ranks: Floats, chosen: Flags, count: int) -> tuple[RankedImage, ...]:
     places = np.flatnonzero(chosen)
     first = places[np.argsort(ranks[places], kind="stable")[:count]]
     return tuple(map(RankedImage, first.tolist(), np.abs(ranks[first]).tolist()))

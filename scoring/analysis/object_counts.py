@@ -1,4 +1,4 @@
-"""How many images and objects of each class a set has: the table that every edition's documentation prints."""
+"""The number of images and objects of each class."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from scoring.data.ground_truth import GroundTruth
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A row: images with at least one object that counts, objects that count, and the difficult ones apart."""
+    """The images with an object that is not difficult, such objects, and the difficult ones."""
 
     name: str
     images: int
@@ -19,14 +19,14 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The table: a row for each class, and the totals, whose images are all of the set."""
+    """The counts of each class, and the totals; `total.images` are all images of the set."""
 
     rows: tuple[Count, ...]
     total: Count
 
 
 def count_objects(truth: GroundTruth) -> Statistics:
-    """Count what is annotated in the images of the Main set.
+    """Count images and objects of each class in the Main set.
 
     >>> from scoring import AnnotatedObject, Annotation, Box, truth_of_boxes
     >>> near, far = AnnotatedObject("cat", Box(1, 1, 9, 9)), AnnotatedObject("cat", Box(9, 1, 9, 2), difficult=True)

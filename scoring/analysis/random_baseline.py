@@ -1,4 +1,4 @@
-"""What an order at random is worth: the score that says nothing."""
+"""The score of random rankings."""
 
 import math
 from dataclasses import replace
@@ -10,18 +10,17 @@ from scoring.data.matches import RankedPredictions
 from scoring.metrics.labels import Value
 from scoring.metrics.ranking import IGNORED
 
-ORDERS: Final = 100
+PERMUTATIONS: Final = 100
 SEED: Final = 2012
 
 
 def random_baseline(
-    ranked: RankedPredictions, value: Value, *, orders: int = ORDERS, seed: int = SEED
+    ranked: RankedPredictions, value: Value, *, permutations: int = PERMUTATIONS, seed: int = SEED
 ) -> float | None:
-    """The mean score of random orders of the images that a class is scored on, in [0, 1]; None where there is no score.
+    """The mean score in [0, 1] of random permutations of a class's ranking; None where it has no score.
 
-    Precision depends on the share of positives, so this differs from class to class. Only how many verdicts of each
-    kind there are counts here, not their order, nor the confidences. The random numbers are those of
-    `scoring.statistics.resampling.Draws`. Source: Everingham et al., "The PASCAL Visual Object Classes (VOC)
+    Precision depends on the prevalence, so this differs between classes. Only the number of positives and negatives
+    matters, not their order. Random numbers are the raw output of PCG64. Source: Everingham et al., "The PASCAL Visual Object Classes (VOC)
     Challenge", 2010, section 6.1.3 and Figure 9, where it is the score of a single random order.
 
     >>> from scoring.metrics.labels import ranked_average_precision
@@ -34,7 +33,7 @@ def random_baseline(
     falling = -places.astype(np.float64)
     generator = np.random.PCG64(seed)
     total = 0.0
-    for _ in range(orders):
+    for _ in range(permutations):
         order = np.argsort(generator.random_raw(len(outcomes)), kind="stable")
         total += value(replace(ranked, image=places, confidence=falling, outcomes=outcomes[order]))
-    return None if math.isnan(total) else total / orders
+    return None if math.isnan(total) else total / permutations

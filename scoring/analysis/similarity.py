@@ -1,4 +1,4 @@
-"""How much alike two results are: near 1 where one was made from the other."""
+"""The similarity of two methods' predictions."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.analysis.placed_detections import PlacedDetections
+from scoring.analysis.ranked_detections import RankedDetections
 from scoring.data.arrays import Bytes, Floats
 from scoring.data.matches import RankedPredictions
 
@@ -16,63 +16,64 @@ VOID: Final = 255
 
 @dataclass(frozen=True, slots=True)
 class Similarity:
-    """Two results of a class: rank correlation of confidences, in [-1, 1], and the share of common boxes, in [0, 1].
+    """Of two methods' predictions of a class.
 
-    None where it cannot be said: for a constant confidence, or for no boxes.
+    rank_correlation: Spearman's, of the images' confidences, in [-1, 1]; None if one of them is constant. common_boxes: the
+    fraction of equal boxes, in [0, 1]; None without boxes.
     """
 
     class_name: str
-    confidences: float | None
-    boxes: float | None
+    rank_correlation: float | None
+    common_boxes: float | None
 
 
 def compare_classifications(one: RankedPredictions, other: RankedPredictions, images: int) -> Similarity:
-    """The likeness of two rankings of images.
+    """The similarity of two rankings of images.
 
     >>> one = RankedPredictions("cat", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]), np.array([1, 0], np.int8))
     >>> other = RankedPredictions("cat", 1, np.array([0, 1], np.int32), np.array([0.7, 0.2]), np.array([0, 1], np.int8))
     >>> compare_classifications(one, other, 2)
-    Similarity(class_name='cat', confidences=-1.0, boxes=None)
+    Similarity(class_name='cat', rank_correlation=-1.0, common_boxes=None)
     """
-    return Similarity(one.class_name, correlation_of_confidences(one, other, images), None)
+    return Similarity(one.class_name, rank_correlation(one, other, images), None)
 
 
-def compare_detections(one: PlacedDetections, other: PlacedDetections, images: int) -> Similarity:
-    """The likeness of two results of boxes; an image is as sure as its surest box.
+def compare_detections(one: RankedDetections, other: RankedDetections, images: int) -> Similarity:
+    """The similarity of two methods' detections; the confidence of an image is that of its most confident detection.
 
     >>> ranking = RankedPredictions("cat", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]), np.array([1, 0], np.int8))
-    >>> one = PlacedDetections(ranking, np.array([[1.0, 1, 10, 10], [5, 5, 9, 9]]))
+    >>> one = RankedDetections(ranking, np.array([[1.0, 1, 10, 10], [5, 5, 9, 9]]))
     >>> compare_detections(one, one, 2)
-    Similarity(class_name='cat', confidences=1.0, boxes=1.0)
+    Similarity(class_name='cat', rank_correlation=1.0, common_boxes=1.0)
     """
-    correlation = correlation_of_confidences(one.ranked, other.ranked, images)
-    return Similarity(one.ranked.class_name, correlation, share_of_boxes_in_common(one, other))
+    correlation = rank_correlation(one.ranked, other.ranked, images)
+    return Similarity(one.ranked.class_name, correlation, common_boxes(one, other))
 
 
-def correlation_of_confidences(one: RankedPredictions, other: RankedPredictions, images: int) -> float | None:
-    """Spearman's correlation of the images' confidences; an image without an answer has the least.
+def rank_correlation(one: RankedPredictions, other: RankedPredictions, images: int) -> float | None:
+    """Spearman's rank correlation of the images' confidences, in [-1, 1]; None if one of them is constant.
 
-    None where all images are equally sure. Equal confidences share the mean of their ranks.
+    An image has the confidence of its most confident prediction, or the lowest without any.
 
     >>> ranking = RankedPredictions("cat", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]),
     ...     np.array([1, 0], np.int8))
-    >>> correlation_of_confidences(ranking, ranking, 2)
+    >>> rank_correlation(ranking, ranking, 2)
     1.0
     """
-    mine, its = (_centred_ranks(each, images) for each in (one, other))
-    spread = _product(mine, mine), _product(its, its)
-    return None if 0.0 in spread else _product(mine, its) / (spread[0] * spread[1]) ** 0.5
+    first, second = (_centred_ranks(each, images) for each in (one, other))
+    variances = _product(first, first), _product(second, second)
+    return None if 0.0 in variances else _product(first, second) / (variances[0] * variances[1]) ** 0.5
 
 
-def share_of_boxes_in_common(one: PlacedDetections, other: PlacedDetections) -> float | None:
-    """How many boxes of the smaller result are also in the other, in the same image, to the nearest pixel: in [0, 1].
+def common_boxes(one: RankedDetections, other: RankedDetections) -> float | None:
+    """The fraction of the smaller set of boxes that is also in the other, in the same image: in [0, 1].
 
-    A box that is there several times counts as often as it is in both. None where one of the results is empty.
+    Boxes are rounded to whole pixels; repeated boxes count as often as they are in both. None if a set is empty.
 
     >>> ranking = RankedPredictions("cat", 1, np.zeros(2, np.int32), np.array([0.9, 0.5]),
     ...     np.array([1, 0], np.int8))
-    >>> one = PlacedDetections(ranking, np.array([[1.0, 1, 10, 10], [5, 5, 9, 9]]))
-    >>> share_of_boxes_in_common(one, PlacedDetections(ranking, one.boxes + [[0, 0, 0.2, 0], [0, 0, 0, 3]]))
+    >>> one = RankedDetections(ranking, np.array([[1.0, 1, 10, 10], [5, 5, 9, 9]]))
+    >>> common_boxes(one, RankedDetections(ranking, one.boxes + [[0, 0, 0.2, 0], [0, 0, 0, 3]]))
     0.5
     """
     fewer = min(len(one.boxes), len(other.boxes))
@@ -81,31 +82,30 @@ def share_of_boxes_in_common(one: PlacedDetections, other: PlacedDetections) -> 
     rows = np.concatenate([_rows(one), _rows(other)])
     _, number = np.unique(rows, axis=0, return_inverse=True)
     number = number.reshape(-1)
-    mine, its = np.split(number, [len(one.boxes)])
-    counts = (np.bincount(each, minlength=int(number.max()) + 1) for each in (mine, its))
+    first, second = np.split(number, [len(one.boxes)])
+    counts = (np.bincount(each, minlength=int(number.max()) + 1) for each in (first, second))
     return int(np.minimum(*counts).sum()) / fewer
 
 
-def agreement_of_masks(masks: Iterable[tuple[Bytes, Bytes, Bytes]]) -> float | None:
-    """The share of pixels that two segmentations give the same label, in [0, 1].
+def pixel_agreement(masks: Iterable[tuple[Bytes, Bytes, Bytes]]) -> float | None:
+    """The fraction of pixels with the same label in two segmentations, in [0, 1]; None without pixels.
 
-    masks: for each image one result's labels, the other's, and the true ones, uint8 (height, width) each;
-    what is void there is left out, for nobody is asked about it. None where nothing is left.
+    masks: for each image the labels of both methods and of the ground truth, uint8 (height, width); void is left out.
 
     >>> one, other, truth = np.array([[1, 1, 2]]), np.array([[1, 2, 0]]), np.array([[1, 1, 255]])
-    >>> agreement_of_masks([(one, other, truth)])
+    >>> pixel_agreement([(one, other, truth)])
     0.5
     """
-    same = counted = 0
+    equal = counted = 0
     for one, other, truth in masks:
-        asked = truth != VOID
-        counted += int(np.count_nonzero(asked))
-        same += int(np.count_nonzero(asked & (one == other)))
-    return same / counted if counted else None
+        is_labelled = truth != VOID
+        counted += int(np.count_nonzero(is_labelled))
+        equal += int(np.count_nonzero(is_labelled & (one == other)))
+    return equal / counted if counted else None
 
 
 def _centred_ranks(ranking: RankedPredictions, images: int) -> Floats:
-    """Ranks of the images by their surest answer, the mean taken off; doubled, so that they are whole numbers."""
+    """Twice the centred ranks of the images by confidence, which are whole numbers."""
     confidence = np.full(images, -np.inf)
     np.maximum.at(confidence, ranking.image, ranking.confidence)
     _, value, count = np.unique(confidence, return_inverse=True, return_counts=True)
@@ -118,5 +118,5 @@ def _product(one: Floats, other: Floats) -> float:
     return float(np.cumsum(one * other)[-1]) if len(one) else 0.0  # added up in order, on every machine alike
 
 
-def _rows(placed: PlacedDetections) -> NDArray[np.int32]:
-    return np.column_stack([placed.ranked.image, np.rint(placed.boxes)]).astype(np.int32)
+def _rows(detections: RankedDetections) -> NDArray[np.int32]:
+    return np.column_stack([detections.ranked.image, np.rint(detections.boxes)]).astype(np.int32)

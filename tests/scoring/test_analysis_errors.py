@@ -8,12 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.analysis.errors import FAMILIES, KINDS, TOUCHED, break_down, find_errors, objects_of_classes
-from scoring.analysis.placed_detections import PlacedDetections, place_detections
+from scoring.analysis.errors import (
+    BACKGROUND_IOU,
+    ERROR_KINDS,
+    SIMILAR_CLASSES,
+    ErrorBreakdown,
+    ErrorKind,
+    break_down,
+    find_errors,
+    objects_of_classes,
+)
+from scoring.analysis.ranked_detections import RankedDetections, with_boxes
 from scoring.codec import from_plain, to_plain
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.matches import RankedPredictions
-from scoring.findings import ErrorBreakdown, ErrorKind
 from scoring.protocols import PROTOCOLS
 from scoring.readers.voc.tree import read_tree
 from scoring.tasks.detection.rules import DetectionRules
@@ -42,7 +50,7 @@ def label_of(image: str, name: str) -> str:
     return "0" if all("<difficult>1" in each for each in found) else "1"
 
 
-def placed(predictions: list[Answer], truth: GroundTruth, rules: DetectionRules = RULES) -> PlacedDetections:
+def placed(predictions: list[Answer], truth: GroundTruth, rules: DetectionRules = RULES) -> RankedDetections:
     objects, lines = objects_of_classes(truth, {"cat"}, rules.seek), detections(predictions)
     matched = rules.match_class(lines, objects)
     ranked = RankedPredictions(
@@ -52,16 +60,16 @@ def placed(predictions: list[Answer], truth: GroundTruth, rules: DetectionRules 
         lines.confidence[matched.order],
         matched.outcomes,
     )
-    return place_detections(ranked, lines)
+    return with_boxes(ranked, lines)
 
 
 def kinds(predictions: list[Answer], truth: GroundTruth) -> list[ErrorKind | None]:
     found = find_errors(placed(predictions, truth), truth, RULES).kinds.tolist()
-    return [None if kind < 0 else KINDS[kind] for kind in found]
+    return [None if kind < 0 else ERROR_KINDS[kind] for kind in found]
 
 
 def rows(found: ErrorBreakdown) -> dict[ErrorKind, tuple[int, float | None]]:
-    return {row.mistake: (row.count, row.cost) for row in found.rows}
+    return {row.error: (row.count, row.gain) for row in found.rows}
 
 
 CAT, DOG, SOFA = (1, 1, 20, 20), (31, 1, 50, 20), (61, 1, 80, 20)
@@ -196,7 +204,7 @@ def test_mistakes_agree_with_the_rules_written_down_once_more(tmp_path: Path) ->
             count, found_cost = rows(found)[kind]
             assert count == said.count(kind)
             assert found_cost == pytest.approx(cost, abs=1e-12)
-        assert all(row.cost is None or row.cost >= -1e-12 for row in found.rows)
+        assert all(row.gain is None or row.gain >= -1e-12 for row in found.rows)
 
 
 def some_box(rng: np.random.Generator) -> Corners:
@@ -226,17 +234,17 @@ def naive_kinds(predictions: list[Answer], things: list[tuple[str, Corners]]) ->
             said.append(None)
         elif most["cat"] >= 0.5:
             said.append(ErrorKind.DUPLICATE)
-        elif most["cat"] >= TOUCHED:
+        elif most["cat"] >= BACKGROUND_IOU:
             said.append(ErrorKind.LOCALISATION)
-        elif most["dog"] >= TOUCHED:
+        elif most["dog"] >= BACKGROUND_IOU:
             said.append(ErrorKind.SIMILAR)
         else:
-            said.append(ErrorKind.OTHER if most["sofa"] >= TOUCHED else ErrorKind.BACKGROUND)
+            said.append(ErrorKind.OTHER if most["sofa"] >= BACKGROUND_IOU else ErrorKind.BACKGROUND)
     return said
 
 
 def test_the_families_are_the_classes_of_2007() -> None:
-    assert sum(map(len, FAMILIES)) == len(frozenset[str]().union(*FAMILIES)) == 20
+    assert sum(map(len, SIMILAR_CLASSES)) == len(frozenset[str]().union(*SIMILAR_CLASSES)) == 20
 
 
 def test_a_breakdown_survives_json(tmp_path: Path) -> None:

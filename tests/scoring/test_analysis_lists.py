@@ -1,4 +1,4 @@
-"""Lists of answers and of images, the likeness of results, and chance."""
+"""Lists of answers and of images, the similarity of results, and chance."""
 
 from pathlib import Path
 from statistics import fmean, median
@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 
 import scoring
-from scoring.analysis.hard_images import RankedImage, find_hardest, median_ranks
-from scoring.analysis.placed_detections import PlacedDetections, place_detections, read_placed
+from scoring.analysis.hard_images import RankedImage, find_hard_images, median_ranks
 from scoring.analysis.random_baseline import random_baseline
+from scoring.analysis.ranked_detections import RankedDetections, read_ranked_detections, with_boxes
 from scoring.analysis.similarity import (
-    agreement_of_masks,
+    common_boxes,
     compare_classifications,
     compare_detections,
-    correlation_of_confidences,
-    share_of_boxes_in_common,
+    pixel_agreement,
+    rank_correlation,
 )
-from scoring.analysis.top_detections import list_surest
+from scoring.analysis.top_detections import find_top_detections
 from scoring.data.matches import RankedPredictions
 from scoring.metrics.labels import ranked_average_precision, ranked_average_precision_11_points, roc_auc
 from scoring.protocols import PROTOCOLS
@@ -30,7 +30,7 @@ from tests.scoring.oracles import Answer, Thing
 RULES = PROTOCOLS["voc2012"].rules_of(DETECTION)
 
 
-def placed(predictions: list[Answer], things: list[Thing] | None = None) -> PlacedDetections:
+def placed(predictions: list[Answer], things: list[Thing] | None = None) -> RankedDetections:
     lines, objects = detections(predictions), ground_truth(things or [])
     matched = RULES.match_class(lines, objects)
     ranked = RankedPredictions(
@@ -40,7 +40,7 @@ def placed(predictions: list[Answer], things: list[Thing] | None = None) -> Plac
         lines.confidence[matched.order],
         matched.outcomes,
     )
-    return place_detections(ranked, lines)
+    return with_boxes(ranked, lines)
 
 
 def test_the_surest_answers_are_listed_by_what_they_are() -> None:
@@ -55,14 +55,17 @@ def test_the_surest_answers_are_listed_by_what_they_are() -> None:
         Answer(3, 0.5, (1, 1, 10, 10)),
     ]
 
-    lists = list_surest(placed(predictions, things), ground_truth(things), RULES, count=2)
+    lists = find_top_detections(placed(predictions, things), ground_truth(things), RULES, count=2)
 
     assert lists.class_name == "cat"
-    assert [(each.rank, each.image, each.iou) for each in lists.right] == [(2, 0, 1.0)]
-    assert [(each.rank, each.image, each.iou) for each in lists.elsewhere] == [(1, 1, 0.0), (7, 3, 0.0)]
-    assert [(each.rank, each.box) for each in lists.near] == [(4, (1, 1, 10, 4)), (6, (50, 50, 60, 60))]
-    assert lists.near[0].iou == pytest.approx(0.4)
-    assert lists.near[0].confidence == 0.8
+    assert [(each.rank, each.image, each.iou) for each in lists.true_positives] == [(2, 0, 1.0)]
+    assert [(each.rank, each.image, each.iou) for each in lists.background] == [(1, 1, 0.0), (7, 3, 0.0)]
+    assert [(each.rank, each.box) for each in lists.poorly_localised] == [
+        (4, (1, 1, 10, 4)),
+        (6, (50, 50, 60, 60)),
+    ]
+    assert lists.poorly_localised[0].iou == pytest.approx(0.4)
+    assert lists.poorly_localised[0].confidence == 0.8
 
 
 def ranking(*images: int) -> RankedPredictions:
@@ -73,7 +76,7 @@ def ranking(*images: int) -> RankedPredictions:
 def test_easy_hard_and_confusing_images_are_those_of_the_median_method() -> None:
     rankings = [ranking(0, 1, 2, 3, 4), ranking(4, 0, 1, 2, 3), ranking(1, 0, 3, 2, 4)]
 
-    found = find_hardest(rankings, np.array([1, -1, 1, 0, -1], np.int8), count=1)
+    found = find_hard_images(rankings, np.array([1, -1, 1, 0, -1], np.int8), count=1)
 
     assert found.easiest == (RankedImage(0, 2.0),)
     assert found.hardest == (RankedImage(2, 4.0),)
@@ -121,7 +124,7 @@ def test_the_correlation_is_spearmans_on_each_images_surest_answer() -> None:
         ]
         one, other = (ranked_only(predictions) for predictions in results)
 
-        assert correlation_of_confidences(one, other, 8) == pytest.approx(naive_spearman(*surest))
+        assert rank_correlation(one, other, 8) == pytest.approx(naive_spearman(*surest))
 
 
 def ranked_only(predictions: list[Answer]) -> RankedPredictions:
@@ -140,9 +143,11 @@ def test_equally_sure_images_have_no_correlation() -> None:
         "cat", 0, np.arange(3, dtype=np.int32), np.full(3, 0.5), np.zeros(3, np.int8)
     )
 
-    assert compare_classifications(constant, ranking(0, 1, 2), 3).confidences is None
-    assert compare_classifications(ranking(0, 1, 2), ranking(2, 1, 0), 3).confidences == pytest.approx(-1)
-    assert correlation_of_confidences(ranking(), ranking(), 0) is None
+    assert compare_classifications(constant, ranking(0, 1, 2), 3).rank_correlation is None
+    assert compare_classifications(ranking(0, 1, 2), ranking(2, 1, 0), 3).rank_correlation == pytest.approx(
+        -1
+    )
+    assert rank_correlation(ranking(), ranking(), 0) is None
 
 
 def test_boxes_in_common_are_counted_to_the_nearest_pixel_and_as_often_as_they_are_there() -> None:
@@ -154,21 +159,21 @@ def test_boxes_in_common_are_counted_to_the_nearest_pixel_and_as_often_as_they_a
         Answer(3, 0.2, (2, 2, 9, 9)),
     ]
 
-    likeness = compare_detections(placed(one), placed(other), 4)
+    similarity = compare_detections(placed(one), placed(other), 4)
 
-    assert likeness.boxes == pytest.approx(2 / 3)
-    assert share_of_boxes_in_common(placed(other), placed(one)) == likeness.boxes
-    assert share_of_boxes_in_common(placed(one), placed([])) is None
-    assert likeness.class_name == "cat"
+    assert similarity.common_boxes == pytest.approx(2 / 3)
+    assert common_boxes(placed(other), placed(one)) == similarity.common_boxes
+    assert common_boxes(placed(one), placed([])) is None
+    assert similarity.class_name == "cat"
 
 
 def test_masks_agree_where_both_say_the_same_and_are_asked() -> None:
     one, other = np.array([[0, 1], [2, 3]], np.uint8), np.array([[0, 1], [1, 3]], np.uint8)
     truth = np.array([[0, 7], [7, 255]], np.uint8)
 
-    assert agreement_of_masks([(one, other, truth), (one, one, truth)]) == 5 / 6
-    assert agreement_of_masks([(one, other, np.full((2, 2), 255, np.uint8))]) is None
-    assert agreement_of_masks([]) is None
+    assert pixel_agreement([(one, other, truth), (one, one, truth)]) == 5 / 6
+    assert pixel_agreement([(one, other, np.full((2, 2), 255, np.uint8))]) is None
+    assert pixel_agreement([]) is None
 
 
 def labelled(positives: int, negatives: int, ignored: int = 0) -> RankedPredictions:
@@ -178,7 +183,7 @@ def labelled(positives: int, negatives: int, ignored: int = 0) -> RankedPredicti
 
 
 def test_chance_is_the_mean_of_all_orders() -> None:
-    found = random_baseline(labelled(1, 3, 5), ranked_average_precision, orders=4000)
+    found = random_baseline(labelled(1, 3, 5), ranked_average_precision, permutations=4000)
 
     assert found == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4, abs=0.015)
     assert random_baseline(labelled(40, 60), roc_auc) == pytest.approx(0.5, abs=0.02)
@@ -193,7 +198,7 @@ def test_chance_is_near_what_the_paper_shows_for_people() -> None:
 
 
 def test_without_positives_there_is_no_chance() -> None:
-    assert random_baseline(labelled(0, 4), ranked_average_precision, orders=2) is None
+    assert random_baseline(labelled(0, 4), ranked_average_precision, permutations=2) is None
 
 
 def test_the_boxes_of_kept_answers_are_read_from_the_archive(tmp_path: Path) -> None:
@@ -207,7 +212,7 @@ def test_the_boxes_of_kept_answers_are_read_from_the_archive(tmp_path: Path) -> 
     )
     _, rankings = open_rankings(tmp_path / "kept")
 
-    [cat] = read_placed(tmp_path / "results", truth, 3, rankings[:1])
+    [cat] = read_ranked_detections(tmp_path / "results", truth, 3, rankings[:1])
 
     assert cat.ranked.class_name == "cat"
     assert cat.boxes.tolist() == [[1, 1, 10, 10], [1, 1, 8, 8]]

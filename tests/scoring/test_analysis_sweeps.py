@@ -7,20 +7,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.analysis.iou_sweep import IOU_THRESHOLDS, sweep_iou_threshold
-from scoring.analysis.placed_detections import PlacedDetections, place_detections, read_placed
-from scoring.analysis.size_sweep import (
-    SIZES,
-    shares_of_images,
-    shares_of_objects,
-    sweep_size_of_objects,
-    sweep_size_of_positives,
+from scoring.analysis.ranked_detections import RankedDetections, read_ranked_detections, with_boxes
+from scoring.analysis.sweeps import (
+    IOU_THRESHOLDS,
+    MIN_AREAS,
+    Sweep,
+    covered_areas,
+    relative_areas,
+    sweep_image_area,
+    sweep_iou_threshold,
+    sweep_object_area,
 )
 from scoring.codec import from_plain, to_plain
 from scoring.data.detections import ClassDetections
 from scoring.data.matches import RankedPredictions
 from scoring.evaluation import evaluate
-from scoring.findings import Sweep
 from scoring.metrics.labels import ranked_average_precision
 from scoring.metrics.matching import ClassObjects
 from scoring.protocols import PROTOCOLS
@@ -37,7 +38,7 @@ RULES = PROTOCOLS["voc2012"].rules_of(DETECTION)
 OF_2006 = PROTOCOLS["voc2006"].rules_of(DETECTION)
 
 
-def placed(predictions: list[Answer], objects: ClassObjects) -> PlacedDetections:
+def placed(predictions: list[Answer], objects: ClassObjects) -> RankedDetections:
     lines = detections(predictions)
     matched = RULES.match_class(lines, objects)
     ranked = RankedPredictions(
@@ -47,7 +48,7 @@ def placed(predictions: list[Answer], objects: ClassObjects) -> PlacedDetections
         lines.confidence[matched.order],
         matched.outcomes,
     )
-    return place_detections(ranked, lines)
+    return with_boxes(ranked, lines)
 
 
 def scene(seed: int) -> tuple[list[Answer], list[Thing]]:
@@ -93,7 +94,7 @@ def test_a_size_sweep_is_scoring_with_small_objects_difficult(seed: int) -> None
     predictions, things = scene(seed)
     objects, sizes = ground_truth(things), np.full((IMAGES, 2), (80, 50), np.int32)
 
-    sweep = sweep_size_of_objects(placed(predictions, objects), objects, sizes, RULES)
+    sweep = sweep_object_area(placed(predictions, objects), objects, sizes, RULES)
 
     for point in sweep.points:
         left = [
@@ -128,7 +129,7 @@ def test_sweeps_follow_the_protocol_of_the_year() -> None:
 def test_an_object_of_exactly_the_share_stays() -> None:
     objects = ground_truth([Thing(0, (1, 1, 10, 10))])
 
-    assert shares_of_objects(objects, np.full((IMAGES, 2), (50, 20), np.int32)).tolist() == [0.1]
+    assert relative_areas(objects, np.full((IMAGES, 2), (50, 20), np.int32)).tolist() == [0.1]
 
 
 def test_images_that_show_too_little_are_left_out() -> None:
@@ -137,7 +138,7 @@ def test_images_that_show_too_little_are_left_out() -> None:
     )
     shares = np.array([0.04, 0.0, 0.2, 0.2])
 
-    sweep = sweep_size_of_positives(ranked, shares, ranked_average_precision, [0.0, 0.05, 0.3])
+    sweep = sweep_image_area(ranked, shares, ranked_average_precision, [0.0, 0.05, 0.3])
 
     assert [(point.value, point.positives) for point in sweep.points] == [
         (pytest.approx(5 / 6), 2),
@@ -155,7 +156,7 @@ def test_a_share_is_that_of_the_union_of_the_boxes(tmp_path: Path) -> None:
     for left, top, right, bottom in boxes:
         painted[top - 1 : bottom, left - 1 : right] = True
 
-    assert shares_of_images(truth, "cat").tolist() == [painted.mean(), 0.0]
+    assert covered_areas(truth, "cat").tolist() == [painted.mean(), 0.0]
 
 
 def test_a_box_outside_its_image_has_no_share(tmp_path: Path) -> None:
@@ -163,7 +164,7 @@ def test_a_box_outside_its_image_has_no_share(tmp_path: Path) -> None:
         {"a": annotation(thing("cat", (60, 1, 70, 9)), thing("dog"))}, {"cat": "1", "dog": "1"}
     )
 
-    assert shares_of_images(read_tree(tree.root, "test"), "cat").tolist() == [0.0]
+    assert covered_areas(read_tree(tree.root, "test"), "cat").tolist() == [0.0]
 
 
 def test_answers_of_another_file_are_refused() -> None:
@@ -172,8 +173,8 @@ def test_answers_of_another_file_are_refused() -> None:
     surer = ClassDetections(predictions.ranked.image, predictions.ranked.confidence + 1, predictions.boxes)
 
     for lines in (other, surer):
-        with pytest.raises(ValueError, match="are not the ones whose answers for cat were kept"):
-            place_detections(predictions.ranked, lines)
+        with pytest.raises(ValueError, match="not the detections that the ranking of 'cat' was made from"):
+            with_boxes(predictions.ranked, lines)
 
 
 def test_a_sweep_survives_json() -> None:
@@ -181,7 +182,7 @@ def test_a_sweep_survives_json() -> None:
     sweep = sweep_iou_threshold(placed([Answer(0, 0.9, (1, 1, 10, 10))], objects), objects, RULES)
 
     assert from_plain(Sweep, to_plain(sweep)) == sweep
-    assert len(SIZES) == 9
+    assert len(MIN_AREAS) == 9
 
 
 @pytest.mark.shared
@@ -194,10 +195,10 @@ def test_sweeps_of_a_real_detector_pass_through_its_scores(
     scores = {each.name: each.value for each in report.classes}
     sizes, objects = truth.tables.sizes[: truth.lists.main], load(truth)
 
-    for each in read_placed(archive, truth, 4, open_rankings(kept)[1]):
+    for each in read_ranked_detections(archive, truth, 4, open_rankings(kept)[1]):
         name = each.ranked.class_name
         [by_overlap] = sweep_iou_threshold(each, objects[name], RULES, [0.5]).points
-        [by_size] = sweep_size_of_objects(each, objects[name], sizes, RULES, [0.0]).points
+        [by_size] = sweep_object_area(each, objects[name], sizes, RULES, [0.0]).points
 
         assert by_overlap.value == by_size.value == scores.pop(name)
     assert scores == {}

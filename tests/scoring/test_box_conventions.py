@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.analysis.placed_detections import PlacedDetections, nearest_objects
-from scoring.analysis.size_sweep import shares_of_images, shares_of_objects
+from scoring.analysis.ranked_detections import RankedDetections, largest_overlaps
+from scoring.analysis.sweeps import covered_areas, relative_areas
 from scoring.data.annotations import AnnotatedObject, Annotation, Box
 from scoring.data.boxes import BoxConvention, convert_boxes
 from scoring.data.description import Image
@@ -126,11 +126,11 @@ def test_analysis_compares_boxes_in_the_convention_of_the_rules() -> None:
     one, truth = np.zeros(1, np.int32), truth_of_coco()
     cat = load(truth)["cat"]
     ranked = RankedPredictions("cat", 1, one, np.array([0.9]), np.ones(1, np.int8))
-    placed = PlacedDetections(ranked, np.array([[1.0, 1, 5, 10]]))
+    placed = RankedDetections(ranked, np.array([[1.0, 1, 5, 10]]))
 
-    assert nearest_objects(placed, cat, PROTOCOLS["voc2012"].rules_of(DETECTION)).iou.tolist() == [0.5]
-    assert shares_of_objects(cat, truth.tables.sizes).tolist() == [100 / 2000]
-    assert shares_of_images(truth, "cat").tolist() == [100 / 2000]
+    assert largest_overlaps(placed, cat, PROTOCOLS["voc2012"].rules_of(DETECTION)).iou.tolist() == [0.5]
+    assert relative_areas(cat, truth.tables.sizes).tolist() == [100 / 2000]
+    assert covered_areas(truth, "cat").tolist() == [100 / 2000]
 
 
 def test_annotations_of_different_conventions_make_no_ground_truth() -> None:
