@@ -20,7 +20,7 @@ from scoring.tasks.detection.reader import read_detections
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Boxes:
-    """ClassDetections of all classes: image int32 (n,), confidence (n,), boxes (n, 4) and label uint8 (n,)."""
+    """Detections of all classes: image int32 (n,), confidence (n,), boxes (n, 4) and label uint8 (n,)."""
 
     image: Integers
     confidence: Floats

@@ -8,6 +8,7 @@ from typing import Final, NoReturn
 
 from scoring.command_line.counting import count
 from scoring.command_line.evaluating import score
+from scoring.command_line.listing import list_protocols, table_of_protocols
 from scoring.command_line.testing import compare
 from scoring.command_line.validating import check
 from scoring.command_line.wrong_use import WrongUseError
@@ -47,9 +48,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         "table", type=_path, metavar="TABLE.csv", help="a row for each method, a column for each class"
     )
     testing.set_defaults(command=compare)
+    listing = commands.add_parser("protocols", allow_abbrev=False, help="say how each protocol scores")
+    listing.set_defaults(command=list_protocols, text=table_of_protocols)
     for command in commands.choices.values():
         command.add_argument("--threads", type=_threads, default=DEFAULT_THREADS, metavar="N")
-        command.add_argument("--json", action="store_true", help="print JSON; there is nothing else so far")
+        command.add_argument(
+            "--json", action="store_true", help="print JSON, as every command but `protocols` does anyhow"
+        )
     return parser.parse_args(arguments)
 
 

@@ -29,12 +29,13 @@ def main(arguments: Sequence[str]) -> int:
         asked = parse(arguments)
         with use_threads(asked.threads):
             prediction: Mapping[str, Any] = asked.command(asked)
+        text = asked.text(prediction) if "text" in asked and not asked.json else None
     except KeyboardInterrupt:  # pragma: no cover - tested, but tracing ends where a signal strikes
         return _INTERRUPTED
     except Exception as error:  # noqa: BLE001 - a program that calls us reads JSON, never a traceback
-        prediction = {"problems": [asdict(problem) for problem in _problems_of(error)]}
+        text, prediction = None, {"problems": [asdict(problem) for problem in _problems_of(error)]}
     try:
-        print(_as_json(prediction), flush=True)  # noqa: T201 - this is what the program is for
+        print(text or _as_json(prediction), flush=True)  # noqa: T201 - this is what the program is for
     except OSError:  # the reader has gone, or its disk is full
         return _say_nothing_more()
     return _REFUSED if prediction.get("problems") else _DONE

@@ -75,7 +75,9 @@ def class_accuracy(counts: Counts) -> Floats:
 
 
 def pixel_accuracy(counts: Counts) -> float:
-    """The share of pixels that are predicted as their true label; NaN without pixels. Source: as for `class_accuracy`.
+    """The share of pixels that are predicted as their true label; NaN without pixels.
+
+    Source: VOC2007 development kit, VOCevalseg.m.
 
     >>> pixel_accuracy(np.array([[2, 1], [1, 0]]))
     0.5

@@ -39,7 +39,7 @@ def match_open_images(
 ) -> Matches:
     """Match as the evaluator of Open Images V2 does: a false positive in a group is ignored.
 
-    ClassDetections that `is_evaluated` drops are ignored as well. ground_truth: as `single_objects_positive` returns it.
+    Detections that `is_evaluated` drops are ignored as well. ground_truth: as `single_objects_positive` returns it.
     Source: tf-models-research-object-detection 2.8.0, OpenImagesDetectionEvaluator.
 
     >>> from scoring.metrics.boxes import iou_half_open

@@ -77,6 +77,8 @@ def with_difficult(ranked: RankedPredictions) -> RankedPredictions:
 def ranked_average_precision(ranked: RankedPredictions) -> float:
     """`average_precision` of a class, as in VOC2010 to VOC2012.
 
+    Source: VOC2012 development kit, VOCevalcls.m.
+
     >>> ranked = RankedPredictions("car", 2, np.arange(3), np.array([0.9, 0.5, 0.1]), np.array([1, 0, 1], np.int8))
     >>> round(ranked_average_precision(ranked), 6)
     0.833333
@@ -87,6 +89,8 @@ def ranked_average_precision(ranked: RankedPredictions) -> float:
 def ranked_average_precision_11_points(ranked: RankedPredictions) -> float:
     """`average_precision_11_points` of a class, as in VOC2007 to VOC2009.
 
+    Source: VOC2007 development kit, VOCevalcls.m.
+
     >>> ranked = RankedPredictions("car", 2, np.arange(3), np.array([0.9, 0.5, 0.1]), np.array([1, 0, 1], np.int8))
     >>> round(ranked_average_precision_11_points(ranked), 6)
     0.848485
@@ -95,7 +99,9 @@ def ranked_average_precision_11_points(ranked: RankedPredictions) -> float:
 
 
 def roc_auc(ranked: RankedPredictions) -> float:
-    """The area under the ROC curve of a class, as in VOC2006.
+    """The area under the ROC curve of a class, as in VOC2006; equal confidences make one step.
+
+    Source: VOC2006 development kit, VOCroc.m.
 
     >>> ranked = RankedPredictions("car", 2, np.arange(3), np.array([0.9, 0.5, 0.1]), np.array([1, 0, 1], np.int8))
     >>> roc_auc(ranked)

@@ -93,7 +93,7 @@ def match_pascal(
 
     A detection is matched to the object of its image with the largest IoU, the first of them in an exact tie, if that is at
     least `iou_threshold`. The most confident detection of an object is a true positive, all further ones are false
-    positives even where another object is left. ClassDetections of difficult objects are ignored.
+    positives even where another object is left. Detections of difficult objects are ignored.
     Source: VOC2012 development kit, VOCevaldet.m; it says `>=` where its documentation says "exceeds".
 
     >>> from scoring.metrics.boxes import iou_inclusive

@@ -21,7 +21,7 @@ MAX_DETECTIONS: Final = 10_000
 """The number of detections of a class that are evaluated in an image: the most confident ones."""
 
 CONFIDENCE_FLOOR: Final = -10.0
-"""ClassDetections with this confidence or less are dropped."""
+"""Detections with this confidence or less are dropped."""
 
 
 def is_evaluated(predictions: ClassDetections) -> Flags:

@@ -65,12 +65,13 @@ def test_the_readme_s_commands_run_and_print_the_keys_that_it_names(
     assert re.findall(r"`(\w+)`", named[1].partition(";")[0]) == list(prediction)
 
 
-def test_the_readme_names_all_four_commands() -> None:
+def test_the_readme_names_all_commands() -> None:
     assert [command.split()[0] for command in COMMANDS] == [
         "validate",
         "evaluate",
         "statistics",
         "significance",
+        "protocols",
     ]
 
 

@@ -32,7 +32,11 @@ class LabelMeasure:
 
 @dataclass(frozen=True, slots=True)
 class LabelRules:
-    """The measure of each class, and how the classes are averaged."""
+    """The measure of each class, and how the classes are averaged.
+
+    Images or persons with the label 1 are positives, those with -1 negatives; those with 0, which have difficult objects
+    only, are ignored. What has no prediction ranks last, in the order of the ground truth.
+    """
 
     measure: LabelMeasure
     average: Average

@@ -31,7 +31,11 @@ class LabelMapTotal:
 
 @dataclass(frozen=True, slots=True)
 class SegmentationRules:
-    """How label images are scored; total: a number for all pixels, told beside the others."""
+    """How label images are scored.
+
+    Every pixel that is not void (255) counts once, by its true and its predicted label; the background is a label like others.
+    total: a number for all pixels, shown beside the others.
+    """
 
     measure: LabelMapMeasure
     average: Average

@@ -1,0 +1,140 @@
+"""What each protocol does with each task, in words: generated from its row and the docstrings of the row's functions."""
+
+import inspect
+import math
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from scoring.data.boxes import BoxConvention
+from scoring.metrics.boxes import iou_half_open, iou_inclusive
+from scoring.protocols import PROTOCOLS
+from scoring.tasks.protocol import Protocol
+from scoring.tasks.task import TaskRules
+
+_WRITTEN: Final = {
+    BoxConvention.INCLUSIVE: "pixels from 1, the right and the bottom one inside the box",
+    BoxConvention.HALF_OPEN: "edges from 0, right and bottom behind the last pixel",
+}
+_AS_STORED: Final = "numbers as the ground truth stores them, without conversion"
+_CONVENTIONS: Final = {iou_inclusive: BoxConvention.INCLUSIVE, iou_half_open: BoxConvention.HALF_OPEN}
+_OTHER_USE: Final = re.compile(
+    r"[a-z_, ]+: |Returns |Raises |Source: "
+)  # sentences for callers of a function
+_REFERENCE: Final = re.compile(r"`(\w+)`")
+_FUNCTIONS: Final = ("seek", "match", "iou", "pool", "average")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDescription:
+    """How a protocol scores a task, in sentences; None where the task has no such thing.
+
+    counts: what is a positive and what matches it; iou_threshold: the smallest IoU of a match, in [0, 1]; boxes: the
+    convention of box coordinates that the IoU is taken in; measure: the figure of a class; mean: how the headline comes from
+    the classes; sources: where the rules are published.
+    """
+
+    task: str
+    title: str
+    counts: str
+    iou_threshold: float | None
+    boxes: str | None
+    measure: str
+    mean: str
+    sources: tuple[str, ...]
+
+    @property
+    def threshold(self) -> str | None:
+        """The threshold as a condition: "IoU of at least 0.5", or "IoU above 0.5" for the next larger number."""
+        if self.iou_threshold is None:
+            return None
+        plain = round(self.iou_threshold, 9)
+        above = self.iou_threshold == math.nextafter(plain, 1.0)
+        return f"IoU above {plain:g}" if above else f"IoU of at least {plain:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolDescription:
+    """A protocol's name, its title, other names by which it is found, and how it scores each of its tasks."""
+
+    name: str
+    title: str
+    other_names: tuple[str, ...]
+    tasks: tuple[TaskDescription, ...]
+
+
+def describe_protocols() -> tuple[ProtocolDescription, ...]:
+    """Every protocol in the order of `PROTOCOLS`, each once.
+
+    >>> describe_protocols()[0].name
+    'voc2006'
+    """
+    return tuple(describe_protocol(row) for name, row in PROTOCOLS.items() if name == row.name)
+
+
+def describe_protocol(protocol: Protocol) -> ProtocolDescription:
+    """What a protocol does, of `PROTOCOLS` or any other.
+
+    >>> detection = describe_protocol(PROTOCOLS["voc2012"]).tasks[1]
+    >>> detection.threshold, detection.measure.partition(":")[0]
+    ('IoU of at least 0.5', 'Average precision')
+    """
+    others = tuple(name for name, row in PROTOCOLS.items() if row is protocol and name != protocol.name)
+    tasks = tuple(_describe_task(each) for each in protocol.tasks)
+    return ProtocolDescription(protocol.name, protocol.title, others, tasks)
+
+
+def _describe_task(each: TaskRules[Any]) -> TaskDescription:
+    rules = each.rules
+    functions = [getattr(rules, name) for name in _FUNCTIONS if getattr(rules, name, None)]
+    totals = [measure for measure in (rules.measure, getattr(rules, "total", None)) if measure]
+    mean = getattr(rules, "pool", None) or rules.average
+    return TaskDescription(
+        each.task.name,
+        each.task.title,
+        _counts(rules),
+        getattr(rules, "iou_threshold", None),
+        _boxes(rules),
+        " ".join(f"{measure.name}: {_explain(measure.of)}" for measure in totals),
+        _explain(mean),
+        tuple(dict.fromkeys(_sources([*functions, *(measure.of for measure in totals)]))),
+    )
+
+
+def _counts(rules: Any) -> str:
+    """What the functions that choose positives and match say; of rules without any what their class says."""
+    functions = [getattr(rules, name) for name in ("seek", "match") if hasattr(rules, name)]
+    if functions:
+        return " ".join(map(_explain, functions))
+    return _explain(type(rules)).partition(". ")[2]
+
+
+def _boxes(rules: Any) -> str | None:
+    if not hasattr(rules, "iou"):
+        return None
+    convention = getattr(rules, "convention", _CONVENTIONS.get(rules.iou))
+    return _AS_STORED if convention is None else _WRITTEN[convention]
+
+
+def _explain(thing: Callable[..., Any]) -> str:
+    """The sentences of a docstring that say what happens; those of a function that it names as its model follow."""
+    said = " ".join(each for each in _sentences(thing) if not _OTHER_USE.match(each))
+    for name in dict.fromkeys(_REFERENCE.findall(said)):
+        model = getattr(sys.modules[thing.__module__], name, None)
+        if inspect.isfunction(model):
+            said += f" {name}: {_explain(model)}"
+    return said
+
+
+def _sources(functions: list[Callable[..., Any]]) -> Iterator[str]:
+    for each in functions:
+        for sentence in _sentences(each):
+            if sentence.startswith("Source: "):
+                yield sentence.removeprefix("Source: ").rstrip(".")
+
+
+def _sentences(thing: Callable[..., Any]) -> list[str]:
+    text = (inspect.getdoc(thing) or "").partition(">>>")[0]
+    return re.split(r"(?<=\.)\s+", " ".join(text.split()))

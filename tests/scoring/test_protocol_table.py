@@ -1,0 +1,98 @@
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from scoring.command_line.main import main
+from scoring.protocol_table import TaskDescription, describe_protocol, describe_protocols
+from scoring.protocols import PROTOCOLS
+from scoring.tasks.detection.task import DETECTION
+from scoring.tasks.task import TaskRules
+
+ROWS = {row.name: row for row in PROTOCOLS.values()}
+
+
+def described(protocol: str, task: str) -> TaskDescription:
+    [found] = [each for each in describe_protocol(PROTOCOLS[protocol]).tasks if each.task == task]
+    return found
+
+
+def test_every_protocol_and_every_task_of_it_is_described() -> None:
+    found = {row.name: [each.task for each in row.tasks] for row in describe_protocols()}
+
+    assert found == {name: [each.task.name for each in row.tasks] for name, row in ROWS.items()}
+
+
+@pytest.mark.parametrize("protocol", ROWS)
+def test_a_description_says_what_counts_the_measure_the_mean_and_the_source(protocol: str) -> None:
+    for task, rules in zip(describe_protocol(ROWS[protocol]).tasks, ROWS[protocol].tasks, strict=True):
+        assert all((task.title, task.counts, task.measure, task.mean, task.sources)), task
+        assert task.iou_threshold == getattr(rules.rules, "iou_threshold", None)
+        assert (task.threshold is None) == (task.boxes is None) == (task.iou_threshold is None)
+
+
+def test_a_row_with_another_threshold_is_described_by_it() -> None:
+    rules = replace(PROTOCOLS["voc2012"].rules_of(DETECTION), iou_threshold=0.75)
+    row = PROTOCOLS["voc2012"].with_rules("own2026", "Our challenge", TaskRules(DETECTION, rules))
+
+    [detection] = [each for each in describe_protocol(row).tasks if each.task == "detection"]
+
+    assert (detection.iou_threshold, detection.threshold) == (0.75, "IoU of at least 0.75")
+
+
+def test_the_next_number_above_a_threshold_reads_as_above_it() -> None:
+    task = described("pascal_voc_detection_metrics-documented", "detection")
+
+    assert task.iou_threshold == math.nextafter(0.5, 1)
+    assert task.threshold == "IoU above 0.5"
+
+
+def test_the_convention_of_boxes_is_that_of_the_rules() -> None:
+    assert "inside the box" in str(described("voc2012", "detection").boxes)
+    assert "inside the box" in str(described("voc2012", "layout").boxes)
+    assert "without conversion" in str(described("oid_V2_detection_metrics", "detection").boxes)
+    assert described("voc2012", "segmentation").boxes is None
+
+
+def test_rules_that_name_a_model_are_followed_by_its_sentences() -> None:
+    counts = described("voc2006", "detection").counts
+
+    assert "as `match_pascal`, but" in counts
+    assert "match_pascal: Match by the rules of VOC2007" in counts
+    assert ">>>" not in counts
+
+
+def test_a_pooled_headline_is_described_by_its_pool() -> None:
+    assert described("weighted_pascal_voc_detection_metrics", "detection").mean.startswith("Pool")
+
+
+def test_a_row_is_found_by_its_earlier_names() -> None:
+    row = describe_protocol(PROTOCOLS["open_images_metrics"])
+
+    assert (row.name, row.other_names) == ("oid_V2_detection_metrics", ("open_images_metrics",))
+
+
+def test_the_command_prints_every_row_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["protocols", "--json"])
+
+    listed = json.loads(capsys.readouterr().out)["protocols"]
+    assert code == 0
+    assert {name: list(row["tasks"]) for name, row in listed.items()} == {
+        name: [each.task.name for each in row.tasks] for name, row in ROWS.items()
+    }
+    assert listed["voc2007"]["tasks"]["detection"]["threshold"] == "IoU of at least 0.5"
+
+
+def test_the_command_prints_every_row_as_text_and_refers_to_equal_ones(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code = main(["protocols"])
+
+    lines = capsys.readouterr().out.splitlines()
+    assert code == 0
+    assert [line for line in lines if not line.startswith(" ")] == [
+        f"{', '.join((row.name, *row.other_names))}: {row.title}" for row in describe_protocols()
+    ]
+    assert "  Detection: as voc2010" in lines
+    assert all(len(line) <= 100 for line in lines if line.startswith(" "))
