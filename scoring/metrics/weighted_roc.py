@@ -1,4 +1,4 @@
-"""The area under a ROC curve when every image counts a whole number of times."""
+"""The area under the ROC curve with integer weights of the images."""
 
 from collections.abc import Callable
 
@@ -8,33 +8,32 @@ from scoring.data.arrays import Floats, Integers
 from scoring.data.matches import RankedPredictions
 from scoring.metrics.ranking import FALSE_POSITIVE, TRUE_POSITIVE
 from scoring.metrics.roc import ends_of_ties
-from scoring.metrics.weighting import RunningSums, Weights
+from scoring.metrics.weighting import CumulativeWeights, Weights
 
 
-def weighted_roc_auc(ranking: RankedPredictions, _wanted: Integers) -> Callable[[Weights], Floats]:
-    """What `scoring.metrics.roc.auc` says, for many weightings at once: float64 (replicates,); see
-    `scoring.metrics.weighting.WeightedMetric`.
+def weighted_roc_auc(ranking: RankedPredictions, _positives: Integers) -> Callable[[Weights], Floats]:
+    """`scoring.metrics.roc.auc` for many weightings at once, as a `scoring.metrics.weighting.WeightedMetric`.
 
-    A wrong answer counts for what was found before its tie began. What is found grows only with ties that
-    hold a right answer, so it is enough to look at where these end. NaN where there is no positive or no
-    negative.
+    A false positive counts with the true positives before its tie. Only ties with a true positive raise the TPR, so the
+    weights at their ends are enough. NaN without positives or without negatives.
 
     >>> ranking = RankedPredictions("car", 1, np.arange(3), np.array([0.9, 0.5, 0.1]),
     ...     np.array([0, 1, 0], np.int8))
     >>> weighted_roc_auc(ranking, np.array([0, 1, 0]))(np.array([[1], [1], [3]], np.uint8)).tolist()
     [0.75]
     """
-    right, wrong = ranking.outcomes == TRUE_POSITIVE, ranking.outcomes == FALSE_POSITIVE
+    is_true, is_false = ranking.outcomes == TRUE_POSITIVE, ranking.outcomes == FALSE_POSITIVE
     ends = np.flatnonzero(ends_of_ties(ranking.confidence))
-    found_by, wrong_by = np.cumsum(right)[ends], np.cumsum(wrong)[ends]
-    growing = np.flatnonzero(np.diff(found_by, prepend=0))
-    found = RunningSums.of(ranking.image[right], found_by[growing])
-    fpr = RunningSums.of(ranking.image[wrong], np.append(wrong_by[growing], np.count_nonzero(wrong)))
+    true_by, false_by = np.cumsum(is_true)[ends], np.cumsum(is_false)[ends]
+    rising = np.flatnonzero(np.diff(true_by, prepend=0))
+    true_positives = CumulativeWeights.of(ranking.image[is_true], true_by[rising])
+    ends_of_false = np.append(false_by[rising], np.count_nonzero(is_false))
+    false_positives = CumulativeWeights.of(ranking.image[is_false], ends_of_false)
 
     def values(weights: Weights) -> Floats:
-        heights = np.pad(found.under(weights).astype(np.int64), ((0, 0), (1, 0)))
-        passed = fpr.under(weights).astype(np.int64)
-        area = (heights * np.diff(passed, axis=1, prepend=0)).sum(axis=1)  # whole numbers: exact in any order
+        heights = np.pad(true_positives.sums(weights).astype(np.int64), ((0, 0), (1, 0)))
+        passed = false_positives.sums(weights).astype(np.int64)
+        area = (heights * np.diff(passed, axis=1, prepend=0)).sum(axis=1)  # integers: exact in any order
         whole = heights[:, -1] * passed[:, -1]
         areas: Floats = np.divide(area, whole, out=np.full(len(area), np.nan), where=whole > 0)
         return areas

@@ -1,10 +1,9 @@
-"""What a ranking is worth when every image counts a whole number of times: the inner loop of the bootstrap.
+"""Average precision with integer weights of the images, for many weightings at once: the inner loop of the bootstrap.
 
-An image that counts m times is m images, each with its own objects and its own answers; no verdict changes by
-that, for an answer is held against its own image only. The copies of an answer stand one after another in the
-ranking. While right answers follow each other precision rises, so a run of them, copies and all, is one step
-of the envelope, whose height is the precision at the run's end. All that is needed is how much weight of
-right and of wrong answers has gone by at the end of each run, for many replicates at once.
+An image of weight m stands for m copies of it, each with its objects and its detections, whose matches do not change. The
+copies of a detection follow each other in the ranking. Along consecutive true positives precision rises, so each run of
+them, copies included, is one step of the precision envelope, as high as the precision at the end of the run. All that is
+needed are the cumulative weights of true and false positives at the ends of the runs.
 """
 
 from collections.abc import Callable
@@ -24,14 +23,14 @@ from scoring.metrics.ranking import (
 )
 
 Weights = NDArray[np.uint8] | NDArray[np.uint16]
-"""How often each image counts: (images, replicates), a column for each replicate."""
+"""The number of times that each image counts: (images, replicates)."""
 
 _TOGETHER: Final = 16
-"""Rows added before a sum is widened: in uint8 for weights up to 15, in uint16 for any that can be drawn."""
+"""Rows added before a sum is widened: fits uint8 for weights up to 15, uint16 for any weight that can be drawn."""
 
 
 def as_weights(counts: NDArray[Any]) -> Weights:
-    """Counts as narrow as the sums of so many of them allow; (images, replicates).
+    """Counts, (images, replicates), in the narrowest type that holds the sum of `_TOGETHER` of them.
 
     >>> as_weights(np.array([[2, 0], [0, 2]])).dtype, as_weights(np.array([[300]])).dtype
     (dtype('uint8'), dtype('uint16'))
@@ -43,20 +42,20 @@ def as_weights(counts: NDArray[Any]) -> Weights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """The envelope of many replicates.
+    """Cumulative weights of the true and false positives at the end of each run of true positives, by replicate.
 
-    right, wrong: answers up to the end of each run, int32 (replicates, runs); positives: int32 (replicates,).
+    true_positives, false_positives: int32 (replicates, runs); positives: int32 (replicates,).
     """
 
-    right: Integers
-    wrong: Integers
+    true_positives: Integers
+    false_positives: Integers
     positives: Integers
 
     def envelope(self) -> Floats:
-        """The best precision at the end of each run or later, float64 (replicates, runs); 0 before any right one."""
-        counted = np.maximum(self.right + self.wrong, 1)
-        precision: Floats = self.right / counted
-        # numbers that are not negative compare as their bits do, at a third of the time
+        """The highest precision at the end of each run or later, float64 (replicates, runs); 0 without true positives."""
+        counted = np.maximum(self.true_positives + self.false_positives, 1)
+        precision: Floats = self.true_positives / counted
+        # bits of non-negative floats compare like the floats, in a third of the time
         bits = precision[:, ::-1].view(np.int64)
         np.maximum.accumulate(bits, axis=1, out=bits)
         return precision
@@ -69,28 +68,28 @@ def weighted_average_precision(steps: Steps) -> Floats:
     >>> weighted_average_precision(steps).round(6).tolist()
     [0.833333]
     """
-    found = np.diff(steps.right, axis=1, prepend=0)
-    return _shares(_sums_in_order(found * steps.envelope()), steps.positives)
+    found = np.diff(steps.true_positives, axis=1, prepend=0)
+    return _divided(_sums_in_order(found * steps.envelope()), steps.positives)
 
 
 def weighted_average_precision_11_points(steps: Steps) -> Floats:
-    """`average_precision_11_points` of each replicate; a level is reached where the same division says so.
+    """`average_precision_11_points` of each replicate; recall is compared with the levels after the same division.
 
     >>> steps = Steps(np.array([[1, 2]]), np.array([[0, 1]]), np.array([2]))
     >>> weighted_average_precision_11_points(steps).round(6).tolist()
     [0.848485]
     """
-    replicates, runs = steps.right.shape
+    replicates, runs = steps.true_positives.shape
     levels = np.array(ELEVEN_RECALLS)
     positives = np.maximum(steps.positives, 1).astype(np.int64)[:, None]
     needed = np.ceil(levels * positives).astype(np.int64)
     needed -= (needed - 1) / positives >= levels
     needed += needed / positives < levels
-    # one search for all: the counts of the replicates, each lifted above those of the one before; of 2007's layouts more
-    # may be right than there are positives, for those of difficult persons are, too
-    most = max(int(steps.right.max(initial=0)), int(positives.max(initial=1))) + 2
-    lift = (np.arange(replicates) * most)[:, None]
-    reached = np.searchsorted((steps.right + lift).ravel(), (needed + lift).ravel())
+    # one search for all replicates, the counts of each offset beyond those of the one before; VOC2007 layouts can have more
+    # true positives than positives, because those of difficult persons count, too
+    largest = max(int(steps.true_positives.max(initial=0)), int(positives.max(initial=1))) + 2
+    offset = (np.arange(replicates) * largest)[:, None]
+    reached = np.searchsorted((steps.true_positives + offset).ravel(), (needed + offset).ravel())
     reached = reached.reshape(needed.shape) - (np.arange(replicates) * runs)[:, None]
     heights = np.concatenate([steps.envelope(), np.zeros((replicates, 1))], axis=1)
     best = np.take_along_axis(heights, np.minimum(reached, runs), axis=1)
@@ -99,15 +98,15 @@ def weighted_average_precision_11_points(steps: Steps) -> Floats:
 
 
 WeightedMetric = Callable[[RankedPredictions, Integers], Callable[[Weights], Floats]]
-"""Makes a class ready, given what there is to be found in each image, int32 (images,); what comes out gives
-the value under each weighting, float64 (replicates,): NaN where there is nothing to be found.
+"""Prepares a class, given its ranking and its positives by image, int32 (images,); the result computes the value for each
+weighting, float64 (replicates,): NaN without positives.
 """
 
 
 def weighted_metric_of(measure: Measure, weighted: Callable[[Steps], Floats]) -> WeightedMetric:
     """A measure of rankings for many weightings of the images at once.
 
-    measure: decides the value of a class without positives; weighted: the same measure from a ranking's steps.
+    measure: gives the value of a class without positives; weighted: computes the same measure from `Steps`.
 
     >>> from scoring.metrics.ranking import average_precision
     >>> ranking = RankedPredictions("car", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]),
@@ -118,57 +117,57 @@ def weighted_metric_of(measure: Measure, weighted: Callable[[Steps], Floats]) ->
     [0.5, 1.0, 1.0]
     """
 
-    def prepare(ranking: RankedPredictions, wanted: Integers) -> Callable[[Weights], Floats]:
-        if not wanted.any():
+    def prepare(ranking: RankedPredictions, positives: Integers) -> Callable[[Weights], Floats]:
+        if not positives.any():
             constant = measure(ranking.outcomes, 0)
             return lambda weights: np.full(weights.shape[1], constant)
-        ranked = Ranked.of(ranking.image, ranking.outcomes, wanted)
-        return lambda weights: weighted(ranked.steps(weights))
+        runs = Runs.of(ranking.image, ranking.outcomes, positives)
+        return lambda weights: weighted(runs.steps(weights))
 
     return prepare
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ranked:
-    """A class made ready for any number of weightings: the images of its positives, and of its answers by run."""
+class Runs:
+    """The images of a class's positives, and of its true and false positives by runs of true positives."""
 
-    positives: "RunningSums"
-    right: "RunningSums"
-    wrong: "RunningSums"
+    positives: "CumulativeWeights"
+    true_positives: "CumulativeWeights"
+    false_positives: "CumulativeWeights"
 
     @classmethod
-    def of(cls, image: Integers, outcomes: Labels, wanted: Integers) -> Self:
-        """From a ranking, best first: image int32 (n,), verdicts int8 (n,); wanted: int32 (images,), what is there.
+    def of(cls, image: Integers, outcomes: Labels, positives: Integers) -> Self:
+        """From a ranking, best first, image int32 (n,), outcomes int8 (n,), and positives by image, int32 (images,).
 
-        Ignored answers and those behind the last right one change nothing and are left out.
+        Ignored predictions and those after the last true positive change no value and are left out.
         """
-        right = outcomes == TRUE_POSITIVE
-        last = np.flatnonzero(right)[-1:] + 1
+        is_true = outcomes == TRUE_POSITIVE
+        last = np.flatnonzero(is_true)[-1:] + 1
         end = int(last[0]) if len(last) else 0
-        image, right, wrong = image[:end], right[:end], outcomes[:end] == FALSE_POSITIVE
-        # wrong answers before each right one; the same number is the same run
-        gone_by = np.cumsum(wrong)[right]
-        ends = np.flatnonzero(np.diff(gone_by, append=-1))
-        everything = np.repeat(np.arange(len(wanted), dtype=np.int32), wanted)
+        image, is_true, is_false = image[:end], is_true[:end], outcomes[:end] == FALSE_POSITIVE
+        # false positives before each true positive: equal numbers belong to the same run
+        before = np.cumsum(is_false)[is_true]
+        ends = np.flatnonzero(np.diff(before, append=-1))
+        images_of_positives = np.repeat(np.arange(len(positives), dtype=np.int32), positives)
         return cls(
-            positives=RunningSums.of(everything, np.array([len(everything)])),
-            right=RunningSums.of(image[right], ends + 1),
-            wrong=RunningSums.of(image[wrong], gone_by[ends]),
+            positives=CumulativeWeights.of(images_of_positives, np.array([len(images_of_positives)])),
+            true_positives=CumulativeWeights.of(image[is_true], ends + 1),
+            false_positives=CumulativeWeights.of(image[is_false], before[ends]),
         )
 
     def steps(self, weights: Weights) -> Steps:
-        """The envelope's steps under each of these weightings."""
-        positives = self.positives.under(weights)[:, 0]
-        return Steps(self.right.under(weights), self.wrong.under(weights), positives)
+        """The cumulative weights at the ends of the runs, for each weighting."""
+        positives = self.positives.sums(weights)[:, 0]
+        return Steps(self.true_positives.sums(weights), self.false_positives.sums(weights), positives)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RunningSums:
-    """How much weight has gone by at certain ends in a sequence of images.
+class CumulativeWeights:
+    """The cumulative weights of a sequence of images at chosen ends.
 
-    The sequence is cut into pieces of at most `_TOGETHER` images, none of which reaches over an end. rows: for each place
-    in a piece, the images there, for the pieces that are so long, longest first; order: where each piece, as the
-    sequence has them, stands among these; last: for each end, how many pieces lie before it.
+    The sequence is cut into pieces of at most `_TOGETHER` images, at every end at least. rows: for each position in a piece,
+    the images there, of the pieces that are long enough, longest first; order: the index of each piece of the sequence
+    among these; last: for each end, the number of pieces before it.
     """
 
     rows: tuple[Integers, ...]
@@ -177,7 +176,7 @@ class RunningSums:
 
     @classmethod
     def of(cls, images: Integers, ends: Places) -> Self:
-        """images: int32 (n,); ends: intp (k,), never falling, how many images lie before each end."""
+        """images: int32 (n,); ends: intp (k,), ascending, the number of images before each end."""
         lengths = np.diff(ends, prepend=0)
         pieces = -(-lengths // _TOGETHER)
         last = np.cumsum(pieces)
@@ -190,27 +189,27 @@ class RunningSums:
         rows = tuple(images[first[:count] + place] for place, count in enumerate(counts))
         return cls(rows, np.argsort(longest_first), last)
 
-    def under(self, weights: Weights) -> Integers:
-        """The sums at the ends, int32 (replicates, k)."""
+    def sums(self, weights: Weights) -> Integers:
+        """The cumulative weights at the ends, int32 (replicates, k)."""
         replicates = weights.shape[1]
-        sums: NDArray[Any] = np.zeros((len(self.order), replicates), weights.dtype)
-        more = np.empty_like(sums)
+        totals: NDArray[Any] = np.zeros((len(self.order), replicates), weights.dtype)
+        buffer = np.empty_like(totals)
         for rows in self.rows:
-            part, added = sums[: len(rows)], more[: len(rows)]
+            total, added = totals[: len(rows)], buffer[: len(rows)]
             # with an `out`, any other mode makes a copy
             np.take(weights, rows, axis=0, out=added, mode="clip")
-            np.add(part, added, out=part)
-        gone_by = np.zeros((replicates, len(self.order) + 1), np.int32)
-        # turned over in memory, for sums along rows are twice as fast
-        by_replicate = np.ascontiguousarray(sums.take(self.order, axis=0).T)
-        np.cumsum(by_replicate, axis=1, dtype=np.int32, out=gone_by[:, 1:])
-        at_ends: Integers = gone_by.take(self.last, axis=1)
+            np.add(total, added, out=total)
+        cumulative = np.zeros((replicates, len(self.order) + 1), np.int32)
+        # transposed in memory, for cumulative sums along rows are twice as fast
+        by_replicate = np.ascontiguousarray(totals.take(self.order, axis=0).T)
+        np.cumsum(by_replicate, axis=1, dtype=np.int32, out=cumulative[:, 1:])
+        at_ends: Integers = cumulative.take(self.last, axis=1)
         return at_ends
 
 
-def _shares(sums: Floats, positives: Integers) -> Floats:
-    shares: Floats = np.divide(sums, positives, out=np.full(len(sums), np.nan), where=positives > 0)
-    return np.minimum(shares, 1.0)
+def _divided(sums: Floats, positives: Integers) -> Floats:
+    values: Floats = np.divide(sums, positives, out=np.full(len(sums), np.nan), where=positives > 0)
+    return np.minimum(values, 1.0)
 
 
 def _sums_in_order(terms: Floats) -> Floats:

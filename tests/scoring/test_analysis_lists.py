@@ -1,4 +1,4 @@
-"""Lists of answers and of images, the similarity of results, and chance."""
+"""Top detections, hard images, similarity of methods and the random baseline."""
 
 from pathlib import Path
 from statistics import fmean, median
@@ -43,7 +43,7 @@ def placed(predictions: list[Answer], things: list[Thing] | None = None) -> Rank
     return with_boxes(ranked, lines)
 
 
-def test_the_surest_answers_are_listed_by_what_they_are() -> None:
+def test_the_most_confident_answers_are_listed_by_what_they_are() -> None:
     things = [Thing(0, (1, 1, 10, 10)), Thing(2, (1, 1, 10, 10), difficult=True)]
     predictions = [
         Answer(1, 0.95, (1, 1, 10, 10)),  # no cat in the image
@@ -111,20 +111,20 @@ def naive_spearman(one: list[float], other: list[float]) -> float:
     return float(product / (spread[0] * spread[1]) ** 0.5)
 
 
-def test_the_correlation_is_spearmans_on_each_images_surest_answer() -> None:
+def test_the_correlation_is_spearmans_on_each_images_most_confident_answer() -> None:
     rng = np.random.default_rng(6)
     for _ in range(20):
         results = [
             [Answer(int(rng.integers(8)), float(rng.integers(0, 5)), (1, 1, 5, 5)) for _ in range(14)]
             for _ in range(2)
         ]
-        surest = [
+        most_confident = [
             [max((a.confidence for a in predictions if a.image == image), default=-1.0) for image in range(8)]
             for predictions in results
         ]
         one, other = (ranked_only(predictions) for predictions in results)
 
-        assert rank_correlation(one, other, 8) == pytest.approx(naive_spearman(*surest))
+        assert rank_correlation(one, other, 8) == pytest.approx(naive_spearman(*most_confident))
 
 
 def ranked_only(predictions: list[Answer]) -> RankedPredictions:
@@ -182,14 +182,14 @@ def labelled(positives: int, negatives: int, ignored: int = 0) -> RankedPredicti
     return RankedPredictions("cat", positives, np.arange(n, dtype=np.int32), np.linspace(1, 0, n), outcomes)
 
 
-def test_chance_is_the_mean_of_all_orders() -> None:
+def test_the_random_baseline_is_the_mean_of_all_permutations() -> None:
     found = random_baseline(labelled(1, 3, 5), ranked_average_precision, permutations=4000)
 
     assert found == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4, abs=0.015)
     assert random_baseline(labelled(40, 60), roc_auc) == pytest.approx(0.5, abs=0.02)
 
 
-def test_chance_is_near_what_the_paper_shows_for_people() -> None:
+def test_the_random_baseline_is_near_what_the_paper_shows_for_people() -> None:
     found = random_baseline(
         labelled(2007, 4952 - 2007), ranked_average_precision_11_points
     )  # 43.4 in the paper, for one order
@@ -197,7 +197,7 @@ def test_chance_is_near_what_the_paper_shows_for_people() -> None:
     assert found == pytest.approx(0.434, abs=0.03)
 
 
-def test_without_positives_there_is_no_chance() -> None:
+def test_without_positives_there_is_no_random_baseline() -> None:
     assert random_baseline(labelled(0, 4), ranked_average_precision, permutations=2) is None
 
 

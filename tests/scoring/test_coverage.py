@@ -52,8 +52,8 @@ def simulated_class(
 def simulated_set(rng: np.random.Generator, positives: int) -> Simulated:
     ease = rng.normal(0, 0.5, IMAGES)
     made = [simulated_class(rng, ease, positives, skill) for skill in np.linspace(-0.5, 3.5, CLASSES)]
-    rankings, wanted = [ranked for ranked, _ in made], np.array([counts for _, counts in made])
-    values = resample_rankings(rankings, wanted, AP_AREA.weighted, DRAWS)
+    rankings, by_image = [ranked for ranked, _ in made], np.array([counts for _, counts in made])
+    values = resample_rankings(rankings, by_image, AP_AREA.weighted, DRAWS)
     scores = [average_precision(ranked.outcomes, positives) for ranked in rankings]
     scores.append(fmean(scores))
     values = np.vstack([values, headline_by_replicate(values, mean_of_classes)])

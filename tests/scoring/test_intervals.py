@@ -32,8 +32,8 @@ SETUP = Setup("detection", "voc2012", "0f")
 def simulated_class(rng: np.random.Generator, images: int) -> tuple[RankedPredictions, Integers]:
     """Three objects to ten images, four of five found; a false alarm an image; some images harder than others."""
     ease = rng.normal(0, 0.5, images)
-    wanted = rng.poisson(0.3, images)
-    objects = np.repeat(np.arange(images), wanted)
+    positives = rng.poisson(0.3, images)
+    objects = np.repeat(np.arange(images), positives)
     found = objects[rng.random(len(objects)) < 0.8]
     wrong = np.repeat(np.arange(images), rng.poisson(1, images))
     image = np.concatenate([found, wrong])
@@ -41,9 +41,9 @@ def simulated_class(rng: np.random.Generator, images: int) -> tuple[RankedPredic
     order = np.argsort(-confidence)
     outcomes = (order < len(found)).astype(np.int8)
     ranked = RankedPredictions(
-        "cat", int(wanted.sum()), image[order].astype(np.int32), confidence[order], outcomes
+        "cat", int(positives.sum()), image[order].astype(np.int32), confidence[order], outcomes
     )
-    return ranked, wanted.astype(np.int32)
+    return ranked, positives.astype(np.int32)
 
 
 @pytest.mark.parametrize("measure", [AP_AREA, AP_11_POINTS])
@@ -54,8 +54,8 @@ def test_intervals_hold_the_expected_score_as_often_as_they_say(measure: Ranking
     for _ in range(sets // 3):
         classes = [simulated_class(rng, 300) for _ in range(3)]
         values = [measure.of(ranked.outcomes, ranked.positives) for ranked, _ in classes]
-        wanted = np.array([each for _, each in classes])
-        drawn = resample_rankings([ranked for ranked, _ in classes], wanted, measure.weighted, draws)
+        positives = np.array([each for _, each in classes])
+        drawn = resample_rankings([ranked for ranked, _ in classes], positives, measure.weighted, draws)
         scores_of_set = (*values, fmean(values))
         headline = headline_by_replicate(drawn, mean_of_classes)
         table = interval_table(

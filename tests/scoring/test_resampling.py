@@ -22,7 +22,7 @@ from scoring.metrics.ranking import (
     TRUE_POSITIVE,
 )
 from scoring.metrics.weighted_roc import weighted_roc_auc
-from scoring.metrics.weighting import Ranked, as_weights
+from scoring.metrics.weighting import Runs, as_weights
 from scoring.statistics.resampling import (
     Draws,
     headline_by_replicate,
@@ -109,12 +109,12 @@ def test_a_replicate_is_what_scoring_the_repeated_images_gives(
     while compared < 60:
         things = some_things(rng)
         predictions = some_answers(rng, things)
-        ranked, wanted = kept(predictions, things)
+        ranked, positives = kept(predictions, things)
         if not ranked.positives:
             continue
         compared += 1
 
-        found = resample_rankings([ranked], wanted[None], measure.weighted, draws)[0]
+        found = resample_rankings([ranked], positives[None], measure.weighted, draws)[0]
 
         again = [scored_again(predictions, things, column.tolist(), oracle) for column in weights.T]
         np.testing.assert_allclose(found, again, rtol=0, atol=1e-14)
@@ -124,27 +124,27 @@ def test_a_replicate_is_what_scoring_the_repeated_images_gives(
 def test_heavy_weights_do_not_overflow(times: tuple[int, ...], kind: type) -> None:
     outcomes = np.tile(np.array([0, 1, 0, 0, 1, 1], np.int8), 30)
     image = np.tile(np.array([0, 1, 0, 2, 1, 2], np.int32), 30)
-    wanted = np.array([0, 90, 30], np.int32)
+    positives = np.array([0, 90, 30], np.int32)
     weights = as_weights(np.array([times]).T)
 
-    steps = Ranked.of(np.sort(image), np.sort(outcomes), wanted).steps(weights)
+    steps = Runs.of(np.sort(image), np.sort(outcomes), positives).steps(weights)
 
     assert weights.dtype == kind
     heavy = np.array(times)[np.sort(image)]
-    assert steps.right[0, -1] == heavy[np.sort(outcomes) == 1].sum()
-    assert steps.wrong[0, -1] == heavy[np.sort(outcomes) == 0].sum()
+    assert steps.true_positives[0, -1] == heavy[np.sort(outcomes) == 1].sum()
+    assert steps.false_positives[0, -1] == heavy[np.sort(outcomes) == 0].sum()
 
 
 def test_the_value_with_every_image_once_is_the_score_itself() -> None:
     rng = np.random.default_rng(8)
     image = rng.integers(0, 50, 3000).astype(np.int32)
     outcomes = rng.choice([-1, 0, 1], 3000, p=[0.1, 0.6, 0.3]).astype(np.int8)
-    wanted = np.bincount(image[outcomes == TRUE_POSITIVE], minlength=50).astype(np.int32) + 3
-    ranked = RankedPredictions("cat", int(wanted.sum()), image, np.linspace(1, 0, 3000), outcomes)
+    positives = np.bincount(image[outcomes == TRUE_POSITIVE], minlength=50).astype(np.int32) + 3
+    ranked = RankedPredictions("cat", int(positives.sum()), image, np.linspace(1, 0, 3000), outcomes)
     once = np.ones((50, 1), np.uint8)
 
     for measure in (AP_AREA, AP_11_POINTS):
-        [found] = measure.weighted(ranked, wanted)(once)
+        [found] = measure.weighted(ranked, positives)(once)
 
         assert found == pytest.approx(measure.of(outcomes, ranked.positives), abs=1e-13)
 
@@ -240,15 +240,15 @@ def test_replicates_in_several_blocks_are_those_of_one_by_one() -> None:
     ranked = RankedPredictions(
         "cat", 3, np.arange(5, dtype=np.int32), np.linspace(1, 0, 5), np.array([1, 0, 1, 0, 1], np.int8)
     )
-    wanted, weighted_metric, draws = (
+    positives, weighted_metric, draws = (
         np.array([[1, 0, 1, 0, 1]], np.int32),
         AP_AREA.weighted,
         Draws(5, 300),
     )
 
-    found = resample_rankings([ranked], wanted, weighted_metric, draws)[0]
+    found = resample_rankings([ranked], positives, weighted_metric, draws)[0]
 
-    one_by_one = [weighted_metric(ranked, wanted[0])(draws.weights(k, k + 1))[0] for k in range(300)]
+    one_by_one = [weighted_metric(ranked, positives[0])(draws.weights(k, k + 1))[0] for k in range(300)]
     np.testing.assert_array_equal(found, one_by_one)
 
 

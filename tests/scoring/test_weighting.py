@@ -1,4 +1,4 @@
-"""Rankings valued under many weightings at once, beside the measure itself on images repeated."""
+"""Measures for many weightings at once, against the measure itself on repeated images."""
 
 import math
 
@@ -14,13 +14,13 @@ from scoring.metrics.weighting import as_weights
 
 IMAGES = 5
 predictions = st.lists(st.tuples(st.integers(0, IMAGES - 1), st.sampled_from([1, 0, -1])), max_size=25)
-wanted = st.lists(st.integers(0, 2), min_size=IMAGES, max_size=IMAGES)
+objects = st.lists(st.integers(0, 2), min_size=IMAGES, max_size=IMAGES)
 weights = st.lists(st.lists(st.integers(0, 4), min_size=IMAGES, max_size=IMAGES), min_size=1, max_size=4)
 
 
 @pytest.mark.parametrize("measure", [AP_AREA, AP_11_POINTS])
-@given(answered=predictions, there=wanted, drawn=weights)
-def test_a_weighting_is_worth_what_the_images_repeated_are_even_if_more_is_right_than_there_is_to_find(
+@given(answered=predictions, there=objects, drawn=weights)
+def test_a_weighting_has_the_value_of_repeated_images_even_with_more_true_positives_than_positives(
     measure: RankingMeasure, answered: list[tuple[int, int]], there: list[int], drawn: list[list[int]]
 ) -> None:
     image = np.array([place for place, _ in answered], np.int32)
