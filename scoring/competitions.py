@@ -1,4 +1,4 @@
-"""The competitions of each edition, and what their result files are called."""
+"""The competitions of each edition, and the names of their result files."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,8 +15,8 @@ _SUBJECTS: Final = {"{class}": "classes", "{action}": "actions", "{image}": "ima
 class CompetitionInfo:
     """One competition of an edition.
 
-    own_data: may methods be trained on other images than the given ones? file_pattern is the path of a result file
-    below `results/<dataset>`, with {set} for the image set and {class}, {action} or {image} for what a file is about.
+    own_data: whether methods may be trained on other images than the provided ones; file_pattern: the path of a result file
+    below `results/<dataset>`, with {set} for the image set and {class}, {action} or {image} for the key of a file.
 
     >>> competitions("VOC2012")[2].file_pattern
     'Main/comp3_det_{set}_{class}.txt'
@@ -30,33 +30,33 @@ class CompetitionInfo:
 
     @property
     def name(self) -> str:
-        """What the kit's files call it: "comp3"."""
+        """The name in file names: "comp3"."""
         return f"comp{self.number}"
 
     @property
     def own_data_rule(self) -> str:
-        """Which training data is allowed, as a sentence's end."""
+        """Which training data is allowed, as the end of a sentence."""
         if self.own_data:
             return "trained on any data but the test images"
         return "trained on the given training and validation images only"
 
     @property
     def folder(self) -> str:
-        """Where below `results/<dataset>` its files lie; empty in 2006, which knew no folders."""
+        """The folder of its files below `results/<dataset>`; empty in 2006."""
         return self.file_pattern.rpartition("comp")[0].rstrip("/")
 
     @property
     def subjects(self) -> str:
-        """What its files are about, each one of them."""
+        """What has a file each: "classes", "actions", "images", or "files"."""
         return next((many for blank, many in _SUBJECTS.items() if blank in self.file_pattern), "files")
 
     @property
     def needs_every_file(self) -> bool:
-        """May none of its files be missing? A class need not be entered; an image cannot be left out."""
+        """Whether every file is required: classes may be left out, images may not."""
         return "{image}" in self.file_pattern
 
     def file_pattern_of(self, image_set: str) -> str:
-        """The pattern as a sentence shows it: 'Main/comp3_det_test_<class>.txt'."""
+        """The pattern for messages: 'Main/comp3_det_test_<class>.txt'."""
         return self.file_pattern.replace("{set}", image_set).replace("{", "<").replace("}", ">")
 
     @property
@@ -67,7 +67,7 @@ class CompetitionInfo:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What all competitions of one task have in common: the words of the title, the pattern of the files."""
+    """What the competitions of one kind share: the task, the title and the pattern of the files."""
 
     task: str
     title: str
@@ -188,9 +188,9 @@ def competition_of(dataset: str, number: int) -> CompetitionInfo:
 
 
 def expected_files(info: CompetitionInfo, description: Description) -> Iterator[tuple[str, str]]:
-    """Every file that a complete result of the competition has, and what it is about: (name, class).
+    """Every file of a complete result of the competition with its key: the class or action, for segmentation the image.
 
-    For segmentation this is the image, for layout the person.
+    The only file of a layout competition has the key "person".
 
     >>> phase = Description("VOC2012", "val", ("car", "cat"), (), ())
     >>> list(expected_files(competition_of("VOC2012", 3), phase))
@@ -205,7 +205,7 @@ def expected_files(info: CompetitionInfo, description: Description) -> Iterator[
 
 
 def words_of(info: CompetitionInfo, description: Description) -> tuple[str, ...]:
-    """What the competition's files are about: classes, actions or images; for layout the person."""
+    """The keys of the competition's files: classes, actions or images; for layout "person"."""
     about = {
         "{class}": description.classes,
         "{action}": description.actions,
@@ -216,7 +216,7 @@ def words_of(info: CompetitionInfo, description: Description) -> tuple[str, ...]
 
 @cache
 def file_name_as_regex(info: CompetitionInfo) -> re.Pattern[str]:
-    """What matches a file of the competition for any image set (group `set`) and anything in it (group `about`)."""
+    """A pattern that matches the competition's files for any image set (group `set`) and key (group `key`)."""
     pattern = re.escape(info.file_name).replace(r"\{", "{").replace(r"\}", "}")
     pattern = pattern.replace("{set}", "(?P<set>[^/]+?)")
-    return re.compile(re.sub(r"\{(class|action|image)\}", "(?P<about>[^/]+)", pattern))
+    return re.compile(re.sub(r"\{(class|action|image)\}", "(?P<key>[^/]+)", pattern))

@@ -1,4 +1,4 @@
-"""Whether an archive can be scored, and everything that stands in the way; the ground truth is never asked."""
+"""Validation of an archive of results, without the ground truth."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,9 +24,9 @@ from scoring.readers.image_index import ImageIndex
 
 @dataclass(frozen=True, slots=True)
 class FoundCompetition:
-    """What an archive holds of one competition.
+    """The results of one competition in an archive.
 
-    lines counts answers; present and missing name classes (actions, images) in the order of the description.
+    lines: the number of predictions; present and missing: classes (actions, images) in the order of the description.
     """
 
     number: int
@@ -39,10 +39,10 @@ class FoundCompetition:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What was found in an archive.
+    """The outcome of a validation.
 
-    unlisted says how many more problems and notes of a code there are than are listed; members and unpacked count
-    what was read of the archive, in files and bytes; folders are no files.
+    unlisted: how many more problems and notes of a code there are than are listed; members and unpacked: the files and
+    bytes read of the archive, without folders.
     """
 
     competitions: tuple[FoundCompetition, ...]
@@ -54,11 +54,11 @@ class Validation:
 
     @property
     def valid(self) -> bool:
-        """Can the archive be scored?"""
+        """Whether the archive can be scored."""
         return not self.problems
 
     def as_json(self) -> dict[str, Any]:
-        """The same in what JSON has; equal archives give equal bytes.
+        """The validation as JSON values; equal archives give equal JSON.
 
         >>> Validation((), (), (), {}, members=0, unpacked=0).as_json()["valid"]
         True
@@ -68,7 +68,7 @@ class Validation:
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Self:
-        """Read what as_json gave, before or after a way through JSON.
+        """The validation that `as_json` gave, before or after serialisation.
 
         >>> found = Validation((), (Problem("no-results", "no result file was found"),), (), {}, members=0, unpacked=0)
         >>> Validation.from_json(json.loads(json.dumps(found.as_json()))) == found
@@ -97,10 +97,11 @@ def validate(
     limits: Limits | None = None,
     name: str | None = None,
 ) -> Validation:
-    r"""Check an archive, or a plain folder of results, against what participants may know of a phase.
+    r"""Check an archive or a plain folder of results against the public description of a phase.
 
-    competitions restricts what may be found; None stands for all of the edition. limits are by default the
-    description's. name is what the sender called the archive, if the path does not. Never raises for what is in the archive; OSError if it cannot be read.
+    competitions: those whose results are allowed, None for all of the edition; limits: by default the description's; name: the
+    archive's name as uploaded, if it differs from that of the path. Everything invalid in the archive becomes a problem.
+    Raises OSError if the archive cannot be read, ValueError for a description with an image that no line can name.
 
     >>> from tempfile import TemporaryDirectory
     >>> from scoring import Image
@@ -118,21 +119,21 @@ def validate(
     files = result_files(archive, description, problems=problems, meter=meter, name=name)
     found: dict[int, Checked] = {}
     if _check_files(files, found, inspection):
-        _compare_with_what_was_asked(found, competitions, description, inspection)
+        _check_competitions(found, competitions, description, inspection)
     wanted = [found[number] for number in sorted(found) if competitions is None or number in competitions]
     summaries = tuple(_summary(checked, description) for checked in wanted)
     for checked, summary in zip(wanted, summaries, strict=True):
         TASKS[summary.task].check_all(checked, inspection)
-        _say_what_is_missing(checked.info, summary, description, problems)
+        _add_missing_files(checked.info, summary, description, problems)
     for one, other in combinations(summaries, 2):
-        _check_that_they_are_two(one, other, inspection)
+        _check_not_split(one, other, inspection)
     return Validation(
         summaries, problems.listed, problems.notes, problems.unlisted, meter.files, meter.unpacked
     )
 
 
 def _check_files(files: Iterator[ResultFile], found: dict[int, Checked], inspection: Inspection) -> bool:
-    """Check each file and count by competition what is found; say whether the archive could be read to its end."""
+    """Check each file, counting by competition; return whether the archive could be read to its end."""
     broken: list[Problem] = []
     unread, problems_in_files = 0, 0
 
@@ -174,13 +175,13 @@ def _check_file(file: ResultFile, data: bytes, inspection: Inspection) -> Checke
     return checked
 
 
-def _compare_with_what_was_asked(
+def _check_competitions(
     found: Mapping[int, Checked],
     asked: tuple[int, ...] | None,
     description: Description,
     inspection: Inspection,
 ) -> None:
-    """Is there something, and nothing else?"""
+    """Add a problem if there are no results of the competitions asked for, or results of others."""
     infos = offered(description)
     wanted = [info for info in infos if asked is None or info.number in asked]
     others = [
@@ -197,7 +198,7 @@ def _compare_with_what_was_asked(
     if others and wanted:
         message = f"the archive holds results of {', '.join(others)}; expected those of {names} only"
         stray = Problem("other-competition", message, found=", ".join(others), expected=names)
-        problems.add(stray, inspection.mistakes)
+        problems.add(stray, inspection.mistake_severity)
 
 
 def _summary(checked: Checked, description: Description) -> FoundCompetition:
@@ -212,7 +213,7 @@ def _summary(checked: Checked, description: Description) -> FoundCompetition:
     )
 
 
-def _say_what_is_missing(
+def _add_missing_files(
     info: CompetitionInfo, summary: FoundCompetition, description: Description, problems: Problems
 ) -> None:
     if summary.missing:
@@ -220,12 +221,12 @@ def _say_what_is_missing(
         problems.add(*missing_files(info, summary.missing, expected))
 
 
-def _check_that_they_are_two(one: FoundCompetition, other: FoundCompetition, inspection: Inspection) -> None:
-    """Two competitions of a task may both be entered; one result that is torn into two is a mistake."""
+def _check_not_split(one: FoundCompetition, other: FoundCompetition, inspection: Inspection) -> None:
+    """Add a problem if the files of one result seem to be split between two competitions of a task."""
     torn = one.missing and other.missing and not set(one.present) & set(other.present)
     if one.task == other.task and torn:
         message = (
             f"comp{one.number} and comp{other.number} have no class in common, as if the files of one result were split"
             " between them; each competition needs files of its own"
         )
-        inspection.problems.add(Problem("torn-result", message), inspection.mistakes)
+        inspection.problems.add(Problem("torn-result", message), inspection.mistake_severity)

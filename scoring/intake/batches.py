@@ -1,4 +1,4 @@
-"""Result files with their content, in portions that are worth a thread's while."""
+"""Batches of result files for threads."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -8,13 +8,13 @@ from scoring.intake.result_files import ResultFile
 
 Content = tuple[ResultFile, bytes]
 
-_ENOUGH: Final = 1 << 18  # bytes of a portion
-_MOST: Final = 16  # files of a portion
-_LARGE: Final = 32 << 20
+_BATCH_BYTES: Final = 1 << 18
+_BATCH_FILES: Final = 16
+_LARGE_BYTES: Final = 32 << 20
 
 
 def contents_of(files: Iterator[ResultFile], broken: list[Problem]) -> Iterator[Content]:
-    """Read file after file; what breaks the archive off is added to `broken`, so that files read before it still count."""
+    """Each file with its content; an error of the archive is added to `broken` and ends the iteration."""
     try:
         for file in files:
             yield file, file.read()
@@ -23,20 +23,20 @@ def contents_of(files: Iterator[ResultFile], broken: list[Problem]) -> Iterator[
 
 
 def batches(contents: Iterator[Content]) -> Iterator[list[Content]]:
-    """Small files together, because handing a file to a thread costs as much as reading it.
+    """Batches of small files, since passing a file to a thread costs as much as reading it.
 
-    The last portion may be empty.
+    The last batch may be empty.
     """
     batch, size = list[Content](), 0
     for file, data in contents:
         batch.append((file, data))
         size += len(data)
-        if size >= _ENOUGH or len(batch) >= _MOST:
+        if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
             yield batch
             batch, size = [], 0
     yield batch
 
 
 def is_large(batch: list[Content]) -> bool:
-    """Is this so much that nothing else should be in memory beside it?"""
-    return sum(len(data) for _, data in batch) > _LARGE
+    """Whether a batch is so large that no other should be in memory at the same time."""
+    return sum(len(data) for _, data in batch) > _LARGE_BYTES

@@ -1,4 +1,4 @@
-"""What the checks of all tasks work with."""
+"""Values that the checks of all tasks share."""
 
 import codecs
 from dataclasses import dataclass, field
@@ -10,49 +10,49 @@ from scoring.readers.image_index import ImageIndex
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What every check works with.
+    """The context of a check: the images, where problems are collected, and how severe mistakes are.
 
-    mistakes: how much weight something has that the kits would score and nobody means, such as an inverted box.
+    mistake_severity: of what the development kits would score and nobody intends, such as an inverted box.
     """
 
     images: ImageIndex
     problems: Problems
-    mistakes: Severity
+    mistake_severity: Severity
 
 
 @dataclass(slots=True)
 class Checked:
-    """What has been met so far of one competition: its files, and how many answers they hold.
+    """Counts over the files of one competition: files by key, and their lines (predictions).
 
-    outside counts boxes that reach beyond their image, upside_down those that end before they begin; repeated counts
-    lines about an image or person that has another one, missing by file those that have none;
-    grey and recoloured count label images without indices, and those with another palette than the kit's.
+    outside: boxes that extend beyond their image; inverted: boxes that end before they begin; repeated: lines for an image
+    or person that has another line; missing: images or persons without a line, by file; grey: label images of grey values;
+    recoloured: label images with another palette than that of the development kits.
     """
 
     info: CompetitionInfo
     files: set[str] = field(default_factory=set)
     lines: int = 0
     outside: int = 0
-    upside_down: int = 0
+    inverted: int = 0
     repeated: int = 0
     missing: dict[str, int] = field(default_factory=dict)
     grey: int = 0
     recoloured: int = 0
 
     def join(self, other: "Checked") -> None:
-        """Add what was met in other files of the same competition."""
+        """Add the counts of other files of the same competition."""
         self.files |= other.files
         self.missing |= other.missing
         self.lines += other.lines
         self.outside += other.outside
-        self.upside_down += other.upside_down
+        self.inverted += other.inverted
         self.repeated += other.repeated
         self.grey += other.grey
         self.recoloured += other.recoloured
 
 
 def is_blank(data: bytes) -> bool:
-    """Is there nothing to read, not even something wrong?"""
+    """Whether a file has no characters but whitespace."""
     text = data.removeprefix(codecs.BOM_UTF8)
     return not text or text.isspace()
 

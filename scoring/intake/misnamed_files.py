@@ -1,4 +1,4 @@
-"""What to say of a file whose name is not that of a result."""
+"""Problems for files whose name is not that of a result file."""
 
 import re
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ from scoring.errors import Problem, shown
 from scoring.similar_names import MAX_COMPARED, similar_word
 
 HARMLESS: Final = frozenset({"macos-file", "ignored-file"})
-"""Codes of files that no program would take for results."""
+"""Codes of files that are ignored with a note."""
 NOT_OFFERED: Final = "not-offered"
 """The code of files of a competition without ground truth."""
 ELSEWHERE: Final = frozenset({"wrong-image-set", "unknown-competition", "nested-archive", NOT_OFFERED})
-"""Codes of files that may be right in another place, and so may lie about in somebody's folder of results."""
+"""Codes of files that may be valid elsewhere, and so are only notes in a plain folder."""
 
 _MOST_NAMED: Final = 30  # words in one sentence
 _NUMBERED: Final = re.compile(r"(comp\d+)[_-]", re.IGNORECASE)
@@ -31,9 +31,9 @@ _PACKED: Final = re.compile(r"\.(?:zip|tar|gz|tgz|xz|txz|bz2|7z|rar|zst)$", re.I
 
 
 def explain(path: str, description: Description, *, suggest: bool = True) -> Problem:
-    """Say why the file at this path in an archive is no result, and which name was expected if it looks like one.
+    """The problem with a file that is not a result file, with the expected name if it resembles one.
 
-    suggest: look for the name that was meant, which takes milliseconds.
+    suggest: look for a similar valid name, which takes milliseconds.
     """
     parts = path.split("/")
     file, name, mask = shown(path), parts[-1], "/".join(parts[-2:])
@@ -70,7 +70,7 @@ def _explain_a_result(
             "wrong-image-set", message, file, found=shown(found["set"]), expected=description.image_set
         )
     if found is not None:
-        return _unknown_word(found["about"], file, info, description, suggest=suggest)
+        return _unknown_word(found["key"], file, info, description, suggest=suggest)
     expected = info.file_pattern_of(description.image_set).removeprefix(info.folder).lstrip("/")
     message = f"the name is not that of a result of {info.name}; expected '{expected}'"
     if suggest:

@@ -1,4 +1,4 @@
-"""From the compressed pixels of an indexed PNG to labels."""
+"""Decoding the pixels of an indexed PNG to labels."""
 
 import io
 from typing import Final
@@ -11,16 +11,16 @@ from scoring.data.arrays import Bytes
 from scoring.intake.png import Header, Png, PngError, as_png
 
 _NONE, _LEFT, _ABOVE, _MEAN, _PAETH = range(5)
-"""The filters of PNG: what was taken off a byte before it was compressed."""
+"""The PNG row filters, which predict a byte from its neighbours."""
 _DAMAGED: Final[type[Exception]] = isal_zlib.IsalError  # type: ignore[assignment]  # its stub says it is an instance
 _VALUES: Final = {1: 1, 2: 3, 4: 15}
-"""The largest value of so many bits."""
+"""The largest value by number of bits."""
 
 
 def labels_of(png: Png) -> Bytes:
-    """The indices of an image as they are, whatever the palette says: uint8 (height, width).
+    """The palette indices of an image, uint8 (height, width), whatever the palette.
 
-    Never more is inflated than the image's size asks for, and never less is taken for the whole: raises PngError.
+    Decompresses no more bytes than the image's size needs. Raises PngError if the stream is shorter or longer.
 
     >>> from scoring.intake.png import labels_to_png, open_png
     >>> labels_of(open_png(labels_to_png(np.array([[0, 1, 2]], np.uint8)), (3, 1))).tolist()
@@ -61,7 +61,7 @@ def _inflated(pixels: bytes, expected: int) -> bytes:
 
 
 def _undo_filters(packed: Bytes, filters: Bytes) -> None:
-    """Add what filters took off, in place; those that need one byte after the other are not for this function."""
+    """Undo the row filters None, Sub and Up, in place."""
     beside = filters == _LEFT
     packed[beside] = np.cumsum(packed[beside], axis=1, dtype=np.uint8)
     for row in np.flatnonzero(filters == _ABOVE):
@@ -69,14 +69,14 @@ def _undo_filters(packed: Bytes, filters: Bytes) -> None:
 
 
 def _unpacked(packed: Bytes, header: Header) -> Bytes:
-    """One byte for each value of so many bits, the first one in the highest; what fills up the last byte is left out."""
+    """Values of fewer than 8 bits as one byte each, most significant bits first; padding at the end of a row is dropped."""
     shifts = np.arange(8 - header.depth, -1, -header.depth, dtype=np.uint8)
     values = packed[:, :, np.newaxis] >> shifts & np.uint8(_VALUES[header.depth])
     return np.ascontiguousarray(values.reshape(header.height, -1)[:, : header.width])
 
 
 def _read_by_pillow(png: Png) -> Bytes:
-    """What is rare, filters that look back and images in passes, out of a file with nothing else in it."""
+    """Decode interlaced images and the filters Average and Paeth by Pillow, from a file with nothing but these pixels."""
     file = as_png(png.header, png.palette, png.pixels)
     try:
         with Image.open(io.BytesIO(file), formats=["PNG"]) as image:

@@ -1,4 +1,4 @@
-"""Indexed PNG files, looked through byte by byte before anything is decoded, and written."""
+"""Reading and writing of indexed PNG files; every chunk is checked before pixels are decoded."""
 
 import zlib
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 INDEXED: Final = 3
 GREY: Final = 0
 MOST_PIXELS: Final = 1 << 26
-"""Of any image; Pillow, which reads the rarer ones, refuses more as well."""
+"""Pixels of an image; Pillow, which decodes the rarer formats, has the same limit."""
 MOST_CHUNKS: Final = 100_000
 
 _KINDS: Final = {0: "grey", 2: "RGB", INDEXED: "indexed", 4: "grey with alpha", 6: "RGBA"}
@@ -48,7 +48,7 @@ class PngError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file says of itself: size in pixels, bits a pixel, INDEXED or GREY, and whether in seven passes."""
+    """The header of a PNG: size in pixels, bits per pixel, INDEXED or GREY, and whether it is interlaced."""
 
     width: int
     height: int
@@ -58,22 +58,22 @@ class Header:
 
     @property
     def packed(self) -> bytes:
-        """The header as a file has it."""
+        """The bytes of the IHDR chunk."""
         return _IHDR.pack(self.width, self.height, self.depth, self.kind, 0, 0, self.interlaced)
 
     def row_bytes(self, width: int) -> int:
-        """What so many pixels need, with the byte in front that names the filter."""
+        """The bytes of a row of so many pixels, including its filter byte."""
         return 1 + (width * self.depth + 7) // 8
 
     @property
     def stream_bytes(self) -> int:
-        """How long the stream of pixels must be once it is inflated."""
+        """The bytes of the decompressed pixel stream."""
         if not self.interlaced:
             return self.height * self.row_bytes(self.width)
         return sum(rows * self.row_bytes(columns) for columns, rows in self._passes() if columns)
 
     def _passes(self) -> Iterator[tuple[int, int]]:
-        """Columns and rows of the seven passes of Adam7."""
+        """Columns and rows of the seven Adam7 passes."""
         for x, y, across, down in (
             (0, 0, 8, 8),
             (4, 0, 8, 8),
@@ -88,7 +88,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Png:
-    """A file that holds together; palette: red, green, blue in turn; pixels: the stream as it is compressed."""
+    """A checked PNG; palette: red, green, blue of each index; pixels: the compressed stream."""
 
     header: Header
     palette: bytes
@@ -96,7 +96,7 @@ class Png:
 
 
 def open_png(data: bytes, size: tuple[int, int] | None) -> Png:
-    """Take a file apart that must be a label image of this size, width and height; None if nobody knows it.
+    """Split a PNG into its parts and check them; size: the expected width and height, None if unknown.
 
     Nothing is inflated. Raises PngError for the first thing that is wrong.
 
@@ -125,7 +125,7 @@ def _damaged(what: str) -> PngError:
 
 
 def _chunks(data: bytes) -> Iterator[tuple[bytes, memoryview]]:
-    """Kind and content of every chunk, whose checksum is right; the last one is IEND and ends the file."""
+    """Type and content of every chunk. Raises PngError for a wrong checksum and for data after IEND."""
     view, place, kind = memoryview(data), len(SIGNATURE), b""
     for _ in range(MOST_CHUNKS):
         if kind == b"IEND":
@@ -173,7 +173,7 @@ def _not_indexed(kind: int, depth: int) -> PngError:
 
 
 def _walk(chunks: Iterator[tuple[bytes, memoryview]]) -> tuple[bytes, bytes]:
-    """The palette and the compressed pixels, out of chunks in their right order."""
+    """The palette and the compressed pixels. Raises PngError for chunks that are missing, repeated or out of order."""
     palette, pixels, before = b"", list[memoryview](), b"IHDR"
     for kind, content in chunks:
         if kind == b"IDAT":
@@ -194,7 +194,7 @@ def _walk(chunks: Iterator[tuple[bytes, memoryview]]) -> tuple[bytes, bytes]:
 
 
 def labels_to_png(labels: Bytes, palette: bytes = LABEL_COLOURS) -> bytes:
-    """A label image, uint8 (height, width), as an indexed PNG; what is shown in which colour says the palette.
+    """A label image, uint8 (height, width), as an indexed PNG with the palette of the development kits.
 
     Raises TypeError for numbers of another type: written as they are, they would be no image.
 
@@ -211,7 +211,7 @@ def labels_to_png(labels: Bytes, palette: bytes = LABEL_COLOURS) -> bytes:
 
 
 def as_png(header: Header, palette: bytes, pixels: bytes) -> bytes:
-    """A file of the chunks that an indexed image needs and no others."""
+    """A PNG with only the chunks that an indexed image needs."""
     pairs = ((b"IHDR", header.packed), (b"PLTE", palette), (b"IDAT", pixels), (b"IEND", b""))
     chunks = (
         _FRAME.pack(len(content), kind) + content + _CRC.pack(zlib.crc32(content, zlib.crc32(kind)))

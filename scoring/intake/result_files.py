@@ -1,4 +1,4 @@
-"""Which files of an archive are results, and of which competition."""
+"""The result files of an archive, by competition."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +14,7 @@ from scoring.intake.archive import Member, Meter, walk
 from scoring.intake.misnamed_files import ELSEWHERE, HARMLESS, NOT_OFFERED, explain
 
 MAX_SUGGESTIONS: Final = 100
-"""Files of an archive for which the name that was meant is looked for."""
+"""Files of an archive for which a similar valid name is looked up."""
 
 _EDITION: Final = re.compile(r"VOC20\d\d", re.IGNORECASE)
 
@@ -37,8 +37,8 @@ def competition_files(
 ) -> Iterator[ResultFile]:
     """The files of one competition, in the order of the archive or folder.
 
-    limits are by default the description's. What is wrong with names becomes a problem. Raises SubmissionError where the
-    archive cannot be read on.
+    limits are by default the description's. Files with invalid names become problems. Raises SubmissionError where the
+    archive cannot be read any further.
     """
     meter = Meter.of(path, limits or description.limits)
     everything = replace(
@@ -52,9 +52,9 @@ def competition_files(
 def result_files(
     path: Path, description: Description, *, problems: Problems, meter: Meter, name: str | None = None
 ) -> Iterator[ResultFile]:
-    """Every file of every competition; what else there is becomes a note or a problem.
+    """Every file of every competition; any other file becomes a note or a problem.
 
-    name is what the sender called the archive, if the path does not.
+    name: the archive's name as uploaded, if it differs from that of the path.
     """
     finder = Finder(description, problems, severity_of_strays(path))
     for member in walk(path, meter, problems, name=name):
@@ -64,17 +64,17 @@ def result_files(
 
 
 def severity_of_strays(path: Path) -> Severity:
-    """How much weight strange files have: an archive is made to be sent, a folder is where somebody works."""
+    """The severity of files that do not belong: an archive is made for submission, a folder may hold anything."""
     return Severity.NOTE if path.is_dir() else Severity.PROBLEM
 
 
 @dataclass(slots=True)
 class Finder:
-    """Finds results by their names; remembers which it has met, and in which folders."""
+    """Finds result files by their names; keeps track of names and folders for duplicates."""
 
     description: Description
     problems: Problems
-    stray: Severity
+    stray_severity: Severity
     expected: Mapping[str, tuple[CompetitionInfo, str]] = field(init=False)
     _met: dict[str, str] = field(default_factory=dict)
     _folders: dict[str, bool] = field(default_factory=dict)
@@ -89,16 +89,16 @@ class Finder:
         }
 
     def find(self, member: Member) -> ResultFile | None:
-        """Tell which result the member is; None for what is none, which is said."""
+        """The result file that a member is; None for any other file, which becomes a problem or a note."""
         *_, parent, name = "", *member.name.rsplit("/", 2)
         for known in (name, f"{parent}/{name}"):
             if known in self.expected:
                 info, about = self.expected[known]
                 folder = member.name.removesuffix(known).rstrip("/")
-                if self._is_fair_folder(folder, info) and self._is_first(known, member):
+                if self._is_allowed_folder(folder, info) and self._is_first(known, member):
                     return ResultFile(info, about, known, member.read)
                 return None
-        self._say_why_not(member)
+        self._add_problem(member)
         return None
 
     def _is_first(self, known: str, member: Member) -> bool:
@@ -109,13 +109,13 @@ class Finder:
         self.problems.add(Problem("duplicate", message, shown(member.name)))
         return False
 
-    def _is_fair_folder(self, folder: str, info: CompetitionInfo) -> bool:
-        """May results lie in this folder? Said once for each folder."""
+    def _is_allowed_folder(self, folder: str, info: CompetitionInfo) -> bool:
+        """Whether results may be in this folder; a problem is added once for each folder."""
         if folder not in self._folders:
-            self._folders[folder] = self._judge_folder(folder, info)
+            self._folders[folder] = self._check_folder(folder, info)
         return self._folders[folder]
 
-    def _judge_folder(self, folder: str, info: CompetitionInfo) -> bool:
+    def _check_folder(self, folder: str, info: CompetitionInfo) -> bool:
         dataset = self.description.dataset
         usual = "/".join(filter(None, ("results", dataset, info.folder)))
         around = folder.split("/") if folder else []
@@ -126,7 +126,9 @@ class Finder:
             message = (
                 f"the folder '{shown(folder)}' holds results for another year, {other}; expected '{usual}'"
             )
-            self.problems.add(Problem("other-edition", message, found=other, expected=dataset), self.stray)
+            self.problems.add(
+                Problem("other-edition", message, found=other, expected=dataset), self.stray_severity
+            )
             return False
         for word in filter(None, (info.folder, dataset, "results")):
             if around and around[-1].lower() == word.lower():
@@ -137,13 +139,13 @@ class Finder:
             )
             self.problems.add(Problem("folder-depth", message, found=shown(folder), expected=usual))
             return False
-        if folder != usual and self.stray is Severity.PROBLEM:
+        if folder != usual and self.stray_severity is Severity.PROBLEM:
             place = f"in the folder '{shown(folder)}'" if folder else "in no folder"
             message = f"result files are {place} instead of '{usual}'; they are read all the same"
             self.problems.note(Problem("folder", message, found=shown(folder), expected=usual))
         return True
 
-    def _say_why_not(self, member: Member) -> None:
+    def _add_problem(self, member: Member) -> None:
         self._explained += 1
         problem = explain(member.name, self.description, suggest=self._explained <= MAX_SUGGESTIONS)
         if problem.code == NOT_OFFERED:  # said once for all files of a competition
@@ -153,4 +155,4 @@ class Finder:
         if problem.code in HARMLESS:
             self.problems.note(problem)
         else:
-            self.problems.add(problem, self.stray if problem.code in ELSEWHERE else Severity.PROBLEM)
+            self.problems.add(problem, self.stray_severity if problem.code in ELSEWHERE else Severity.PROBLEM)

@@ -1,4 +1,4 @@
-"""XML from strangers, read record by record: no document type, no entity, nothing deep, nothing long."""
+"""Safe reading of XML records: no document type, no entities, limited depth and size."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ _BYTE_ORDER_MARKS: Final = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(slots=True)
 class Element:
-    """An element as it was read: the line on which it begins, its text without blanks around it, what stands in it."""
+    """An XML element: the line on which it begins, its text without surrounding blanks, and its child elements."""
 
     name: str
     line: int
@@ -30,15 +30,15 @@ class Element:
 
 
 class _Stop(Exception):  # noqa: N818 - the problem is listed already, this only leaves the parser
-    """The file is not to be read on."""
+    """Stops the parser."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """What may stand where.
+    """The elements that a file may have.
 
-    record: the elements that are handed on, one by one; inside: which elements may stand in which, the outermost under the
-    empty name. Those that are not named hold text.
+    record: the name of the elements that are passed on one by one; inside: the allowed child elements by the name of their
+    parent, with those of the document under the empty name. Elements without an entry hold text.
     """
 
     record: str
@@ -48,7 +48,7 @@ class Grammar:
 def read_records(
     data: bytes, grammar: Grammar, take: Callable[[Element], None], *, file: str, problems: Problems
 ) -> None:
-    """Hand every record to `take`; whatever does not belong becomes a problem with its line, and is left out.
+    """Call `take` with every record; whatever the grammar does not allow becomes a problem with its line, and is left out.
 
     Accepts a declaration, comments, UTF-8, ASCII, Latin-1 and, with a byte order mark, UTF-16. Refuses a document type,
     entities but the five of XML itself, processing instructions, and more than the limits above.
@@ -83,7 +83,7 @@ def read_records(
 
 @dataclass(slots=True)
 class _Reader:
-    """What has been met so far: the elements that are open, how many are open that do not belong, how many there were."""
+    """The state of the parser: open elements, open elements that the grammar does not allow, and elements so far."""
 
     parser: expat.XMLParserType
     grammar: Grammar

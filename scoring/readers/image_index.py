@@ -1,4 +1,4 @@
-"""The images of a phase, to be found by name."""
+"""The images of a phase, indexed by name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class ImageIndex:
 
     @property
     def title(self) -> str:
-        """Which set it is, as a sentence says it."""
+        """The dataset and image set, for messages."""
         return f"{self.description.dataset} {self.description.image_set}"
 
     @property
@@ -41,7 +41,7 @@ class ImageIndex:
 
     @property
     def classes(self) -> int:
-        """How many classes the description has."""
+        """The number of classes."""
         return len(self.description.classes)
 
     @cached_property
@@ -67,26 +67,26 @@ class ImageIndex:
 
     @cached_property
     def names(self) -> Words:
-        """The images of the Main set for the reader of tables."""
+        """The images of the Main set as a column type for the CSV parser."""
         return Words.of(image.id for image in self.images)
 
     @cached_property
     def main(self) -> Subjects:
-        """Of whom classification asks."""
+        """The images that classification ranks."""
         return images_of(self.description)
 
     @cached_property
     def acting(self) -> Subjects:
-        """Of whom action classification asks."""
+        """The persons that action classification ranks."""
         return persons_of(self.description)
 
     @cached_property
     def persons(self) -> LayoutSet:
-        """Of whom layout asks."""
+        """The persons of the Layout set."""
         return LayoutSet.of(self.description)
 
     @cached_property
     def anywhere(self) -> Mapping[str, Image]:
-        """The images of every set by their names, but for those of unknown size."""
+        """The images of every set by name, except those of unknown size."""
         everyone = self.images + self.description.further
         return {image.id: image for image in everyone if image.width != UNKNOWN_SIDE}

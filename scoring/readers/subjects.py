@@ -1,4 +1,4 @@
-"""Of whom the lines of a result speak: the images of a set, or persons in them."""
+"""What classification files rank: the images of a set, or persons in them."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,11 +20,11 @@ _NAME: Final = re.compile(r"[!-~]+")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subjects:
-    """Those that a file should have one line each for; made once for all files.
+    """The images or persons that a file should have one line each for; created once for all files.
 
-    kind and where: what they are and in which set, as sentences say it; fields: how a line names one of them;
-    places: where in the set it stands; images: those that occur. words are the fields' types for the reader of tables,
-    keys and order belong to `find`.
+    kind and where: "image" or "person", and the set, for messages; fields: the names of the fields that identify one in a
+    line; places: the place in the set by these fields; images: all images that occur; words: the fields' column types;
+    keys and order: the sorted keys that `find` searches, and their places.
     """
 
     kind: str
@@ -38,7 +38,7 @@ class Subjects:
 
     @classmethod
     def of(cls, kind: str, where: str, names: Mapping[str, Iterable[str]]) -> Self:
-        """The subjects in their order: for each field what it says of each of them.
+        """The subjects in their order; names: for each field its values for all of them.
 
         Raises ValueError for an image that no line can name.
         """
@@ -59,16 +59,16 @@ class Subjects:
         return cls(kind, where, tuple(names), places, images, words, keys[order], order)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of subjects."""
         return len(self.places)
 
     def find(self, columns: Sequence[NDArray[Any]]) -> Integers | None:
-        """The places of those that the columns name, by each field's number in `words`; None if one is not of the set."""
+        """The places of the subjects in the columns, which hold each field's number in `words`; None if one is unknown."""
         places, known = self.search(columns)
         return places if known.all() else None
 
     def search(self, columns: Sequence[NDArray[Any]]) -> tuple[Integers, NDArray[np.bool_]]:
-        """The places of those that the columns name, and which of them are of the set; some place for the others."""
+        """The places of the subjects in the columns, and which are known; an arbitrary place for the others."""
         keys = _keys(columns, self.words)
         if len(self.fields) == 1:  # every word is somebody's name
             return self.order[keys], np.ones(len(keys), np.bool_)
@@ -111,7 +111,7 @@ def persons_of(description: Description) -> Subjects:
 
 
 def _keys(columns: Sequence[NDArray[Any]], words: Sequence[pl.Enum]) -> Keys:
-    """One whole number for each combination."""
+    """One integer for each combination."""
     keys = columns[0].astype(np.int64)
     for column, known in zip(columns[1:], words[1:], strict=True):
         keys = keys * len(known.categories) + column

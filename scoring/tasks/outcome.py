@@ -1,4 +1,4 @@
-"""From the values of the classes to what a report says: None with a reason wherever the kit has NaN."""
+"""Headlines and tables from the values of classes: None with a reason where the development kit has NaN."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ NOT_ENTERED: Final = "not entered"
 def headline(
     names: Sequence[str], values: Mapping[str, float], average: Average
 ) -> tuple[float | None, str | None]:
-    """One number for the classes of these names, or why there is none; values has those entered, which may be NaN.
+    """The headline of the classes of these names, or the reason why there is none; values: of the classes entered, or NaN.
 
     >>> headline(["car", "cat"], {"car": 0.5}, max)
     (None, 'not entered: cat')
@@ -27,14 +27,14 @@ def headline(
 
 
 def table_of_classes(measure: str, classes: Iterable[ClassResult]) -> ScoreTable:
-    """The value of each class, under the name of the measure."""
+    """The table of the classes' values."""
     return ScoreTable(measure, tuple((each.name, each.value) for each in classes))
 
 
 def table_with_difficult(
     measure: str, names: Sequence[str], values: Mapping[str, float], average: Average
 ) -> ScoreTable:
-    """What the answers would be worth if difficult objects had to be found like any other, mean included."""
+    """The table of the values that count difficult objects like any other, with their mean."""
     rows = [(name, None if math.isnan(value := values.get(name, math.nan)) else value) for name in names]
     mean, _ = headline(names, values, average)
     return ScoreTable(f"{measure}, difficult objects included", (*rows, ("mean", mean)))

@@ -11,7 +11,7 @@ from scoring.data.detections import ClassDetections
 from scoring.errors import Problem, Problems, Severity
 from scoring.readers.image_index import ImageIndex
 from scoring.readers.lines import line_reader
-from scoring.readers.lines.grammar import LONGEST_LINE, Row, Wrong, parse_line
+from scoring.readers.lines.grammar import LONGEST_LINE, Invalid, Row, parse_line
 from scoring.tasks.detection import reader as lines
 from scoring.tasks.detection.reader import Reading, inverted, outside, read_detections, read_in_blocks
 from tests.scoring.archives import description
@@ -231,7 +231,7 @@ def test_the_lines_around_wrong_ones_are_read_in_their_order(monkeypatch: pytest
 def test_only_wrong_lines_are_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     matched = list[bytes]()
 
-    def watched(line: bytes, images: ImageIndex) -> Row | Wrong | None:
+    def watched(line: bytes, images: ImageIndex) -> Row | Invalid | None:
         matched.append(line)
         return parse_line(line, images)
 

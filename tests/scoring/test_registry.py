@@ -67,4 +67,4 @@ def test_a_name_of_another_set_is_understood() -> None:
     found = file_name_as_regex(competition_of("VOC2012", 3)).fullmatch("comp3_det_val_car.txt")
 
     assert found
-    assert (found["set"], found["about"]) == ("val", "car")
+    assert (found["set"], found["key"]) == ("val", "car")

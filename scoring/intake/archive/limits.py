@@ -1,4 +1,4 @@
-"""The meter that stops an archive which becomes larger than its limits."""
+"""Counting what is read of an archive against its limits."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +12,9 @@ _MIB = 1 << 20
 
 @dataclass(slots=True)
 class Meter:
-    """Counts what is really read of an archive of `packed` bytes, whatever its headers say.
+    """Counts what is actually read of an archive, whatever its headers say.
 
-    A plain folder is not packed: None. kind is the archive's, ".tar.gz".
+    packed: bytes of the archive, None for a plain folder; kind: such as ".tar.gz".
     """
 
     limits: Limits
@@ -26,11 +26,11 @@ class Meter:
 
     @classmethod
     def of(cls, path: Path, limits: Limits) -> Self:
-        """The meter of what lies at a path."""
+        """The meter of the archive or folder at a path."""
         return cls(limits, None if path.is_dir() else path.stat().st_size)
 
     def count_member(self) -> None:
-        """One more file, folder or anything else with a name. Raises SubmissionError when there are too many."""
+        """Count one more entry: file, folder or other. Raises SubmissionError when there are too many."""
         self.members += 1
         if self.members > self.limits.max_files:
             message = (
@@ -39,21 +39,21 @@ class Meter:
             raise SubmissionError(Problem("too-many-members", message, expected=str(self.limits.max_files)))
 
     def count_folder(self) -> None:
-        """The last member was a folder."""
+        """Note that the last entry was a folder."""
         self.folders += 1
 
     @property
     def files(self) -> int:
-        """How many members were no folders."""
+        """The entries that were not folders."""
         return self.members - self.folders
 
     def count_bytes(self, count: int) -> None:
-        """So many bytes have come out. Raises SubmissionError when there are too many."""
+        """Count unpacked bytes. Raises SubmissionError when there are too many."""
         self.unpacked += count
         self.allow_total(self.unpacked)
 
     def allow_total(self, total: int) -> None:
-        """Raise SubmissionError if the content may not have this size."""
+        """Raise SubmissionError if so many unpacked bytes exceed a limit."""
         if total > self.limits.max_unpacked_bytes:
             message = (
                 f"too large: the content may have at most {in_mib(self.limits.max_unpacked_bytes)} unpacked"
@@ -70,7 +70,7 @@ class Meter:
             )
 
     def allow_member(self, name: str, size: int) -> None:
-        """Raise SubmissionError if no single file may have this size."""
+        """Raise SubmissionError if a file of this size exceeds the limit."""
         if size > self.limits.max_file_bytes:
             most = in_mib(self.limits.max_file_bytes)
             message = f"too large: its size is {size} bytes unpacked; at most {most} are read"
@@ -80,7 +80,7 @@ class Meter:
 
 
 def in_mib(size: int) -> str:
-    """A size for a sentence.
+    """A size in MiB, for messages.
 
     >>> in_mib(128 << 20)
     '128 MiB'

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A file of an archive: its safe name, and how to read it whole, before the next member is asked for."""
+    """A file of an archive: its safe name, and a function that reads it, to be called before the next member is requested."""
 
     name: str
     read: Callable[[], bytes]

@@ -1,4 +1,4 @@
-"""The names of an archive's members: which are safe, and which stand there twice."""
+"""Checks of the names in an archive: unsafe paths and duplicates."""
 
 import re
 import unicodedata
@@ -13,7 +13,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")  # a byte that is not UTF-8
 
 @dataclass(slots=True)
 class Names:
-    """The names met so far in one archive."""
+    """The names so far in one archive."""
 
     limits: Limits
     problems: Problems
@@ -21,7 +21,7 @@ class Names:
     _folders: dict[str, str] = field(default_factory=dict)
 
     def accept(self, name: str, *, folder: bool) -> str | None:
-        """The name as it should have been written, without './' and '//'; None for one that becomes a problem."""
+        """The normalised name, without './' and '//'; None for an invalid one, which becomes a problem."""
         problem = _fault(name, self.limits) or _fault_of_a_file(name, folder=folder)
         if problem is None:
             parts = _parts(unicodedata.normalize("NFC", name))
@@ -32,7 +32,7 @@ class Names:
         return "/".join(parts)
 
     def _clash(self, parts: list[str], *, folder: bool) -> Problem | None:
-        """Does another member stand in the way, on any file system? If not, the name is taken from now on."""
+        """The problem if another entry has this name on some file system; otherwise the name is recorded."""
         name = "/".join(parts)
         above = ["/".join(parts[:count]) for count in range(1, len(parts) + folder)]
         for each in above:

@@ -1,4 +1,4 @@
-"""A file read from front to back, unpacked on the way, every byte counted."""
+"""Sequential reading of plain and compressed files, with every byte counted."""
 
 import lzma
 from collections.abc import Callable
@@ -18,19 +18,19 @@ DAMAGED: Final[type[Exception]] = igzip_lib.IsalError  # type: ignore[assignment
 
 
 class Decompressor(Protocol):
-    """What the decompressors of the libraries have in common."""
+    """The interface of the libraries' decompressors."""
 
     @property
     def eof(self) -> bool:
-        """Has the compressed stream ended, its checksum been found right?"""
+        """Whether the compressed stream has ended with a correct checksum."""
 
     @property
     def needs_input(self) -> bool:
-        """Can nothing more be made of what was given?"""
+        """Whether more compressed input is needed."""
 
     @property
     def unused_data(self) -> bytes:
-        """What was given beyond the end."""
+        """Input after the end of the stream."""
 
     def decompress(self, data: bytes, max_length: int, /) -> bytes:
         """Unpack some more."""
@@ -38,7 +38,7 @@ class Decompressor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """A way to compress: its name in sentences, how its streams begin, what unpacks one and what that may raise."""
+    """A compression format: its name, the magic bytes of its streams, its decompressor and the errors of that."""
 
     name: str
     magic: bytes
@@ -61,26 +61,26 @@ XZ: Final = Codec(
 
 
 class Source(Protocol):
-    """What gives some bytes at a time, and none at its end."""
+    """A source of bytes; empty at the end."""
 
     def take(self, most: int) -> bytes:
-        """Take the next bytes."""
+        """Read the next bytes."""
 
 
 @dataclass(slots=True)
 class Plain:
-    """A file as it is."""
+    """An uncompressed file."""
 
     file: BinaryIO
 
     def take(self, most: int) -> bytes:
-        """Take the next bytes; none at the end."""
+        """Read the next bytes; empty at the end."""
         return self.file.read(most)
 
 
 @dataclass(slots=True)
 class Unpacked:
-    """What a compressed file holds. Several streams behind each other are one, as gzip and xz have it."""
+    """The content of a compressed file. Concatenated streams are one, as in gzip and xz."""
 
     file: BinaryIO
     codec: Codec
@@ -91,7 +91,7 @@ class Unpacked:
         self._current = self.codec.start()
 
     def take(self, most: int) -> bytes:
-        """Take the next bytes; none at the end. Raises SubmissionError for a stream that is damaged or cut off."""
+        """Read the next bytes; empty at the end. Raises SubmissionError for a damaged or truncated stream."""
         while self._current is not None:
             packed = self._packed() if self._current.needs_input else b""
             try:
@@ -117,7 +117,7 @@ class Unpacked:
         return packed
 
     def _next(self, rest: bytes) -> Decompressor | None:
-        """Begin the stream that follows, if one does; zeros between and behind streams are padding."""
+        """Start the next concatenated stream, if there is one; zeros between and after streams are padding."""
         rest = rest.lstrip(b"\0")
         while len(rest) < len(self.codec.magic):
             more = self.file.read(_PACKED)
@@ -135,7 +135,7 @@ class Unpacked:
 
 @dataclass(slots=True)
 class Stream:
-    """What a source gives, counted, with a place in it.
+    """A source whose bytes are counted, with a position.
 
     Taken in large pieces: whoever asks a library for every header apart gives up the interpreter's lock each time, and
     waits for the threads that score.
@@ -148,7 +148,7 @@ class Stream:
     _used: int = 0
 
     def read(self, size: int) -> bytes:
-        """Read so many bytes, fewer only at the end."""
+        """Read a number of bytes, fewer only at the end."""
         parts = []
         missing = size
         while missing and (part := self._take(missing)):
@@ -157,14 +157,14 @@ class Stream:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def skip_to(self, position: int) -> bool:
-        """Go forward; false if the end comes before."""
+        """Skip bytes; false if the end comes first."""
         while self.position < position:
             if not self._take(position - self.position):
                 return False
         return True
 
     def peek(self, size: int) -> bytes:
-        """Look at the next bytes without going forward."""
+        """The next bytes, without advancing."""
         ready = self.read(size)
         self._ready, self._used = ready + self._ready[self._used :], 0
         self.position -= len(ready)

@@ -1,4 +1,4 @@
-"""The members of a tar archive, taken from a stream without going back.
+"""The members of a tar archive, read sequentially.
 
 The header blocks are read by the library; what lies between them is read here, because the library reads extension
 headers of any size, follows chains of them as deep as they are, and counts on sizes being true.
@@ -38,7 +38,7 @@ _LONGEST_NUMBER: Final = 20  # digits
 
 @dataclass(slots=True)
 class Entry:
-    """What the headers say of a member."""
+    """The header of a member."""
 
     name: str
     kind: bytes
@@ -46,7 +46,7 @@ class Entry:
 
 
 def members(stream: Stream, meter: Meter, names: Names) -> Iterator[Member]:
-    """Every regular file, in order. Raises SubmissionError when the archive cannot be read on."""
+    """Every regular file, in order. Raises SubmissionError when the archive cannot be read any further."""
     while (entry := _next_entry(stream)) is not None:
         meter.count_member()
         meter.allow_member(entry.name, entry.size)
@@ -66,7 +66,7 @@ def members(stream: Stream, meter: Meter, names: Names) -> Iterator[Member]:
 
 
 def is_header(block: bytes) -> bool:
-    """Could a tar archive begin with these 512 bytes?"""
+    """Whether these 512 bytes can be the first header of a tar archive."""
     if not block.strip(b"\0"):
         return len(block) == BLOCKSIZE
     try:
@@ -103,7 +103,7 @@ def _fault(entry: Entry) -> Problem | None:
 
 
 def _next_entry(stream: Stream) -> Entry | None:
-    """Read the headers before the next member; None at the mark that ends the archive."""
+    """Read the headers of the next member; None at the end-of-archive marker."""
     records: dict[bytes, bytes] = {}
     for _ in range(_MOST_EXTENSIONS):
         header = _next_header(stream)
@@ -146,7 +146,7 @@ def _extension(stream: Stream, header: TarInfo) -> bytes:
 
 
 def _records(content: bytes) -> dict[bytes, bytes]:
-    """Take the records of a pax header, `<length> <key>=<value>` and a line feed, where the length is the whole's."""
+    """The records of a pax header: `<length> <key>=<value>` and a line feed, where length counts the whole record."""
     records = {}
     start = 0
     while start < len(content):
@@ -174,7 +174,7 @@ def _described(header: TarInfo, records: dict[bytes, bytes]) -> Entry:
 
 
 def _read_to_the_end(stream: Stream) -> None:
-    """Read the padding, so that a compressed stream's checksum is asked, and let nothing hide in it."""
+    """Read the padding, so that the checksum of a compressed stream is verified; nothing but zeros is allowed."""
     while block := stream.read(BLOCKSIZE << 8):
         if block.strip(b"\0"):
             raise SubmissionError(

@@ -1,4 +1,4 @@
-"""From a path to the members of whatever kind of archive lies there."""
+"""The files of an archive of any supported kind."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -37,10 +37,10 @@ _SUPPORTED: Final = "supported are .tar.gz, .tgz, .tar, .tar.xz and .zip"
 
 
 def walk(path: Path, meter: Meter, problems: Problems, *, name: str | None = None) -> Iterator[Member]:
-    """Every file of an archive or a plain folder, in order; each must be read before the next is asked for.
+    """Every file of an archive or a plain folder, in order; each must be read before the next is requested.
 
-    name is what its sender called the archive, if the path does not. What is wrong with a single member becomes a
-    problem, and the member is left out. Raises SubmissionError when the archive as a whole cannot be read or trusted.
+    name: the archive's name as uploaded, if it differs from that of the path. A member with an invalid name or type becomes
+    a problem and is left out. Raises SubmissionError when the archive as a whole cannot be read or trusted.
     """
     names = Names(meter.limits, problems)
     if path.is_dir():
@@ -59,7 +59,7 @@ def walk(path: Path, meter: Meter, problems: Problems, *, name: str | None = Non
 
 
 def _kind(file: BinaryIO, name: str) -> str:
-    """Which of the supported kinds the file is by its first bytes; its name must not say another."""
+    """The kind of archive by its first bytes. Raises SubmissionError if the extension of its name is of another kind."""
     head = file.read(BLOCKSIZE)
     file.seek(0)
     kind = _kind_by_magic(head)

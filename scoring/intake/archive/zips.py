@@ -40,14 +40,14 @@ _LARGE: Final = 0xFFFFFFFF  # stands for a size that is given in an extra field
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Where in the file the content of an entry begins."""
+    """The position of an entry's content in the file."""
 
     info: ZipInfo
     start: int
 
     @property
     def end(self) -> int:
-        """Where it ends."""
+        """The position after the content."""
         return self.start + self.info.compress_size
 
 
@@ -74,7 +74,7 @@ def members(file: BinaryIO, meter: Meter, names: Names) -> Iterator[Member]:
 
 
 def _directory(file: BinaryIO, meter: Meter) -> tuple[list[ZipInfo], int]:
-    """Read the directory, and where in the file it begins."""
+    """The central directory, and its position in the file."""
     size = file.seek(0, 2)
     file.seek(max(0, size - _END.size - _LONGEST_COMMENT))
     tail = file.read()
@@ -112,7 +112,7 @@ def _infos(file: BinaryIO) -> list[ZipInfo]:
 
 
 def _extent(file: BinaryIO, info: ZipInfo) -> Extent:
-    """Find an entry's content; its own header must say what the directory says."""
+    """Locate an entry's content. Raises SubmissionError if its local header differs from the directory."""
     file.seek(info.header_offset)
     header = file.read(_LOCAL.size)
     if len(header) < _LOCAL.size or not header.startswith(_LOCAL_MAGIC):
@@ -130,7 +130,7 @@ def _extent(file: BinaryIO, info: ZipInfo) -> Extent:
 
 
 def _names_twice(info: ZipInfo) -> bool:
-    """Does an extra field give the entry another name, which some programs prefer?"""
+    """Whether an extra field gives the entry a second name, which some programs prefer."""
     extra = info.extra
     while len(extra) >= 4:
         kind, length = struct.unpack_from("<2H", extra)
@@ -141,7 +141,7 @@ def _names_twice(info: ZipInfo) -> bool:
 
 
 def _check_that_they_fill(extents: list[Extent], end: int) -> None:
-    """Every byte before the directory belongs to one entry, and to one only."""
+    """Check that every byte before the directory belongs to exactly one entry."""
     place, spare = 0, _NONE
     for extent in extents:
         _check_gap(extent.info.header_offset - place, spare)

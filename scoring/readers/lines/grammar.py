@@ -1,4 +1,4 @@
-"""The grammar of one result line, and what to say of a line that breaks it."""
+"""The grammar of one result line, and the problems of invalid lines."""
 
 import math
 import re
@@ -26,7 +26,7 @@ QUOTED: Final = 40  # characters of a value in a sentence
 
 
 class Box(NamedTuple):
-    """A box as given, in pixels."""
+    """A box as written in a file, in pixels."""
 
     left: float
     top: float
@@ -35,7 +35,7 @@ class Box(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What a line says: which image (its place in the set), how sure, where."""
+    """The values of a line: the image's place in the set, the confidence and the box."""
 
     image: int
     confidence: float
@@ -43,8 +43,8 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
-    """What is wrong with a line: the first thing that is."""
+class Invalid:
+    """The first reason why a line or an element is invalid."""
 
     code: str
     message: str
@@ -52,12 +52,12 @@ class Wrong:
     expected: str | None = None
 
     def at(self, file: str, line: int, text: bytes | None = None) -> Problem:
-        """The problem of this line, with its text if it has one."""
+        """The problem for this line, with its text if given."""
         quoted = None if text is None else shown(text)
         return Problem(self.code, self.message, file, line, self.found, self.expected, quoted)
 
 
-def parse_line(line: bytes, images: ImageIndex) -> Row | Wrong | None:
+def parse_line(line: bytes, images: ImageIndex) -> Row | Invalid | None:
     """Read a line without its end; None if it is blank."""
     found = _LINE.fullmatch(line) if len(line) <= LONGEST_LINE else None
     if found is not None:
@@ -68,9 +68,9 @@ def parse_line(line: bytes, images: ImageIndex) -> Row | Wrong | None:
     return _what_is_wrong(line, images)
 
 
-def _what_is_wrong(line: bytes, images: ImageIndex) -> Wrong | None:
+def _what_is_wrong(line: bytes, images: ImageIndex) -> Invalid | None:
     fields = split(line, FIELDS)
-    if isinstance(fields, Wrong):
+    if isinstance(fields, Invalid):
         return fields
     if not fields:
         return None
@@ -78,13 +78,13 @@ def _what_is_wrong(line: bytes, images: ImageIndex) -> Wrong | None:
         return unknown_image(fields[0], images.known, f"the set {images.title}")
     for name, field in zip(FIELDS[1:], fields[1:], strict=True):
         number = number_in(field, name)
-        if isinstance(number, Wrong):
+        if isinstance(number, Invalid):
             return number
     return _too_far(fields[2:])
 
 
-def split(line: bytes, names: Sequence[str]) -> list[bytes] | Wrong:
-    """The fields of a line, none if it is blank, or what is wrong with a line that should have these.
+def split(line: bytes, names: Sequence[str]) -> list[bytes] | Invalid:
+    """The fields of a line, none if it is blank, or why the line is invalid; names: of the expected fields.
 
     >>> split(b"000001 0.5", ["image", "confidence"])
     [b'000001', b'0.5']
@@ -93,7 +93,7 @@ def split(line: bytes, names: Sequence[str]) -> list[bytes] | Wrong:
     if strange is not None:
         return _wrong_character(strange)
     if len(line) > LONGEST_LINE:
-        return Wrong(
+        return Invalid(
             "line-too-long",
             f"the line has {len(line)} characters, too long; at most {LONGEST_LINE} are read",
             str(len(line)),
@@ -103,15 +103,15 @@ def split(line: bytes, names: Sequence[str]) -> list[bytes] | Wrong:
     return _wrong_count(fields, names) if fields and len(fields) != len(names) else fields
 
 
-def number_in(field: bytes, name: str) -> float | Wrong:
-    """The finite decimal number in a field of this name, to the last bit Python's float(), or what is wrong with it."""
+def number_in(field: bytes, name: str) -> float | Invalid:
+    """The finite decimal number in a field of this name, to the last bit Python's float(), or why it is invalid."""
     if not _NUMBER.fullmatch(field) or not math.isfinite(float(field)):
         return _wrong_number(name, field)
     return float(field)
 
 
-def check_box(box: Box, image: Image) -> Wrong | None:
-    """Say whether a box ends before it begins, for no better reason than that it was clipped to its image."""
+def check_box(box: Box, image: Image) -> Invalid | None:
+    """Why a box is inverted; None if it is not, or only because one edge was clipped to its image."""
     if _is_inverted(box.left, box.right, image.width):
         return _inverted("right (xmax)", box.right, "left (xmin)", box.left)
     if _is_inverted(box.top, box.bottom, image.height):
@@ -119,61 +119,61 @@ def check_box(box: Box, image: Image) -> Wrong | None:
     return None
 
 
-def _wrong_character(strange: re.Match[bytes]) -> Wrong:
+def _wrong_character(strange: re.Match[bytes]) -> Invalid:
     found, column = shown(strange[0]), strange.start() + 1
     if strange[0] == b"\0":
-        return Wrong("binary", f"character {column} is NUL: this is not a text file", found)
+        return Invalid("binary", f"character {column} is NUL: this is not a text file", found)
     if strange[0] > b"\x7f":
         message = f"character {column} (byte {found}) is not ASCII; expected plain text and decimal numbers"
-        return Wrong("encoding", message, found, "ASCII")
-    return Wrong("control-character", f"character {column} is the control character {found}", found)
+        return Invalid("encoding", message, found, "ASCII")
+    return Invalid("control-character", f"character {column} is the control character {found}", found)
 
 
-def _wrong_count(fields: list[bytes], names: Sequence[str]) -> Wrong:
+def _wrong_count(fields: list[bytes], names: Sequence[str]) -> Invalid:
     expected = " ".join(f"<{name}>" for name in names)
     message = f"expected {len(names)} fields, found {len(fields)}"
     if any(b"," in field or b";" in field for field in fields):
         message += "; separate fields by spaces, not by commas"
-    return Wrong("field-count", message, shown(b" ".join(fields)), expected)
+    return Invalid("field-count", message, shown(b" ".join(fields)), expected)
 
 
-def unknown_image(field: bytes, known: Collection[bytes], where: str) -> Wrong:
-    """Say that a field names none of the known images of a set, and how it might have been meant."""
+def unknown_image(field: bytes, known: Collection[bytes], where: str) -> Invalid:
+    """That a field names no image of a set, with a similar name if there is one."""
     message = f"unknown image '{shown(field, QUOTED)}': it is not in {where}"
     meant = similar_name(_ENDING.sub(b"", field).strip(b"\"'"), known)
     if meant is not None:
         message += f"; did you mean '{shown(meant)}'?"
-    return Wrong("unknown-image", message, shown(field), f"an image of {where}")
+    return Invalid("unknown-image", message, shown(field), f"an image of {where}")
 
 
-def _wrong_number(name: str, field: bytes) -> Wrong:
+def _wrong_number(name: str, field: bytes) -> Invalid:
     found = shown(field, QUOTED)
     if _NUMBER.fullmatch(field) or _NOT_FINITE.fullmatch(field):
-        return Wrong(
+        return Invalid(
             "not-finite", f"expected a finite number as {name}, found '{found}'", found, "a finite number"
         )
     message = f"expected a decimal number as {name}, found '{found}'"
-    return Wrong("not-a-number", message, found, "a decimal number")
+    return Invalid("not-a-number", message, found, "a decimal number")
 
 
-def _too_far(edges: list[bytes]) -> Wrong:
+def _too_far(edges: list[bytes]) -> Invalid:
     found = f"{max(map(float, edges), key=abs):g}"
     message = f"the box has a coordinate of {found}; expected values within ±{FURTHEST:.0f} pixels"
-    return Wrong("coordinate-range", message, found, f"±{FURTHEST:.0f}")
+    return Invalid("coordinate-range", message, found, f"±{FURTHEST:.0f}")
 
 
 def _is_inverted(low: float, high: float, size: float) -> bool:
-    """Is there not one pixel from low to high, both included?
+    """Whether there is no pixel from low to high, both included.
 
-    Where a detector clips but one edge of a box that lies beyond the image, that edge comes to lie on the image's first
-    or last pixel, counted from 0 or from 1, and the other one behind it. The kits take such a pair for a box that meets
-    nothing, and so do we. No other pair has come from a detector yet.
+    A detector that clips only one edge of a box outside the image puts that edge on the image's first or last pixel,
+    counted from 0 or 1, and the other edge beyond it. The development kits treat such a box as one that overlaps nothing,
+    and so does this function. No other inverted boxes from detectors are known.
     """
     return high - low + 1 <= 0 and low > 1 and high < size - 1
 
 
-def _inverted(high_name: str, high: float, low_name: str, low: float) -> Wrong:
-    return Wrong(
+def _inverted(high_name: str, high: float, low_name: str, low: float) -> Invalid:
+    return Invalid(
         "inverted-box",
         f"the box is inverted: {high_name} is {high:g}, {low_name} is {low:g}",
         f"{high:g}",

@@ -1,4 +1,4 @@
-"""Reads files of lines: in large blocks where every line is right, and with wrong lines set apart where some are not."""
+"""Reading of files of lines: in large blocks where every line is valid, line by line only where one may be invalid."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from scoring.errors import Problem, Problems
 from scoring.readers.lines.line_splitting import Lines, has_long_line, line_ends, with_single_blanks
 
 BLOCK: Final = 32 << 20
-"""Bytes parsed at once: most files as a whole, because putting parts together costs more than it saves."""
+"""Bytes parsed at once: most files as a whole, because concatenating parts costs more than it saves."""
 SMALL_BLOCK: Final = 4 << 20
-"""The same where something is wrong, which takes more memory."""
+"""Bytes parsed at once where a line is invalid, which takes more memory."""
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
@@ -26,7 +26,7 @@ Schema = Mapping[str, pl.DataType | type[pl.DataType]]
 
 
 class Rows(Protocol):
-    """What some lines say, a row for each."""
+    """The values of some lines, one row each."""
 
     def where(self, mask: Flags, /) -> Self:
         """Only the rows that the mask selects."""
@@ -38,7 +38,7 @@ Parsed = TypeVar("Parsed")
 
 
 class ReadExactly(Protocol[Found_co]):
-    """Reads lines one by one: the rows of the valid ones, and how many are wrong, each of which becomes a problem."""
+    """Reads lines one by one: the rows of the valid ones, and the number of invalid ones, each of which becomes a problem."""
 
     def __call__(self, block: bytes, /, *, first: int) -> tuple[Found_co, int]:
         """Read a block whose first line has this number."""
@@ -48,8 +48,8 @@ class ReadExactly(Protocol[Found_co]):
 class LineReader(Generic[Found]):
     """Reads lines of any kind with this many fields; max_lines: of one file, None for any number.
 
-    fast: the rows of a block, or None where a line might be wrong; lenient: a row for each line of a block whose lines
-    have the right fields, and which of the rows are certainly right, or None where that cannot be told.
+    fast: the rows of a block, or None where a line may be invalid; lenient: a row for each line of a block whose lines
+    have the right number of fields, and which rows are certainly valid, or None where that cannot be decided.
     """
 
     fields: int
@@ -59,7 +59,7 @@ class LineReader(Generic[Found]):
     max_lines: int | None = None
 
     def read(self, data: bytes, file: str, problems: Problems) -> Iterator[Found]:
-        """The rows of a file, some at a time; after MAX_FILE_PROBLEMS wrong lines the rest is not read."""
+        """The rows of a file, some at a time; after MAX_FILE_PROBLEMS invalid lines the rest is not read."""
         text = with_plain_line_ends(data, file, problems)
         if text is None or not _has_allowed_length(text, self.max_lines, file, problems):
             return
@@ -84,9 +84,9 @@ class LineReader(Generic[Found]):
                 first += len(lines)
 
     def _sort(self, lines: Lines, first: int, allowed: int) -> tuple[Found, int, int]:
-        """The rows of the valid lines, how many lines are wrong, and how many were read: up to the last wrong one allowed.
+        """The rows of the valid lines, how many lines are invalid, and how many were read: up to the last invalid one allowed.
 
-        Only lines that the lenient parser cannot vouch for are read one by one.
+        Only lines that the lenient parser is not certain of are read one by one.
         """
         parsed = self.lenient(lines.regular_text())
         certain = np.zeros(len(lines), np.bool_)
@@ -127,7 +127,7 @@ def with_plain_line_ends(data: bytes, file: str, problems: Problems) -> bytes | 
 
 
 def parse_tidied(block: bytes, parse: Callable[[bytes], Parsed | None]) -> Parsed | None:
-    """What a parser makes of lines with single blanks, if need be after tidying; None where a line might be wrong."""
+    """The parsed block, if necessary after reducing it to single blanks; None where a line may be invalid."""
     if not block.isascii() or has_long_line(block):
         return None
     found = parse(block)
@@ -138,13 +138,13 @@ def parse_tidied(block: bytes, parse: Callable[[bytes], Parsed | None]) -> Parse
 
 
 def table_of(block: bytes, schema: Schema) -> pl.DataFrame | None:
-    """Lines with single blanks as a table; None where the parser cannot read one, or a field is not there."""
+    """Lines with single blanks as a table; None where a line cannot be parsed or a field is missing."""
     table = _table(block, schema)
     return None if table is None or any(column.null_count() for column in table) else table
 
 
 def lenient_table_of(block: bytes, schema: Schema) -> pl.DataFrame | None:
-    """Regular lines as a table of as many rows, in which null stands for what is not of its field's type."""
+    """Regular lines as a table of as many rows; null for a value that is not of its field's type."""
     # nothing may look like the beginning of a compressed file
     first = b" ".join([b"0"] * len(schema)) + b"\n"
     table = _table(first + block, schema, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Words of a fixed list, found by the reader of tables while it reads."""
+"""A fixed list of words as a column type for the CSV parser."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -44,16 +44,16 @@ class Words:
 
     @property
     def type(self) -> pl.DataType:
-        """What a table's schema says of a column with such words."""
+        """The type of a column of these words, for a schema."""
         return self.column.dtype
 
     def places(self, column: pl.Series) -> Integers | None:
-        """Where the words of a column stand in the list, int32 (n,); None if one of them does not."""
+        """The places of a column's words in the list, int32 (n,); None if one is not in it."""
         places = column.to_physical().to_numpy()
         return None if np.any(places >= len(self)) else places.astype(np.int32)
 
     def known_places(self, column: pl.Series) -> tuple[Integers, NDArray[np.bool_]]:
-        """Where the words of a column stand in the list, int32 (n,), and which of them do, bool (n,); 0 for the others."""
+        """The places of a column's words in the list, int32 (n,), 0 for unknown ones, and which are known, bool (n,)."""
         places = column.to_physical().fill_null(len(self)).to_numpy()
         known: NDArray[np.bool_] = places < len(self)
         return np.where(known, places, 0).astype(np.int32), known

@@ -1,4 +1,4 @@
-"""Action classification: what is the person doing? One confidence for each person, one file for each action."""
+"""Scoring of action classification: one confidence per person, one file per action."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -17,10 +17,10 @@ _REASONS: Final = Reasons("nobody in the set does it", "everybody in the set doe
 
 
 def load(truth: GroundTruth) -> Mapping[str, ClassLabels]:
-    """The labels of each action for the persons whom its own label file lists, in its order.
+    """The labels of each action for the persons in its own label file, in the order of that file.
 
-    Source: VOC2012 development kit, VOCevalaction.m. There an answer for somebody whom only other actions' files list
-    is an error; here it is left out, for participants are given one list of persons and not one for each action.
+    Source: VOC2012 development kit, VOCevalaction.m. There a prediction for a person in other actions' files only is an
+    error; here it is ignored, because participants get one list of persons and not one for each action.
     """
     acts, image = truth.tables.acts, truth.tables.objects.image
     place = np.empty(len(image), np.int32)
@@ -42,7 +42,7 @@ def missing_truth(truth: GroundTruth) -> str | None:
 
 
 def _owners(truth: GroundTruth) -> Integers:
-    """The objects that the Action set's pairs of image and number mean: int32 (persons,), in their order."""
+    """The objects that the Action set's pairs of image and number refer to: int32 (persons,)."""
     lists, image = truth.lists, truth.tables.objects.image
     first = dict(
         zip(lists.images, np.searchsorted(image, np.arange(len(lists.images))).tolist(), strict=True)

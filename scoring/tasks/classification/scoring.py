@@ -1,4 +1,4 @@
-"""Classification: does the image show such an object? One confidence for each image, one file for each class."""
+"""Scoring of classification: one confidence per image, one file per class."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -36,7 +36,7 @@ def missing_truth(truth: GroundTruth) -> str | None:
 def score(
     matched: Iterator[Keyed[RankedPredictions]], known: Mapping[str, ClassLabels], rules: LabelRules
 ) -> Scores:
-    """The scores of each class; beside them those that there would be if difficult objects counted, too."""
+    """The scores of each class, and a table of those with difficult objects included."""
     ranked = in_order(matched, known)
     scores = scores_of(ranked, known, rules, _REASONS)
     values = {name: rules.measure.of(with_difficult(each)) for name, each in ranked.items()}

@@ -10,21 +10,23 @@ def check_detections(file: ResultFile, checked: Checked, inspection: Inspection)
     """Check one class's detections and count them."""
     images, problems, data = inspection.images, inspection.problems, file.read()
     lines = 0
-    for found in read_in_blocks(data, Reading(images, file.name, problems, inspection.mistakes)):
+    for found in read_in_blocks(data, Reading(images, file.name, problems, inspection.mistake_severity)):
         lines += len(found)
         checked.outside += int(outside(found, images).sum())
-        checked.upside_down += int(inverted(found, images).sum())
+        checked.inverted += int(inverted(found, images).sum())
     checked.lines += lines
     if is_blank(data):
         problems.note(Problem("empty-file", f"no detection of '{file.key}': the file is empty", file.name))
 
 
 def remark_on_boxes(checked: Checked, inspection: Inspection) -> None:
-    """Say in one sentence for all what many lines of real detectors have."""
+    """Add one note each for all boxes outside their image and all inverted boxes."""
     name, total = checked.info.name, checked.lines
     if checked.outside:
         message = f"{name}: {checked.outside} of {total} boxes extend beyond their image; they are scored as they are"
         inspection.problems.note(Problem("box-outside", message, found=str(checked.outside)))
-    if checked.upside_down and inspection.mistakes is Severity.NOTE:
-        message = f"{name}: {checked.upside_down} of {total} boxes are inverted; an archive with such boxes is refused"
-        inspection.problems.note(Problem("inverted-box", message, found=str(checked.upside_down)))
+    if checked.inverted and inspection.mistake_severity is Severity.NOTE:
+        message = (
+            f"{name}: {checked.inverted} of {total} boxes are inverted; an archive with such boxes is refused"
+        )
+        inspection.problems.note(Problem("inverted-box", message, found=str(checked.inverted)))

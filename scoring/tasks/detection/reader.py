@@ -1,4 +1,4 @@
-"""The detections that the lines of a result say."""
+"""Reading of detection files."""
 
 import io
 from array import array
@@ -15,7 +15,7 @@ from scoring.data.arrays import Flags
 from scoring.data.detections import ClassDetections
 from scoring.errors import Problems, Severity
 from scoring.readers.image_index import ImageIndex
-from scoring.readers.lines.grammar import FIELDS, FURTHEST, Row, Wrong, check_box, parse_line
+from scoring.readers.lines.grammar import FIELDS, FURTHEST, Invalid, Row, check_box, parse_line
 from scoring.readers.lines.line_reader import LineReader, Schema, lenient_table_of, parse_tidied, table_of
 
 _BOX: Final = FIELDS[2:]
@@ -23,7 +23,7 @@ _BOX: Final = FIELDS[2:]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """How a file is read. inverted: whether a box that ends before it begins is a problem or only to be kept."""
+    """How a file is read. inverted: the severity of a box that ends before it begins; a note keeps it."""
 
     images: ImageIndex
     file: str
@@ -34,9 +34,9 @@ class Reading:
 def read_detections(data: bytes, images: ImageIndex, *, file: str, problems: Problems) -> ClassDetections:
     r"""Read a file of `<image> <confidence> <left> <top> <right> <bottom>`; numbers are exactly Python's float().
 
-    Every wrong line becomes a problem with its number, and is left out of what is returned. A byte order mark and
-    line ends of other systems are tolerated with a note, empty lines without. A box that ends before it begins is kept,
-    as the kits keep it: it meets nothing.
+    Every invalid line becomes a problem with its number, and is left out. A byte order mark and line ends of other systems
+    are accepted with a note, empty lines without. A box that ends before it begins is kept, as in the development kits,
+    and matches nothing.
 
     >>> from scoring.data.description import Description, Image
     >>> index = ImageIndex.of(Description("VOC2007", "test", (), (), (Image("000001", 353, 500),)))
@@ -54,7 +54,7 @@ def read_detections(data: bytes, images: ImageIndex, *, file: str, problems: Pro
 
 
 def read_in_blocks(data: bytes, reading: Reading) -> Iterator[ClassDetections]:
-    r"""Read as read_detections does, some lines at a time, for those who need not keep them.
+    r"""Read like `read_detections`, some lines at a time, for checks that need not keep them.
 
     >>> from scoring.data.description import Description, Image
     >>> index = ImageIndex.of(Description("VOC2007", "test", (), (), (Image("000001", 353, 500),)))
@@ -74,7 +74,7 @@ def read_in_blocks(data: bytes, reading: Reading) -> Iterator[ClassDetections]:
 
 
 def outside(found: ClassDetections, images: ImageIndex) -> NDArray[np.bool_]:
-    """Which boxes reach beyond their image, whose pixels count from 1: bool (n,)."""
+    """Which boxes extend beyond their image, with pixels counted from 1: bool (n,)."""
     result = np.zeros(len(found), np.bool_)
     for edge, size in ((0, 0), (1, 1), (2, 0), (3, 1)):
         result |= found.boxes[:, edge] < 1
@@ -83,9 +83,9 @@ def outside(found: ClassDetections, images: ImageIndex) -> NDArray[np.bool_]:
 
 
 def inverted(found: ClassDetections, images: ImageIndex) -> NDArray[np.bool_]:
-    """Which boxes have not one pixel from left to right or from top to bottom, both included: bool (n,).
+    """Which boxes have no pixel from left to right or from top to bottom, both included: bool (n,).
 
-    As in `grammar.check_box`, what clipping leaves at the image's edge is not meant.
+    As in `grammar.check_box`, boxes with one edge clipped to the image do not count.
     """
     left, top, right, bottom = (found.boxes[:, edge] for edge in range(4))
     suspect = np.flatnonzero((right - left + 1 <= 0) | (bottom - top + 1 <= 0))
@@ -97,7 +97,7 @@ def inverted(found: ClassDetections, images: ImageIndex) -> NDArray[np.bool_]:
 
 
 def _read_fast(block: bytes, reading: Reading) -> ClassDetections | None:
-    """Read lines that are all right; None when one might not be, or is only written unusually."""
+    """Parse a block of valid lines; None if one may be invalid, or is written unusually."""
     found = parse_tidied(block, partial(_parse, images=reading.images))
     if found is None or reading.inverted is Severity.NOTE:
         return found
@@ -105,7 +105,7 @@ def _read_fast(block: bytes, reading: Reading) -> ClassDetections | None:
 
 
 def _read_leniently(block: bytes, reading: Reading) -> tuple[ClassDetections, Flags] | None:
-    """A row for each regular line, and which of them are right."""
+    """A row for each regular line, and which rows are valid."""
     images = reading.images
     table = lenient_table_of(block, _schema(images))
     if table is None:
@@ -136,7 +136,7 @@ def _parse(block: bytes, images: ImageIndex) -> ClassDetections | None:
 
 
 def _read_exactly(block: bytes, reading: Reading, *, first: int) -> tuple[ClassDetections, int]:
-    """Read line by line: what is right, and how many lines are not."""
+    """Read line by line: the valid rows, and the number of invalid lines."""
     rows, wrong = array("d"), 0
     for number, line in enumerate(io.BytesIO(block), first):
         line = line.removesuffix(b"\n")  # noqa: PLW2901
@@ -153,7 +153,7 @@ def _read_exactly(block: bytes, reading: Reading, *, first: int) -> tuple[ClassD
     return ClassDetections(table[:, 0].astype(np.int32), table[:, 1].copy(), table[:, 2:].copy()), wrong
 
 
-def _check_box(row: Row, reading: Reading) -> Wrong | None:
+def _check_box(row: Row, reading: Reading) -> Invalid | None:
     if reading.inverted is Severity.NOTE:
         return None
     return check_box(row.box, reading.images.images[row.image])

@@ -12,7 +12,9 @@ from scoring.tasks.layout.reader import read_layouts
 def check_layouts(file: ResultFile, checked: Checked, inspection: Inspection) -> None:
     """Check the layouts of all persons and count them."""
     images, problems = inspection.images, inspection.problems
-    found = read_layouts(file.read(), images, file=file.name, problems=problems, mistakes=inspection.mistakes)
+    found = read_layouts(
+        file.read(), images, file=file.name, problems=problems, mistake_severity=inspection.mistake_severity
+    )
     checked.lines += len(found)
     total = len(images.persons.places)
     missing = total - len(np.unique(found.person[found.person != UNLISTED]))

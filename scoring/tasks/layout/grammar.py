@@ -1,4 +1,4 @@
-"""The grammar of one layout, and what to say of one that breaks it."""
+"""The grammar of one layout, and the problems of invalid ones."""
 
 import re
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from scoring.data.layouts import SIDES, UNLISTED
 from scoring.data.tables import PARTS
 from scoring.errors import Problem, Problems, Severity, shown
 from scoring.intake.xml_records import Element, Grammar
-from scoring.readers.lines.grammar import FURTHEST, QUOTED, Box, Wrong, check_box, number_in, unknown_image
+from scoring.readers.lines.grammar import FURTHEST, QUOTED, Box, Invalid, check_box, number_in, unknown_image
 
 _BELOW: Final = {"": ("results",), "results": ("layout",), "part": ("class", "bndbox"), "bndbox": SIDES}
 _OF_OBJECTS: Final = Grammar("layout", _BELOW | {"layout": ("image", "object", "confidence", "part")})
@@ -24,14 +24,14 @@ _Said = TypeVar("_Said")
 
 
 class PlacedPart(NamedTuple):
-    """A part as given: which of truth.PARTS, and its box in pixels."""
+    """A predicted part: its index in PARTS, and its box in pixels."""
 
     kind: int
     box: Box
 
 
 class Row(NamedTuple):
-    """What a layout says: whom it means (place in the description, or UNLISTED), how sure it is, where everything is."""
+    """A layout: the person's place in the description, or UNLISTED, the confidence, the box and the parts."""
 
     person: int
     confidence: float
@@ -40,26 +40,26 @@ class Row(NamedTuple):
 
 
 def grammar_of(listed: LayoutSet) -> Grammar:
-    """What may stand in a file: persons by their number, or by their box."""
+    """The XML grammar of a file: persons by number, or by box."""
     return _OF_BOXES if listed.boxed else _OF_OBJECTS
 
 
 @dataclass(slots=True)
 class LayoutReader:
-    """Reads the layouts of one file, and remembers on which line it has met each person.
+    """Reads the layouts of one file, and keeps the line of each person's first layout.
 
-    mistakes: how much weight something has that the kits would score and nobody means.
+    mistake_severity: of what the development kits would score and nobody intends, such as a layout without parts.
     """
 
     listed: LayoutSet
     file: str
     problems: Problems
-    mistakes: Severity
-    met: dict[tuple[str, int], int] = field(default_factory=dict)
+    mistake_severity: Severity
+    first_lines: dict[tuple[str, int], int] = field(default_factory=dict)
     names: frozenset[bytes] = frozenset()  # of the images, once one is unknown
 
     def read(self, layout: Element) -> Row | None:
-        """What a layout says; None if something in it is wrong, and then every such thing is a problem."""
+        """The values of a layout; None if one is invalid, each of which becomes a problem."""
         boxed = self.listed.boxed
         image = self._leaf(layout, "image", self._image)
         number = WHOLE_IMAGE if boxed else self._leaf(layout, "object", _object)
@@ -69,37 +69,37 @@ class LayoutReader:
         if image is None or number is None:
             return None
         person = self.listed.places.get((image.id, number), UNLISTED)
-        first = None if boxed else self._meet(layout, (image.id, number))
+        first = None if boxed else self._first_layout(layout, (image.id, number))
         if not parts:
-            self._say_that_it_is_empty(layout, image, first)
+            self._add_empty_layout(layout, image, first)
         good = [part for part in parts if part is not None]
         if confidence is None or box is None or len(good) < len(parts):
             return None
         return Row(person, confidence, box, good)
 
     def _one(self, parent: Element, name: str) -> Element | None:
-        """The one element of this name in another."""
+        """The only child element of this name; a problem and None if there is none or several."""
         found = [each for each in parent.inside if each.name == name]
         if not found:
             message = f"<{parent.name}> has no <{name}>; expected one"
-            self._complain(Wrong("missing-element", message, expected=f"<{name}>"), parent.line)
+            self._add_problem(Invalid("missing-element", message, expected=f"<{name}>"), parent.line)
         for each in found[1:]:
             message = f"<{parent.name}> has a second <{name}>; expected one"
-            self._complain(Wrong("repeated-element", message, found=f"<{name}>"), each.line)
+            self._add_problem(Invalid("repeated-element", message, found=f"<{name}>"), each.line)
         return found[0] if len(found) == 1 else None
 
-    def _leaf(self, parent: Element, name: str, read: Callable[[bytes], _Said | Wrong]) -> _Said | None:
-        """What the text of the one element of this name says."""
+    def _leaf(self, parent: Element, name: str, read: Callable[[bytes], _Said | Invalid]) -> _Said | None:
+        """The value in the text of the only child element of this name."""
         element = self._one(parent, name)
         if element is None:
             return None
         said = read(element.text.encode())
-        if isinstance(said, Wrong):
-            self._complain(said, element.line)
+        if isinstance(said, Invalid):
+            self._add_problem(said, element.line)
             return None
         return said
 
-    def _image(self, text: bytes) -> Image | Wrong:
+    def _image(self, text: bytes) -> Image | Invalid:
         known = self.listed.images
         if text in known:
             return known[text]
@@ -120,17 +120,17 @@ class LayoutReader:
             return None
         box = Box(*good)
         if image is not None and (wrong := check_box(box, image)) is not None:
-            self.problems.add(wrong.at(self.file, element.line), self.mistakes)
+            self.problems.add(wrong.at(self.file, element.line), self.mistake_severity)
         return box
 
-    def _meet(self, layout: Element, person: tuple[str, int]) -> int | None:
-        """On which line the person has had a layout; notes what the kits pass over with a warning."""
+    def _first_layout(self, layout: Element, person: tuple[str, int]) -> int | None:
+        """The line of the person's first layout, None if this is it; adds notes where the kits give a warning."""
         image, number = shown(person[0], QUOTED), person[1]
         if person not in self.listed.places:
             message = f"person {number} of '{image}' is not in {self.listed.where}; the layout is passed over"
             self.problems.note(Problem("unlisted-person", message, self.file, layout.line, found=str(number)))
-        first = self.met.get(person)
-        self.met.setdefault(person, layout.line)
+        first = self.first_lines.get(person)
+        self.first_lines.setdefault(person, layout.line)
         if first is not None:
             message = (
                 f"a second layout of person {number} of '{image}', the first is on line {first};"
@@ -139,38 +139,40 @@ class LayoutReader:
             self.problems.note(Problem("second-layout", message, self.file, layout.line))
         return first
 
-    def _say_that_it_is_empty(self, layout: Element, image: Image, first: int | None) -> None:
+    def _add_empty_layout(self, layout: Element, image: Image, first: int | None) -> None:
         message = f"the layout of '{shown(image.id, QUOTED)}' has no <part>; expected at least one"
         if first is not None:
             message += f"; and it is a duplicate: line {first} has a layout of the same person"
         problem = Problem("empty-layout", message, self.file, layout.line, expected="<part>")
-        self.problems.add(problem, self.mistakes)
+        self.problems.add(problem, self.mistake_severity)
 
-    def _complain(self, wrong: Wrong, line: int) -> None:
+    def _add_problem(self, wrong: Invalid, line: int) -> None:
         self.problems.add(wrong.at(self.file, line))
 
 
-def _object(text: bytes) -> int | Wrong:
+def _object(text: bytes) -> int | Invalid:
     if _OBJECT.fullmatch(text.decode()):
         return int(text)
     found = shown(text, QUOTED)
     message = f"expected an object's number, counted from 1, as object, found '{found}'"
-    return Wrong("not-a-number", message, found, "a whole number from 1")
+    return Invalid("not-a-number", message, found, "a whole number from 1")
 
 
-def _kind(text: bytes) -> int | Wrong:
+def _kind(text: bytes) -> int | Invalid:
     word = text.decode()
     if word in PARTS:
         return PARTS.index(word)
     found, expected = shown(word, QUOTED), ", ".join(PARTS)
-    return Wrong("unknown-part", f"unknown part class '{found}'; expected one of {expected}", found, expected)
+    return Invalid(
+        "unknown-part", f"unknown part class '{found}'; expected one of {expected}", found, expected
+    )
 
 
-def _edge(side: str, text: bytes) -> float | Wrong:
+def _edge(side: str, text: bytes) -> float | Invalid:
     value = number_in(text, side)
-    if isinstance(value, Wrong) or abs(value) <= FURTHEST:
+    if isinstance(value, Invalid) or abs(value) <= FURTHEST:
         return value
     message = (
         f"the box has a coordinate of {value:g} as {side}; expected values within ±{FURTHEST:.0f} pixels"
     )
-    return Wrong("coordinate-range", message, f"{value:g}", f"±{FURTHEST:.0f}")
+    return Invalid("coordinate-range", message, f"{value:g}", f"±{FURTHEST:.0f}")

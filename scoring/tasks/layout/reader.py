@@ -13,14 +13,19 @@ from scoring.tasks.layout.grammar import LayoutReader, Row, grammar_of
 
 
 def read_layouts(
-    data: bytes, images: ImageIndex, *, file: str, problems: Problems, mistakes: Severity = Severity.NOTE
+    data: bytes,
+    images: ImageIndex,
+    *,
+    file: str,
+    problems: Problems,
+    mistake_severity: Severity = Severity.NOTE,
 ) -> LayoutTable:
     r"""Read a file of `<results><layout>…</layout>…</results>`, elements in any order, numbers exactly Python's float().
 
-    Everything wrong becomes a problem with its line, and the layout is left out of what is returned. What the kits pass over
-    with a warning becomes a note: a person who is not in the set, a second layout of a person. A layout without a
-    part and a box that ends before it begins are kept as the kits keep them; `mistakes` is how much weight they have. A
-    file without any layout or without any part is a problem: the kits cannot read it.
+    An invalid layout becomes a problem with its line, and is left out. What the development kits warn of becomes a note: a
+    person who is not in the set, a second layout of a person. A layout without a part and a box that ends before it begins
+    are kept as in the kits; mistake_severity: whether they are problems or notes. A file without any layout or any part
+    is a problem, because the kits cannot read it.
 
     >>> from scoring.data.description import Description
     >>> index = ImageIndex.of(Description("VOC2012", "val", (), (), (), persons=(("2008_000008", 2),)))
@@ -31,7 +36,7 @@ def read_layouts(
     >>> print(found.listed[0])
     comp7_layout_val.xml:1: <layout> has no <confidence>; expected one
     """
-    reader, columns = LayoutReader(images.persons, file, problems, mistakes), _Columns()
+    reader, columns = LayoutReader(images.persons, file, problems, mistake_severity), _Columns()
     count = len(problems.listed)
 
     def take(layout: Element) -> None:
@@ -49,7 +54,7 @@ def read_layouts(
 
 @dataclass(slots=True)
 class _Columns:
-    """The layouts so far, column by column: a list of objects would take ten times the memory."""
+    """The layouts so far, as columns: a list of objects would take ten times the memory."""
 
     seen: int = 0
     person: "array[int]" = field(default_factory=lambda: array("i"))

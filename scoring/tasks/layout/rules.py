@@ -14,8 +14,8 @@ from scoring.metrics.measures import RankingMeasure
 class LayoutRules:
     """How layouts are scored.
 
-    names: what values are of, the parts or the whole person; boxed: does a layout name a person by a box instead of a number?
-    least: the smallest overlap of a right box.
+    names: the columns of the report, the parts or the whole person; boxed: whether a layout refers to a person by a box instead of
+    a number; iou_threshold: the smallest IoU of a match.
     """
 
     match: MatchLayouts

@@ -1,4 +1,4 @@
-"""Person layout: the heads, hands and feet of persons whom somebody else has found, in one file for all."""
+"""Scoring of person layout: heads, hands and feet of given persons, in one file."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ NOBODY_LISTED: Final = "every layout is of a person outside the set, and nothing
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LayoutTruth:
-    """The persons, and which columns of the report are asked for: None for all of the protocol's."""
+    """The persons of the Layout set, and the selected columns of the report: None for all of the protocol's."""
 
     people: LayoutPersons
     columns: tuple[str, ...] | None = None
@@ -48,7 +48,7 @@ def select(wanted: LayoutTruth, names: Sequence[str]) -> LayoutTruth:
 
 
 def columns(_info: CompetitionInfo, _description: Description, rules: LayoutRules) -> tuple[str, ...]:
-    """The kinds of parts, or where a layout is right or wrong as a whole the person."""
+    """The kinds of parts, or the person where a layout counts as a whole."""
     return rules.names
 
 
@@ -60,10 +60,10 @@ def match(
 
 
 def score(entered: Iterator[Keyed[LayoutTable]], wanted: LayoutTruth, rules: LayoutRules) -> Scores:
-    """The average precision of each kind of part and their mean, with a curve for each; or of layouts as a whole.
+    """The average precision of each kind of part and their mean, or of layouts as a whole, with a curve for each.
 
-    Raises SubmissionError where there is no Layout set, or it lists images and the protocol asks for numbered persons,
-    or the other way round.
+    Raises SubmissionError if there is no Layout set, or if it lists images where the protocol expects numbered persons, or
+    the reverse.
     """
     if not len(wanted.people.persons.count):
         raise SubmissionError(

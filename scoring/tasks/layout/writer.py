@@ -10,7 +10,7 @@ from scoring.data.layouts import SIDES, Layout
 
 
 def layouts_to_xml(layouts: Iterable[Layout]) -> bytes:
-    """The content of a result file with these layouts, as the kits write it; numbers are read back to the last bit.
+    """The content of a result file with these layouts, in the format of the development kits; numbers keep every bit.
 
     >>> from scoring import Box, Part
     >>> hand = Part("hand", Box(10, 20, 30.5, 40))

@@ -13,12 +13,12 @@ from scoring.tasks.ranking.reader import read_confidences, repetitions
 
 
 def check_images(file: ResultFile, checked: Checked, inspection: Inspection) -> None:
-    """Check what one class's file says of the images."""
+    """Check the classification file of one class."""
     _check_confidences(file, checked, inspection, inspection.images.main)
 
 
 def check_persons(file: ResultFile, checked: Checked, inspection: Inspection) -> None:
-    """Check what one action's file says of the persons."""
+    """Check the file of one action."""
     _check_confidences(file, checked, inspection, inspection.images.acting)
 
 
@@ -38,13 +38,13 @@ def _check_confidences(
         problems.note(Problem("empty-file", message, file.name))
     repeated = int(np.maximum(lines - 1, 0).sum())
     checked.repeated += repeated
-    if repeated and inspection.mistakes is Severity.PROBLEM:
+    if repeated and inspection.mistake_severity is Severity.PROBLEM:
         for problem in islice(repetitions(data, subjects, file=file.name), MAX_FILE_PROBLEMS):
             problems.add(problem)
 
 
 def remark_on_confidences(checked: Checked, inspection: Inspection, *, kind: str) -> None:
-    """Say in one sentence for all files who has no line, and who has several."""
+    """Add one note each for all images or persons without a line and with several."""
     name, missing = checked.info.name, checked.missing
     if missing:
         total, most = sum(missing.values()), max(missing, key=missing.__getitem__)
@@ -53,7 +53,7 @@ def remark_on_confidences(checked: Checked, inspection: Inspection, *, kind: str
             f" of these {missing[most]} in {most}; a missing {kind} ranks behind all others"
         )
         inspection.problems.note(Problem("missing-answers", message, found=str(total)))
-    if checked.repeated and inspection.mistakes is Severity.NOTE:
+    if checked.repeated and inspection.mistake_severity is Severity.NOTE:
         message = (
             f"{name}: {checked.repeated} of {checked.lines} lines repeat the {kind} of another line; the last one"
             " counts, and an archive with such lines is refused"

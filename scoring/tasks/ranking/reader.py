@@ -1,4 +1,4 @@
-"""Lines that say how sure somebody is of an image or a person: `<image> <confidence>`, `<image> <object> <confidence>`."""
+"""Reading of classification files: lines `<image> <confidence>`, or `<image> <object> <confidence>` for persons."""
 
 import io
 from array import array
@@ -13,7 +13,7 @@ from scoring.data.arrays import Flags
 from scoring.data.confidences import ClassConfidences
 from scoring.errors import Problem, Problems, shown
 from scoring.readers.image_index import ImageIndex
-from scoring.readers.lines.grammar import QUOTED, Wrong, number_in, split, unknown_image
+from scoring.readers.lines.grammar import QUOTED, Invalid, number_in, split, unknown_image
 from scoring.readers.lines.line_reader import (
     LineReader,
     lenient_table_of,
@@ -27,7 +27,7 @@ CONFIDENCE: Final = "confidence"
 
 
 class Row(NamedTuple):
-    """What a line says: of whom, and how sure it is."""
+    """The values of a line: the place of the image or person, and the confidence."""
 
     subject: int
     confidence: float
@@ -36,7 +36,7 @@ class Row(NamedTuple):
 def read_images(data: bytes, images: ImageIndex, *, file: str, problems: Problems) -> ClassConfidences:
     r"""Read a file of `<image> <confidence>`, by the same grammar as `read_detections` reads boxes.
 
-    Images may be missing. Some that are there more than once become one note: the last line counts, as in the kits.
+    Images may be missing. Repeated images become one note: the last line counts, as in the development kits.
 
     >>> from scoring.data.description import Description, Image
     >>> index = ImageIndex.of(Description("VOC2007", "test", (), (), (Image("000001", 353, 500),)))
@@ -78,7 +78,7 @@ def _read(
 def read_confidences(
     data: bytes, subjects: Subjects, *, file: str, problems: Problems, max_lines: int | None = None
 ) -> Iterator[ClassConfidences]:
-    r"""Read some lines at a time; each wrong one becomes a problem with its number.
+    r"""Read some lines at a time; each invalid one becomes a problem with its line number.
 
     >>> from scoring.data.description import Description, Image
     >>> index = ImageIndex.of(Description("VOC2007", "test", (), (), (Image("000001", 353, 500),)))
@@ -97,7 +97,7 @@ def read_confidences(
 
 
 def repetitions(data: bytes, subjects: Subjects, *, file: str) -> Iterator[Problem]:
-    """Say of each line that repeats the subject of an earlier one which that is."""
+    """A problem for each line that repeats the image or person of an earlier one."""
     first: dict[int, int] = {}
     for number, line in enumerate(io.BytesIO(with_plain_line_ends(data, file, Problems()) or b""), 1):
         row = parse_confidence_line(line.removesuffix(b"\n"), subjects)
@@ -107,10 +107,10 @@ def repetitions(data: bytes, subjects: Subjects, *, file: str) -> Iterator[Probl
             yield Problem("repeated", message, file, number, name, text=shown(line.removesuffix(b"\n")))
 
 
-def parse_confidence_line(line: bytes, subjects: Subjects) -> Row | Wrong | None:
+def parse_confidence_line(line: bytes, subjects: Subjects) -> Row | Invalid | None:
     """Read a line without its end; None if it is blank."""
     fields = split(line, (*subjects.fields, CONFIDENCE))
-    if isinstance(fields, Wrong):
+    if isinstance(fields, Invalid):
         return fields
     if not fields:
         return None
@@ -118,10 +118,10 @@ def parse_confidence_line(line: bytes, subjects: Subjects) -> Row | Wrong | None
     if subject is None:
         return _unknown(fields[:-1], subjects)
     confidence = number_in(fields[-1], CONFIDENCE)
-    return confidence if isinstance(confidence, Wrong) else Row(subject, confidence)
+    return confidence if isinstance(confidence, Invalid) else Row(subject, confidence)
 
 
-def _unknown(fields: list[bytes], subjects: Subjects) -> Wrong:
+def _unknown(fields: list[bytes], subjects: Subjects) -> Invalid:
     image, *rest = fields
     if image not in subjects.images:
         return unknown_image(image, subjects.images, subjects.where)
@@ -129,7 +129,7 @@ def _unknown(fields: list[bytes], subjects: Subjects) -> Wrong:
     message = (
         f"unknown object '{number}' of the image '{shown(image, QUOTED)}': it is not in {subjects.where}"
     )
-    return Wrong("unknown-object", message, number, f"a person of {subjects.where}")
+    return Invalid("unknown-object", message, number, f"a person of {subjects.where}")
 
 
 def _read_fast(block: bytes, subjects: Subjects) -> ClassConfidences | None:
@@ -137,7 +137,7 @@ def _read_fast(block: bytes, subjects: Subjects) -> ClassConfidences | None:
 
 
 def _read_leniently(block: bytes, subjects: Subjects) -> tuple[ClassConfidences, Flags] | None:
-    """A row for each regular line, and which of them are right."""
+    """A row for each regular line, and which rows are valid."""
     if not len(subjects):
         return None
     table = lenient_table_of(block, dict.fromkeys(subjects.fields, pl.String) | {CONFIDENCE: pl.Float64})
@@ -172,11 +172,11 @@ def _parse(block: bytes, subjects: Subjects) -> ClassConfidences | None:
 def _read_exactly(
     block: bytes, *, first: int, subjects: Subjects, file: str, problems: Problems
 ) -> tuple[ClassConfidences, int]:
-    """Read line by line: what is right, and how many lines are not."""
+    """Read line by line: the valid rows, and the number of invalid lines."""
     places, confidences, wrong = array("i"), array("d"), 0
     for number, line in enumerate(io.BytesIO(block), first):
         row = parse_confidence_line(line.removesuffix(b"\n"), subjects)
-        if isinstance(row, Wrong):
+        if isinstance(row, Invalid):
             problems.add(row.at(file, number, line.removesuffix(b"\n")))
             wrong += 1
         elif row is not None:

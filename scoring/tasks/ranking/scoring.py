@@ -1,4 +1,4 @@
-"""What classification and action classification have in common: rankings of labelled images or persons."""
+"""Scoring of classification and action classification: rankings of labelled images or persons."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from scoring.tasks.task import Keyed, Scores
 
 @dataclass(frozen=True, slots=True)
 class Reasons:
-    """Why a class has no value, in the words of the task."""
+    """The reasons for a class without a value, in the terms of the task."""
 
     no_positive: str
     no_negative: str
@@ -26,7 +26,7 @@ class Reasons:
 def match(
     entered: Iterator[Keyed[ClassConfidences]], known: Mapping[str, ClassLabels], _rules: LabelRules
 ) -> Iterator[Keyed[RankedPredictions]]:
-    """The ranking of each class."""
+    """Rank the images or persons of each class by confidence."""
     for each in entered:
         yield Keyed(each.key, rank_by_confidence(each.key, each.value, known[each.key]))
 
@@ -34,7 +34,7 @@ def match(
 def in_order(
     matched: Iterator[Keyed[RankedPredictions]], known: Mapping[str, ClassLabels]
 ) -> dict[str, RankedPredictions]:
-    """The rankings in the order of the edition."""
+    """The rankings by class, in the order of the edition."""
     ranked = {each.key: each.value for each in matched}
     return {name: ranked[name] for name in known if name in ranked}
 
@@ -47,8 +47,8 @@ def scores_of(
 ) -> Scores:
     """The value of each class and their mean, with a curve for each class entered.
 
-    A class without a positive has no value; in the mean it counts as the kit's own number does: as 0 at eleven recalls,
-    else as NaN, so that there is no mean either.
+    A class without positives has no value. In the mean it counts as in the development kit: as 0 for 11-point AP, otherwise
+    as NaN, so that there is no mean either.
     """
     values = {name: rules.measure.of(each) for name, each in ranked.items()}
     classes = tuple(

@@ -16,7 +16,7 @@ def check_label_images(file: ResultFile, checked: Checked, inspection: Inspectio
 
 
 def remark_on_label_images(checked: Checked, inspection: Inspection) -> None:
-    """Say in one sentence for all files what may be meant otherwise, but is scored."""
+    """Add one note each for all grey images and all images with another palette."""
     name, total, problems = checked.info.name, len(checked.files), inspection.problems
     if checked.grey:
         message = f"{name}: {checked.grey} of {total} images are grey, not indexed; their values are taken as labels"

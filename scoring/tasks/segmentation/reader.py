@@ -1,4 +1,4 @@
-"""Label images as results: a class for each pixel of an image."""
+"""Reading of label images: a class for each pixel."""
 
 import numpy as np
 
@@ -12,11 +12,10 @@ from scoring.readers.voc.colours import LABEL_COLOURS
 
 
 def read_label_image(data: bytes, images: ImageIndex, *, file: str, problems: Problems) -> LabelMap | None:
-    """Read the label image of an image after which the file is called; None if something is wrong, which is said.
+    """Read a label image, named after its image; None if it is invalid, which becomes a problem.
 
-    Every byte is accounted for: a file that is damaged, cut short or followed by more is a problem, and so are another
-    size than the image's, other types than indexed or grey of 8 bits, and labels beyond the classes. Indices count, not
-    colours.
+    A damaged or truncated file, trailing data, another size than the image's, a type other than indexed or 8-bit grey, and
+    labels beyond the classes are problems. Indices count, not colours.
 
     >>> from scoring import Description, Image, labels_to_png
     >>> index = ImageIndex.of(Description("VOC2012", "val", ("cat",), (), (Image("a", 3, 1),)))

@@ -15,7 +15,7 @@ from scoring.metrics.confusion import (
 
 @dataclass(frozen=True, slots=True)
 class LabelMapMeasure:
-    """What is drawn from a confusion matrix for each label, and what it is called."""
+    """A measure of each label from a confusion matrix, and its name."""
 
     name: str
     of: PixelMeasure
@@ -23,7 +23,7 @@ class LabelMapMeasure:
 
 @dataclass(frozen=True, slots=True)
 class LabelMapTotal:
-    """What is drawn from a confusion matrix as a whole, and what it is called."""
+    """A measure of a whole confusion matrix, and its name."""
 
     name: str
     of: PixelTotal
@@ -34,7 +34,7 @@ class SegmentationRules:
     """How label images are scored.
 
     Every pixel that is not void (255) counts once, by its true and its predicted label; the background is a label like others.
-    total: a number for all pixels, shown beside the others.
+    total: a further measure of all pixels.
     """
 
     measure: LabelMapMeasure
@@ -43,7 +43,7 @@ class SegmentationRules:
 
 
 BY_IOU: Final = SegmentationRules(LabelMapMeasure("Intersection over union", iou_of_labels), mean_of_classes)
-"""From 2008 on; there was no segmentation in 2006, for which these rules stand too."""
+"""From 2008 on, and for 2006, which had no segmentation."""
 
 
 BY_CLASS_ACCURACY: Final = SegmentationRules(

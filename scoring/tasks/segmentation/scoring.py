@@ -1,4 +1,4 @@
-"""Segmentation: a class for each pixel, one label image for each image."""
+"""Scoring of segmentation: a class for each pixel, one label image per image."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from scoring.tasks.segmentation.rules import SegmentationRules
 from scoring.tasks.task import Keyed, Scores
 
 BACKGROUND: Final = "background"
-"""The label of pixels that belong to no object; it is scored like a class."""
+"""The label of pixels without an object, which is scored like a class."""
 NOWHERE: Final = "there is no pixel of it in the set"
 
 _TOGETHER: Final = 1 << 21  # pixels that are counted at once
@@ -28,7 +28,7 @@ _TOGETHER: Final = 1 << 21  # pixels that are counted at once
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentationTruth:
-    """The true labels; labels: their names from 0 on; images: where in `masks` each is; chosen: labels to be scored."""
+    """The ground truth; labels: names from 0 on; images: the place of each in `masks`; chosen: the labels to score."""
 
     labels: tuple[str, ...]
     images: Mapping[str, int]
@@ -54,7 +54,7 @@ def missing_truth(truth: GroundTruth) -> str | None:
 
 
 def select(truth_maps: SegmentationTruth, names: Sequence[str]) -> SegmentationTruth:
-    """Score the background and these classes only; pixels of others stay what they are, and count as before."""
+    """The same truth with the background and these classes to score; the confusion matrix stays that of all."""
     chosen = tuple(name for name in truth_maps.labels if name in names or name == BACKGROUND)
     return replace(truth_maps, chosen=chosen)
 
@@ -62,7 +62,7 @@ def select(truth_maps: SegmentationTruth, names: Sequence[str]) -> SegmentationT
 def match(
     entered: Iterator[Keyed[LabelMap | None]], truth_maps: SegmentationTruth, _rules: SegmentationRules
 ) -> Iterator[Keyed[Counts]]:
-    """Count the pixels of each image; what could not be read has been complained of."""
+    """Count the pixels of each image; images that could not be read are left out."""
     images, pixels = list[LabelMap](), 0
     for each in entered:
         if each.value is not None:
@@ -86,7 +86,7 @@ def score(
 ) -> Scores:
     """The value of each label from the pixels of all images together, their mean, and the confusion matrix.
 
-    A class without a pixel in the truth has no value where the kit has none (NaN), and then there is no mean either.
+    A class without a pixel has no value where the development kit has NaN, and then there is no mean either.
     """
     counted = {each.key: each.value for each in matched}
     nothing = np.zeros((len(truth_maps.labels),) * 2, np.int64)
