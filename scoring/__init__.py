@@ -47,6 +47,9 @@ from scoring.statistics.intervals import Interval, IntervalTable
 from scoring.statistics.rank_tests import RankDiagram, compare_pairs, rank_methods
 from scoring.statistics.resampling import Replicates
 from scoring.statistics.scoreboard import Scoreboard, read_scoreboard
+from scoring.tasks.coco.explaining import Explanation
+from scoring.tasks.coco.results import CocoClass, CocoResult
+from scoring.tasks.coco.scoring import evaluate_coco
 from scoring.tasks.layout.writer import layouts_to_xml
 from scoring.validation import FoundCompetition, Validation, validate
 
@@ -66,6 +69,8 @@ __all__ = [
     "Box",
     "BoxConvention",
     "ClassResult",
+    "CocoClass",
+    "CocoResult",
     "Comparison",
     "CompetitionInfo",
     "Confidences",
@@ -75,6 +80,7 @@ __all__ = [
     "Description",
     "Detections",
     "Exhibit",
+    "Explanation",
     "FoundCompetition",
     "GroundTruth",
     "Image",
@@ -108,6 +114,7 @@ __all__ = [
     "create_segmentations_from_detections",
     "default_protocol",
     "evaluate",
+    "evaluate_coco",
     "expand_detections",
     "from_plain",
     "intervals_of",

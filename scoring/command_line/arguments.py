@@ -61,8 +61,10 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def _add_evaluate(parser: argparse.ArgumentParser) -> None:
     _add_results(parser)
     parser.add_argument(
-        "--protocol", help="whose rules: voc2006 to voc2012 …; those of the edition's year if left out"
+        "--protocol", help="whose rules: voc2006 to voc2012 …, coco; those of the edition's year if left out"
     )
+    parser.add_argument("--masks", action="store_true", help="coco: score segmentations instead of boxes")
+    parser.add_argument("--explain", action="store_true", help="coco: say why figures are below 1")
     parser.add_argument("--classes", type=_names, metavar="A,B", help="score and average these only")
     parser.add_argument(
         "--bootstrap", type=_replicates, metavar="N", help="add intervals from so many replicates, best 1000"
@@ -76,12 +78,22 @@ def _add_validate(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_results(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--competition", type=_number, metavar="N", help="its number in that year")
     parser.add_argument(
-        "--competition", type=_number, required=True, metavar="N", help="its number in that year"
+        "--truth",
+        type=_path,
+        required=True,
+        metavar="PATH",
+        help="folder of an edition; coco: instances.json",
     )
-    parser.add_argument("--truth", type=_path, required=True, metavar="TREE", help="folder of an edition")
-    parser.add_argument("--image-set", required=True, metavar="SET", help="such as val")
-    parser.add_argument("--results", type=_path, required=True, metavar="PATH", help="folder or archive")
+    parser.add_argument("--image-set", metavar="SET", help="such as val")
+    parser.add_argument(
+        "--results",
+        type=_path,
+        required=True,
+        metavar="PATH",
+        help="folder or archive; coco: detections.json",
+    )
 
 
 def _path(text: str) -> Path:

@@ -1,10 +1,19 @@
 """What a command line names must exist: the tree, the competition."""
 
+from argparse import Namespace
 from pathlib import Path
 
 from scoring.command_line.wrong_use import WrongUseError
 from scoring.competitions import CompetitionInfo, competitions
 from scoring.readers.voc.kit_files import dataset_of
+
+
+def require(asked: Namespace, *options: str) -> None:
+    """Raise WrongUseError, as for any missing option, where one of these is not given."""
+    missing = ", ".join(f"--{name.replace('_', '-')}" for name in options if getattr(asked, name) is None)
+    if missing:
+        message = f"the following arguments are required: {missing}; see python -m scoring --help"
+        raise WrongUseError("usage", message)
 
 
 def existing_tree(tree: Path) -> Path:

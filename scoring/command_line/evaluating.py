@@ -4,7 +4,8 @@ from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scoring.command_line.asked import competition_in, existing_tree
+from scoring.command_line.asked import competition_in, existing_tree, require
+from scoring.command_line.coco import score_coco_files
 from scoring.command_line.finding import find_results
 from scoring.command_line.wrong_use import WrongUseError
 from scoring.evaluation import columns, evaluate
@@ -15,10 +16,16 @@ from scoring.readers.voc.tree import read_tree
 from scoring.results import Result
 from scoring.statistics.bootstrap import intervals_of
 from scoring.statistics.intervals import Interval
+from scoring.tasks.coco.scoring import PROTOCOL as COCO
 
 
 def score(asked: Namespace) -> Mapping[str, Any]:
     """Score results against a tree; with `bootstrap` each value has an interval of 95 %."""
+    if asked.protocol == COCO:
+        return score_coco_files(asked)
+    if asked.masks or asked.explain:
+        raise WrongUseError("usage", "--masks and --explain go with --protocol coco only")
+    require(asked, "competition", "image_set")
     tree = existing_tree(asked.truth)
     protocol = _protocol(asked.protocol, dataset_of(tree))
     info = competition_in(tree, asked.competition)
@@ -34,7 +41,7 @@ def score(asked: Namespace) -> Mapping[str, Any]:
 def _protocol(asked: str | None, dataset: str) -> str:
     if asked is not None and asked not in PROTOCOLS:
         raise WrongUseError(
-            "unknown-protocol", f"unknown protocol '{asked}'; expected {', '.join(PROTOCOLS)}"
+            "unknown-protocol", f"unknown protocol '{asked}'; expected {', '.join((*PROTOCOLS, COCO))}"
         )
     try:
         return asked or default_protocol(dataset)

@@ -17,7 +17,8 @@ from tests.scoring.builders import Kit, annotation, thing
 README = (Path(__file__).parents[2] / "README.md").read_text()
 LIBRARY = README.partition("## As a library\n")[2].partition("\n## ")[0]
 EXAMPLE = LIBRARY.partition("```python\n")[2].partition("```")[0]
-COMMANDS = re.findall(r"^python -m scoring (.+)$", LIBRARY, re.MULTILINE)
+EDITIONS, _, COCO = LIBRARY.partition("COCO's JSON is")
+COMMANDS = re.findall(r"^python -m scoring (.+)$", EDITIONS, re.MULTILINE)
 PLACE = "results/VOC2012/Main/comp3_det_val"
 OURS = {f"{PLACE}_cat.txt": b"a_1 0.9 1 1 10 10\n", f"{PLACE}_dog.txt": b"a_2 0.8 5 5 30 30\n"}
 THEIRS = OURS | {f"{PLACE}_cat.txt": b"a_2 0.9 1 1 10 10\na_1 0.2 1 1 10 10\n"}
@@ -55,7 +56,7 @@ def test_the_readme_s_commands_run_and_print_the_keys_that_it_names(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = shlex.split(command, comments=True)
-    named = re.search(rf"^- {words[0]}: (.+?)(?=^- |\Z)", LIBRARY, re.MULTILINE | re.DOTALL)
+    named = re.search(rf"^- {words[0]}: (.+?)(?=^- |\Z)", EDITIONS, re.MULTILINE | re.DOTALL)
 
     code = main(words)
 
@@ -63,6 +64,24 @@ def test_the_readme_s_commands_run_and_print_the_keys_that_it_names(
     assert code == 0
     assert named is not None
     assert re.findall(r"`(\w+)`", named[1].partition(";")[0]) == list(prediction)
+
+
+def test_the_readme_s_command_for_coco_runs_and_prints_the_keys_that_it_names(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    common = {"image_id": 1, "category_id": 1, "bbox": [0, 0, 10, 10]}
+    truth = {"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}]}
+    annotations = [common | {"id": 1, "area": 100, "iscrowd": 1}]
+    Path("instances.json").write_text(json.dumps(truth | {"annotations": annotations}))
+    Path("detections.json").write_text(json.dumps([common | {"score": 0.5}]))
+    [command] = re.findall(r"^python -m scoring (.+)$", COCO, re.MULTILINE)
+
+    code = main(shlex.split(command))
+
+    said = json.loads(capsys.readouterr().out)
+    keys = [*said, *said["figures"], *said["classes"]["cat"], *said["explanations"][0]]
+    assert code == 0
+    assert set(re.findall(r"`(\w+)`", COCO)) == set(keys)
 
 
 def test_the_readme_names_all_commands() -> None:

@@ -5,7 +5,7 @@ from pycocotools import mask as official
 from scoring.data.arrays import Floats
 from scoring.metrics.masks.encoding import masks_of_counts, masks_of_texts
 from scoring.metrics.masks.polygons import masks_of_polygons
-from scoring.metrics.masks.runs import Masks, join_masks, mask_iou
+from scoring.metrics.masks.runs import Masks, join_masks, mask_iou, take_masks
 
 Polygons = list[list[float]]
 
@@ -128,3 +128,11 @@ def test_masks_are_joined_in_order() -> None:
 
     assert join_masks([some, more]).area.tolist() == [2, 0, 4, 1]
     assert join_masks([]).area.tolist() == []
+
+
+def test_masks_are_taken_in_any_order() -> None:
+    size = np.full(3, 2), np.full(3, 2)
+    masks = masks_of_counts([[1, 2, 1], [4], [0, 1, 1, 2]], *size).masks
+
+    assert take_masks(masks, np.array([2, 0, 2])).area.tolist() == [3, 2, 3]
+    assert take_masks(masks, np.array([], np.intp)).area.tolist() == []

@@ -78,6 +78,13 @@ def accumulate(
 
     Both are -1 for classes without objects that count. unnumbered: bool (m,), objects whose matches are false positives.
     Source: pycocotools 2.0.11, accumulate.
+
+    >>> from scoring.metrics.coco.arrays import COCO_RULES
+    >>> zero, no = np.zeros(1, np.int32), np.zeros(1, np.bool_)
+    >>> found = CocoMatches(np.zeros(1, np.int8), np.zeros(1, np.intp), np.zeros(1, np.intp))
+    >>> ranks, sizes = Ranks(zero, zero, np.array([0, 1]), zero), Sizes(no, np.array([2]), None)
+    >>> accumulate([found], ranks, sizes, COCO_RULES, no)[1][:, 0, 0].tolist()
+    [0.5, 0.5, 0.5]
     """
     outcomes = _outcomes(matches, ranks, sizes, unnumbered)
     shape = len(rules.iou_thresholds), len(sizes.positives)

@@ -103,12 +103,27 @@ def figures_of(tables: CocoTables, rules: CocoRules = COCO_RULES) -> Mapping[str
     AP is the mean of precision over points, classes and thresholds, AP50 and AP75 those at an IoU of 0.5 and 0.75, APs,
     APm and APl of small, medium and large objects; AR1, AR10 and AR100 are the means of recall with so many detections
     of a class in an image, ARs, ARm and ARl again by size.
+
+    >>> none, one = np.array([False]), np.zeros(1, np.int32)
+    >>> car = CocoObjects(one, one, np.array([100.0]), none, none)
+    >>> found = CocoDetections(one, one, np.array([0.9]), np.array([100.0]))
+    >>> tables = tabulate_coco(found, car, lambda d, o: np.array([0.72]), images=1, classes=1)
+    >>> figures_of(tables)["AR1"], figures_of(tables)["APl"]
+    (0.5, None)
     """
     return {name: _mean(values) for name, values in _values(tables, rules).items()}
 
 
 def figures_by_class(tables: CocoTables, rules: CocoRules = COCO_RULES) -> Mapping[str, list[float | None]]:
-    """The same twelve figures of each class, in the order of the classes."""
+    """The same twelve figures of each class, in the order of the classes.
+
+    >>> none, one = np.array([False]), np.zeros(1, np.int32)
+    >>> car = CocoObjects(one, one, np.array([100.0]), none, none)
+    >>> found = CocoDetections(one, one, np.array([0.9]), np.array([100.0]))
+    >>> tables = tabulate_coco(found, car, lambda d, o: np.array([0.72]), images=1, classes=2)
+    >>> figures_by_class(tables)["AR1"]
+    [0.5, None]
+    """
     return {
         name: [_mean(values[:, label]) for label in range(values.shape[1])]
         for name, values in _values(tables, rules).items()

@@ -72,7 +72,13 @@ class Masks:
 
 
 def join_masks(parts: list[Masks]) -> Masks:
-    """All masks of several, one after the other."""
+    """All masks of several, one after the other.
+
+    >>> from scoring.metrics.masks.encoding import masks_of_counts
+    >>> whole = masks_of_counts([[0, 4]], np.array([2]), np.array([2])).masks
+    >>> join_masks([whole, whole]).area.tolist()
+    [4, 4]
+    """
     runs = np.cumsum([0, *(len(part.start) for part in parts)])
     return Masks(
         np.concatenate([np.empty(0, np.int64), *(part.start for part in parts)]),
@@ -82,6 +88,20 @@ def join_masks(parts: list[Masks]) -> Masks:
         ),
         np.concatenate([np.empty(0, np.int64), *(part.height for part in parts)]),
     )
+
+
+def take_masks(masks: Masks, which: Places) -> Masks:
+    """These masks, in this order.
+
+    >>> from scoring.metrics.masks.encoding import masks_of_counts
+    >>> masks = masks_of_counts([[0, 4], [1, 2, 1]], np.array([2, 2]), np.array([2, 2])).masks
+    >>> take_masks(masks, np.array([1])).area.tolist()
+    [2]
+    """
+    counts = np.diff(masks.first)[which]
+    first = np.concatenate([[0], np.cumsum(counts)])
+    runs = np.arange(first[-1]) + np.repeat(masks.first[which] - first[:-1], counts)
+    return Masks(masks.start[runs], masks.end[runs], first, masks.height[which])
 
 
 def mask_intersections(masks: Masks, one: Places, other: Places) -> Wholes:
@@ -136,6 +156,11 @@ def mask_iou(masks: Masks, one: Places, other: Places, crowd: Flags) -> Floats:
 
     one, other: intp (p,), crowd: bool (p,). Returns float64 (p,) in [0, 1], and 0 for empty masks.
     Source: pycocotools 2.0.11, maskApi.c, rleIou.
+
+    >>> from scoring.metrics.masks.encoding import masks_of_counts
+    >>> masks = masks_of_counts([[0, 4], [1, 2, 1]], np.array([2, 2]), np.array([2, 2])).masks
+    >>> mask_iou(masks, np.array([0]), np.array([1]), np.array([False])).tolist()
+    [0.5]
     """
     boxes, area = masks.boxes, masks.area
     result = np.zeros(len(one))

@@ -1,0 +1,30 @@
+"""`evaluate --protocol coco`: detections in COCO's JSON against annotation in COCO's JSON."""
+
+from argparse import Namespace
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from scoring.codec import to_plain
+from scoring.command_line.wrong_use import WrongUseError
+from scoring.tasks.coco.scoring import evaluate_coco
+
+
+def score_coco_files(asked: Namespace) -> Mapping[str, Any]:
+    """Score one results file against one annotation file; with `explain` say why figures are below 1."""
+    for option in ("competition", "image_set", "classes", "bootstrap"):
+        if getattr(asked, option) is not None:
+            message = f"--{option.replace('_', '-')} does not go with --protocol coco"
+            raise WrongUseError("usage", message)
+    result = evaluate_coco(
+        _file(asked.truth), _file(asked.results), masks=asked.masks, file=asked.results.name
+    )
+    return result.to_plain() | (
+        {"explanations": [to_plain(each) for each in result.explain()]} if asked.explain else {}
+    )
+
+
+def _file(path: Path) -> bytes:
+    if path.is_dir():
+        raise WrongUseError("no-file", f"expected a JSON file, found the folder '{path}'")
+    return path.read_bytes()

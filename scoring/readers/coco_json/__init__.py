@@ -1,0 +1,1 @@
+"""Annotation and results in COCO's JSON, as arrays for its evaluation."""

@@ -1,0 +1,150 @@
+"""Detections in COCO's JSON."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from scoring.data.arrays import Floats, Integers
+from scoring.errors import Problem, Problems
+from scoring.metrics.coco.arrays import CocoDetections
+from scoring.metrics.masks.runs import Masks, join_masks, take_masks
+from scoring.readers.coco_json.fields import Entries, numbers_of
+from scoring.readers.coco_json.instances import CocoInstances
+from scoring.readers.coco_json.masks import read_masks
+from scoring.readers.coco_json.records import JsonError, Records, Table, read_records
+
+_BOX: Final = tuple(f"bbox.{side}" for side in range(4))
+_FURTHEST: Final = 1e9
+_NAME: Final = "detections"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CocoResults:
+    """Detections in the order of the file; boxes: float64 (n, 4), left, top, width, height; masks: None for boxes."""
+
+    detections: CocoDetections
+    boxes: Floats
+    masks: Masks | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    image: Integers
+    label: Integers
+    confidence: Floats
+    boxes: Floats
+    area: Floats
+    masks: Masks | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What is read of each detection."""
+
+    boxes: bool
+    masks: bool
+
+
+def read_coco_detections(
+    data: bytes, truth: CocoInstances, *, file: str, problems: Problems, masks: bool = False
+) -> CocoResults:
+    """Read a list of `image_id`, `category_id`, `score` and `bbox` or `segmentation`, or an object with such a list as
+    `annotations`; other fields are not looked at.
+
+    The area of a detection is that of its box, and of its mask where it has no box, as in pycocotools. Whatever is wrong
+    becomes a problem that names the entry, and only what is right is returned.
+
+    >>> from scoring.readers.coco_json.instances import read_instances
+    >>> truth = read_instances(b'{"images": [{"id": 3}], "categories": [{"id": 1, "name": "cat"}], "annotations": []}')
+    >>> text = b'[{"image_id": 3, "category_id": 1, "bbox": [0, 0, 4, 2], "score": 0.5}]'
+    >>> read_coco_detections(text, truth, file="detections.json", problems=Problems()).detections.area.tolist()
+    [8.0]
+    """
+    parts: list[_Part] = []
+    kind = _Kind(boxes=True, masks=masks)
+    try:
+        for block in read_records(data):
+            part = _read_table(block, truth) if isinstance(block, Table) and not masks else None
+            if part is None:
+                rows = _rows_of(block) if isinstance(block, Table) else block
+                if masks and block.first == 0:
+                    kind = _Kind(boxes=_has_box(rows), masks=True)
+                part = _read_entries(Entries(rows.values, _NAME, file, problems, rows.first), truth, kind)
+            parts.append(part)
+    except JsonError as error:
+        problems.add(Problem("bad-json", str(error), file))
+    return _joined(parts, masks=masks)
+
+
+def _joined(parts: list[_Part], *, masks: bool) -> CocoResults:
+    def joined(name: str, empty: Any) -> Any:
+        return np.concatenate([empty, *(getattr(part, name) for part in parts)])
+
+    detections = CocoDetections(
+        joined("image", np.empty(0, np.int32)),
+        joined("label", np.empty(0, np.int32)),
+        joined("confidence", np.empty(0)),
+        joined("area", np.empty(0)),
+    )
+    found = join_masks([part.masks for part in parts if part.masks is not None]) if masks else None
+    return CocoResults(detections, joined("boxes", np.empty((0, 4))), found)
+
+
+def _read_table(table: Table, truth: CocoInstances) -> _Part | None:
+    """The detections of a table; None where one is not right."""
+    columns = table.columns
+    if not {"image_id", "category_id", "score", *_BOX} <= columns.keys():
+        return None
+    boxes = np.stack([columns[side] for side in _BOX], axis=1)
+    image, label = (
+        numbers_of(columns[name], ids)
+        for name, ids in (("image_id", truth.images), ("category_id", truth.categories))
+    )
+    score = columns["score"]
+    right = (
+        (image >= 0).all()
+        and (label >= 0).all()
+        and (np.abs(score) <= 1e300).all()
+        and (np.abs(boxes) <= _FURTHEST).all()
+        and (boxes[:, 2:] >= 0).all()
+    )
+    return _Part(image, label, score, boxes, boxes[:, 2] * boxes[:, 3]) if right else None
+
+
+def _rows_of(table: Table) -> Records:
+    """The records of a table that is not right, one by one."""
+    columns = {name: column.tolist() for name, column in table.columns.items()}
+    lists = sorted({name.partition(".")[0] for name in columns if "." in name})
+    values = []
+    for row in range(len(table)):
+        entry = {name: column[row] for name, column in columns.items() if "." not in name}
+        for name in lists:
+            entry[name] = [column[row] for each, column in columns.items() if each.startswith(f"{name}.")]
+        values.append(entry)
+    return Records(table.first, values)
+
+
+def _has_box(records: Records) -> bool:
+    """Whether the first detection has a box: then pycocotools takes the area of all from their boxes."""
+    first = records.values[0] if records.values else None
+    return isinstance(first, dict) and first.get("bbox", []) != []
+
+
+def _read_entries(entries: Entries, truth: CocoInstances, kind: _Kind) -> _Part:
+    image = entries.known("image_id", entries.wholes("image_id"), truth.images, "images")
+    label = entries.known("category_id", entries.wholes("category_id"), truth.categories, "categories")
+    score = entries.numbers("score")
+    boxes = entries.boxes() if kind.boxes else np.zeros((len(image), 4))
+    area = boxes[:, 2] * boxes[:, 3]
+    found = None
+    if kind.masks:
+        sizes = truth.sizes[image] if len(truth.sizes) else np.zeros((len(image), 2), np.int64)
+        found = read_masks(entries, sizes)
+        if not kind.boxes:
+            boxes, area = found.boxes, found.area.astype(np.float64)
+    if entries.fit.all():
+        return _Part(image, label, score, boxes, area, found)
+    fit = np.flatnonzero(entries.fit)
+    kept = None if found is None else take_masks(found, fit)
+    return _Part(image[fit], label[fit], score[fit], boxes[fit], area[fit], kept)

@@ -1,0 +1,160 @@
+"""Fields of JSON entries as arrays, with a problem for each that is wrong."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.data.arrays import Flags, Floats
+from scoring.errors import Problem, Problems, shown
+
+_LARGEST: Final = 2**53
+_GREATEST: Final = 1e300
+_FURTHEST: Final = 1e9
+"""How far a coordinate may be from the image's corner, in pixels."""
+
+Identifiers = NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Entries:
+    """The entries of a list in a JSON file, and which of them are fit so far.
+
+    name: of the list; first: the number of the first entry, from 0; objects: bool (n,), which are JSON objects at all; fit:
+    bool (n,), of which nothing wrong is known.
+    """
+
+    values: Sequence[Any]
+    name: str
+    file: str
+    problems: Problems
+    first: int = 0
+    objects: Flags = field(init=False)
+    fit: Flags = field(init=False)
+    _wrong: set[tuple[int, str]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.objects = np.array([isinstance(value, dict) for value in self.values], np.bool_)
+        self.fit = self.objects.copy()
+        for index in np.flatnonzero(~self.objects).tolist():
+            value = self.values[index]
+            self.say(index, "bad-entry", f"expected an object, found {shown(repr(value))}", value)
+        if not self.fit.all():
+            self.values = [value if fit else {} for value, fit in zip(self.values, self.fit, strict=True)]
+
+    def place(self, index: int) -> str:
+        """How a message calls an entry: "annotations[7]"."""
+        return f"{self.name}[{self.first + index}]"
+
+    def say(self, index: int, code: str, message: str, found: object = None) -> None:
+        """Add a problem about an entry, and count the entry as unfit."""
+        self.fit[index] = False
+        text = None if found is None else shown(str(found))
+        self.problems.add(Problem(code, f"{self.place(index)}: {message}", self.file, found=text))
+
+    def column(self, name: str, default: Any = None) -> list[Any]:
+        """The field of every entry; the default where it is not there."""
+        return [entry.get(name, default) for entry in self.values]
+
+    def _check_field(
+        self, name: str, column: list[Any], is_right: Callable[[Any], bool], expected: str
+    ) -> None:
+        for index, value in enumerate(column):
+            if not self.objects[index] or is_right(value):
+                continue
+            self._wrong.add((index, name))
+            if name in self.values[index]:
+                message = f"expected {expected} as '{name}', found {shown(repr(value))}"
+                self.say(index, f"bad-{name.replace('_', '-')}", message, value)
+            else:
+                self.say(index, "missing-field", f"'{name}' is missing")
+
+    def wholes(self, name: str, default: int | None = None) -> Identifiers:
+        """Whole numbers: int64 (n,), 0 for an unfit entry. A number such as 3.0 counts as one."""
+        column = self.column(name, default)
+        if set(map(type, column)) <= {int}:
+            try:
+                return np.array(column, np.int64)
+            except OverflowError:
+                pass
+        self._check_field(name, column, _is_whole, "a whole number")
+        return np.array([int(value) if _is_whole(value) else 0 for value in column], np.int64)
+
+    def numbers(self, name: str) -> Floats:
+        """Numbers: float64 (n,), 0 for an unfit entry."""
+        column = self.column(name)
+        if set(map(type, column)) <= {int, float} and all(abs(value) <= _GREATEST for value in column):
+            return np.array(column, np.float64)
+        self._check_field(name, column, _is_number, "a number")
+        return np.array([value if _is_number(value) else 0.0 for value in column], np.float64)
+
+    def boxes(self, name: str = "bbox") -> Floats:
+        """Left, top, width and height: float64 (n, 4), 0 for an unfit entry."""
+        column = self.column(name)
+        if not all(map(_is_box, column)):
+            expected = "four numbers, left, top, width and height, neither of the last two below 0,"
+            self._check_field(name, column, _is_box, expected)
+            column = [value if _is_box(value) else (0.0, 0.0, 0.0, 0.0) for value in column]
+        return np.array(column, np.float64).reshape(-1, 4)
+
+    def texts(self, name: str) -> list[str]:
+        """Texts that are not blank, "" for an unfit entry."""
+        column = self.column(name)
+        self._check_field(name, column, _is_text, "a text")
+        return [value.strip() if _is_text(value) else "" for value in column]
+
+    def unique(self, name: str, values: Sequence[Any]) -> None:
+        """Say which entries have the same value in a field as one before."""
+        if len(set(values)) == len(values):
+            return
+        met: set[Any] = set()
+        for index, value in enumerate(values):
+            if value in met and self.objects[index] and (index, name) not in self._wrong:
+                self.say(
+                    index, f"duplicate-{name.replace('_', '-')}", f"'{name}' is {value!r} like one before"
+                )
+            met.add(value)
+
+    def known(self, name: str, values: Identifiers, ids: Identifiers, things: str) -> NDArray[np.int32]:
+        """Where each value stands among identifiers in rising order: int32 (n,)."""
+        places = numbers_of(values, ids)
+        for index in np.flatnonzero((places < 0) & self.objects).tolist():
+            if (index, name) in self._wrong:
+                continue
+            message = f"'{name}' is {values[index]}, which is none of the {len(ids)} {things}"
+            self.say(index, f"unknown-{name.removesuffix('_id')}", message, values[index])
+        return np.maximum(places, 0)
+
+
+def numbers_of(values: Identifiers, ids: Identifiers) -> NDArray[np.int32]:
+    """Where each value stands among identifiers in rising order, -1 where it is none of them: int32 (n,).
+
+    >>> numbers_of(np.array([7, 8]), np.array([2, 7])).tolist()
+    [1, -1]
+    """
+    if not len(ids):
+        return np.full(len(values), -1, np.int32)
+    places = np.minimum(np.searchsorted(ids, values), len(ids) - 1)
+    return np.where(ids[places] == values, places, -1).astype(np.int32)
+
+
+def _is_whole(value: object) -> bool:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return bool(abs(value) <= _LARGEST and int(value) == value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _GREATEST
+
+
+def _is_box(value: object) -> bool:
+    if not isinstance(value, list) or len(value) != 4 or not set(map(type, value)) <= {int, float}:
+        return False
+    return bool(max(map(abs, value)) <= _FURTHEST and value[2] >= 0 and value[3] >= 0)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())

@@ -1,0 +1,83 @@
+"""Many JSON objects of the same fields, all of them numbers, read as a table."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+import numpy as np
+import polars as pl
+
+_NUMERIC: Final = b"0123456789.+-eE"
+_EXPONENT: Final = 1  # a byte that JSON does not have
+_LETTERS: Final = bytes(range(ord("a"), ord("z") + 1)) + bytes(range(ord("A"), ord("Z") + 1))
+_TO_LINES: Final = bytes.maketrans(b"}" + bytes([_EXPONENT]), b"\ne")
+_WHOLE_NUMBERS: Final = ("image_id", "category_id")
+
+
+@dataclass(frozen=True, slots=True)
+class FlatRecords:
+    """How records of numbers are written in a file.
+
+    skeleton: the comma and blanks before a record and the record itself, without the bytes of numbers; columns: names of
+    the numbers in their order, those of a list as "bbox.0", "bbox.1" …
+    """
+
+    skeleton: bytes
+    columns: tuple[str, ...]
+
+    @classmethod
+    def like(cls, record: bytes, separator: bytes) -> Self | None:
+        """The form of a record, or None where it holds anything else than numbers and lists of them.
+
+        >>> FlatRecords.like(b'{"score": 0.5}', b", ")
+        FlatRecords(skeleton=b', {"scor": }', columns=('score',))
+        """
+        columns: list[str] = []
+        for key, value in json.loads(record).items():
+            numbers = value if isinstance(value, list) else [value]
+            if not key.replace("_", "").isalpha() or any(type(each) not in (int, float) for each in numbers):
+                return None
+            columns += [f"{key}.{n}" for n in range(len(value))] if isinstance(value, list) else [key]
+        return cls((separator + record).translate(None, _NUMERIC), tuple(columns))
+
+    def read(self, block: bytes) -> Mapping[str, np.ndarray[Any, Any]] | None:
+        """The columns of a block of records, each with its separator; None where one is not of this form.
+
+        Numbers are float64, identifiers int64.
+        """
+        count = block.count(b"}")
+        if block.translate(None, _NUMERIC) != self.skeleton * count:
+            return None
+        marked = _with_marked_exponents(block)
+        if marked is None:
+            return None
+        lines = marked.translate(_TO_LINES, b'_[]{}": \t\r\n'.replace(b"}", b"") + _LETTERS)
+        schema = {"": pl.String} | {
+            name: pl.Int64 if name in _WHOLE_NUMBERS else pl.Float64 for name in self.columns
+        }
+        try:
+            table = pl.read_csv(lines, has_header=False, schema=schema, quote_char=None)
+        except pl.exceptions.PolarsError:
+            return None
+        if len(table) != count or any(table[name].null_count() for name in self.columns):
+            return None
+        return {name: table[name].to_numpy() for name in self.columns}
+
+
+def _with_marked_exponents(block: bytes) -> bytes | None:
+    """The block with the letter of each exponent replaced, or None where another letter touches a number."""
+    array = np.frombuffer(block, np.uint8)
+    letter = (array | 0x20) - np.uint8(ord("a")) < 26
+    number = (
+        array - np.uint8(ord("+")) < 15
+    )  # digits, signs, the point; a comma or slash would be wrong beside a letter, too
+    before, after = letter[1:] & number[:-1], letter[:-1] & number[1:]
+    if not (before.any() or after.any()):
+        return block
+    places = np.flatnonzero(before) + 1
+    if not np.array_equal(places, np.flatnonzero(after)) or np.any(array[places] | 0x20 != ord("e")):
+        return None
+    changed = array.copy()
+    changed[places] = _EXPONENT
+    return changed.tobytes()

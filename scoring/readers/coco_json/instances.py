@@ -1,0 +1,127 @@
+"""Ground truth in COCO's JSON."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scoring.data.arrays import Floats
+from scoring.errors import Problem, Problems, SubmissionError
+from scoring.metrics.coco.arrays import CocoObjects
+from scoring.metrics.masks.runs import Masks
+from scoring.readers.coco_json.fields import Entries, Identifiers
+from scoring.readers.coco_json.masks import read_masks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CocoInstances:
+    """Annotated objects of a set of images, images and classes by rising identifiers.
+
+    images, categories: int64 (images,) and (classes,), identifiers; sizes: int64 (images, 2), width and height in pixels,
+    0 where they are not told; boxes: float64 (m, 4), left, top, width, height, around the masks where those were asked for; masks: None unless they were asked for;
+    fingerprint: sha256 of the file, in hexadecimal.
+    """
+
+    images: Identifiers
+    sizes: Identifiers
+    categories: Identifiers
+    classes: tuple[str, ...]
+    objects: CocoObjects
+    boxes: Floats
+    masks: Masks | None
+    fingerprint: str
+
+
+def read_instances(data: bytes, *, file: str = "instances.json", masks: bool = False) -> CocoInstances:
+    """Read `images`, `categories` and `annotations`; with `masks` also their segmentations.
+
+    `area` is the one annotated. `iscrowd` is 0 if it is left out. Raises SubmissionError with every problem: what is not
+    JSON, missing fields, numbers that are none, identifiers that are not unique or that nothing has.
+
+    >>> text = b'''{"images": [{"id": 1}], "categories": [{"id": 7, "name": "car"}],
+    ...   "annotations": [{"id": 1, "image_id": 1, "category_id": 7, "bbox": [15, 9, 20, 10], "area": 150.5}]}'''
+    >>> found = read_instances(text)
+    >>> found.classes, found.boxes.tolist(), found.objects.area.tolist()
+    (('car',), [[15.0, 9.0, 20.0, 10.0]], [150.5])
+    """
+    problems = Problems()
+    root = _root(data, file)
+    images = _entries(root, "images", file, problems)
+    categories = _entries(root, "categories", file, problems)
+    annotations = _entries(root, "annotations", file, problems)
+    image_ids, sizes = _images(images, masks=masks)
+    category_ids, names = categories.wholes("id"), categories.texts("name")
+    categories.unique("id", category_ids.tolist())
+    categories.unique("name", names)
+    by_category = np.argsort(category_ids, kind="stable")
+    objects = _objects(annotations, image_ids, category_ids[by_category])
+    drawn = read_masks(annotations, _sizes_of(objects, sizes)) if masks else None
+    found = CocoInstances(
+        images=image_ids,
+        sizes=sizes,
+        categories=category_ids[by_category],
+        classes=tuple(names[index] for index in by_category.tolist()),
+        objects=objects,
+        boxes=annotations.boxes() if drawn is None else drawn.boxes,
+        masks=drawn,
+        fingerprint=hashlib.sha256(data).hexdigest(),
+    )
+    if problems.listed:
+        raise SubmissionError(*problems.listed)
+    return found
+
+
+def _sizes_of(objects: CocoObjects, sizes: Identifiers) -> Identifiers:
+    """The size of each object's image; of none where there are no images, which has been said."""
+    return sizes[objects.image] if len(sizes) else np.ones((len(objects.image), 2), np.int64)
+
+
+def _root(data: bytes, file: str) -> dict[str, Any]:
+    try:
+        root = json.loads(data, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise SubmissionError(Problem("bad-json", f"this is not JSON: {error}", file)) from error
+    if not isinstance(root, dict):
+        message = "expected an object with 'images', 'categories' and 'annotations'"
+        raise SubmissionError(Problem("bad-json", message, file))
+    return root
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number")
+
+
+def _entries(root: dict[str, Any], name: str, file: str, problems: Problems) -> Entries:
+    found = root.get(name)
+    if not isinstance(found, list):
+        problems.add(Problem("missing-list", f"expected a list called '{name}'", file))
+        found = []
+    return Entries(found, name, file, problems)
+
+
+def _images(images: Entries, *, masks: bool) -> tuple[Identifiers, Identifiers]:
+    ids = images.wholes("id")
+    images.unique("id", ids.tolist())
+    default = None if masks else 0
+    sizes = np.stack([images.wholes(side, default) for side in ("width", "height")], axis=1)
+    if masks:
+        for index in np.flatnonzero(((sizes < 1) | (sizes > 1 << 16)).any(axis=1) & images.fit).tolist():
+            images.say(index, "bad-size", f"width and height are {sizes[index].tolist()}", sizes[index])
+    order = np.argsort(ids, kind="stable")
+    return ids[order], sizes[order]
+
+
+def _objects(annotations: Entries, images: Identifiers, categories: Identifiers) -> CocoObjects:
+    image = annotations.known("image_id", annotations.wholes("image_id"), images, "images")
+    label = annotations.known("category_id", annotations.wholes("category_id"), categories, "categories")
+    ids = annotations.wholes("id")
+    annotations.unique("id", ids.tolist())
+    return CocoObjects(
+        image=image,
+        label=label,
+        area=annotations.numbers("area"),
+        crowd=annotations.wholes("iscrowd", 0) != 0,
+        unnumbered=ids == 0,
+    )

@@ -1,0 +1,170 @@
+"""The records of a JSON list, some at a time."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from scoring.readers.coco_json.flat_records import FlatRecords
+
+_BLOCK: Final = 1 << 20
+_BEGIN: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*"annotations"\s*:\s*)?\[')
+_BLANK: Final = re.compile(r"[ \t\r\n]*")
+_SEPARATOR: Final = re.compile(rb"\}(\s*,\s*)\{")
+
+
+class JsonError(ValueError):
+    """The text is no JSON, or not the list that is expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Records that hold numbers only: a column for each field; first: the number of the first one, from 0."""
+
+    first: int
+    columns: Mapping[str, np.ndarray[Any, Any]]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Any other records as they stand; first: the number of the first one, from 0."""
+
+    first: int
+    values: list[Any]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def read_records(data: bytes) -> Iterator[Table | Records]:
+    """The entries of a list, or of the list `annotations` of an object.
+
+    Records of numbers that are all written alike are read as tables, a megabyte at a time; what is written otherwise, by the
+    JSON parser. Raises JsonError.
+
+    >>> [part.columns["score"].tolist() for part in read_records(b'[{"score": 0.5}, {"score": 1e-05}]')]
+    [[0.5, 1e-05]]
+    """
+    begin = _BEGIN.match(data)
+    if begin is None:
+        yield Records(0, _whole(data))
+        return
+    reader = _Reader(data, begin.end())
+    yield from reader.read()
+    head = data[: begin.end()].lstrip(b"\xef\xbb\xbf")
+    _parse(head + data[reader.place :])  # what stands around the entries
+
+
+def _whole(data: bytes) -> list[Any]:
+    """The entries of an object whose first field is another one."""
+    root = _parse(data)
+    entries = root.get("annotations") if isinstance(root, dict) else root
+    if not isinstance(entries, list):
+        raise JsonError("expected a list of detections, or an object with such a list as 'annotations'")
+    return entries
+
+
+def _parse(data: bytes) -> Any:
+    try:
+        return json.loads(data, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise JsonError(f"this is not JSON: {error}") from error
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number")
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads entries from a place on, and stops after the bracket behind the last one."""
+
+    data: bytes
+    place: int
+    count: int = 0
+
+    def read(self) -> Iterator[Table | Records]:
+        form, separator = self._form()
+        while not self._is_at_end():
+            block = None if form is None else self._block(separator)
+            columns = None if block is None or form is None else form.read(block)
+            if block is not None and columns is not None:
+                found: Table | Records = Table(self.count, columns)
+                self.place += len(block) - (0 if self.count else len(separator))
+            else:
+                found = Records(self.count, self._decoded())
+            self.count += len(found)
+            yield found
+
+    def _is_at_end(self) -> bool:
+        rest = re.compile(rb"\s*\]").match(self.data, self.place)
+        if rest is not None:
+            self.place = rest.end() - 1
+        return rest is not None
+
+    def _form(self) -> tuple[FlatRecords | None, bytes]:
+        """How the first record is written, if it has only numbers."""
+        end = self.data.find(b"}", self.place) + 1
+        start = self.data.find(b"{", self.place, end)
+        following = _SEPARATOR.match(self.data, end - 1)
+        separator = b"," if following is None else following[1]
+        if start < 0 or self.data[self.place : start].strip():
+            return None, separator
+        try:
+            record = self.data[start:end]
+            form = FlatRecords.like(record, separator) if record.isascii() else None
+        except (ValueError, RecursionError, AttributeError):
+            return None, separator
+        if form is not None:
+            self.place = start
+        return form, separator
+
+    def _block(self, separator: bytes) -> bytes | None:
+        """About a megabyte of whole records, each with the separator before it."""
+        end = self.data.rfind(b"}", self.place, self.place + _BLOCK) + 1
+        if end <= self.place:
+            return None
+        block = self.data[self.place : end]
+        return block if self.count else separator + block
+
+    def _decoded(self) -> list[Any]:
+        """The next records, as the JSON parser reads them: those of a megabyte, and at least one."""
+        size = _BLOCK
+        while True:
+            text = self.data[self.place : self.place + size].decode("utf-8", "surrogateescape")
+            values, end, error = _decode(text, follows=self.count > 0)
+            if values:
+                self.place += len(text[:end].encode("utf-8", "surrogateescape"))
+                return values
+            if self.place + size >= len(self.data):
+                raise JsonError(f"this is not JSON: entry {self.count}: {error}") from error
+            size *= 2
+
+
+def _decode(text: str, *, follows: bool) -> tuple[list[Any], int, Exception | None]:
+    """Entries from the beginning of a text, where the last of them ends, and what is wrong after it."""
+    values: list[Any] = []
+    end = 0
+    while True:
+        place = _BLANK.match(text, end).end()  # type: ignore[union-attr]  # matches nothing at least
+        if follows:
+            if text[place : place + 1] != ",":
+                return values, end, ValueError(f"expected ',' or ']', found {text[place : place + 20]!r}")
+            place = _BLANK.match(text, place + 1).end()  # type: ignore[union-attr]
+        try:
+            value, after = _DECODER.raw_decode(text, place)
+        except (ValueError, RecursionError) as error:
+            return values, end, error
+        if after == len(text) and isinstance(value, int | float):
+            return values, end, ValueError("the list has no end")  # a number may go on in the next block
+        values.append(value)
+        end, follows = after, True

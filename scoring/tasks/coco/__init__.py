@@ -1,0 +1,1 @@
+"""Detection as COCO scores it, with boxes or with masks."""

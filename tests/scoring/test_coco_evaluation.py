@@ -1,0 +1,200 @@
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scoring.competitions import classes_of
+from scoring.errors import SubmissionError
+from scoring.tasks.coco.results import CocoResult
+from scoring.tasks.coco.scoring import evaluate_coco
+from tests.scoring.coco_masks import compressed, draw_mask_set
+from tests.scoring.coco_sets import FIGURES, Plain, draw_coco_set, official, official_figures
+from tests.scoring.conftest import ReadTruth, Unpack
+
+CLOSE = 1e-12
+VOC2007 = ("voc2007_annotations_imagesets.tar.xz", "VOC2007", "test")
+
+
+def as_json(value: Any, **style: Any) -> bytes:
+    return json.dumps(value, **style).encode()
+
+
+def by_class(instances: Plain, evaluation: Any) -> Mapping[str, float | None]:
+    """The official AP of each class."""
+    names = {each["id"]: each["name"] for each in instances["categories"]}
+    precision = evaluation.eval["precision"][:, :, :, 0, -1]
+    return {
+        names[category]: None if (found := precision[:, :, place]).max() < 0 else float(found.mean())
+        for place, category in enumerate(evaluation.params.catIds)
+    }
+
+
+def assert_equal(result: CocoResult, instances: Plain, detections: list[Plain], kind: str = "bbox") -> None:
+    evaluation = official(instances, detections, kind)
+    assert result.figures == pytest.approx(official_figures(evaluation), abs=CLOSE)
+    values = {each.name: each.value for each in result.classes}
+    assert values == pytest.approx(by_class(instances, evaluation), abs=CLOSE)
+
+
+STYLES: list[dict[str, Any]] = [{}, {"separators": (",", ":")}, {"indent": 2}, {"sort_keys": True}]
+
+
+@pytest.mark.parametrize("style", STYLES, ids=str)
+@pytest.mark.parametrize("seed", range(200, 206))
+def test_files_score_as_the_official_program_scores_them(seed: int, style: dict[str, Any]) -> None:
+    truth, found = draw_coco_set(seed)
+
+    result = evaluate_coco(as_json(truth, **style), as_json(found, **style))
+
+    assert_equal(result, truth, found)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_masks_score_as_the_official_program_scores_them(seed: int) -> None:
+    truth, found = draw_mask_set(seed)
+
+    result = evaluate_coco(as_json(truth), as_json(found), masks=True)
+
+    assert_equal(result, truth, found, "segm")
+
+
+def test_with_boxes_beside_the_masks_the_boxes_decide_the_size_of_a_detection() -> None:
+    truth, found = draw_mask_set(3)
+    boxed = [each | {"bbox": [0, 0, 40, 40]} for each in found]
+
+    result = evaluate_coco(as_json(truth), as_json(boxed), masks=True)
+
+    assert_equal(result, truth, boxed, "segm")
+
+
+def test_results_may_be_an_object_with_annotations() -> None:
+    truth, found = draw_coco_set(210)
+    plain = evaluate_coco(as_json(truth), as_json(found))
+
+    for wrapped in ({"annotations": found, "info": {}}, {"info": {"annotations": 1}, "annotations": found}):
+        assert evaluate_coco(as_json(truth), as_json(wrapped)).figures == plain.figures
+
+
+def test_the_receipt_changes_with_either_file_and_the_kind_only() -> None:
+    truth, found = draw_mask_set(1)
+    for each in found:
+        each["bbox"] = [0, 0, 10, 10]
+    files = as_json(truth), as_json(found)
+
+    receipts = [
+        evaluate_coco(*files).receipt,
+        evaluate_coco(*files, masks=True).receipt,
+        evaluate_coco(files[0] + b" ", files[1]).receipt,
+        evaluate_coco(files[0], files[1] + b" ").receipt,
+    ]
+
+    assert len(set(receipts)) == len(receipts)
+    assert evaluate_coco(*files).receipt == receipts[0]
+
+
+def test_a_result_prints_as_a_table_of_percent() -> None:
+    truth, found = draw_coco_set(201)
+
+    lines = str(evaluate_coco(as_json(truth), as_json(found))).splitlines()
+
+    assert lines[0].split() == list(FIGURES)
+    assert lines[1].split()[0] == "all"
+    assert len(lines) == 2 + len(truth["categories"])
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("detector", ["yolo2_e150", "darknet_hli", "yolov1_choasup"])
+def test_real_detectors_score_as_the_official_program_scores_them(
+    detector: str, real_truth: ReadTruth, unpacked: Unpack
+) -> None:
+    truth, names = as_coco(real_truth)
+    found = detections_of(next(unpacked(f"results/{detector}.tar.xz").glob("*")), names)
+
+    result = evaluate_coco(as_json(truth), as_json(found))
+
+    assert_equal(result, truth, found)
+
+
+def as_coco(real_truth: ReadTruth) -> tuple[Plain, Mapping[str, int]]:
+    """VOC2007's test set, difficult objects as crowds, and the numbers of its images by name."""
+    truth = real_truth(*VOC2007)
+    objects, images = truth.tables.objects, truth.description.images
+    annotations = [
+        {
+            "id": number,
+            "image_id": int(image) + 1,
+            "category_id": int(label) + 1,
+            "bbox": [left - 1, top - 1, right - left + 1, bottom - top + 1],
+            "area": (right - left + 1) * (bottom - top + 1),
+            "iscrowd": int(difficult),
+        }
+        for number, (image, label, (left, top, right, bottom), difficult) in enumerate(
+            zip(objects.image, objects.name, objects.boxes.tolist(), objects.difficult, strict=True), 1
+        )
+    ]
+    instances = {
+        "images": [
+            {"id": number, "file_name": image.id, "width": image.width, "height": image.height}
+            for number, image in enumerate(images, 1)
+        ],
+        "categories": [{"id": number, "name": name} for number, name in enumerate(classes_of("VOC2007"), 1)],
+        "annotations": annotations,
+    }
+    return instances, {image.id: number for number, image in enumerate(images, 1)}
+
+
+def detections_of(folder: Any, names: Mapping[str, int]) -> list[Plain]:
+    """The lines of a detector's files; boxes that end before they begin are left out."""
+    found = []
+    for number, name in enumerate(classes_of("VOC2007"), 1):
+        for path in folder.rglob(f"*_det_test_{name}.txt"):
+            for line in path.read_text().splitlines():
+                image, score, *box = line.split()
+                left, top, right, bottom = map(float, box)
+                size = [right - left + 1, bottom - top + 1]
+                if min(size) >= 0:
+                    entry = {"image_id": names[image], "category_id": number, "score": float(score)}
+                    found.append(entry | {"bbox": [left - 1, top - 1, *size]})
+    return found
+
+
+@pytest.mark.shared
+def test_masks_of_the_synthetic_tree_score_as_the_official_program_scores_them(real_truth: ReadTruth) -> None:
+    maps = real_truth("synthetic_seed2012.tar.xz", "VOC2012", "val").tables.masks
+    images: list[Plain] = []
+    annotations: list[Plain] = []
+    found: list[Plain] = []
+    for image in range(1, len(maps) + 1):
+        labels = maps[image - 1]
+        images.append({"id": image, "width": labels.shape[1], "height": labels.shape[0]})
+        for label in set(labels.ravel().tolist()) - {0, 255}:
+            bits = labels == label
+            common = {"image_id": image, "category_id": label}
+            drawn = {"segmentation": compressed(bits), "area": float(bits.sum()), "bbox": [0, 0, 1, 1]}
+            annotations.append(common | drawn | {"id": len(annotations) + 1, "iscrowd": int(image % 7 == 0)})
+            for step in (0, 2, 9):
+                moved = {
+                    "segmentation": compressed(np.roll(bits, step, axis=1)),
+                    "score": 1 / (1 + step + image % 3),
+                }
+                found.append(common | moved)
+    categories = [{"id": label, "name": str(label)} for label in range(1, 21)]
+    truth = {"images": images, "categories": categories, "annotations": annotations}
+
+    result = evaluate_coco(as_json(truth), as_json(found), masks=True)
+
+    assert len(annotations) > 10
+    assert_equal(result, truth, found, "segm")
+
+
+def test_every_problem_of_the_detections_is_told() -> None:
+    truth, _ = draw_coco_set(200)
+    image, category = truth["images"][0]["id"], truth["categories"][0]["id"]
+    right = {"image_id": image, "category_id": category, "bbox": [0, 0, 1, 1], "score": 1}
+
+    with pytest.raises(SubmissionError) as refused:
+        evaluate_coco(as_json(truth), as_json([right | {"image_id": 999}, right | {"score": None}, right, 7]))
+
+    assert [problem.code for problem in refused.value.problems] == ["bad-entry", "unknown-image", "bad-score"]

@@ -1,0 +1,290 @@
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scoring.errors import Problems, SubmissionError
+from scoring.readers.coco_json.detections import CocoResults, read_coco_detections
+from scoring.readers.coco_json.instances import CocoInstances, read_instances
+from scoring.readers.coco_json.records import JsonError, Table, read_records
+
+IMAGES = [{"id": 12, "width": 20, "height": 10}, {"id": 3, "width": 20, "height": 10}]
+CATEGORIES = [{"id": 7, "name": "car"}, {"id": 2, "name": "cat"}]
+BOX = {"id": 1, "image_id": 12, "category_id": 7, "bbox": [1, 2, 5, 4], "area": 20, "iscrowd": 0}
+FOUND = {"image_id": 12, "category_id": 7, "bbox": [1.5, 2, 5, 4], "score": 0.25}
+MASK = {
+    "image_id": 12,
+    "category_id": 7,
+    "segmentation": {"size": [10, 20], "counts": [50, 50, 100]},
+    "score": 1,
+}
+
+
+def instances(**lists: Any) -> bytes:
+    return json.dumps({"images": IMAGES, "categories": CATEGORIES, "annotations": [BOX]} | lists).encode()
+
+
+TRUTH = read_instances(instances())
+
+
+def read(data: bytes, *, masks: bool = False, truth: CocoInstances = TRUTH) -> tuple[CocoResults, list[str]]:
+    problems = Problems()
+    found = read_coco_detections(data, truth, file="d.json", problems=problems, masks=masks)
+    return found, [problem.message for problem in problems.listed]
+
+
+def test_images_and_classes_are_numbered_by_rising_identifiers() -> None:
+    other = BOX | {"id": 5, "image_id": 3, "category_id": 2, "iscrowd": 1, "area": 9.5}
+
+    found = read_instances(instances(annotations=[BOX, other]))
+
+    assert (found.images.tolist(), found.categories.tolist(), found.classes) == (
+        [3, 12],
+        [2, 7],
+        ("cat", "car"),
+    )
+    assert (found.objects.image.tolist(), found.objects.label.tolist()) == ([1, 0], [1, 0])
+    assert (found.objects.area.tolist(), found.objects.crowd.tolist()) == ([20, 9.5], [False, True])
+    assert found.boxes.tolist() == [[1, 2, 5, 4]] * 2
+
+
+def test_detections_keep_the_order_of_the_file_and_the_area_of_their_boxes() -> None:
+    found, problems = read(json.dumps([FOUND, FOUND | {"image_id": 3, "score": -1e-07}]).encode())
+
+    assert not problems
+    assert found.detections.image.tolist() == [1, 0]
+    assert found.detections.confidence.tolist() == [0.25, -1e-07]
+    assert found.detections.area.tolist() == [20, 20]
+    assert found.boxes[0].tolist() == [1.5, 2, 5, 4]
+
+
+@pytest.mark.parametrize("text", [b"[]", b" [ ] ", b'{"annotations": []}', b'{"info": 1, "annotations": []}'])
+def test_no_detections_are_none(text: bytes) -> None:
+    found, problems = read(text)
+
+    assert (len(found.detections), problems) == (0, [])
+
+
+def test_other_fields_are_not_looked_at() -> None:
+    rich = FOUND | {"id": 3, "segmentation": [], "area": "x", "name": 'a "quoted" }, {', "more": {"a": [1]}}
+
+    found, problems = read(json.dumps([FOUND, rich, FOUND | {"id": 1}, FOUND], ensure_ascii=False).encode())
+
+    assert (found.detections.confidence.tolist(), problems) == ([0.25] * 4, [])
+
+
+def test_numbers_are_read_as_python_reads_them() -> None:
+    scores = ["0.1", "1e-7", "1E+2", "-0.0", "123456789.123456789", "5e-324", "0.30000000000000004", "7"]
+    texts = [f'{{"image_id":12,"category_id":7,"bbox":[1,2e0,3,4.5],"score":{score}}}' for score in scores]
+
+    found, problems = read(f"[{','.join(texts)}]".encode())
+
+    assert (found.detections.confidence.tolist(), problems) == (list(map(float, scores)), [])
+
+
+def test_records_written_alike_are_read_as_a_table_and_only_the_others_one_by_one() -> None:
+    texts = [json.dumps(FOUND)] * 40_000
+    texts[20_000] = json.dumps(FOUND | {"score": 0.5}, separators=(",", ":"))
+
+    blocks = list(read_records(f"[{', '.join(texts)}]".encode()))
+    found, problems = read(f"[{', '.join(texts)}]".encode())
+
+    assert sum(map(len, blocks)) == 40_000
+    assert sum(isinstance(block, Table) for block in blocks) > 1
+    assert (np.flatnonzero(found.detections.confidence == 0.5).tolist(), problems) == ([20_000], [])
+
+
+TEXT = json.dumps(FOUND)
+NO_LIST = "expected a list of detections, or an object with such a list as 'annotations'"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "this is not JSON: "),
+        ("{", "this is not JSON: "),
+        ("7", NO_LIST),
+        ('{"annotations": 7}', NO_LIST),
+        ('{"results": []}', NO_LIST),
+        ("[", "this is not JSON: entry 0: "),
+        (f"[{TEXT}", "this is not JSON: entry 1: expected ',' or ']', found ''"),
+        (f"[{TEXT}, ]", "this is not JSON: entry 1: "),
+        (f"[{TEXT} {TEXT}]", "this is not JSON: entry 1: expected ',' or ']'"),
+        (f"[{TEXT}] 7", "this is not JSON: Extra data"),
+        (f'{{"annotations": [{TEXT}]', "this is not JSON: "),
+        (f"[{TEXT.replace('0.25', 'NaN')}]", "this is not JSON: entry 0: NaN is no number"),
+        (f"[{TEXT.replace('0.25', '0.2.5')}]", "this is not JSON: entry 0: "),
+        (f"[{TEXT.replace('0.25', '')}]", "this is not JSON: entry 0: "),
+        (f"[7, {'[' * 100_000}]", "this is not JSON: "),
+    ],
+)
+def test_text_that_is_no_list_of_detections_is_refused(text: str, sentence: str) -> None:
+    _, problems = read(text.encode())
+
+    assert any(sentence in problem for problem in problems)
+
+
+WRONG: list[tuple[Any, str]] = [
+    (7, "detections[1]: expected an object, found 7"),
+    ({"score": None}, "detections[1]: expected a number as 'score', found None"),
+    ({"score": True}, "detections[1]: expected a number as 'score', found True"),
+    ({"score": "1"}, "detections[1]: expected a number as 'score', found '1'"),
+    ({"score": 1e400}, "detections[1]: expected a number as 'score', found inf"),
+    ({"score": 10**400}, "detections[1]: expected a number as 'score'"),
+    ({"image_id": 99}, "detections[1]: 'image_id' is 99, which is none of the 2 images"),
+    ({"image_id": "12"}, "detections[1]: expected a whole number as 'image_id', found '12'"),
+    ({"image_id": 12.5}, "detections[1]: expected a whole number as 'image_id', found 12.5"),
+    ({"image_id": 10**30}, "detections[1]: expected a whole number as 'image_id'"),
+    ({"category_id": 99}, "detections[1]: 'category_id' is 99, which is none of the 2 categories"),
+    ({"bbox": [1, 2, 3]}, "detections[1]: expected four numbers, left, top, width and height"),
+    ({"bbox": [1, 2, -3, 4]}, "detections[1]: expected four numbers, left, top, width and height"),
+    ({"bbox": [1, 2, 3, 1e30]}, "detections[1]: expected four numbers, left, top, width and height"),
+    ({"bbox": "x"}, "detections[1]: expected four numbers, left, top, width and height"),
+]
+
+
+@pytest.mark.parametrize(("change", "sentence"), WRONG)
+def test_a_wrong_detection_is_named_and_the_others_are_read(change: Any, sentence: str) -> None:
+    wrong = FOUND | change if isinstance(change, dict) else change
+
+    found, [problem] = read(json.dumps([FOUND, wrong, FOUND]).replace("Infinity", "1e400").encode())
+
+    assert problem.startswith(sentence)
+    assert len(found.detections) == 2
+
+
+@pytest.mark.parametrize("field", FOUND)
+def test_a_missing_field_is_named(field: str) -> None:
+    short = {name: value for name, value in FOUND.items() if name != field}
+
+    for entries in ([short], [FOUND, short]):
+        _, [problem] = read(json.dumps(entries).encode())
+
+        assert problem == f"detections[{len(entries) - 1}]: '{field}' is missing"
+
+
+def test_a_whole_number_may_be_written_with_a_point() -> None:
+    found, problems = read(json.dumps([FOUND | {"image_id": 12.0, "category_id": 7.0}]).encode())
+
+    assert (found.detections.image.tolist(), found.detections.label.tolist(), problems) == ([1], [1], [])
+
+
+@pytest.mark.parametrize("key", ['"scor3"', '"3score"', '"scor-e"', '"scor.e"', '"sc0re"', '"Score"'])
+def test_a_key_that_differs_in_characters_of_numbers_is_another_key(key: str) -> None:
+    other = TEXT.replace('"score"', key)
+
+    _, [problem] = read(f"[{TEXT}, {other}]".encode())
+
+    assert problem == "detections[1]: 'score' is missing"
+
+
+MASKS = read_instances(
+    instances(annotations=[BOX | {"segmentation": [[1, 2, 6, 2, 6, 6, 1, 6]]}]), masks=True
+)
+
+
+def test_masks_are_read_in_every_form() -> None:
+    forms: list[Any] = [
+        MASK["segmentation"],
+        {"size": [10, 20], "counts": "b1b1T3"},
+        [[0, 0, 5, 0, 5, 10, 0, 10]],
+    ]
+
+    found, problems = read(
+        json.dumps([MASK | {"segmentation": form} for form in forms]).encode(), masks=True, truth=MASKS
+    )
+
+    assert problems == []
+    assert found.masks is not None
+    assert found.masks.area.tolist() == [50, 50, 50]
+    assert found.detections.area.tolist() == [50, 50, 50]
+    assert MASKS.masks is not None
+    assert MASKS.masks.area.tolist() == [20]
+
+
+@pytest.mark.parametrize(
+    ("segmentation", "sentence"),
+    [
+        (
+            {"size": [20, 10], "counts": [200]},
+            "'size' is [20, 10], but the image's height and width are 10, 20",
+        ),
+        ({"size": [10, 20], "counts": [7]}, "'counts' are no run lengths that cover the image exactly"),
+        ({"size": [10, 20], "counts": "7 7"}, "'counts' are no run lengths that cover the image exactly"),
+        ({"size": [10, 20]}, "expected polygons"),
+        ({"size": [10, 20], "counts": [-1]}, "expected polygons"),
+        ({"size": [10], "counts": [7]}, "expected polygons"),
+        ([[1, 2, 3, 4]], "expected polygons"),
+        ([[1, 2, 3, 4, 5, 6, 7]], "expected polygons"),
+        ([[1, 2, 3, 4, 5, 1e9]], "expected polygons"),
+        ([], "expected polygons"),
+        ("x", "expected polygons"),
+        (None, "expected polygons"),
+    ],
+)
+def test_a_wrong_mask_is_named_and_the_others_are_read(segmentation: Any, sentence: str) -> None:
+    entries = [MASK, MASK | {"segmentation": segmentation}, MASK]
+
+    found, [problem] = read(json.dumps(entries).encode(), masks=True, truth=MASKS)
+
+    assert problem.startswith(f"detections[1]: {sentence}")
+    assert found.masks is not None
+    assert found.masks.area.tolist() == [50, 50]
+
+
+def test_boxes_are_no_masks() -> None:
+    _, [problem] = read(json.dumps([FOUND]).encode(), masks=True, truth=MASKS)
+
+    assert problem == "detections[0]: 'segmentation' is missing"
+
+
+@pytest.mark.parametrize(
+    ("data", "sentences"),
+    [
+        (b"{", ["this is not JSON"]),
+        (b"[]", ["expected an object with 'images', 'categories' and 'annotations'"]),
+        (b'{"images": NaN}', ["this is not JSON: NaN is no number"]),
+        (b"{}", [f"expected a list called '{name}'" for name in ("images", "categories", "annotations")]),
+        (instances(images=[*IMAGES, IMAGES[0]]), ["images[2]: 'id' is 12 like one before"]),
+        (
+            instances(categories=[*CATEGORIES, {"id": 9, "name": " car"}]),
+            ["categories[2]: 'name' is 'car' like one"],
+        ),
+        (instances(categories=[{"id": 7}]), ["categories[0]: 'name' is missing"]),
+        (instances(annotations=[BOX, BOX]), ["annotations[1]: 'id' is 1 like one before"]),
+        (
+            instances(annotations=[BOX | {"image_id": 1, "bbox": 0}, BOX | {"area": None, "id": 2}]),
+            [
+                "annotations[0]: 'image_id' is 1, which",
+                "annotations[1]: expected a number as 'area', found None",
+                "annotations[0]: expected four numbers",
+            ],
+        ),
+    ],
+)
+def test_every_problem_of_the_annotation_is_told(data: bytes, sentences: list[str]) -> None:
+    with pytest.raises(SubmissionError) as refused:
+        read_instances(data)
+
+    messages = [problem.message for problem in refused.value.problems]
+    assert [m[: len(s)] for m, s in zip(messages, sentences, strict=True)] == sentences
+
+
+def test_masks_need_the_size_of_every_image() -> None:
+    drawn = BOX | {"segmentation": [[1, 2, 6, 2, 6, 6]]}
+
+    with pytest.raises(SubmissionError, match="'width' is missing"):
+        read_instances(instances(images=[{"id": 12, "height": 4}], annotations=[drawn]), masks=True)
+    with pytest.raises(SubmissionError, match=r"width and height are \[0, 4\]"):
+        read_instances(
+            instances(images=[{"id": 12, "height": 4, "width": 0}], annotations=[drawn]), masks=True
+        )
+
+
+def test_records_that_are_no_objects_are_read() -> None:
+    assert [list(block.values) for block in read_records(b"[1, 2]") if not isinstance(block, Table)] == [
+        [1, 2]
+    ]
+    with pytest.raises(JsonError):
+        list(read_records(b"[12"))

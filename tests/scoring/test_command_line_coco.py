@@ -1,0 +1,102 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scoring.command_line.main import main
+from tests.scoring.coco_masks import draw_mask_set
+from tests.scoring.coco_sets import FIGURES, draw_coco_set, official, official_figures
+
+
+def carry_out(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, dict[str, Any]]:
+    code = main(list(map(str, words)))
+    return code, json.loads(capsys.readouterr().out)
+
+
+def write(folder: Path, truth: Any, found: Any) -> tuple[str | Path, ...]:
+    (folder / "instances.json").write_text(json.dumps(truth))
+    (folder / "detections.json").write_text(json.dumps(found))
+    files = ("--truth", folder / "instances.json", "--results", folder / "detections.json")
+    return ("evaluate", "--protocol", "coco", *files, "--json")
+
+
+def test_boxes_are_scored_from_two_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    truth, found = draw_coco_set(3)
+
+    code, said = carry_out(capsys, *write(tmp_path, truth, found))
+
+    assert code == 0
+    assert list(said) == ["protocol", "measure", "headline", "figures", "classes", "receipt"]
+    assert tuple(said["figures"]) == ("AP", *[name for name in FIGURES if name != "AP"])
+    assert said["figures"] == pytest.approx(official_figures(official(truth, found)), abs=1e-12)
+    assert (said["protocol"], said["headline"]) == ("coco", said["figures"]["AP"])
+    assert set(said["classes"]) == {each["name"] for each in truth["categories"]}
+    assert {"value", "reason", "positives", "predictions", "figures"} == set(
+        next(iter(said["classes"].values()))
+    )
+
+
+def test_masks_are_scored_where_they_are_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    truth, found = draw_mask_set(4)
+
+    _, said = carry_out(capsys, *write(tmp_path, truth, found), "--masks")
+
+    assert said["figures"] == pytest.approx(official_figures(official(truth, found, "segm")), abs=1e-12)
+    assert "masks" in said["measure"]
+
+
+def test_explanations_are_told_where_they_are_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    truth, found = draw_coco_set(3)
+
+    _, said = carry_out(capsys, *write(tmp_path, truth, found), "--explain")
+
+    assert {"code", "class_name", "count", "message"} == set(said["explanations"][0])
+
+
+def test_every_problem_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    truth, _ = draw_coco_set(3)
+
+    code, said = carry_out(capsys, *write(tmp_path, truth, [{"image_id": 1}, 7]))
+
+    assert code == 2
+    assert {problem["file"] for problem in said["problems"]} == {"detections.json"}
+    assert len(said["problems"]) > 3
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--competition", "3"), "--competition does not go with --protocol coco"),
+        (("--image-set", "val"), "--image-set does not go with --protocol coco"),
+        (("--classes", "car"), "--classes does not go with --protocol coco"),
+        (("--bootstrap", "10"), "--bootstrap does not go with --protocol coco"),
+    ],
+)
+def test_options_of_editions_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], message: str
+) -> None:
+    code, said = carry_out(capsys, *write(tmp_path, *draw_coco_set(3)), *more)
+
+    assert (code, said["problems"][0]["message"]) == (2, message)
+
+
+def test_a_folder_is_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = write(tmp_path, *draw_coco_set(3))
+
+    code, said = carry_out(capsys, *words, "--results", tmp_path)
+
+    assert (code, said["problems"][0]["code"]) == (2, "no-file")
+
+
+@pytest.mark.parametrize("option", ["--masks", "--explain"])
+def test_options_of_coco_are_refused_elsewhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    code, said = carry_out(capsys, "evaluate", "--truth", tmp_path, "--results", tmp_path, option)
+
+    assert (code, said["problems"][0]["message"]) == (2, "--masks and --explain go with --protocol coco only")
