@@ -24,7 +24,7 @@ _OTHER_USE: Final = re.compile(
     r"[a-z_, ]+: |Returns |Raises |Source: "
 )  # sentences for callers of a function
 _REFERENCE: Final = re.compile(r"`(\w+)`")
-_FUNCTIONS: Final = ("seek", "match", "iou", "pool", "average")
+_FUNCTIONS: Final = ("select_positives", "match", "iou", "pool", "average")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def _describe_task(each: TaskRules[Any]) -> TaskDescription:
 
 def _counts(rules: Any) -> str:
     """What the functions that choose positives and match say; of rules without any what their class says."""
-    functions = [getattr(rules, name) for name in ("seek", "match") if hasattr(rules, name)]
+    functions = [getattr(rules, name) for name in ("select_positives", "match") if hasattr(rules, name)]
     if functions:
         return " ".join(map(_explain, functions))
     return _explain(type(rules)).partition(". ")[2]

@@ -50,17 +50,17 @@ _LABELS_OF_2010: Final = LabelRules(LABELS_AP_AREA, mean_of_classes)
 
 
 _OF_2006: Final = DetectionRules(
-    match_pascal_2006, iou_inclusive, 0.5, AP_11_POINTS, mean_of_classes, beside=all_objects_positive
+    match_pascal_2006, iou_inclusive, 0.5, AP_11_POINTS, mean_of_classes, second_table=all_objects_positive
 )
 
 
 _OF_2007: Final = DetectionRules(
-    match_pascal, iou_inclusive, 0.5, AP_11_POINTS, mean_of_classes, beside=all_objects_positive
+    match_pascal, iou_inclusive, 0.5, AP_11_POINTS, mean_of_classes, second_table=all_objects_positive
 )
 
 
 _OF_2010: Final = DetectionRules(
-    match_pascal, iou_inclusive, 0.5, AP_AREA, mean_of_classes, beside=all_objects_positive
+    match_pascal, iou_inclusive, 0.5, AP_AREA, mean_of_classes, second_table=all_objects_positive
 )
 
 

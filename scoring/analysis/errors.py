@@ -114,7 +114,7 @@ def break_down(
     if math.isnan(value):
         rows = (ErrorCount(kind, count, None) for kind, count in zip(ERROR_KINDS, counts, strict=True))
         return ErrorBreakdown(ranked.class_name, None, tuple(rows))
-    objects = objects_of_classes(truth, {ranked.class_name}, rules.seek)
+    objects = objects_of_classes(truth, {ranked.class_name}, rules.select_positives)
     fixed = [measure(outcomes, ranked.positives) for outcomes in _fixed(ranked.outcomes, errors, objects)]
     without_missed = measure(ranked.outcomes, matched) - value if matched else None
     gains = [*(each - value for each in fixed), without_missed]
@@ -150,7 +150,7 @@ def find_errors(
     similar = frozenset[str]().union(*(each for each in similar_classes if name in each)) - {name}
     others = set(truth.lists.classes) - similar - {name}
     with_own, with_similar, with_other = (
-        largest_overlaps(detections, objects_of_classes(truth, names, rules.seek), rules)
+        largest_overlaps(detections, objects_of_classes(truth, names, rules.select_positives), rules)
         for names in ({name}, similar, others)
     )
     applies = (
@@ -163,7 +163,9 @@ def find_errors(
     return Errors(np.where(ranked.outcomes == FALSE_POSITIVE, kinds, -1).astype(np.int8), with_own)
 
 
-def objects_of_classes(truth: GroundTruth, names: Collection[str], seek: SelectPositives) -> ClassObjects:
+def objects_of_classes(
+    truth: GroundTruth, names: Collection[str], select_positives: SelectPositives
+) -> ClassObjects:
     """The objects of these classes in the images of the Main set, in the order of their annotation.
 
     Boxes around groups are left out where the rules ignore them: overlap with one is no error.
@@ -178,9 +180,9 @@ def objects_of_classes(truth: GroundTruth, names: Collection[str], seek: SelectP
     objects, main = truth.tables.objects, truth.lists.main
     numbers = [number for number, name in enumerate(truth.lists.classes) if name in names]
     rows = np.flatnonzero(np.isin(objects.name, numbers) & (objects.image < main))
-    found = seek(_class_objects(truth, rows))
+    found = select_positives(_class_objects(truth, rows))
     groups = found.difficult & found.group_of
-    return seek(_class_objects(truth, rows[~groups])) if groups.any() else found
+    return select_positives(_class_objects(truth, rows[~groups])) if groups.any() else found
 
 
 def _class_objects(truth: GroundTruth, rows: Places) -> ClassObjects:

@@ -58,7 +58,7 @@ def sweep_iou_threshold(
 ) -> Sweep:
     """The score of a class of detections at other IoU thresholds.
 
-    objects: of the class, as `rules.seek` returns them. Source: Everingham et al., "The PASCAL Visual Object Classes
+    objects: of the class, as `rules.select_positives` returns them. Source: Everingham et al., "The PASCAL Visual Object Classes
     (VOC) Challenge", 2010, section 6.2.3 and Figure 19.
 
     >>> from scoring.protocols import PROTOCOLS
@@ -89,7 +89,7 @@ def sweep_object_area(
 ) -> Sweep:
     """The score of a class of detections if objects below a fraction of their image's area counted as difficult.
 
-    objects: of the class, as `rules.seek` returns them; sizes: int32 (images, 2), width and height in pixels. Source:
+    objects: of the class, as `rules.select_positives` returns them; sizes: int32 (images, 2), width and height in pixels. Source:
     Everingham et al., 2010, section 6.2.5 and Figure 26.
 
     >>> from scoring.protocols import PROTOCOLS

@@ -51,7 +51,7 @@ def label_of(image: str, name: str) -> str:
 
 
 def placed(predictions: list[Answer], truth: GroundTruth, rules: DetectionRules = RULES) -> RankedDetections:
-    objects, lines = objects_of_classes(truth, {"cat"}, rules.seek), detections(predictions)
+    objects, lines = objects_of_classes(truth, {"cat"}, rules.select_positives), detections(predictions)
     matched = rules.match_class(lines, objects)
     ranked = RankedPredictions(
         "cat",

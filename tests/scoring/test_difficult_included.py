@@ -43,6 +43,10 @@ def test_the_number_beside_is_that_of_a_truth_without_difficult_objects(
 
 
 def test_the_years_of_the_challenge_tell_both_numbers_and_no_other_protocol_does() -> None:
-    told = {name for name, row in PROTOCOLS.items() if row.rules_of(DETECTION).beside is all_objects_positive}
+    told = {
+        name
+        for name, row in PROTOCOLS.items()
+        if row.rules_of(DETECTION).second_table is all_objects_positive
+    }
 
     assert told == {name for name in PROTOCOLS if name.startswith("voc")}

@@ -100,7 +100,7 @@ def test_rules_are_spelled_with_the_names_of_their_functions() -> None:
     assert spell(PROTOCOLS["voc2007"].rules_of(DETECTION)) == (
         "DetectionRules(match=match_pascal, iou=iou_inclusive, iou_threshold=0.5, "
         "measure=RankingMeasure(name='11-point average precision', of=average_precision_11_points), "
-        "average=mean_of_classes, seek=positives_without_difficult, pool=None, beside=all_objects_positive, absent_is_empty=False, "
+        "average=mean_of_classes, select_positives=positives_without_difficult, pool=None, second_table=all_objects_positive, absent_is_empty=False, "
         "convention=<BoxConvention.INCLUSIVE: 'inclusive'>)"
     )
 

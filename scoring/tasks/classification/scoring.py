@@ -40,5 +40,5 @@ def score(
     ranked = in_order(matched, known)
     scores = scores_of(ranked, known, rules, _REASONS)
     values = {name: rules.measure.of(with_difficult(each)) for name, each in ranked.items()}
-    beside = table_with_difficult(rules.measure.name, tuple(known), values, rules.average)
-    return replace(scores, exhibits=(*scores.exhibits, beside))
+    second = table_with_difficult(rules.measure.name, tuple(known), values, rules.average)
+    return replace(scores, exhibits=(*scores.exhibits, second))

@@ -18,7 +18,9 @@ def resample(
 ) -> RankingSample:
     """The ranked detections, drawn by the images of the Main set."""
     ground_truth = load(truth)
-    positives = [count_objects_by_image(rules.seek(ground_truth[each.class_name])) for each in rankings]
+    positives = [
+        count_objects_by_image(rules.select_positives(ground_truth[each.class_name])) for each in rankings
+    ]
     table = as_table(positives, truth.lists.main)
     return RankingSample(rankings, table, rules.measure.weighted, rules.average, rules.pool)
 

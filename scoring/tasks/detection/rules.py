@@ -21,7 +21,8 @@ class DetectionRules:
     """How detections are scored.
 
     match: matches the detections of a class to its objects, with `iou` and `iou_threshold`; measure: the value of a class;
-    seek: chooses the positives; beside: chooses those of a second table of values. The headline is the `average` of the
+    select_positives: the objects that count as positives; second_table: those of a second table of values, such as with
+    difficult objects included. The headline is the `average` of the
     classes, or where `pool` merges their rankings the measure of the whole. absent_is_empty: a class without a file is
     scored as one without detections. convention: that of the boxes that `iou` expects, to which those of ground truth and
     detections are converted where theirs differs; None takes them as those of the ground truth are stored.
@@ -32,9 +33,9 @@ class DetectionRules:
     iou_threshold: float
     measure: RankingMeasure
     average: Average
-    seek: SelectPositives = positives_without_difficult
+    select_positives: SelectPositives = positives_without_difficult
     pool: Pool | None = None
-    beside: SelectPositives | None = None
+    second_table: SelectPositives | None = None
     absent_is_empty: bool = False
     convention: BoxConvention | None = BoxConvention.INCLUSIVE
 

@@ -61,39 +61,38 @@ def missing_truth(truth: GroundTruth) -> str | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredClass:
-    """A class as the kit scores it: its value may be NaN. beside: the same with difficult objects included."""
+    """A class as the development kit scores it; the values may be NaN. second_value: that of the second table."""
 
     value: float
-    beside: float
+    second_value: float
     predictions: RankedPredictions
 
 
 def match(
-    entered: Iterator[Keyed[ClassDetections]],
+    parsed: Iterator[Keyed[ClassDetections]],
     ground_truth: Mapping[str, ClassObjects],
     rules: DetectionRules,
 ) -> Iterator[Keyed[ScoredClass]]:
-    """Each class on its own: which answers are right, and what that is worth."""
-    for each in entered:
-        yield Keyed(each.key, _score_class(each, rules.seek(ground_truth[each.key]), rules))
+    """Match and score each class on its own."""
+    for each in parsed:
+        yield Keyed(each.key, _score_class(each, rules.select_positives(ground_truth[each.key]), rules))
 
 
 def score(
     matched: Iterator[Keyed[ScoredClass]], ground_truth: Mapping[str, ClassObjects], rules: DetectionRules
 ) -> Scores:
-    """The average precision of each class and their mean, with a curve for each class entered.
+    """The average precision of each class and their mean, with a curve for each class that has a file.
 
-    A class without any object has no value; in the mean it counts as the kit's own number does: as 0 at eleven recalls,
-    and over every recall as NaN, so that there is no mean either. A second table is of all objects, the difficult ones
-    included, where the rules have one.
+    A class without any object has no value; in the mean it counts as in the development kit: as 0 for 11-point AP, otherwise as
+    NaN, so that there is no mean either. A second table counts the positives of `rules.second_table`, if there is one.
     """
-    wanted = {name: rules.seek(objects) for name, objects in ground_truth.items()}
+    objects_of = {name: rules.select_positives(objects) for name, objects in ground_truth.items()}
     found = {each.key: each.value for each in matched}
     if rules.absent_is_empty:
         absent = (Keyed(name, _NO_DETECTIONS) for name in ground_truth if name not in found)
         found |= {each.key: each.value for each in match(absent, ground_truth, rules)}
     classes = tuple(
-        _class_result(name, objects.positives, found.get(name)) for name, objects in wanted.items()
+        _class_result(name, objects.positives, found.get(name)) for name, objects in objects_of.items()
     )
     found = {name: found[name] for name in ground_truth if name in found}
     mean, reason = _headline(tuple(ground_truth), found, rules)
@@ -101,29 +100,33 @@ def score(
     curves = map(draw_precision, predictions)
     table = table_of_classes(rules.measure.name, classes)
     exhibits: tuple[Exhibit, ...] = (table, *curves)
-    if rules.beside is not None:
-        values = {name: each.beside for name, each in found.items()}
-        beside = table_with_difficult(rules.measure.name, tuple(ground_truth), values, rules.average)
-        exhibits = (*exhibits, beside)
+    if rules.second_table is not None:
+        values = {name: each.second_value for name, each in found.items()}
+        second = table_with_difficult(rules.measure.name, tuple(ground_truth), values, rules.average)
+        exhibits = (*exhibits, second)
     return Scores(rules.measure.name, mean, reason, classes, exhibits, predictions)
 
 
 def _score_class(
-    entered: Keyed[ClassDetections], ground_truth: ClassObjects, rules: DetectionRules
+    parsed: Keyed[ClassDetections], ground_truth: ClassObjects, rules: DetectionRules
 ) -> ScoredClass:
-    given = entered.value
-    matched = rules.match_class(given, ground_truth)
+    detections = parsed.value
+    matched = rules.match_class(detections, ground_truth)
     value = rules.measure.of(matched.outcomes, ground_truth.positives)
     order = matched.order
     ranked = RankedPredictions(
-        entered.key, ground_truth.positives, given.image[order], given.confidence[order], matched.outcomes
+        parsed.key,
+        ground_truth.positives,
+        detections.image[order],
+        detections.confidence[order],
+        matched.outcomes,
     )
-    beside = (
+    second_value = (
         math.nan
-        if rules.beside is None
-        else rules.measure.of(matched.including_difficult, rules.beside(ground_truth).positives)
+        if rules.second_table is None
+        else rules.measure.of(matched.including_difficult, rules.second_table(ground_truth).positives)
     )
-    return ScoredClass(value, beside, ranked)
+    return ScoredClass(value, second_value, ranked)
 
 
 def _class_result(name: str, positives: int, scored: ScoredClass | None) -> ClassResult:

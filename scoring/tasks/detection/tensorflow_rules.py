@@ -43,10 +43,10 @@ _PASCAL: Final = DetectionRules(
 _WEIGHTED: Final = replace(_PASCAL, pool=pool_classes_with_positives)
 
 
-_OPEN_IMAGES: Final = replace(_PASCAL, match=match_open_images, seek=single_objects_positive)
+_OPEN_IMAGES: Final = replace(_PASCAL, match=match_open_images, select_positives=single_objects_positive)
 
 
-_CHALLENGE: Final = replace(_PASCAL, match=match_open_images_challenge, seek=all_objects_positive)
+_CHALLENGE: Final = replace(_PASCAL, match=match_open_images_challenge, select_positives=all_objects_positive)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,9 +42,9 @@ def missing_truth(truth: GroundTruth) -> str | None:
     return None if len(truth.tables.parts.owner) else "no head, hand or foot is annotated"
 
 
-def select(wanted: LayoutTruth, names: Sequence[str]) -> LayoutTruth:
+def select(truth: LayoutTruth, names: Sequence[str]) -> LayoutTruth:
     """The same truth with these columns only."""
-    return replace(wanted, columns=tuple(names))
+    return replace(truth, columns=tuple(names))
 
 
 def columns(_info: CompetitionInfo, _description: Description, rules: LayoutRules) -> tuple[str, ...]:
@@ -53,30 +53,30 @@ def columns(_info: CompetitionInfo, _description: Description, rules: LayoutRule
 
 
 def match(
-    entered: Iterator[Keyed[LayoutTable]], _wanted: LayoutTruth, _rules: LayoutRules
+    parsed: Iterator[Keyed[LayoutTable]], _truth: LayoutTruth, _rules: LayoutRules
 ) -> Iterator[Keyed[LayoutTable]]:
     """Return the file unchanged: there is only one, and `score` matches it."""
-    return entered
+    return parsed
 
 
-def score(entered: Iterator[Keyed[LayoutTable]], wanted: LayoutTruth, rules: LayoutRules) -> Scores:
+def score(parsed: Iterator[Keyed[LayoutTable]], truth: LayoutTruth, rules: LayoutRules) -> Scores:
     """The average precision of each kind of part and their mean, or of layouts as a whole, with a curve for each.
 
     Raises SubmissionError if there is no Layout set, or if it lists images where the protocol expects numbered persons, or
     the reverse.
     """
-    if not len(wanted.people.persons.count):
+    if not len(truth.people.persons.count):
         raise SubmissionError(
             Problem("no-layout-set", "the image set has no Layout set: there is nobody to lay out")
         )
-    if wanted.people.boxed != rules.boxed:
+    if truth.people.boxed != rules.boxed:
         raise SubmissionError(_mismatch(rules))
     measured = rules.measure.name
-    names = [name for name in rules.names if wanted.columns is None or name in wanted.columns]
-    found = [each.value for each in entered]
+    names = [name for name in rules.names if truth.columns is None or name in truth.columns]
+    found = [each.value for each in parsed]
     if not found:
         return Scores(measured, None, NOT_ENTERED, tuple(_absent(name) for name in names), (), ())
-    matched = rules.match(found[0], wanted.people, rules.iou, rules.iou_threshold)
+    matched = rules.match(found[0], truth.people, rules.iou, rules.iou_threshold)
     ranked = [each for each in matched if each.class_name in names]
     values = [_value(each, rules) for each in ranked]
     classes = tuple(_class_result(each, value) for each, value in zip(ranked, values, strict=True))
@@ -88,8 +88,8 @@ def score(entered: Iterator[Keyed[LayoutTable]], wanted: LayoutTruth, rules: Lay
 
 
 def _mismatch(rules: LayoutRules) -> Problem:
-    asked, given = ("boxes of persons", "numbers") if rules.boxed else ("numbers of persons", "boxes")
-    message = f"the protocol asks for {asked}, and results for this image set name persons by {given}"
+    expected, found = ("boxes of persons", "numbers") if rules.boxed else ("numbers of persons", "boxes")
+    message = f"the protocol asks for {expected}, and results for this image set name persons by {found}"
     return Problem("other-protocol", message)
 
 

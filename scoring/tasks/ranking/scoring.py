@@ -24,10 +24,10 @@ class Reasons:
 
 
 def match(
-    entered: Iterator[Keyed[ClassConfidences]], known: Mapping[str, ClassLabels], _rules: LabelRules
+    parsed: Iterator[Keyed[ClassConfidences]], known: Mapping[str, ClassLabels], _rules: LabelRules
 ) -> Iterator[Keyed[RankedPredictions]]:
     """Rank the images or persons of each class by confidence."""
-    for each in entered:
+    for each in parsed:
         yield Keyed(each.key, rank_by_confidence(each.key, each.value, known[each.key]))
 
 
@@ -45,7 +45,7 @@ def scores_of(
     rules: LabelRules,
     reasons: Reasons,
 ) -> Scores:
-    """The value of each class and their mean, with a curve for each class entered.
+    """The value of each class and their mean, with a curve for each class that has a file.
 
     A class without positives has no value. In the mean it counts as in the development kit: as 0 for 11-point AP, otherwise
     as NaN, so that there is no mean either.

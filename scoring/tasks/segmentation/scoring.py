@@ -28,12 +28,12 @@ _TOGETHER: Final = 1 << 21  # pixels that are counted at once
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentationTruth:
-    """The ground truth; labels: names from 0 on; images: the place of each in `masks`; chosen: the labels to score."""
+    """The ground truth; labels: names from 0 on; images: the place of each in `masks`; selected: the labels to score."""
 
     labels: tuple[str, ...]
     images: Mapping[str, int]
     masks: LabelRuns
-    chosen: tuple[str, ...]
+    selected: tuple[str, ...]
 
 
 def columns(_info: CompetitionInfo, description: Description, _rules: SegmentationRules) -> tuple[str, ...]:
@@ -55,16 +55,16 @@ def missing_truth(truth: GroundTruth) -> str | None:
 
 def select(truth_maps: SegmentationTruth, names: Sequence[str]) -> SegmentationTruth:
     """The same truth with the background and these classes to score; the confusion matrix stays that of all."""
-    chosen = tuple(name for name in truth_maps.labels if name in names or name == BACKGROUND)
-    return replace(truth_maps, chosen=chosen)
+    selected = tuple(name for name in truth_maps.labels if name in names or name == BACKGROUND)
+    return replace(truth_maps, selected=selected)
 
 
 def match(
-    entered: Iterator[Keyed[LabelMap | None]], truth_maps: SegmentationTruth, _rules: SegmentationRules
+    parsed: Iterator[Keyed[LabelMap | None]], truth_maps: SegmentationTruth, _rules: SegmentationRules
 ) -> Iterator[Keyed[Counts]]:
     """Count the pixels of each image; images that could not be read are left out."""
     images, pixels = list[LabelMap](), 0
-    for each in entered:
+    for each in parsed:
         if each.value is not None:
             images.append(each.value)
             pixels += each.value.labels.size
@@ -93,7 +93,7 @@ def score(
     counts = ImageCounts.of(truth_maps.labels, [counted.get(image, nothing) for image in truth_maps.images])
     matrix = counts.total()
     values = dict(zip(truth_maps.labels, rules.measure.of(matrix).tolist(), strict=True))
-    mean, reason = headline(truth_maps.chosen, values, rules.average)
+    mean, reason = headline(truth_maps.selected, values, rules.average)
     classes = tuple(_class_results(truth_maps, values, matrix))
     table = table_of_classes(rules.measure.name, classes)
     confusion = ConfusionMatrix(truth_maps.labels, tuple(map(tuple, matrix.tolist())))
@@ -104,11 +104,11 @@ def score(
 def _class_results(
     truth_maps: SegmentationTruth, values: Mapping[str, float], matrix: Counts
 ) -> Iterator[ClassResult]:
-    there, given = matrix.sum(1).tolist(), matrix.sum(0).tolist()
+    true, predicted = matrix.sum(1).tolist(), matrix.sum(0).tolist()
     for place, name in enumerate(truth_maps.labels):
-        if name in truth_maps.chosen:
-            value, reason = (values[name], None) if there[place] or given[place] else (None, NOWHERE)
-            yield ClassResult(name, value, reason, there[place], given[place])
+        if name in truth_maps.selected:
+            value, reason = (values[name], None) if true[place] or predicted[place] else (None, NOWHERE)
+            yield ClassResult(name, value, reason, true[place], predicted[place])
 
 
 def _totals(matrix: Counts, rules: SegmentationRules) -> Iterator[ScoreTable]:
