@@ -17,6 +17,7 @@ from scoring.errors import Problem, Severity, SubmissionError
 from scoring.evaluation import SCORER, columns, evaluate, is_scorable, missing_truth
 from scoring.exhibits import EXHIBITS, ConfusionMatrix, Curve, Exhibit, RocCurve, ScoreTable
 from scoring.intake.png import labels_to_png
+from scoring.metrics.shorthand import ApRule, average_precision, confusion_matrix, iou_matrix
 from scoring.painting import create_segmentations_from_detections
 from scoring.parallel import use_threads
 from scoring.protocols import (
@@ -66,6 +67,7 @@ __all__ = [
     "VOC2012",
     "AnnotatedObject",
     "Annotation",
+    "ApRule",
     "Box",
     "BoxConvention",
     "ClassResult",
@@ -104,12 +106,14 @@ __all__ = [
     "SubmissionError",
     "TreeError",
     "Validation",
+    "average_precision",
     "bootstrap",
     "columns",
     "compare",
     "compare_pairs",
     "competition_of",
     "competitions",
+    "confusion_matrix",
     "count_objects",
     "create_segmentations_from_detections",
     "default_protocol",
@@ -118,6 +122,7 @@ __all__ = [
     "expand_detections",
     "from_plain",
     "intervals_of",
+    "iou_matrix",
     "is_scorable",
     "label_colours",
     "labels_to_png",

@@ -145,5 +145,5 @@ def test_every_public_function_and_constructor_shows_an_example() -> None:
 
     silent = [name for name, function in functions.items() if ">>> " not in (inspect.getdoc(function) or "")]
 
-    assert {"evaluate", "Report.from_json", "scoring.analysis.errors.break_down"} < set(functions)
+    assert {"evaluate", "Result.from_json", "scoring.analysis.errors.break_down"} < set(functions)
     assert silent == []
