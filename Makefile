@@ -70,6 +70,9 @@ migrate: $(server) ## bring the database of HELDOUT_DATABASE_URL to the newest s
 golden: $(development) ## score the recorded results of the development kits again
 	$(python) -m pytest tests/scoring -k golden
 
+docs: $(development) ## pages of the scoring library from its docstrings and protocols, in build/docs
+	@$(python) -m docs build/docs
+
 lock: ## resolve requirements.lock and requirements-dev.lock anew
 	$(uv) pip compile $(resolve) --extra server -o requirements.lock
 	$(uv) pip compile $(resolve) --extra server --extra dev -c requirements.lock -o requirements-dev.lock
@@ -104,4 +107,4 @@ define install
 	&& printf %s "$(CURDIR)" > $(2)
 endef
 
-.PHONY: help install run serve worker test test-slow coverage check fix migration migrate golden lock clean
+.PHONY: help install run serve worker test test-slow coverage check fix migration migrate golden docs lock clean

@@ -53,7 +53,9 @@ def iou_half_open(boxes: Floats, others: Floats) -> Floats:
 
 
 def ioa(boxes: Floats, others: Floats) -> Floats:
-    """Intersection over the area of the first box, pair by pair; shapes, units and range as in `iou_half_open`.
+    """Intersection over the area of the first box, pair by pair.
+
+    boxes, others: float64 (..., 4), units as in `iou_half_open`. Returns float64 (...) in [0, 1].
 
     >>> ioa(np.array([[0.0, 0, 4, 4]]), np.array([[0.0, 0, 2, 100]])).item()
     0.5

@@ -54,7 +54,7 @@ def count_labels(predictions: Sequence[Bytes], truths: Sequence[Runs], labels: i
 def iou_of_labels(counts: Counts) -> Floats:
     """Intersection over union of the pixels of each label; NaN for a label that occurs neither as true nor as predicted.
 
-    Source: VOC2008 development kit and later, VOCevalseg.m.
+    counts: int64 (labels, labels), a row for each true label. Returns float64 (labels,) in [0, 1]. Source: VOC2008 development kit and later, VOCevalseg.m.
 
     >>> iou_of_labels(np.array([[2, 1, 0], [1, 0, 0], [0, 0, 0]]))
     array([0.5, 0. , nan])
@@ -66,7 +66,7 @@ def iou_of_labels(counts: Counts) -> Floats:
 def class_accuracy(counts: Counts) -> Floats:
     """The share of the pixels of each true label that are predicted as it; 0 for a label without pixels.
 
-    Source: VOC2007 development kit, VOCevalseg.m.
+    counts: int64 (labels, labels), a row for each true label. Returns float64 (labels,) in [0, 1]. Source: VOC2007 development kit, VOCevalseg.m.
 
     >>> class_accuracy(np.array([[2, 2, 0], [1, 0, 0], [0, 0, 0]]))
     array([0.5, 0. , 0. ])
@@ -77,7 +77,7 @@ def class_accuracy(counts: Counts) -> Floats:
 def pixel_accuracy(counts: Counts) -> float:
     """The share of pixels that are predicted as their true label; NaN without pixels.
 
-    Source: VOC2007 development kit, VOCevalseg.m.
+    counts: int64 (labels, labels), a row for each true label. Returns a value in [0, 1]. Source: VOC2007 development kit, VOCevalseg.m.
 
     >>> pixel_accuracy(np.array([[2, 1], [1, 0]]))
     0.5

@@ -15,7 +15,7 @@ def weighted_roc_auc(ranking: RankedPredictions, _positives: Integers) -> Callab
     """`scoring.metrics.roc.auc` for many weightings at once, as a `scoring.metrics.weighting.WeightedMetric`.
 
     A false positive counts with the true positives before its tie. Only ties with a true positive raise the TPR, so the
-    weights at their ends are enough. NaN without positives or without negatives.
+    weights at their ends are enough. Values are float64 (replicates,), NaN without positives or without negatives.
 
     >>> ranking = RankedPredictions("car", 1, np.arange(3), np.array([0.9, 0.5, 0.1]),
     ...     np.array([0, 1, 0], np.int8))

@@ -62,7 +62,7 @@ class Steps:
 
 
 def weighted_average_precision(steps: Steps) -> Floats:
-    """`average_precision` of each replicate, to within rounding.
+    """`average_precision` of each replicate, to within rounding: float64 (replicates,) in [0, 1].
 
     >>> steps = Steps(np.array([[1, 2]]), np.array([[0, 1]]), np.array([2]))
     >>> weighted_average_precision(steps).round(6).tolist()
@@ -74,6 +74,8 @@ def weighted_average_precision(steps: Steps) -> Floats:
 
 def weighted_average_precision_11_points(steps: Steps) -> Floats:
     """`average_precision_11_points` of each replicate; recall is compared with the levels after the same division.
+
+    Returns float64 (replicates,) in [0, 1].
 
     >>> steps = Steps(np.array([[1, 2]]), np.array([[0, 1]]), np.array([2]))
     >>> weighted_average_precision_11_points(steps).round(6).tolist()
@@ -106,7 +108,8 @@ weighting, float64 (replicates,): NaN without positives.
 def weighted_metric_of(measure: Measure, weighted: Callable[[Steps], Floats]) -> WeightedMetric:
     """A measure of rankings for many weightings of the images at once.
 
-    measure: gives the value of a class without positives; weighted: computes the same measure from `Steps`.
+    measure: gives the value of a class without positives; weighted: computes the same measure from `Steps`,
+    float64 (replicates,).
 
     >>> from scoring.metrics.ranking import average_precision
     >>> ranking = RankedPredictions("car", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]),

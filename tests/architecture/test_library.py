@@ -35,6 +35,9 @@ for module in pkgutil.walk_packages(scoring.__path__, "scoring."):
     importlib.import_module(module.name)
 print(*sorted(name for name in sys.modules if name.startswith("scoring")))
 """
+ARRAY = re.compile(r"\b(Floats|Integers|Flags|Bytes|Counts|Places|Outcomes|NDArray|ndarray)\b")
+SHAPE = re.compile(r"\([^()]*,[^()]*\)|scalar")
+"""Of an array, as in (n, 4)."""
 OPEN = re.compile(r"scoring\.(metrics|statistics|analysis)\.")
 RUN = """
 import runpy
@@ -131,7 +134,7 @@ def public_functions() -> dict[str, Callable[..., object]]:
     found |= {name: each for name, each in exported.items() if inspect.isfunction(each)}
     for owner in filter(inspect.isclass, exported.values()):
         constructors = inspect.getmembers(owner, inspect.ismethod)  # of a class, bound means to the class
-        found |= {f"{owner.__name__}.{name}": method for name, method in constructors}
+        found |= {f"{owner.__name__}.{name}": each for name, each in constructors if not name.startswith("_")}
     for module in map(importlib.import_module, modules()):
         for name, function in inspect.getmembers(module, inspect.isfunction):
             in_the_open = function.__module__ == module.__name__ and not name.startswith("_")
@@ -146,4 +149,36 @@ def test_every_public_function_and_constructor_shows_an_example() -> None:
     silent = [name for name, function in functions.items() if ">>> " not in (inspect.getdoc(function) or "")]
 
     assert {"evaluate", "Result.from_json", "scoring.analysis.errors.break_down"} < set(functions)
+    assert silent == []
+
+
+def signature(function: Callable[..., object]) -> str:
+    """What stands before the docstring, with annotations as they are written."""
+    return inspect.getsource(function).partition('"""')[0]
+
+
+def test_every_public_function_of_arrays_says_their_shapes() -> None:
+    functions = {name: each for name, each in public_functions().items() if ARRAY.search(signature(each))}
+
+    silent = [
+        name
+        for name, each in functions.items()
+        if not SHAPE.search((inspect.getdoc(each) or "").partition(">>>")[0])
+    ]
+
+    assert len(functions) > 30
+    assert silent == []
+
+
+def test_every_public_function_class_and_method_has_a_docstring() -> None:
+    silent = []
+    for module in map(importlib.import_module, modules()):
+        for name, each in vars(module).items():
+            if name.startswith("_") or getattr(each, "__module__", None) != module.__name__:
+                continue
+            members = vars(each) if inspect.isclass(each) else {}
+            owned = {f"{name}.{key}": value for key, value in members.items() if not key.startswith("_")}
+            for place, thing in {name: each, **owned}.items():
+                if (inspect.isroutine(thing) or inspect.isclass(thing)) and not inspect.getdoc(thing):
+                    silent.append(f"{module.__name__}.{place}")
     assert silent == []

@@ -91,7 +91,7 @@ def join_masks(parts: list[Masks]) -> Masks:
 
 
 def take_masks(masks: Masks, which: Places) -> Masks:
-    """These masks, in this order.
+    """These masks, in this order; which: intp (k,), places of masks, each any number of times.
 
     >>> from scoring.metrics.masks.encoding import masks_of_counts
     >>> masks = masks_of_counts([[0, 4], [1, 2, 1]], np.array([2, 2]), np.array([2, 2])).masks

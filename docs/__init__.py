@@ -1,0 +1,1 @@
+"""Builds the documentation of the scoring library from its docstrings and protocol rows: `make docs`."""
