@@ -16,7 +16,7 @@ from tests.scoring.builders import Kit, annotation, thing
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
 LIBRARY = README.partition("## As a library\n")[2].partition("\n## ")[0]
-EXAMPLE = LIBRARY.partition("```python\n")[2].partition("```")[0]
+WITH_ARRAYS, WITH_FILES = re.findall(r"^```python\n(.*?)^```", LIBRARY, re.MULTILINE | re.DOTALL)
 EDITIONS, _, COCO = LIBRARY.partition("COCO's JSON is")
 COMMANDS = re.findall(r"^python -m scoring (.+)$", EDITIONS, re.MULTILINE)
 PLACE = "results/VOC2012/Main/comp3_det_val"
@@ -43,12 +43,25 @@ def _in_a_folder_with_everything_it_names(tmp_path: Path, monkeypatch: pytest.Mo
 def test_the_readme_s_example_runs_and_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, object] = {}
 
-    exec(compile(EXAMPLE, "README.md", "exec"), names)
+    exec(compile(WITH_FILES, "README.md", "exec"), names)
 
     output = capsys.readouterr().out.splitlines()
     assert output[:3] == ["cat 1.0 1 1", "dog 1.0 1 1", "1.000, on other images 1.000 to 1.000"]
     assert [line.split()[0] for line in output[3:6]] == ["cat", "dog", "mean"]
     assert 0 < float(output[6]) < 1
+
+
+def test_the_example_with_arrays_runs_and_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(WITH_ARRAYS, "README.md", "exec"), {})
+
+    *table, cat, low = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in table[2:]] == [
+        ["car", "1.0000"],
+        ["cat", "0.5000"],
+        ["mean", "0.7500"],
+    ]
+    assert cat == "0.5 [0, 1]"
+    assert 0 <= float(low) <= 0.75
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.split()[0])
