@@ -62,7 +62,13 @@ def running_site(servers: OwnServers) -> Iterator[Site]:
             import_tree(
                 place.platform,
                 TreeImport(
-                    tree, sample.NAME, image_set, title="Sample edition", disclosure=disclosure, quota=1000
+                    tree,
+                    sample.NAME,
+                    image_set,
+                    title="Sample edition",
+                    disclosure=disclosure,
+                    protocol="voc2012",
+                    quota=1000,
                 ),
             )
         address = place.start_web()
