@@ -45,7 +45,7 @@ def compare(
     return tuple(
         Comparison(
             name,
-            interval(name, _difference(first, second), drawn, level=level, widening=widening),
+            interval(name, _difference(first, second), drawn, level=level, widening=widening, lowest=-1.0),
             _share_better(drawn),
         )
         for name, first, second, drawn in rows

@@ -87,7 +87,13 @@ def interval_table(
 
 
 def interval(
-    name: str, value: float | None, drawn: Floats, *, level: float = LEVEL, widening: float = WIDENING
+    name: str,
+    value: float | None,
+    drawn: Floats,
+    *,
+    level: float = LEVEL,
+    widening: float = WIDENING,
+    lowest: float = 0.0,
 ) -> Interval:
     """The confidence interval, for the expected score on as many images, of a score from its replicates.
 
@@ -95,7 +101,9 @@ def interval(
     The bounds are percentiles of the replicates, extended to the score itself where it lies outside, with two
     corrections. Replicates tend to exceed the score, because repeated images raise the envelope of a curve, so
     percentiles are counted from the score's own place among its replicates instead of their median; and their
-    distance from it is stretched by `widening`.
+    distance from it is stretched by `widening`. Where that asks for a percentile beyond the replicates, as for the mean of
+    hundreds of rare classes, whose replicates all exceed the score, percentiles are counted from the median and moved by
+    the difference of score and median. Bounds lie in [lowest, 1].
 
     Simulated 95 % intervals of the mean of 20 classes cover the expected score in 96 % of the cases with 2 objects
     per class, 97 % with 5, 96 % with 50; those of a single class in 68, 93 and 97 %: two objects say too little
@@ -110,10 +118,18 @@ def interval(
         return Interval(name, None, None, None, NO_VALUE, len(drawn))
     if len(drawn) < FEWEST:
         return Interval(name, value, None, None, TOO_FEW_REPLICATES, len(drawn))
+    low, high = _bounds(value, drawn, widening * _NORMAL.inv_cdf((1 + level) / 2))
+    return Interval(name, value, min(max(low, lowest), value), max(min(high, 1.0), value), None, len(drawn))
+
+
+def _bounds(value: float, drawn: Floats, reach: float) -> tuple[float, float]:
+    """Percentiles at a distance in standard deviations: from the value's place, or from the median and then moved."""
     centre = _NORMAL.inv_cdf(_quantile_of(value, drawn))
-    reach = widening * _NORMAL.inv_cdf((1 + level) / 2)
-    low, high = (quantile(_NORMAL.cdf(centre + side * reach), drawn) for side in (-1, 1))
-    return Interval(name, value, min(low, value), max(high, value), None, len(drawn))
+    low, high = (_NORMAL.cdf(centre + side * reach) for side in (-1, 1))
+    if low * (len(drawn) + 1) >= 0.5 and (1 - high) * (len(drawn) + 1) >= 0.5:
+        return quantile(low, drawn), quantile(high, drawn)
+    shift = value - quantile(0.5, drawn)
+    return quantile(_NORMAL.cdf(-reach), drawn) + shift, quantile(_NORMAL.cdf(reach), drawn) + shift
 
 
 def _quantile_of(value: float, drawn: Floats) -> float:

@@ -49,15 +49,15 @@ def simulated_class(
     return ranked, np.bincount(objects, minlength=IMAGES).astype(np.int32)
 
 
-def simulated_set(rng: np.random.Generator, positives: int) -> Simulated:
+def simulated_set(rng: np.random.Generator, positives: int, classes: int = CLASSES) -> Simulated:
     ease = rng.normal(0, 0.5, IMAGES)
-    made = [simulated_class(rng, ease, positives, skill) for skill in np.linspace(-0.5, 3.5, CLASSES)]
+    made = [simulated_class(rng, ease, positives, skill) for skill in np.linspace(-0.5, 3.5, classes)]
     rankings, by_image = [ranked for ranked, _ in made], np.array([counts for _, counts in made])
     values = resample_rankings(rankings, by_image, AP_AREA.weighted, DRAWS)
     scores = [average_precision(ranked.outcomes, positives) for ranked in rankings]
     scores.append(fmean(scores))
     values = np.vstack([values, headline_by_replicate(values, mean_of_classes)])
-    replicates = Replicates(SETUP, DRAWS, tuple(map(str, range(CLASSES))), tuple(scores), values)
+    replicates = Replicates(SETUP, DRAWS, tuple(map(str, range(classes))), tuple(scores), values)
     return Simulated(scores, interval_table(replicates).rows)
 
 
@@ -88,3 +88,14 @@ def test_a_row_says_how_many_replicates_its_interval_is_from() -> None:
     rows = simulated_set(np.random.default_rng(1), 2).rows
 
     assert all(150 <= row.replicates < 195 for row in rows[:-1])  # one in seven has neither of two objects
+
+
+def test_the_interval_of_the_mean_of_many_rare_classes_is_not_one_sided() -> None:
+    rng = np.random.default_rng(7)
+    sets = [simulated_set(rng, 3, classes=200) for _ in range(30)]
+    expected = fmean(each.scores[-1] for each in sets)
+
+    rows = [each.rows[-1] for each in sets]
+
+    assert all(row.low is not None and row.value is not None and row.low < row.value for row in rows)
+    assert fmean(covers(row, expected) for row in rows) >= 0.9

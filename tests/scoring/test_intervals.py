@@ -87,8 +87,12 @@ def test_an_interval_holds_the_score_itself() -> None:
 
 
 def test_a_score_beyond_all_its_replicates_still_has_an_interval() -> None:
-    assert interval("cat", 0.9, np.linspace(0.2, 0.6, 1000)).high == 0.9
-    assert interval("cat", 0.1, np.linspace(0.2, 0.6, 1000)).low == 0.1
+    above, outside = (interval("cat", value, np.linspace(0.2, 0.6, 1001)) for value in (0.7, 0.9))
+
+    assert above.low == pytest.approx(0.7 - 0.192, abs=1e-3)
+    assert above.high == pytest.approx(0.7 + 0.192, abs=1e-3)
+    assert outside.low == pytest.approx(0.9 - 0.192, abs=1e-3)
+    assert outside.high == 1.0  # no score exceeds 1
 
 
 def test_rounding_does_not_move_a_bound() -> None:
