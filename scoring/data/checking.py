@@ -114,9 +114,8 @@ def as_boxes(name: str, values: Any, box_format: BoxFormat | str = BoxFormat.XYX
             return boxes
         case BoxFormat.XYWH:
             return np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], axis=1)
-        case BoxFormat.CXCYWH:
-            half = boxes[:, 2:] / 2
-            return np.concatenate([boxes[:, :2] - half, boxes[:, :2] + half], axis=1)
+    half = boxes[:, 2:] / 2
+    return np.concatenate([boxes[:, :2] - half, boxes[:, :2] + half], axis=1)
 
 
 def as_choice(name: str, value: Choice | str, choices: type[Choice]) -> Choice:

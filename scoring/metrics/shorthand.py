@@ -50,8 +50,7 @@ def average_precision(y_true: Any, y_score: Any, *, rule: ApRule | str = ApRule.
             return _steps(positive[order], scores[order])
         case ApRule.AREA:
             return ranking.average_precision(_outcomes(positive[order]), count)
-        case ApRule.ELEVEN_POINTS:
-            return ranking.average_precision_11_points(_outcomes(positive[order]), count)
+    return ranking.average_precision_11_points(_outcomes(positive[order]), count)
 
 
 def iou_matrix(

@@ -99,6 +99,43 @@ def test_an_exchanged_frame_with_gaps_or_other_types_is_refused() -> None:
     assert len(Detections.from_frame(Exchanged({name: column[:0] for name, column in frame().items()}))) == 0
 
 
+class Columns:
+    """A frame that says nothing of the columns that it has."""
+
+    def __getitem__(self, name: str) -> Any:
+        return frame()[name]
+
+
+def test_a_frame_need_not_list_its_columns() -> None:
+    assert Detections.from_frame(Columns()).score.tolist() == [0.9, 0.5, 0.1]
+
+
+class Bits:
+    """A column of truth values of a bit each, as Arrow has them, and the frame that it is in."""
+
+    null_count, dtype = 0, (20, 1, "b", "=")
+
+    def __dataframe__(self) -> "Bits":
+        return self
+
+    def column_names(self) -> list[str]:
+        return ["image", "label", "score"]
+
+    def get_column_by_name(self, _name: str) -> "Bits":
+        return self
+
+    def get_chunks(self) -> "list[Bits]":
+        return [self]
+
+    def get_buffers(self) -> dict[str, Any]:
+        return {"data": (None, self.dtype)}
+
+
+def test_an_exchanged_column_of_bits_is_refused() -> None:
+    with pytest.raises(DataError, match="expected truth values of a byte in 'image', found 1 bit"):
+        Confidences.from_frame(Bits())
+
+
 def test_what_is_no_frame_is_refused() -> None:
     with pytest.raises(DataError, match="expected a data frame, found int"):
         Detections.from_frame(3)

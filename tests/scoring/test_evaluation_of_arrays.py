@@ -32,6 +32,7 @@ from scoring import (
 from scoring.data.boxes import BoxConvention, convert_boxes
 from scoring.data.checking import DataError
 from scoring.saved_matches import open_matches
+from scoring.tasks.ranking.arrays import split_persons
 from tests.scoring.builders import kit
 
 IMAGES = tuple(f"i_{number:02}" for number in range(12))
@@ -295,6 +296,21 @@ def test_two_confidences_of_one_image_are_refused() -> None:
         DataError, match="expected one prediction for each image and class, found several, as of row 0"
     ):
         evaluate(Confidences.from_arrays(["a", "b", "a"], ["cat"] * 3, [1, 2, 3]), known, protocol="voc2012")
+
+
+def test_a_class_without_confidences_is_not_entered() -> None:
+    known = GroundTruth.from_labels([[1, 0], [0, 1]], images=["a", "b"], classes=["cat", "dog"])
+
+    result = evaluate(Confidences.from_arrays(["a", "b"], ["cat"] * 2, [0.9, 0.1]), known, protocol="voc2012")
+
+    assert (result["cat"].ap, result["dog"].score.reason) == (1.0, "not entered")
+
+
+def test_confidences_of_images_are_not_those_of_persons() -> None:
+    known = GroundTruth.from_actions([[1], [0]], image=["a", "a"], person=[1, 2], actions=["reading"])
+
+    with pytest.raises(DataError, match="expected the number of a person in each row"):
+        list(split_persons(Confidences.from_arrays(["a"], ["reading"], [1]), known))
 
 
 def test_confidences_of_unknown_persons_are_refused() -> None:
