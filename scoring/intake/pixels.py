@@ -5,7 +5,6 @@ from typing import Final
 
 import numpy as np
 from isal import isal_zlib
-from PIL import Image
 
 from scoring.data.arrays import Bytes
 from scoring.intake.png import Header, Png, PngError, as_png
@@ -77,6 +76,8 @@ def _unpacked(packed: Bytes, header: Header) -> Bytes:
 
 def _read_by_pillow(png: Png) -> Bytes:
     """Decode interlaced images and the filters Average and Paeth by Pillow, from a file with nothing but these pixels."""
+    from PIL import Image  # noqa: PLC0415 - only where an image is decoded
+
     file = as_png(png.header, png.palette, png.pixels)
     try:
         with Image.open(io.BytesIO(file), formats=["PNG"]) as image:

@@ -1,17 +1,21 @@
 """What classification files rank: the images of a set, or persons in them."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from scoring.data.arrays import Integers
 from scoring.data.description import Description
 from scoring.errors import shown
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Keys = NDArray[np.int64]
 
@@ -46,6 +50,8 @@ class Subjects:
         check_names(names["image"])
         columns = list(names.values())
         numbers = [{word: number for number, word in enumerate(dict.fromkeys(column))} for column in columns]
+        import polars as pl  # noqa: PLC0415 - polars takes longer to import than all of `scoring`
+
         words = tuple(pl.Enum(list(known)) for known in numbers)
         codes = [
             np.array([known[word] for word in column], np.int64)

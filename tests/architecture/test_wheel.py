@@ -64,8 +64,10 @@ def test_the_wheel_holds_the_library_alone(wheel: Path) -> None:
         top = {name.partition("/")[0] for name in archive.namelist()}
         [metadata] = [name for name in top if name.endswith(".dist-info")]
         entry_points = f"{metadata}/entry_points.txt" in archive.namelist()
+        typed = "scoring/py.typed" in archive.namelist()
 
     assert top == {"scoring", metadata}
+    assert typed
     assert not entry_points
 
 

@@ -42,7 +42,7 @@ def test_the_filters_that_are_undone_here_need_no_other_program(labels: Bytes, d
     height, width = labels.shape
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.delattr("scoring.intake.pixels.Image")
+        patch.delattr("scoring.intake.pixels._read_by_pillow")
         found = read(Parts(width, height, stream=filtered(labels, filters)).to_bytes())
 
     assert np.array_equal(found, labels)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 import numpy as np
-import polars as pl
 
 _NUMERIC: Final = b"0123456789.+-eE"
 _EXPONENT: Final = 1  # a byte that JSON does not have
@@ -53,6 +52,8 @@ class FlatRecords:
         if marked is None:
             return None
         lines = marked.translate(_TO_LINES, b'_[]{}": \t\r\n'.replace(b"}", b"") + _LETTERS)
+        import polars as pl  # noqa: PLC0415 - polars takes longer to import than all of `scoring`
+
         schema = {"": pl.String} | {
             name: pl.Int64 if name in _WHOLE_NUMBERS else pl.Float64 for name in self.columns
         }

@@ -1,16 +1,20 @@
 """Reading of files of lines: in large blocks where every line is valid, line by line only where one may be invalid."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Protocol, Self, TypeVar
 
 import numpy as np
-import polars as pl
 
 from scoring.data.arrays import Flags
 from scoring.data.limits import MAX_FILE_PROBLEMS
 from scoring.errors import Problem, Problems
 from scoring.readers.lines.line_splitting import Lines, has_long_line, line_ends, with_single_blanks
+
+if TYPE_CHECKING:
+    import polars as pl
 
 BLOCK: Final = 32 << 20
 """Bytes parsed at once: most files as a whole, because concatenating parts costs more than it saves."""
@@ -19,9 +23,8 @@ SMALL_BLOCK: Final = 4 << 20
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
-_UNREADABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
-Schema = Mapping[str, pl.DataType | type[pl.DataType]]
+Schema = Mapping[str, "pl.DataType | type[pl.DataType]"]
 """The fields of a line, and the type of each."""
 
 
@@ -153,6 +156,8 @@ def lenient_table_of(block: bytes, schema: Schema) -> pl.DataFrame | None:
 
 
 def _table(block: bytes, schema: Schema, *, ignore_errors: bool = False) -> pl.DataFrame | None:
+    import polars as pl  # noqa: PLC0415 - polars takes longer to import than all of `scoring`
+
     try:
         return pl.read_csv(
             block,
@@ -162,7 +167,7 @@ def _table(block: bytes, schema: Schema, *, ignore_errors: bool = False) -> pl.D
             schema=schema,
             ignore_errors=ignore_errors,
         )
-    except _UNREADABLE:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         return None
 
 

@@ -1,14 +1,18 @@
 """A fixed list of words as a column type for the CSV parser."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from scoring.data.arrays import Integers
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,12 +30,15 @@ class Words:
     def of(cls, words: Iterable[str]) -> Self:
         """The list of these words.
 
+        >>> import polars as pl
         >>> cats = Words.of(["cat", "tiger"])
         >>> cats.places(pl.Series(["tiger", "cat"], dtype=cats.type))
         array([1, 0], dtype=int32)
         >>> cats.places(pl.Series(["dog"], dtype=cats.type)) is None
         True
         """
+        import polars as pl  # noqa: PLC0415 - polars takes longer to import than all of `scoring`
+
         column = pl.Series(tuple(words), dtype=pl.String).cast(pl.Categorical(pl.Categories.random()))
         assert np.array_equal(column.to_physical().to_numpy(), np.arange(len(column))), (
             "polars numbers otherwise"

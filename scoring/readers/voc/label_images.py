@@ -3,7 +3,6 @@
 import io
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
 
 from scoring.data.arrays import Bytes
 
@@ -21,6 +20,8 @@ def read_label_image(data: bytes) -> Bytes:
     >>> read_label_image(labels_to_png(np.array([[0, 7, 255]], np.uint8))).tolist()
     [[0, 7, 255]]
     """
+    from PIL import Image, UnidentifiedImageError  # noqa: PLC0415 - only where an image is decoded
+
     try:
         with Image.open(io.BytesIO(data), formats=["PNG"]) as image:
             if image.mode not in {"P", "L"}:

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from PIL import Image as Picture
-
 from scoring.competitions import classes_of
 from scoring.data.description import UNKNOWN_SIDE, Description, Image
 from scoring.readers.voc.annotations import size_in
@@ -86,6 +84,8 @@ def _sized(there: KitFiles, image: str) -> Image:
 
 
 def _size_of_picture(there: KitFiles, image: str) -> tuple[int, int] | None:
+    from PIL import Image as Picture  # noqa: PLC0415 - only where an image is decoded
+
     for pattern in _PICTURES:
         try:
             with Picture.open(there.root / pattern.format(image), formats=("JPEG", "PNG")) as picture:

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Final
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from scoring.data.arrays import Flags
@@ -120,6 +119,8 @@ def _read_leniently(block: bytes, reading: Reading) -> tuple[ClassDetections, Fl
 
 
 def _schema(images: ImageIndex) -> Schema:
+    import polars as pl  # noqa: PLC0415 - polars takes longer to import than all of `scoring`
+
     return {"image": images.names.type} | dict.fromkeys(FIELDS[1:], pl.Float64)
 
 

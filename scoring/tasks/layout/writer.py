@@ -1,7 +1,7 @@
 """Result files of person layout, written as XML."""
 
 from collections.abc import Iterable, Iterator
-from xml.sax.saxutils import escape  # writes only, and reads nothing
+from html import escape
 
 import numpy as np
 
@@ -23,7 +23,7 @@ def layouts_to_xml(layouts: Iterable[Layout]) -> bytes:
 
 def _layout(layout: Layout) -> Iterator[str]:
     yield "<layout>"
-    yield f"\t<image>{escape(layout.image)}</image>"
+    yield f"\t<image>{escape(layout.image, quote=False)}</image>"
     if layout.object is not None:
         yield f"\t<object>{layout.object}</object>"
     yield f"\t<confidence>{_number(layout.confidence)}</confidence>"
@@ -31,7 +31,7 @@ def _layout(layout: Layout) -> Iterator[str]:
         yield from _box(layout.box)
     for part in layout.parts:
         yield "\t<part>"
-        yield f"\t\t<class>{escape(part.name)}</class>"
+        yield f"\t\t<class>{escape(part.name, quote=False)}</class>"
         yield from (f"\t{line}" for line in _box(part.box))
         yield "\t</part>"
     yield "</layout>"

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from scoring.data.arrays import Flags
 from scoring.data.confidences import ClassConfidences
@@ -138,6 +137,8 @@ def _read_fast(block: bytes, subjects: Subjects) -> ClassConfidences | None:
 
 def _read_leniently(block: bytes, subjects: Subjects) -> tuple[ClassConfidences, Flags] | None:
     """A row for each regular line, and which rows are valid."""
+    import polars as pl  # noqa: PLC0415 - polars takes longer to import than all of `scoring`
+
     if not len(subjects):
         return None
     table = lenient_table_of(block, dict.fromkeys(subjects.fields, pl.String) | {CONFIDENCE: pl.Float64})
@@ -154,6 +155,8 @@ def _read_leniently(block: bytes, subjects: Subjects) -> tuple[ClassConfidences,
 
 
 def _parse(block: bytes, subjects: Subjects) -> ClassConfidences | None:
+    import polars as pl  # noqa: PLC0415 - polars takes longer to import than all of `scoring`
+
     if block[: block.find(b" ")] not in subjects.images:
         return None  # also what the parser would take for a compressed file
     names = dict(zip(subjects.fields, subjects.words, strict=True))

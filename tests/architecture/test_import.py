@@ -1,0 +1,55 @@
+"""`import scoring` costs little, and brings no library that only files need."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import scoring
+
+LATER = ("polars", "PIL", "matplotlib", "pandas", "pyarrow", "urllib.request")
+PROGRAM = f"""
+import json, sys, time
+def seconds(name):
+    started = time.process_time()
+    __import__(name)
+    return time.process_time() - started
+numpy, ours = seconds("numpy"), seconds("scoring")
+print(json.dumps([numpy, ours, [name for name in {LATER} if name in sys.modules]]))
+"""
+READS = """
+import sys, scoring
+from pathlib import Path
+truth = scoring.read_tree(Path(sys.argv[1]), "test")
+before = "polars" in sys.modules
+report = scoring.evaluate(Path(sys.argv[2]), truth, competition=3, protocol="voc2012")
+print(before, "polars" in sys.modules, report.headline is not None)
+"""
+
+
+def run(program: str, *arguments: object) -> str:
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_importing_brings_no_library_that_only_files_or_plots_need() -> None:
+    _, _, found = json.loads(run(PROGRAM))
+
+    assert found == []
+
+
+def test_importing_takes_no_more_than_twice_what_numpy_takes() -> None:
+    """Relative, so that a busy machine does not matter: of 0.3 s NumPy takes a third where nothing else runs."""
+    ratios = [ours / numpy for numpy, ours, _ in (json.loads(run(PROGRAM)) for _ in range(3))]
+
+    assert min(ratios) < 2
+
+
+def test_the_first_text_file_brings_polars() -> None:
+    golden = Path(__file__).parents[1] / "golden"
+
+    assert run(READS, golden / "sample", golden / "results").split() == ["False", "True", "True"]
+
+
+def test_the_types_of_the_library_are_for_others_too() -> None:
+    assert (Path(scoring.__file__).parent / "py.typed").is_file()
