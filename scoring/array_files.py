@@ -1,4 +1,4 @@
-"""Arrays laid down in one file: the same content gives the same bytes, and reading copies nothing.
+"""Arrays in one file: the same content gives the same bytes, and reading copies nothing.
 
 A file is one line `heldout <kind> 1`, one line of JSON `{"arrays": [[name, type, shape, offset], ...], "facts": {...}}`
 filled up with blanks to a multiple of 64 bytes, and then the arrays, little-endian, each beginning at a multiple of
@@ -21,16 +21,13 @@ from scoring.data.arrays import Bytes
 _ALIGNMENT = 64
 
 
-_LONGEST_FIRST_LINE = 100  # bytes
-
-
 class ForeignFileError(ValueError):
-    """A file is not what its reader expected it to be, or is cut short."""
+    """A file of another kind than expected, or a damaged one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Packed:
-    """What a file of arrays holds: facts (anything JSON can say) and the arrays by name, not writeable."""
+    """The content of a file of arrays: facts (any JSON value by name) and read-only arrays by name."""
 
     facts: Mapping[str, Any]
     arrays: Mapping[str, NDArray[Any]]
@@ -71,15 +68,8 @@ def _pieces(kind: str, packed: Packed) -> Iterator[bytes | memoryview]:
         yield bytes(length - array.nbytes)
 
 
-def kind_of(path: Path) -> str | None:
-    """What kind of file lies there, by its first line; None for one that is not ours."""
-    with path.open("rb") as file:
-        first = file.readline(_LONGEST_FIRST_LINE).decode("ascii", "replace").split()
-    return first[1] if len(first) == 3 and first[0] == "heldout" else None
-
-
 def unpack(kind: str, data: bytes) -> Packed:
-    """What `pack` laid down; the arrays are views of `data`. Raises ForeignFileError for anything else."""
+    """The content of the bytes that `pack` made; the arrays are views of `data`. Raises ForeignFileError for anything else."""
     first, _, rest = data.partition(b"\n")
     if first != f"heldout {kind} 1".encode():
         raise ForeignFileError(
@@ -90,10 +80,8 @@ def unpack(kind: str, data: bytes) -> Packed:
     try:
         parsed = json.loads(header)
         arrays = {
-            name: np.frombuffer(data, kind_of, count=int(np.prod(shape)), offset=start + offset).reshape(
-                shape
-            )
-            for name, kind_of, shape, offset in parsed["arrays"]
+            name: np.frombuffer(data, dtype, count=int(np.prod(shape)), offset=start + offset).reshape(shape)
+            for name, dtype, shape, offset in parsed["arrays"]
         }
     except (KeyError, TypeError, ValueError) as error:
         raise ForeignFileError(f"the file of the kind '{kind}' is damaged: {error}") from error

@@ -22,7 +22,10 @@ class ScoreTable:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Precision over recall: positives to find, and one int8 for each answer, the best first, as `ranking` has them."""
+    """A precision-recall curve: the number of positives and the outcomes, int8, of the ranked predictions.
+
+    An outcome is 1 for a true positive, 0 for a false positive, -1 for an ignored prediction; the most confident is first.
+    """
 
     kind: ClassVar[str] = "curve"
     class_name: str
@@ -30,7 +33,7 @@ class Curve:
     outcomes: bytes
 
     def points(self) -> PrecisionRecall:
-        """Every point as the kit's program draws it: one for each answer, NaN where nothing is counted yet.
+        """Every point as the development kits draw it: one for each prediction, NaN where nothing is counted yet.
 
         >>> Curve("car", 2, bytes([1, 0, 1])).points().precision.round(2).tolist()
         [1.0, 0.5, 0.67]
@@ -38,7 +41,7 @@ class Curve:
         return precision_recall(np.frombuffer(self.outcomes, np.int8), self.positives)
 
     def envelope(self, levels: int = 41) -> list[float]:
-        """The best precision at each of so many recalls from 0 to 1 or beyond; 0 where it is never reached.
+        """The highest precision at or beyond each of `levels` recalls evenly spaced in [0, 1]; 0 where a recall is not reached.
 
         >>> Curve("car", 2, bytes([1, 0, 1])).envelope(3)
         [1.0, 1.0, 0.6666666666666666]
@@ -53,7 +56,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class RocCurve:
-    """Found over false alarms: one int8 for each ranked image, the best first, and one byte, 1 where a tie ends."""
+    """A ROC curve: the outcomes of ranked images, int8 as in `Curve`, and for each one byte, 1 where a run of equal scores ends."""
 
     kind: ClassVar[str] = "roc_curve"
     class_name: str
@@ -61,7 +64,7 @@ class RocCurve:
     ends: bytes
 
     def points(self) -> RocPoints:
-        """Every point as the kit's program draws it.
+        """Every point as the development kits draw it.
 
         >>> RocCurve("car", bytes([1, 0, 1]), bytes([1, 1, 1])).points().tpr.tolist()
         [0.0, 0.5, 0.5, 1.0, 1.0]
@@ -69,7 +72,7 @@ class RocCurve:
         return roc(np.frombuffer(self.outcomes, np.int8), np.frombuffer(self.ends, np.bool_))
 
     def envelope(self, levels: int = 41) -> list[float]:
-        """What is found at most with each of so many shares of false alarms, from 0 to 1; 0 where nothing is known.
+        """The highest TPR at or below each of `levels` FPRs evenly spaced in [0, 1]; 0 where there is no positive or no negative.
 
         >>> RocCurve("car", bytes([1, 0, 1]), bytes([1, 1, 1])).envelope(3)
         [0.5, 0.5, 1.0]
@@ -85,7 +88,7 @@ class RocCurve:
 
 @dataclass(frozen=True, slots=True)
 class ConfusionMatrix:
-    """Pixels by true label (rows) and answer (columns), as counted; void is left out."""
+    """Numbers of pixels by true label (rows) and predicted label (columns), without void."""
 
     kind: ClassVar[str] = "confusion_matrix"
     labels: tuple[str, ...]
@@ -98,18 +101,18 @@ Exhibit = ScoreTable | Curve | RocCurve | ConfusionMatrix
 EXHIBITS: Final[Mapping[str, type[Exhibit]]] = {
     each.kind: each for each in (ScoreTable, Curve, RocCurve, ConfusionMatrix)
 }
-"""Every kind that a report holds, by its name; a page has a template for each."""
+"""The kinds of exhibits by name; a page has a template for each."""
 
 
 def draw_precision(ranked: RankedPredictions) -> Curve:
-    """Precision over recall, a point for each row."""
+    """The precision-recall curve of ranked predictions."""
     return Curve(ranked.class_name, ranked.positives, ranked.outcomes.tobytes())
 
 
 def draw_roc(ranked: RankedPredictions) -> RocCurve:
-    """Found over false alarms, a point for each confidence."""
+    """The ROC curve of ranked predictions, a point for each confidence."""
     return RocCurve(ranked.class_name, ranked.outcomes.tobytes(), ends_of_ties(ranked.confidence).tobytes())
 
 
 Draw = Callable[[RankedPredictions], Curve | RocCurve]
-"""What a page shows of a ranking."""
+"""Makes the curve that is shown for ranked predictions."""

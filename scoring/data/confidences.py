@@ -13,17 +13,20 @@ from scoring.data.frames import columns_of
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassConfidences:
-    """The lines of a file in its order: subject int32 (n,), its place in the set; confidence float64 (n,), finite."""
+    """The confidences of one class or action, in the order in which they were given.
+
+    subject: int32 (n,), place of the image or person in its set; confidence: float64 (n,), finite, larger is more confident.
+    """
 
     subject: Integers
     confidence: Floats
 
     def __len__(self) -> int:
-        """How many lines there are."""
+        """The number of confidences."""
         return len(self.subject)
 
     def where(self, mask: Flags, /) -> Self:
-        """Only the lines that the mask selects."""
+        """The confidences that the mask selects."""
         return type(self)(self.subject[mask], self.confidence[mask])
 
 

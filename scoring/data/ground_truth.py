@@ -1,4 +1,4 @@
-"""What there is to find in a phase's images: one imported version of its annotation, immutable and named by its hash."""
+"""Ground truth: one version of the annotation of an image set, immutable and identified by its hash."""
 
 import hashlib
 from collections.abc import Sequence

@@ -14,7 +14,7 @@ from scoring.data.checking import DataError, as_array, as_names
 class LabelMap:
     """The labels of an image, uint8 (height, width), 0 for the background.
 
-    grey: are they grey values instead of indices? recoloured: do the indices have other colours than the kits give them?
+    grey: whether the file held grey values instead of palette indices; recoloured: whether its palette differs from the kits'.
     """
 
     image: str
@@ -24,7 +24,7 @@ class LabelMap:
 
 
 VOID: Final = 255
-"""The label of pixels that are not judged: borders, and things too hard to tell."""
+"""The label of pixels that are not counted: borders, and objects too difficult to label."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

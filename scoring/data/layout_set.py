@@ -1,4 +1,4 @@
-"""Whom a result for person layout may speak of: what participants know of the Layout set, to be found by name."""
+"""The Layout set as participants know it: persons and images by name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from typing import Final, Self
 from scoring.data.description import UNKNOWN_SIDE, Description, Image
 
 WHOLE_IMAGE: Final = 0
-"""Stands for the object where a Layout set lists images only, as that of 2007 does."""
+"""The object number in a Layout set that lists images only, as that of 2007 does."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LayoutSet:
-    """The persons of a Layout set; made once and used for all files.
+    """The persons of a Layout set, looked up by name; built once for all files.
 
     where: the set, as a sentence says it; places: where in the description an image and object stand; images: those that
     may be named, with their sizes. boxed: the set lists images only, and a result says with a box whom it means.

@@ -41,7 +41,7 @@ class LayoutTable:
 
     person: int32 (n,), place in Description.persons, or UNLISTED; confidence: float64 (n,), finite; boxes: float64 (n, 4),
     of the persons, NaN where they have a number instead; first: int64 (n + 1,), where the parts of a layout begin and those
-    of the one before end; kind: int8 (m,), into truth.PARTS; parts: float64 (m, 4). Boxes are left, top, right, bottom in
+    of the one before end; kind: int8 (m,), into PARTS; parts: float64 (m, 4). Boxes are left, top, right, bottom in
     pixels as given, finite, possibly outside the image or inverted.
     """
 
@@ -53,7 +53,7 @@ class LayoutTable:
     parts: Floats
 
     def __len__(self) -> int:
-        """How many layouts there are."""
+        """The number of layouts."""
         return len(self.person)
 
 
