@@ -16,7 +16,7 @@ from typing import IO, Any, Final, Self
 ROOT: Final = Path(__file__).parents[1]
 PROGRAMS: Final = ROOT / "benchmarks" / "programs"
 PATIENCE: Final = 20.0  # seconds
-_LOUD: Final = 400  # characters of what a program that failed had said
+_LOUD: Final = 400  # characters of what a program that failed had written
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +104,12 @@ def race(contestants: Sequence[Contestant], *, rounds: int, peers: str | None = 
     Peers, which need a package, run under the Python of this path, or not at all. What takes longer than `PATIENCE` to
     warm up is not asked again: that run counts.
     """
-    entered = [each for each in contestants if each.package is None or peers]
-    outcomes = {each.name: Outcome(each.name) for each in entered}
+    taking_part = [each for each in contestants if each.package is None or peers]
+    outcomes = {each.name: Outcome(each.name) for each in taking_part}
     with ExitStack() as stack:
         field = [
             stack.enter_context(Running(each, peers if each.package and peers else sys.executable))
-            for each in entered
+            for each in taking_part
         ]
         for turn in range(rounds + 1):
             for running in list(field):

@@ -22,11 +22,11 @@ WIDTH: Final = 500
 HEIGHT: Final = 375
 
 _CORNERS: Final = 40
-_NOISE: Final = 0.03  # of the pixels of a noisy answer
+_NOISE: Final = 0.03  # of the pixels of a noisy prediction
 
 
 def write_masks(place: Path, images: int = IMAGES, *, noisy: bool = False) -> Results:
-    """Make the answers for so many images."""
+    """Make the predictions for so many images."""
     name = f"seg-{'noisy-' if noisy else ''}{images}"
     return prepare(place, name, partial(_write, images=images, noisy=noisy))
 
@@ -73,7 +73,7 @@ def _write(folder: Path, images: int, *, noisy: bool) -> None:
 
 
 def _draw_all(images: int) -> Iterator[tuple[Bytes, Bytes]]:
-    """Truth and answer of each image, uint8 (height, width)."""
+    """Ground truth and prediction of each image, uint8 (height, width)."""
     random = np.random.default_rng(7)
     for _ in range(images):
         truth, prediction = (Image.new("L", (WIDTH, HEIGHT)) for _ in range(2))

@@ -1,6 +1,6 @@
 """Detection by the programs that follow COCO's interface: `coco_peers.py pycocotools|faster_coco_eval|hotcoco KNOWN FOLDER`.
 
-Other rules than the kit's, as near to them as can be set: one overlap, 0.5, every area, no limit of detections per image, and
+Other rules than the kit's, as near to them as can be set: one IoU threshold, 0.5, every area, no limit of detections per image, and
 difficult objects as crowds. Parsing is done with the parser that the scorer uses, so that the evaluation is compared.
 """
 

@@ -1,4 +1,4 @@
-"""What cannot be undercut: unpack and parse into arrays, in two threads, and nothing else. `floor.py TRUTH ARCHIVE`."""
+"""The lower bound: unpack and parse into arrays, in two threads, and nothing else. `floor.py TRUTH ARCHIVE`."""
 
 import sys
 from collections.abc import Mapping

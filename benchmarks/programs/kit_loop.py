@@ -1,6 +1,6 @@
 """The kit's rules as most programs follow them: one detection at a time, against arrays of its image's objects.
 
-Our own statement of VOCevaldet.m (2010 to 2012); also the oracle that all faster ways are compared with.
+Our own implementation of VOCevaldet.m (2010 to 2012); also the oracle that all faster ways are compared with.
 `kit_loop.py KNOWN FOLDER`.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from known import Known, class_files, read_known
 from serving import serve
 
-_LEAST = 0.5
+_IOU_THRESHOLD = 0.5
 
 
 def _objects_by_image(known: Known, number: int) -> dict[str, tuple[Any, Any]]:
@@ -34,37 +34,37 @@ def _average_precision(path: Path, objects: dict[str, tuple[Any, Any]], positive
         numbers.append([float(number) for number in rest])
     table = np.array(numbers).reshape(-1, 5)
     order = np.argsort(-table[:, 0], kind="stable")
-    right, wrong = np.zeros(len(order)), np.zeros(len(order))
+    true_positives, false_positives = np.zeros(len(order)), np.zeros(len(order))
     taken = {image: np.zeros(len(difficult), np.bool_) for image, (_, difficult) in objects.items()}
     for place, line_number in enumerate(order):
         image = images[line_number]
         best = -1
         if image in objects:
             boxes, difficult = objects[image]
-            best = _meant(table[line_number, 1:], boxes)
+            best = _best_match(table[line_number, 1:], boxes)
         if best < 0:
-            wrong[place] = 1
+            false_positives[place] = 1
         elif not difficult[best]:
-            (wrong if taken[image][best] else right)[place] = 1
+            (false_positives if taken[image][best] else true_positives)[place] = 1
             taken[image][best] = True
-    return _area(np.cumsum(right), np.cumsum(wrong), positives)
+    return _area_under_curve(np.cumsum(true_positives), np.cumsum(false_positives), positives)
 
 
-def _meant(box: Any, boxes: Any) -> int:
-    """The object that a box overlaps most, if enough."""
+def _best_match(box: Any, boxes: Any) -> int:
+    """The object of largest IoU with a box, -1 if that is below the threshold."""
     width = np.minimum(box[2], boxes[:, 2]) - np.maximum(box[0], boxes[:, 0]) + 1
     height = np.minimum(box[3], boxes[:, 3]) - np.maximum(box[1], boxes[:, 1]) + 1
-    shared = np.maximum(width, 0) * np.maximum(height, 0)
+    intersection = np.maximum(width, 0) * np.maximum(height, 0)
     areas = (boxes[:, 2] - boxes[:, 0] + 1) * (boxes[:, 3] - boxes[:, 1] + 1)
-    iou = shared / ((box[2] - box[0] + 1) * (box[3] - box[1] + 1) + areas - shared)
+    iou = intersection / ((box[2] - box[0] + 1) * (box[3] - box[1] + 1) + areas - intersection)
     best = int(np.argmax(iou))
-    return best if iou[best] >= _LEAST else -1
+    return best if iou[best] >= _IOU_THRESHOLD else -1
 
 
-def _area(right: Any, wrong: Any, positives: int) -> float:
-    recall = np.concatenate([[0.0], right / positives, [1.0]])
+def _area_under_curve(true_positives: Any, false_positives: Any, positives: int) -> float:
+    recall = np.concatenate([[0.0], true_positives / positives, [1.0]])
     with np.errstate(invalid="ignore"):
-        precision = np.concatenate([[0.0], right / (right + wrong), [0.0]])
+        precision = np.concatenate([[0.0], true_positives / (true_positives + false_positives), [0.0]])
     precision = np.fmax.accumulate(precision[::-1])[::-1]
     steps = np.flatnonzero(recall[1:] != recall[:-1])
     return float(np.cumsum((recall[steps + 1] - recall[steps]) * precision[steps + 1])[-1])

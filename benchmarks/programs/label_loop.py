@@ -1,6 +1,6 @@
 """Classification as a plain loop over lines and images: the kit's VOCevalcls.m (2010 to 2012) in our own words.
 
-`label_loop.py KNOWN FOLDER`. With `--sklearn` the ranking is valued by scikit-learn's average precision instead.
+`label_loop.py KNOWN FOLDER`. With `--sklearn` the measure is scikit-learn's average precision instead.
 """
 
 import math
@@ -28,17 +28,17 @@ def _confidences(path: Path, places: dict[str, int]) -> list[float]:
     return confidences
 
 
-def area_below(labels: list[int], confidences: list[float]) -> float:
-    """The area under the falling curve of a ranking; a label is 1, 0 (not counted) or -1."""
+def average_precision(labels: list[int], confidences: list[float]) -> float:
+    """The area under the PR curve of a ranking with precision made monotone; a label is 1, 0 (not counted) or -1."""
     order = sorted(range(len(labels)), key=lambda place: -confidences[place])
     positives = labels.count(1)
-    right = wrong = 0
+    true_positives = false_positives = 0
     points = [(0.0, 0.0)]
     for place in order:
-        right += labels[place] == 1
-        wrong += labels[place] == -1
-        if right + wrong:
-            points.append((right / positives, right / (right + wrong)))
+        true_positives += labels[place] == 1
+        false_positives += labels[place] == -1
+        if true_positives + false_positives:
+            points.append((true_positives / positives, true_positives / (true_positives + false_positives)))
     best, area, beyond = 0.0, 0.0, 1.0
     for recall, precision in reversed(points):
         area += (beyond - recall) * best
@@ -53,7 +53,9 @@ def _main(known_file: str, folder: str, *options: str) -> None:
 
     def loop() -> Mapping[str, float]:
         files = class_files(folder)
-        return {name: area_below(labels[name], _confidences(path, places)) for name, path in files.items()}
+        return {
+            name: average_precision(labels[name], _confidences(path, places)) for name, path in files.items()
+        }
 
     def sklearn() -> Mapping[str, float]:
         from sklearn.metrics import average_precision_score  # noqa: PLC0415 - only there with the peers
@@ -61,12 +63,14 @@ def _main(known_file: str, folder: str, *options: str) -> None:
         values = {}
         for name, path in class_files(folder).items():
             pairs = [
-                (label, said)
-                for label, said in zip(labels[name], _confidences(path, places), strict=True)
+                (label, confidence)
+                for label, confidence in zip(labels[name], _confidences(path, places), strict=True)
                 if label
             ]
             values[name] = float(
-                average_precision_score([label > 0 for label, _ in pairs], [said for _, said in pairs])
+                average_precision_score(
+                    [label > 0 for label, _ in pairs], [confidence for _, confidence in pairs]
+                )
             )
         return values
 

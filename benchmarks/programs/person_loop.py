@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from known import class_files
-from label_loop import area_below
+from label_loop import average_precision
 from serving import serve
 
 
@@ -19,11 +19,11 @@ def _main(people: str, folder: str) -> None:
     known = dict(zip(actions, labels, strict=True))
 
     def value(action: str, path: Path) -> float:
-        said = {}
+        confidence_of = {}
         for line in path.read_text().splitlines():
             name, _, confidence = line.rpartition(" ")
-            said[name] = float(confidence)
-        return area_below(known[action], [said[name] for name in names])
+            confidence_of[name] = float(confidence)
+        return average_precision(known[action], [confidence_of[name] for name in names])
 
     def run() -> Mapping[str, float]:
         return {action: value(action, path) for action, path in class_files(folder).items()}

@@ -17,16 +17,16 @@ _VOID = 255
 
 
 def _by_bincount(truth: Any, prediction: Any) -> Any:
-    there = truth != _VOID
-    pairs = np.bincount(_LABELS * truth[there].astype(int) + prediction[there], minlength=_LABELS**2)
+    valid = truth != _VOID
+    pairs = np.bincount(_LABELS * truth[valid].astype(int) + prediction[valid], minlength=_LABELS**2)
     return pairs.reshape(_LABELS, _LABELS)
 
 
 def _by_sklearn(truth: Any, prediction: Any) -> Any:
     from sklearn.metrics import confusion_matrix  # noqa: PLC0415 - only there with the peers
 
-    there = truth != _VOID
-    return confusion_matrix(truth[there], prediction[there], labels=range(_LABELS))
+    valid = truth != _VOID
+    return confusion_matrix(truth[valid], prediction[valid], labels=range(_LABELS))
 
 
 def _main(truths: str, folder: str, *options: str) -> None:
@@ -40,9 +40,9 @@ def _main(truths: str, folder: str, *options: str) -> None:
         for path in files:
             with Image.open(Path(truths, path.name)) as truth, Image.open(path) as prediction:
                 total += count(np.asarray(truth), np.asarray(prediction))
-        found = np.diagonal(total)
-        shares = found / (total.sum(0) + total.sum(1) - found)
-        return dict(zip(names, shares.tolist(), strict=True))
+        true_positives = np.diagonal(total)
+        iou = true_positives / (total.sum(0) + total.sum(1) - true_positives)
+        return dict(zip(names, iou.tolist(), strict=True))
 
     serve(run)
 
