@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from benchmarks.contestants import Contestant, Outcome, race
-from benchmarks.loads import classifications, detections, masks, persons
+from benchmarks.loads import classifications, coco, detections, masks, persons
 from benchmarks.loads.archives import Results
 from benchmarks.loads.scene import draw_scene, save_scene, truth_of
 from benchmarks.tables import Section
@@ -99,6 +99,30 @@ def _growth(sections: Sequence[Section], sizes: Sequence[str]) -> list[Section]:
             exponent = math.log(after / before) / math.log(detections.SIZES[other] / detections.SIZES[one])
             steps.append(f"{one} to {other}: lines to the power of {exponent:.2f}")
     return [Section("Detection, growth", "; ".join(steps) + ".", ())] if steps else []
+
+
+def race_coco(plan: Plan) -> list[Section]:
+    """COCO's evaluation of boxes from its JSON, and without reading it."""
+    scene = draw_scene(_QUICK_IMAGES) if plan.quick else draw_scene()
+    sections = []
+    for size in plan.sizes:
+        load = coco.write_coco(plan.place, scene, size)
+        about = f"{detections.SIZES[size]:,} detections, {load.detections.stat().st_size / 1e6:.0f} MB."
+        for how, title in (("whole", "from JSON"), ("matching", "matching and accumulating alone")):
+            files = (load.instances, load.detections, how)
+            outcomes = plan.race(
+                [
+                    Contestant("ours", "coco_ours.py", files),
+                    Contestant("hotcoco", "coco_files.py", ("hotcoco", *files), "hotcoco"),
+                    *(
+                        Contestant(peer, "coco_files.py", (peer, *files), peer)
+                        for peer in ("faster_coco_eval", "pycocotools")
+                        if size != "large"
+                    ),
+                ]
+            )
+            sections.append(Section(f"COCO, {size}, {title}", about, outcomes, "pycocotools"))
+    return sections
 
 
 def race_classification(plan: Plan) -> list[Section]:
@@ -200,6 +224,7 @@ def race_bootstrap(plan: Plan) -> list[Section]:
 RACES: Final[Mapping[str, Callable[[Plan], list[Section]]]] = MappingProxyType(
     {
         "detection": race_detection,
+        "coco": race_coco,
         "classification": race_classification,
         "action": race_action,
         "layout": race_layout,
