@@ -124,10 +124,7 @@ def figures_by_class(tables: CocoTables, rules: CocoRules = COCO_RULES) -> Mappi
     >>> figures_by_class(tables)["AR1"]
     [0.5, None]
     """
-    return {
-        name: [_mean(values[:, label]) for label in range(values.shape[1])]
-        for name, values in _values(tables, rules).items()
-    }
+    return {name: _means_by_class(values) for name, values in _values(tables, rules).items()}
 
 
 def _values(tables: CocoTables, rules: CocoRules) -> Mapping[str, Floats]:
@@ -140,6 +137,12 @@ def _values(tables: CocoTables, rules: CocoRules) -> Mapping[str, Floats]:
     found |= {f"AP{letter}": precision[index] for index, letter in sizes}
     found |= {f"AR{most}": recall[EVERY_SIZE, index] for index, most in enumerate(rules.max_detections)}
     return found | {f"AR{letter}": recall[index, -1] for index, letter in sizes}
+
+
+def _means_by_class(values: Floats) -> list[float | None]:
+    """A class is absent at every threshold and point or at none."""
+    means = values.reshape(*values.shape[:2], -1).mean(axis=(0, 2))
+    return [None if value == _ABSENT else value for value in means.tolist()]
 
 
 def _mean(values: Floats) -> float | None:

@@ -67,7 +67,7 @@ def read_coco_detections(
         for block in read_records(data):
             part = _read_table(block, truth) if isinstance(block, Table) and not masks else None
             if part is None:
-                rows = _rows_of(block) if isinstance(block, Table) else block
+                rows = block.rows() if isinstance(block, Table) else block
                 if masks and block.first == 0:
                     kind = _Kind(boxes=_has_box(rows), masks=True)
                 part = _read_entries(Entries(rows.values, _NAME, file, problems, rows.first), truth, kind)
@@ -110,19 +110,6 @@ def _read_table(table: Table, truth: CocoInstances) -> _Part | None:
         and (boxes[:, 2:] >= 0).all()
     )
     return _Part(image, label, score, boxes, boxes[:, 2] * boxes[:, 3]) if right else None
-
-
-def _rows_of(table: Table) -> Records:
-    """The records of a table that is not right, one by one."""
-    columns = {name: column.tolist() for name, column in table.columns.items()}
-    lists = sorted({name.partition(".")[0] for name in columns if "." in name})
-    values = []
-    for row in range(len(table)):
-        entry = {name: column[row] for name, column in columns.items() if "." not in name}
-        for name in lists:
-            entry[name] = [column[row] for each, column in columns.items() if each.startswith(f"{name}.")]
-        values.append(entry)
-    return Records(table.first, values)
 
 
 def _has_box(records: Records) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from scoring.data.arrays import Flags, Floats
 from scoring.errors import Problem, Problems, shown
+from scoring.readers.coco_json.records import Table
 
 _LARGEST: Final = 2**53
 _GREATEST: Final = 1e300
@@ -23,7 +25,7 @@ class Entries:
     """The entries of a list in a JSON file, and which of them are fit so far.
 
     name: of the list; first: the number of the first entry, from 0; objects: bool (n,), which are JSON objects at all; fit:
-    bool (n,), of which nothing wrong is known.
+    bool (n,), of which nothing wrong is known. table: the same entries as columns, `values` being empty until they are needed.
     """
 
     values: Sequence[Any]
@@ -31,11 +33,15 @@ class Entries:
     file: str
     problems: Problems
     first: int = 0
+    table: Table | None = None
     objects: Flags = field(init=False)
     fit: Flags = field(init=False)
     _wrong: set[tuple[int, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
+        if self.table is not None:
+            self.objects, self.fit = np.ones((2, len(self.table)), np.bool_)
+            return
         self.objects = np.array([isinstance(value, dict) for value in self.values], np.bool_)
         self.fit = self.objects.copy()
         for index in np.flatnonzero(~self.objects).tolist():
@@ -56,6 +62,8 @@ class Entries:
 
     def column(self, name: str, default: Any = None) -> list[Any]:
         """The field of every entry; the default where it is not there."""
+        if self.table is not None:
+            self.values, self.table = self.table.rows().values, None
         return [entry.get(name, default) for entry in self.values]
 
     def _check_field(
@@ -73,6 +81,12 @@ class Entries:
 
     def wholes(self, name: str, default: int | None = None) -> Identifiers:
         """Whole numbers: int64 (n,), 0 for an unfit entry. A number such as 3.0 counts as one."""
+        if self.table is not None:
+            told = self.table.columns.get(name)
+            if told is None and default is not None:
+                return np.full(len(self.table), default, np.int64)
+            if told is not None and told.dtype == np.int64:
+                return told
         column = self.column(name, default)
         if set(map(type, column)) <= {int}:
             try:
@@ -84,16 +98,29 @@ class Entries:
 
     def numbers(self, name: str) -> Floats:
         """Numbers: float64 (n,), 0 for an unfit entry."""
+        told = None if self.table is None else self.table.columns.get(name)
+        if told is not None and (np.abs(told) <= _GREATEST).all():
+            return told.astype(np.float64)
         column = self.column(name)
-        if set(map(type, column)) <= {int, float} and all(abs(value) <= _GREATEST for value in column):
-            return np.array(column, np.float64)
+        if set(map(type, column)) <= {int, float}:
+            try:
+                numbers = np.array(column, np.float64)
+            except OverflowError:  # a whole number of more than 300 digits
+                numbers = np.array([np.inf])
+            if (np.abs(numbers) <= _GREATEST).all():
+                return numbers
         self._check_field(name, column, _is_number, "a number")
         return np.array([value if _is_number(value) else 0.0 for value in column], np.float64)
 
     def boxes(self, name: str = "bbox") -> Floats:
         """Left, top, width and height: float64 (n, 4), 0 for an unfit entry."""
+        sides = [] if self.table is None else [self.table.columns.get(f"{name}.{side}") for side in range(4)]
+        if sides and not any(side is None for side in sides):
+            found = np.stack([side for side in sides if side is not None], axis=1)
+            if _are_sound(found):
+                return found
         column = self.column(name)
-        if not all(map(_is_box, column)):
+        if not _are_boxes(column):
             expected = "four numbers, left, top, width and height, neither of the last two below 0,"
             self._check_field(name, column, _is_box, expected)
             column = [value if _is_box(value) else (0.0, 0.0, 0.0, 0.0) for value in column]
@@ -154,6 +181,24 @@ def _is_box(value: object) -> bool:
     if not isinstance(value, list) or len(value) != 4 or not set(map(type, value)) <= {int, float}:
         return False
     return bool(max(map(abs, value)) <= _FURTHEST and value[2] >= 0 and value[3] >= 0)
+
+
+def _are_boxes(column: list[Any]) -> bool:
+    """Whether all of them are boxes; False says only that one may be none."""
+    if not (set(map(type, column)) <= {list} and set(map(len, column)) <= {4}):
+        return False
+    numbers = list(chain.from_iterable(column))
+    if not set(map(type, numbers)) <= {int, float}:
+        return False
+    try:
+        boxes = np.array(numbers, np.float64).reshape(-1, 4)
+    except OverflowError:  # a whole number of more than 300 digits
+        return False
+    return _are_sound(boxes)
+
+
+def _are_sound(boxes: Floats) -> bool:
+    return bool((np.abs(boxes) <= _FURTHEST).all() and (boxes[:, 2:] >= 0).all())
 
 
 def _is_text(value: object) -> bool:

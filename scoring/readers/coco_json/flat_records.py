@@ -11,7 +11,7 @@ _NUMERIC: Final = b"0123456789.+-eE"
 _EXPONENT: Final = 1  # a byte that JSON does not have
 _LETTERS: Final = bytes(range(ord("a"), ord("z") + 1)) + bytes(range(ord("A"), ord("Z") + 1))
 _TO_LINES: Final = bytes.maketrans(b"}" + bytes([_EXPONENT]), b"\ne")
-_WHOLE_NUMBERS: Final = ("image_id", "category_id")
+_WHOLE_NUMBERS: Final = ("id", "image_id", "category_id", "iscrowd")
 
 
 @dataclass(frozen=True, slots=True)

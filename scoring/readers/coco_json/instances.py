@@ -1,9 +1,8 @@
 """Ground truth in COCO's JSON."""
 
 import hashlib
-import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,6 +12,9 @@ from scoring.metrics.coco.arrays import CocoObjects
 from scoring.metrics.masks.runs import Masks
 from scoring.readers.coco_json.fields import Entries, Identifiers
 from scoring.readers.coco_json.masks import read_masks
+from scoring.readers.coco_json.records import JsonError, Records, Table, join_tables, read_list
+
+_ANNOTATIONS: Final = "annotations"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,10 +49,10 @@ def read_instances(data: bytes, *, file: str = "instances.json", masks: bool = F
     (('car',), [[15.0, 9.0, 20.0, 10.0]], [150.5])
     """
     problems = Problems()
-    root = _root(data, file)
+    root, blocks = _read(data, file)
     images = _entries(root, "images", file, problems)
     categories = _entries(root, "categories", file, problems)
-    annotations = _entries(root, "annotations", file, problems)
+    annotations = _annotations(blocks, file, problems)
     image_ids, sizes = _images(images, masks=masks)
     category_ids, names = categories.wholes("id"), categories.texts("name")
     categories.unique("id", category_ids.tolist())
@@ -78,19 +80,25 @@ def _sizes_of(objects: CocoObjects, sizes: Identifiers) -> Identifiers:
     return sizes[objects.image] if len(sizes) else np.ones((len(objects.image), 2), np.int64)
 
 
-def _root(data: bytes, file: str) -> dict[str, Any]:
+def _read(data: bytes, file: str) -> tuple[dict[str, Any], list[Table | Records] | None]:
     try:
-        root = json.loads(data, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        raise SubmissionError(Problem("bad-json", f"this is not JSON: {error}", file)) from error
+        root, blocks = read_list(data, _ANNOTATIONS)
+    except JsonError as error:
+        raise SubmissionError(Problem("bad-json", str(error), file)) from error
     if not isinstance(root, dict):
         message = "expected an object with 'images', 'categories' and 'annotations'"
         raise SubmissionError(Problem("bad-json", message, file))
-    return root
+    return root, blocks
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number")
+def _annotations(blocks: list[Table | Records] | None, file: str, problems: Problems) -> Entries:
+    if blocks is None:
+        return _entries({}, _ANNOTATIONS, file, problems)
+    table = join_tables(blocks)
+    if table is not None:
+        return Entries([], _ANNOTATIONS, file, problems, table=table)
+    rows = [block.rows() if isinstance(block, Table) else block for block in blocks]
+    return Entries([entry for part in rows for entry in part.values], _ANNOTATIONS, file, problems)
 
 
 def _entries(root: dict[str, Any], name: str, file: str, problems: Problems) -> Entries:

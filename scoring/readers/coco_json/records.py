@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from scoring.readers.coco_json.flat_records import FlatRecords
 _BLOCK: Final = 1 << 20
 _BEGIN: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*"annotations"\s*:\s*)?\[')
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
+_END: Final = re.compile(rb"\}\s*\]")
 _SEPARATOR: Final = re.compile(rb"\}(\s*,\s*)\{")
 
 
@@ -29,6 +30,18 @@ class Table:
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
+
+    def rows(self) -> "Records":
+        """The records as they stand in the file."""
+        columns = {name: column.tolist() for name, column in self.columns.items()}
+        lists = sorted({name.partition(".")[0] for name in columns if "." in name})
+        values = []
+        for row in range(len(self)):
+            entry = {name: column[row] for name, column in columns.items() if "." not in name}
+            for name in lists:
+                entry[name] = [column[row] for each, column in columns.items() if each.startswith(f"{name}.")]
+            values.append(entry)
+        return Records(self.first, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +72,44 @@ def read_records(data: bytes) -> Iterator[Table | Records]:
     yield from reader.read()
     head = data[: begin.end()].lstrip(b"\xef\xbb\xbf")
     _parse(head + data[reader.place :])  # what stands around the entries
+
+
+def join_tables(blocks: Sequence[Table | Records]) -> Table | None:
+    """All blocks as one table; None where one is none, or has other columns, or there is no block.
+
+    >>> some = Table(0, {"id": np.array([7])})
+    >>> join_tables([some, some]).columns["id"].tolist()
+    [7, 7]
+    """
+    tables = [block for block in blocks if isinstance(block, Table)]
+    if not tables or len(tables) < len(blocks):
+        return None
+    columns = {name: np.concatenate([table.columns[name] for table in tables]) for name in tables[0].columns}
+    return Table(tables[0].first, columns)
+
+
+def read_list(data: bytes, name: str) -> tuple[Any, list[Table | Records] | None]:
+    """An object with its list of this name taken out, and the entries of that list, None if there is none.
+
+    Raises JsonError.
+
+    >>> root, [entries] = read_list(b'{"info": 1, "annotations": [{"id": 7}]}', "annotations")
+    >>> root, entries.columns["id"].tolist()
+    ({'info': 1}, [7])
+    """
+    begin = re.search(rb'"' + name.encode() + rb'"\s*:\s*\[', data)
+    if begin is not None:
+        try:
+            reader = _Reader(data, begin.end())
+            entries = list(reader.read())
+            root = _parse(data[: begin.end()] + data[reader.place :])
+        except JsonError:
+            root = None
+        if isinstance(root, dict) and root.pop(name, None) == []:
+            return root, entries
+    root = _parse(data)
+    found = root.pop(name, None) if isinstance(root, dict) else None
+    return root, [Records(0, found)] if isinstance(found, list) else None
 
 
 def _whole(data: bytes) -> list[Any]:
@@ -97,6 +148,9 @@ class _Reader:
         while not self._is_at_end():
             block = None if form is None else self._block(separator)
             columns = None if block is None or form is None else form.read(block)
+            if block is not None and form is not None and columns is None:
+                block = _up_to_end(block)  # what follows the list may stand in the same block
+                columns = None if block is None else form.read(block)
             if block is not None and columns is not None:
                 found: Table | Records = Table(self.count, columns)
                 self.place += len(block) - (0 if self.count else len(separator))
@@ -148,6 +202,12 @@ class _Reader:
             if self.place + size >= len(self.data):
                 raise JsonError(f"this is not JSON: entry {self.count}: {error}") from error
             size *= 2
+
+
+def _up_to_end(block: bytes) -> bytes | None:
+    """The part of a block before the end of the list; None where the list does not end in it."""
+    end = _END.search(block)
+    return None if end is None else block[: end.start() + 1]
 
 
 def _decode(text: str, *, follows: bool) -> tuple[list[Any], int, Exception | None]:
