@@ -1,6 +1,7 @@
 """Many JSON objects of the same fields, all of them numbers, read as a table."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
@@ -8,10 +9,25 @@ from typing import Any, Final, Self
 import numpy as np
 
 _NUMERIC: Final = b"0123456789.+-eE"
+_END: Final = re.compile(rb"\}\s*\]")
 _EXPONENT: Final = 1  # a byte that JSON does not have
 _LETTERS: Final = bytes(range(ord("a"), ord("z") + 1)) + bytes(range(ord("A"), ord("Z") + 1))
 _TO_LINES: Final = bytes.maketrans(b"}" + bytes([_EXPONENT]), b"\ne")
 _WHOLE_NUMBERS: Final = ("id", "image_id", "category_id", "iscrowd")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FlatBlock:
+    """The columns of some records; size: the bytes that they take; ends: whether they are the last ones of the list."""
+
+    columns: Mapping[str, np.ndarray[Any, Any]]
+    size: int
+    ends: bool
+
+    @property
+    def count(self) -> int:
+        """The number of records."""
+        return len(next(iter(self.columns.values())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +56,22 @@ class FlatRecords:
             columns += [f"{key}.{n}" for n in range(len(value))] if isinstance(value, list) else [key]
         return cls((separator + record).translate(None, _NUMERIC), tuple(columns))
 
-    def read(self, block: bytes) -> Mapping[str, np.ndarray[Any, Any]] | None:
-        """The columns of a block of records, each with its separator; None where one is not of this form.
+    def read_block(self, block: bytes) -> "FlatBlock | None":
+        """Read records, each with its separator, up to the end of the list; None where one is not of this form.
 
-        Numbers are float64, identifiers int64.
+        >>> found = FlatRecords.like(b'{"score": 0.5}', b",").read_block(b',{"score": 2e3}], "info": {}')
+        >>> found.columns["score"].tolist(), found.size, found.ends
+        ([2000.0], 15, True)
         """
+        columns = self._columns(block)
+        if columns is not None:
+            return FlatBlock(columns, len(block), ends=False)
+        end = _END.search(block)  # what follows the list may stand in the same block
+        columns = None if end is None else self._columns(block[: end.start() + 1])
+        return None if end is None or columns is None else FlatBlock(columns, end.start() + 1, ends=True)
+
+    def _columns(self, block: bytes) -> Mapping[str, np.ndarray[Any, Any]] | None:
+        """Numbers as float64, identifiers as int64."""
         count = block.count(b"}")
         if block.translate(None, _NUMERIC) != self.skeleton * count:
             return None

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from scoring.parallel import parallel_map
 from scoring.readers.coco_json.flat_records import FlatRecords
 
 _BLOCK: Final = 1 << 20
 _BEGIN: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*"annotations"\s*:\s*)?\[')
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
-_END: Final = re.compile(rb"\}\s*\]")
 _SEPARATOR: Final = re.compile(rb"\}(\s*,\s*)\{")
 
 
@@ -146,18 +146,24 @@ class _Reader:
     def read(self) -> Iterator[Table | Records]:
         form, separator = self._form()
         while not self._is_at_end():
-            block = None if form is None else self._block(separator)
-            columns = None if block is None or form is None else form.read(block)
-            if block is not None and form is not None and columns is None:
-                block = _up_to_end(block)  # what follows the list may stand in the same block
-                columns = None if block is None else form.read(block)
-            if block is not None and columns is not None:
-                found: Table | Records = Table(self.count, columns)
-                self.place += len(block) - (0 if self.count else len(separator))
-            else:
+            before = self.count
+            if form is not None:
+                yield from self._tables(form, separator)
+            if self.count == before:
                 found = Records(self.count, self._decoded())
-            self.count += len(found)
-            yield found
+                self.count += len(found)
+                yield found
+
+    def _tables(self, form: FlatRecords, separator: bytes) -> Iterator[Table]:
+        """Tables up to the first block that is not of this form; some blocks are read ahead."""
+        for block in parallel_map(form.read_block, self._blocks(separator)):
+            if block is None:
+                return
+            self.place += block.size - (0 if self.count else len(separator))
+            yield Table(self.count, block.columns)
+            self.count += block.count
+            if block.ends:
+                return
 
     def _is_at_end(self) -> bool:
         rest = re.compile(rb"\s*\]").match(self.data, self.place)
@@ -182,13 +188,16 @@ class _Reader:
             self.place = start
         return form, separator
 
-    def _block(self, separator: bytes) -> bytes | None:
-        """About a megabyte of whole records, each with the separator before it."""
-        end = self.data.rfind(b"}", self.place, self.place + _BLOCK) + 1
-        if end <= self.place:
-            return None
-        block = self.data[self.place : end]
-        return block if self.count else separator + block
+    def _blocks(self, separator: bytes) -> Iterator[bytes]:
+        """About a megabyte of whole records each, every record with the separator before it."""
+        place = self.place
+        while (end := self.data.rfind(b"}", place, place + _BLOCK) + 1) > place:
+            yield (
+                separator + self.data[place:end]
+                if place == self.place and not self.count
+                else self.data[place:end]
+            )
+            place = end
 
     def _decoded(self) -> list[Any]:
         """The next records, as the JSON parser reads them: those of a megabyte, and at least one."""
@@ -202,12 +211,6 @@ class _Reader:
             if self.place + size >= len(self.data):
                 raise JsonError(f"this is not JSON: entry {self.count}: {error}") from error
             size *= 2
-
-
-def _up_to_end(block: bytes) -> bytes | None:
-    """The part of a block before the end of the list; None where the list does not end in it."""
-    end = _END.search(block)
-    return None if end is None else block[: end.start() + 1]
 
 
 def _decode(text: str, *, follows: bool) -> tuple[list[Any], int, Exception | None]:
