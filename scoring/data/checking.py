@@ -109,11 +109,11 @@ def as_boxes(name: str, values: Any, box_format: BoxFormat | str = BoxFormat.XYX
     if array.ndim != 2 or array.shape[1] != 4:
         raise DataError(f"expected '{name}' as four numbers each, shape (n, 4), found shape {array.shape}")
     boxes = _finite(name, array)
-    match as_choice("box_format", box_format, BoxFormat):
-        case BoxFormat.XYXY:
-            return boxes
-        case BoxFormat.XYWH:
-            return np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], axis=1)
+    given = as_choice("box_format", box_format, BoxFormat)
+    if given is BoxFormat.XYXY:
+        return boxes
+    if given is BoxFormat.XYWH:
+        return np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], axis=1)
     half = boxes[:, 2:] / 2
     return np.concatenate([boxes[:, :2] - half, boxes[:, :2] + half], axis=1)
 

@@ -258,6 +258,7 @@ def test_significance_ranks_methods_and_groups_them(tmp_path: Path, run: Run) ->
         ("statistics {tree} --image-set /etc/passwd", "no-image-set"),
         ("validate --competition 3 --truth {tree} --image-set ** --results .", "no-image-set"),
         ("evaluate --competition 3 --protocol voc1999 {rest}", "unknown-protocol"),
+        ("evaluate --competition 3 --truth {own} --image-set test --results .", "no-protocol"),
         ("evaluate --competition 99 {rest}", "unknown-competition"),
         ("validate --competition 99 {rest}", "unknown-competition"),
         ("evaluate --competition 3 --classes cat,unicorn {rest}", "unknown-class"),
@@ -285,7 +286,8 @@ def test_every_wrong_use_is_told_in_json(words: str, code: str, tmp_path: Path, 
         (tmp_path / name).write_bytes(content)
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    named = ("text", "empty", "holes", "pipe", "loop")
+    shutil.copytree(tree, tmp_path / "own")  # the name of a folder is that of its edition
+    named = ("text", "empty", "holes", "pipe", "loop", "own")
     places = {"tree": tree, **{name: tmp_path / name for name in named}}
     rest = f"--truth {tree} --image-set test --results {laid_out(tmp_path / 'sent')}"
 
@@ -293,6 +295,13 @@ def test_every_wrong_use_is_told_in_json(words: str, code: str, tmp_path: Path, 
 
     assert exited == 2
     assert codes(said)[0] == code
+
+
+def test_a_path_of_a_variable_that_was_never_set_is_refused(run: Run) -> None:
+    exited, said = run("validate", "--competition", 3, "--truth", "", "--image-set", "test", "--results", "")
+
+    assert exited == 2
+    assert "expected a path, found nothing" in said["problems"][0]["message"]
 
 
 def test_even_a_mistake_of_ours_is_told_in_json(

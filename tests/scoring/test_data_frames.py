@@ -206,3 +206,41 @@ def test_detections_of_supervision_are_known_by_their_attributes() -> None:
         )
     with pytest.raises(DataError, match="expected xyxy, confidence and class_id for '0', found int"):
         Detections.from_supervision([3])
+
+
+def test_a_table_that_does_not_say_what_columns_it_has_is_asked_for_them_by_name() -> None:
+    class Table:
+        def __getitem__(self, name: str) -> list[Any]:
+            return frame()[name]
+
+    assert Detections.from_frame(Table()).score.tolist() == [0.9, 0.5, 0.1]
+
+
+def test_truth_values_of_a_bit_are_refused() -> None:
+    class Column:
+        dtype = (20, 1, "b", "=")  # a truth value of one bit, as Arrow has it
+        null_count = 0
+        offset = 0
+
+        def size(self) -> int:
+            return 3
+
+        def get_chunks(self) -> list["Column"]:
+            return [self]
+
+        def get_buffers(self) -> dict[str, Any]:
+            return {"data": (None, self.dtype), "validity": None, "offsets": None}
+
+    class Bits(Exchanged):
+        def __dataframe__(self) -> Any:
+            exchanged = super().__dataframe__()
+            others = exchanged.get_column_by_name
+
+            class Frame:
+                column_names = exchanged.column_names
+                get_column_by_name = staticmethod(lambda name: Column() if name == "hard" else others(name))
+
+            return Frame()
+
+    with pytest.raises(DataError, match="expected truth values of a byte in 'hard', found 1 bit"):
+        GroundTruth.from_frame(Bits(frame()), convention="inclusive", difficult="hard")

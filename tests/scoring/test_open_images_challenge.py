@@ -201,3 +201,10 @@ def test_image_level_labels_are_of_all_images_or_of_none() -> None:
 
     with pytest.raises(ValueError, match="expected image-level labels for all images or for none"):
         truth_of_boxes(pages, dataset="own", image_set="val", classes=CLASSES)
+
+
+def test_image_level_labels_of_other_images_are_passed_over() -> None:
+    found = truth("a,ball,0,0.1,0,0.1,0\n", "elsewhere,human,football,1\nb,human,ball,0\n")
+
+    assert found.tables.verified is not None
+    assert np.argwhere(found.tables.verified).size > 0

@@ -5,7 +5,7 @@ import pytest
 
 from scoring import Description, Image, validate
 from scoring.competitions import classes_of
-from scoring.similar_names import similar_name, similar_word
+from scoring.similar_names import MAX_COMPARED, similar_name, similar_word
 from tests.scoring.archives import gz, tar, written
 
 PHASE = Description(
@@ -93,3 +93,10 @@ def test_many_unknown_names_take_little_time(tmp_path: Path) -> None:
     assert len(validation.problems) == 521
     assert validation.unlisted == {"unknown-class": 9_500, "unknown-image": 980}
     assert time.process_time() - start < 10
+
+
+def test_among_very_many_words_only_another_spelling_is_found() -> None:
+    many = [f"class {number:05d}" for number in range(MAX_COMPARED + 1)]
+
+    assert similar_word("Class_17", many) == "class 00017"
+    assert similar_word("clas 00017", many) is None

@@ -67,7 +67,7 @@ def test_an_import_of_a_broken_tree_names_every_wrong_file_and_loads_nothing(
         (["--edition", "elm", "--phase", "nowhere"], "nothing was loaded"),
         (
             ["--edition", "elm", "--phase", "test", "--protocol", "voc1999"],
-            "unknown protocol 'voc1999'; expected one of",
+            "no protocol is called 'voc1999'; there are voc2006",
         ),
         (
             ["--edition", "elm", "--phase", "test", "--limit", "files=3"],

@@ -1,0 +1,32 @@
+"""Reading lines where the table reader cannot tell what they hold."""
+
+from functools import partial
+
+from scoring.errors import Problems
+from scoring.readers.image_index import ImageIndex
+from scoring.readers.lines.line_reader import LineReader
+from scoring.tasks.detection import reader as detections
+from scoring.tasks.detection.reader import Reading
+from scoring.tasks.ranking import reader as rankings
+from tests.scoring.archives import description
+
+INDEX = ImageIndex.of(description())
+
+
+def test_a_table_of_another_length_is_left_to_the_exact_readers() -> None:
+    reading = Reading(INDEX, "comp3_det_test_car.txt", Problems())
+
+    assert detections._read_leniently(b"000001 0.5 1 1 2 2", reading) is None
+    assert rankings._read_leniently(b"000001 0.5", INDEX.main) is None
+
+
+def test_every_line_is_read_exactly_where_the_table_reader_gives_up() -> None:
+    problems = Problems()
+    reading = Reading(INDEX, "comp3_det_test_car.txt", problems)
+    exactly = partial(detections._read_exactly, reading=reading)
+    reader = LineReader(6, lambda _: None, lambda _: None, exactly)
+
+    [found] = reader.read(b"000001 0.5 1 1 2 2\nwrong\n000002 0.25 1 1 3 3\n", reading.file, problems)
+
+    assert found.confidence.tolist() == [0.5, 0.25]
+    assert [problem.line for problem in problems.listed] == [2]
