@@ -24,23 +24,23 @@ _CORRECTION: Final = np.array([-1, 0, 1], np.int32)
 class Ranks:
     """Detections in the order of Arranged.by_class, and where the classes begin in it.
 
-    place: int32 (k,), where each of Arranged stands in that order; nth, label: int32 (k,), by that order; begin: intp
-    (classes + 1,).
+    place: int32 (k,), where each of Arranged stands in that order; nth: int32 (k,), by that order, of the detections that
+    match anything; begin: intp (classes + 1,); label: int64 (k,), by that order.
     """
 
     place: Integers
     nth: Integers
     begin: Places
-    label: Integers
+    label: Keys
 
     @classmethod
-    def of(cls, arranged: Arranged, label: Integers, classes: int) -> "Ranks":
-        """label: int32 (n,), of all detections."""
-        labels = label[arranged.by_class]
-        begin = np.searchsorted(labels, np.arange(classes + 1))
-        nth = np.empty_like(arranged.nth)
-        nth[arranged.place] = arranged.nth
-        return cls(arranged.place, nth, begin, labels)
+    def of(cls, arranged: Arranged, matches: Sequence[CocoMatches], classes: int) -> "Ranks":
+        """The ranks that accumulating these matches needs."""
+        begin = np.searchsorted(arranged.label, np.arange(classes + 1))
+        nth = np.zeros_like(arranged.nth)
+        for each in matches:
+            nth[arranged.place[each.detection]] = arranged.nth[each.detection]
+        return cls(arranged.place, nth, begin, arranged.label)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +58,22 @@ class Sizes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class PlacedMatches:
+    """Matches by the place of the detection: key, int64 (k,), threshold and place; place, object: (k,)."""
+
+    key: Keys
+    place: Integers
+    object: Places
+
+    @classmethod
+    def of(cls, matches: CocoMatches, ranks: Ranks) -> "PlacedMatches":
+        """The matches, with places in the order of Arranged.by_class."""
+        place = ranks.place[matches.detection]
+        key = (matches.threshold.astype(np.int64) << _THRESHOLD) | (place.astype(np.int64) << 2)
+        return cls(key, place, matches.object)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Outcomes:
     """True positives by threshold, class and falling confidence.
 
@@ -72,7 +88,7 @@ class _Outcomes:
 
 
 def accumulate(
-    matches: Sequence[CocoMatches], ranks: Ranks, sizes: Sizes, rules: CocoRules, unnumbered: Flags
+    matches: Sequence[PlacedMatches], ranks: Ranks, sizes: Sizes, rules: CocoRules, unnumbered: Flags
 ) -> tuple[Floats, Floats]:
     """Precision float64 (thresholds, classes, points) and recall float64 (counts of detections, thresholds, classes).
 
@@ -83,7 +99,7 @@ def accumulate(
     >>> zero, no = np.zeros(1, np.int32), np.zeros(1, np.bool_)
     >>> found = CocoMatches(np.zeros(1, np.int8), np.zeros(1, np.intp), np.zeros(1, np.intp))
     >>> ranks, sizes = Ranks(zero, zero, np.array([0, 1]), zero), Sizes(no, np.array([2]), None)
-    >>> accumulate([found], ranks, sizes, COCO_RULES, no)[1][:, 0, 0].tolist()
+    >>> accumulate([PlacedMatches.of(found, ranks)], ranks, sizes, COCO_RULES, no)[1][:, 0, 0].tolist()
     [0.5, 0.5, 0.5]
     """
     outcomes = _outcomes(matches, ranks, sizes, unnumbered)
@@ -99,8 +115,8 @@ def accumulate(
     return precision, recall
 
 
-def _outcomes(matches: Sequence[CocoMatches], ranks: Ranks, sizes: Sizes, unnumbered: Flags) -> _Outcomes:
-    keys = np.concatenate([_keys(each, ranks, sizes, unnumbered) for each in matches])
+def _outcomes(matches: Sequence[PlacedMatches], ranks: Ranks, sizes: Sizes, unnumbered: Flags) -> _Outcomes:
+    keys = np.concatenate([_keys(each, sizes, unnumbered) for each in matches])
     keys.sort()
     place, kind = (keys >> 2) & _PLACES, keys & 3
     label = ranks.label[place]
@@ -117,16 +133,18 @@ def _outcomes(matches: Sequence[CocoMatches], ranks: Ranks, sizes: Sizes, unnumb
     return _Outcomes(row[right], found[right], counted[right], ranks.nth[place[right]])
 
 
-def _keys(matches: CocoMatches, ranks: Ranks, sizes: Sizes, unnumbered: Flags) -> Keys:
+def _keys(matches: PlacedMatches, sizes: Sizes, unnumbered: Flags) -> Keys:
     """Threshold, place and kind of the matches that change what is counted, as numbers that sort in that order."""
-    place = ranks.place[matches.detection]
-    ignored = sizes.ignored[matches.object]
-    right = ~(ignored | unnumbered[matches.object])
-    inside = True if sizes.inside is None else sizes.inside[place + 1] > sizes.inside[place]
-    kind = np.where(right, np.where(inside, _RIGHT_INSIDE, _RIGHT_OUTSIDE), _IGNORED_INSIDE)
-    told = np.flatnonzero(right | (ignored & inside))
-    threshold = matches.threshold[told].astype(np.int64)
-    return (threshold << _THRESHOLD) | (place[told].astype(np.int64) << 2) | kind[told]
+    right = (~(sizes.ignored | unnumbered))[matches.object]
+    is_inside = None if sizes.inside is None else sizes.inside[1:] > sizes.inside[:-1]
+    inside = True if is_inside is None else is_inside[matches.place]
+    # a match that is neither right nor ignored is as good as none
+    told = np.flatnonzero(right | (sizes.ignored[matches.object] & inside))
+    keys = matches.key[told]
+    keys[right[told]] |= _RIGHT_INSIDE
+    if is_inside is not None:
+        keys[right[told] & ~is_inside[matches.place[told]]] += _RIGHT_OUTSIDE - _RIGHT_INSIDE
+    return keys
 
 
 def _running_sums(values: Integers, begins: Places) -> Places:

@@ -7,6 +7,7 @@ import numpy as np
 from scoring.data.arrays import Integers, Places
 from scoring.metrics.coco.arrays import CocoDetections
 from scoring.metrics.ranking import rank
+from scoring.parallel import parallel_map
 
 Keys = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -17,7 +18,7 @@ class Arranged:
 
     rows: intp (k,), which detection each is; group: int64 (k,), class · images + image; nth: int32 (k,), how many of the
     group stand before it; place: int32 (k,), where it stands among all kept ones by class and then falling confidence.
-    by_class: intp (k,), the rows in that order.
+    by_class: intp (k,), the rows in that order; label: int64 (k,), their classes.
     """
 
     rows: Places
@@ -25,6 +26,7 @@ class Arranged:
     nth: Integers
     place: Integers
     by_class: Places
+    label: Keys
 
 
 def arrange(detections: CocoDetections, images: int, most: int) -> Arranged:
@@ -38,18 +40,19 @@ def arrange(detections: CocoDetections, images: int, most: int) -> Arranged:
     """
     ranked = _ranked(detections)
     label = detections.label[ranked].astype(np.int64)
-    groups, by_group = _stably_sorted(label * images + detections.image[ranked])
+    keys = label * images + detections.image[ranked]
+    (groups, by_group), (labels, by_class) = parallel_map(_stably_sorted, (keys, label))
     nth = _nth_of_its_group(groups)
-    _, by_class = _stably_sorted(label)
     kept = nth < most
     if not kept.all():
         groups, by_group, nth = groups[kept], by_group[kept], nth[kept]
         is_kept = np.zeros(len(ranked), np.bool_)
         is_kept[by_group] = True
-        by_class = by_class[is_kept[by_class]]
+        is_kept = is_kept[by_class]
+        by_class, labels = by_class[is_kept], labels[is_kept]
     place = np.empty(len(ranked), np.int32)
     place[by_class] = np.arange(len(by_class), dtype=np.int32)
-    return Arranged(ranked[by_group], groups, nth, place[by_group], ranked[by_class])
+    return Arranged(ranked[by_group], groups, nth, place[by_group], ranked[by_class], labels)
 
 
 def _ranked(detections: CocoDetections) -> Places:

@@ -9,6 +9,7 @@ import numpy as np
 from scoring.data.arrays import Floats, Places
 from scoring.metrics.coco.arranging import Arranged, Keys
 from scoring.metrics.coco.arrays import CocoObjects, PairIoU
+from scoring.parallel import parallel_map
 
 _AT_ONCE: Final = 1 << 16
 """Pairs that are compared in one go: what fits the processor's cache."""
@@ -44,16 +45,20 @@ def find_pairs(arranged: Arranged, objects: CocoObjects, images: int, iou: PairI
     order = np.argsort(group, kind="stable")
     first = np.searchsorted(arranged.group, group[order], side="left")
     count = np.searchsorted(arranged.group, group[order], side="right") - first
-    found = [
-        (detections[enough], rows[enough], overlap[enough])
-        for detections, rows in _blocks(order, first, count)
-        for overlap in (iou(arranged.rows[detections], rows),)
-        for enough in (np.flatnonzero(overlap >= lowest),)
-    ]
+
+    def near(block: tuple[Places, Places]) -> Pairs:
+        detections, rows = block
+        overlap = iou(arranged.rows[detections], rows)
+        return Pairs(detections, rows, overlap).part(np.flatnonzero(overlap >= lowest))
+
+    found = list(parallel_map(near, _blocks(order, first, count)))
     if not found:
         return Pairs(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))
-    detections, rows, overlaps = zip(*found, strict=True)
-    return Pairs(np.concatenate(detections), np.concatenate(rows), np.concatenate(overlaps))
+    return Pairs(
+        np.concatenate([part.detection for part in found]),
+        np.concatenate([part.object for part in found]),
+        np.concatenate([part.iou for part in found]),
+    )
 
 
 def _blocks(order: Places, first: Places, count: Places) -> Iterator[tuple[Places, Places]]:

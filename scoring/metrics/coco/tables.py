@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from scoring.data.arrays import Flags, Floats, Places
-from scoring.metrics.coco.accumulating import Ranks, Sizes, accumulate
+from scoring.metrics.coco.accumulating import PlacedMatches, Ranks, Sizes, accumulate
 from scoring.metrics.coco.arranging import Arranged, arrange
 from scoring.metrics.coco.arrays import (
     COCO_RULES,
@@ -19,6 +19,7 @@ from scoring.metrics.coco.arrays import (
 )
 from scoring.metrics.coco.matching import CocoMatches, match_coco
 from scoring.metrics.coco.pairs import find_pairs
+from scoring.parallel import parallel_map
 
 _ABSENT: Final = -1
 
@@ -60,14 +61,19 @@ def tabulate_coco(
     """
     arranged = arrange(detections, images, rules.max_detections[-1])
     pairs = find_pairs(arranged, objects, images, iou, rules.iou_thresholds[0])
-    sizes = [_sizes(range_, detections, objects, arranged, classes) for range_ in rules.areas]
+    sizes = list(parallel_map(lambda area: _sizes(area, detections, objects, arranged, classes), rules.areas))
     ignored = np.array([each.ignored for each in sizes])
     common, others = match_coco(pairs, objects, ignored, rules.iou_thresholds)
-    ranks = Ranks.of(arranged, detections.label, classes)
-    found = [
-        accumulate((common, more), ranks, size, rules, objects.unnumbered)
-        for more, size in zip(others, sizes, strict=True)
-    ]
+    ranks = Ranks.of(arranged, (common, *others), classes)
+    placed = PlacedMatches.of(common, ranks)
+    found = list(
+        parallel_map(
+            lambda some: accumulate(
+                (placed, PlacedMatches.of(some[0], ranks)), ranks, some[1], rules, objects.unnumbered
+            ),
+            zip(others, sizes, strict=True),
+        )
+    )
     return CocoTables(
         precision=np.array([precision for precision, _ in found]),
         recall=np.array([recall for _, recall in found]),
