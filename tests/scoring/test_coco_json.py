@@ -243,6 +243,7 @@ def test_boxes_are_no_masks() -> None:
     ("data", "sentences"),
     [
         (b"{", ["this is not JSON"]),
+        (b'{"annotations": [1 2]}', ["this is not JSON"]),
         (b"[]", ["expected an object with 'images', 'categories' and 'annotations'"]),
         (b'{"images": NaN}', ["this is not JSON: NaN is no number"]),
         (b"{}", [f"expected a list called '{name}'" for name in ("images", "categories", "annotations")]),
@@ -288,3 +289,42 @@ def test_records_that_are_no_objects_are_read() -> None:
     ]
     with pytest.raises(JsonError):
         list(read_records(b"[12"))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"area": 1e301}, "annotations[1]: expected a number as 'area', found 1e+301"),
+        ({"area": 10**400}, "annotations[1]: expected a number as 'area'"),
+        ({"area": 10**400, "note": ""}, "annotations[1]: expected a number as 'area'"),
+        ({"bbox": [1, 2, 3, 10**400], "note": ""}, "annotations[1]: expected four numbers"),
+        ({"bbox": [1, 2, -3, 4]}, "annotations[1]: expected four numbers"),
+        ({"bbox": [1, 2, 3, 10**400]}, "annotations[1]: expected four numbers"),
+        ({"bbox": [1, 2, 3, True]}, "annotations[1]: expected four numbers"),
+    ],
+)
+def test_numbers_of_the_annotation_have_bounds(change: Any, sentence: str) -> None:
+    with pytest.raises(SubmissionError) as refused:
+        read_instances(instances(annotations=[BOX, BOX | {"id": 2} | change]))
+
+    assert [problem.message[: len(sentence)] for problem in refused.value.problems] == [sentence]
+
+
+def test_annotations_without_an_identifier_are_told_and_those_without_iscrowd_are_no_crowds() -> None:
+    plain = {name: value for name, value in BOX.items() if name != "iscrowd"}
+
+    assert read_instances(instances(annotations=[plain])).objects.crowd.tolist() == [False]
+    with pytest.raises(SubmissionError, match=r"annotations\[0\]: 'id' is missing"):
+        read_instances(instances(annotations=[{name: plain[name] for name in plain if name != "id"}]))
+
+
+def test_a_list_of_the_same_name_further_inside_is_not_taken_for_the_annotations() -> None:
+    text = json.dumps({"info": {"annotations": [1]}} | json.loads(instances()))
+
+    assert len(read_instances(text.encode()).objects.image) == 1
+
+
+def test_an_entry_larger_than_a_block_is_read() -> None:
+    found, problems = read(json.dumps([FOUND, FOUND | {"note": "x" * 3_000_000}, FOUND]).encode())
+
+    assert (len(found.detections), problems) == (3, [])

@@ -1,9 +1,22 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from scoring.metrics.coco.tables import figures_by_class, figures_of
+from scoring.metrics.coco.arranging import arrange
+from scoring.metrics.coco.arrays import box_iou
+from scoring.metrics.coco.tables import figures_by_class, figures_of, tabulate_coco
 from tests.scoring.coco_oracle import slow_figures
-from tests.scoring.coco_sets import Plain, draw_coco_set, official, official_figures, tables_of
+from tests.scoring.coco_sets import (
+    Plain,
+    boxes_of,
+    detections_of,
+    draw_coco_set,
+    objects_of,
+    official,
+    official_figures,
+    tables_of,
+)
 
 CLOSE = 1e-12
 
@@ -118,3 +131,28 @@ def test_without_detections_what_is_there_scores_0() -> None:
 
 def test_without_annotations_there_are_no_figures() -> None:
     assert set(figures_of(tables_of(instances(), [detection(0, 0, 10, 10)])).values()) == {None}
+
+
+def test_unmatched_detections_that_are_exempt_are_ignored() -> None:
+    truth = instances({"bbox": [0, 0, 10, 10]})
+    found = [detection(300, 300, 10, 10, score=0.9), detection(0, 0, 10, 10, score=0.8)]
+    objects = objects_of(truth)
+    iou = box_iou(boxes_of(found), boxes_of(truth["annotations"]), objects.crowd)
+    every = [
+        tabulate_coco(
+            replace(detections_of(truth, found), exempt=np.array(exempt)), objects, iou, images=1, classes=1
+        )
+        for exempt in ([False, False], [True, False], [True, True])
+    ]
+
+    assert [figures_of(tables)["AP"] for tables in every] == pytest.approx([0.5, 1, 1])
+
+
+def test_many_images_and_classes_are_sorted_all_the_same() -> None:
+    truth = instances({"bbox": [0, 0, 10, 10]}, images=3, classes=2)
+    found = [
+        detection(0, 0, 10, 10, image_id=image, category_id=label) for image in (3, 1) for label in (2, 1)
+    ]
+    few, many = (arrange(detections_of(truth, found), images=images, most=100) for images in (3, 2**62))
+
+    assert few.rows.tolist() == many.rows.tolist() == [3, 1, 2, 0]

@@ -5,7 +5,7 @@ from pycocotools import mask as official
 from scoring.data.arrays import Floats
 from scoring.metrics.masks.encoding import masks_of_counts, masks_of_texts
 from scoring.metrics.masks.polygons import masks_of_polygons
-from scoring.metrics.masks.runs import Masks, join_masks, mask_iou, take_masks
+from scoring.metrics.masks.runs import Masks, join_masks, mask_intersections, mask_iou, take_masks
 
 Polygons = list[list[float]]
 
@@ -136,3 +136,11 @@ def test_masks_are_taken_in_any_order() -> None:
 
     assert take_masks(masks, np.array([2, 0, 2])).area.tolist() == [3, 2, 3]
     assert take_masks(masks, np.array([], np.intp)).area.tolist() == []
+
+
+def test_empty_masks_have_nothing_in_common() -> None:
+    masks = masks_of_counts([[4], [0, 4]], np.full(2, 2), np.full(2, 2)).masks
+    one, other = np.array([0, 0]), np.array([0, 1])
+
+    assert mask_intersections(masks, one, other).tolist() == [0, 0]
+    assert mask_iou(masks, one, other, np.zeros(2, np.bool_)).tolist() == [0, 0]
