@@ -1,0 +1,141 @@
+"""COCO's JSON with numbers and lists that nobody means, and large or empty sets."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scoring.errors import SubmissionError
+from scoring.metrics.coco.arranging import _stably_sorted
+from scoring.metrics.coco.arrays import box_iou
+from scoring.metrics.coco.tables import figures_of, tabulate_coco
+from scoring.metrics.masks.encoding import masks_of_counts
+from scoring.metrics.masks.runs import mask_intersections
+from scoring.readers.coco_json.instances import read_instances
+from tests.scoring.coco_sets import Plain, boxes_of, detections_of, objects_of
+from tests.scoring.test_coco_json import BOX, FOUND, instances, read
+
+HUGE = 10**400
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"score": HUGE}, "expected a number"),
+        ({"image_id": HUGE}, "expected a whole number"),
+        ({"bbox": [1, 2, HUGE, 4]}, "expected four numbers"),
+        ({"bbox": [1, 2, "5", 4]}, "expected four numbers"),
+    ],
+)
+@pytest.mark.parametrize("other", [{}, {"note": "no table of numbers"}])
+def test_numbers_of_hundreds_of_digits_are_refused(
+    change: dict[str, Any], sentence: str, other: dict[str, Any]
+) -> None:
+    found, problems = read(json.dumps([FOUND | other, FOUND | change | other]).encode())
+
+    assert len(found.detections) <= 1
+    assert sentence in problems[0]
+
+
+def test_a_table_without_a_field_is_read_as_if_every_entry_lacked_it() -> None:
+    without = [{name: value for name, value in FOUND.items() if name != "category_id"}] * 3
+
+    _, problems = read(json.dumps(without).encode())
+
+    assert len(problems) == 3
+    assert all("'category_id' is missing" in problem for problem in problems)
+
+
+def test_annotation_without_crowds_may_leave_the_flag_out() -> None:
+    plain = {name: value for name, value in BOX.items() if name != "iscrowd"}
+
+    assert read_instances(instances(annotations=[plain])).objects.crowd.tolist() == [False]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        instances().replace(b'"annotations": [', b'"annotations": [}'),
+        instances().replace(b'"annotations": [', b'"annotations": 7, "others": ['),
+        b'{"annotations": [{"id": 1}',
+        b'{"images": 1}',
+    ],
+)
+def test_annotation_that_is_cut_or_no_list_is_refused(data: bytes) -> None:
+    with pytest.raises((SubmissionError, ValueError)):
+        read_instances(data)
+
+
+def test_an_annotation_list_inside_another_entry_is_not_the_annotation() -> None:
+    nested = json.dumps({"info": {"annotations": [1]}}).encode()[:-1] + b", " + instances()[1:]
+
+    assert read_instances(nested).objects.image.tolist() == [1]
+
+
+def test_keys_too_large_to_be_joined_with_their_place_are_sorted_all_the_same() -> None:
+    keys = np.array([2**61, 5, 2**61, 1], np.int64)
+
+    found, places = _stably_sorted(keys)
+
+    assert found.tolist() == [1, 5, 2**61, 2**61]
+    assert places.tolist() == [3, 1, 0, 2]
+
+
+def test_empty_masks_have_nothing_in_common() -> None:
+    masks = masks_of_counts([[4], [4]], np.array([2, 2]), np.array([2, 2])).masks
+
+    assert mask_intersections(masks, np.array([0]), np.array([1])).tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"score": 1e305}, "expected a number"),
+        ({"image_id": 12.5}, "expected a whole number"),
+        ({"bbox": [1, 2, -5, 4]}, "expected four numbers"),
+    ],
+)
+def test_odd_numbers_are_refused_in_records_that_are_written_alike(
+    change: dict[str, Any], sentence: str
+) -> None:
+    _, problems = read(json.dumps([FOUND | change] * 3).encode())
+
+    assert len(problems) == 3
+    assert all(sentence in problem for problem in problems)
+
+
+def test_annotation_written_alike_without_boxes_says_so() -> None:
+    plain = {name: value for name, value in BOX.items() if name != "bbox"}
+
+    with pytest.raises(SubmissionError, match="'bbox' is missing"):
+        read_instances(instances(annotations=[plain] * 2))
+
+
+def test_an_entry_of_more_than_a_block_is_read() -> None:
+    found, problems = read(json.dumps([FOUND | {"note": "x" * (3 << 20)}, FOUND]).encode())
+
+    assert (len(found.detections), problems) == (2, [])
+
+
+def test_exempt_detections_without_a_match_are_ignored() -> None:
+    truth: Plain = {
+        "images": [{"id": 1, "width": 640, "height": 480}],
+        "categories": [{"id": 1, "name": "car"}],
+        "annotations": [BOX | {"image_id": 1, "category_id": 1, "bbox": [0, 0, 40, 40], "area": 1600}],
+    }
+    found = [
+        {"image_id": 1, "category_id": 1, "bbox": [left, 0, 40, 40], "score": score}
+        for left, score in ((300, 0.9), (0, 0.8))
+    ]
+    objects, detections = objects_of(truth), detections_of(truth, found)
+    iou = box_iou(boxes_of(found), boxes_of(truth["annotations"]), objects.crowd)
+
+    plain, exempt = (
+        figures_of(tabulate_coco(replace(detections, exempt=flags), objects, iou, images=1, classes=1))
+        for flags in (None, np.array([True, False]))
+    )
+
+    assert plain["AP"] == pytest.approx(0.5)
+    assert exempt["AP"] == 1
