@@ -106,11 +106,17 @@ def test_odd_numbers_are_refused_in_records_that_are_written_alike(
     assert all(sentence in problem for problem in problems)
 
 
-def test_annotation_written_alike_without_boxes_says_so() -> None:
-    plain = {name: value for name, value in BOX.items() if name != "bbox"}
+@pytest.mark.parametrize("field", ["bbox", "category_id"])
+def test_annotation_written_alike_says_which_field_is_missing(field: str) -> None:
+    plain = {name: value for name, value in BOX.items() if name != field}
 
-    with pytest.raises(SubmissionError, match="'bbox' is missing"):
+    with pytest.raises(SubmissionError, match=f"'{field}' is missing"):
         read_instances(instances(annotations=[plain] * 2))
+
+
+def test_annotation_written_alike_with_a_box_that_is_none_is_refused() -> None:
+    with pytest.raises(SubmissionError, match="expected four numbers"):
+        read_instances(instances(annotations=[BOX | {"bbox": [1, 2, -5, 4]}] * 2))
 
 
 def test_an_entry_of_more_than_a_block_is_read() -> None:
@@ -138,4 +144,4 @@ def test_exempt_detections_without_a_match_are_ignored() -> None:
     )
 
     assert plain["AP"] == pytest.approx(0.5)
-    assert exempt["AP"] == 1
+    assert exempt["AP"] == pytest.approx(1)
