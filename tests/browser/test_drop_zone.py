@@ -4,7 +4,6 @@ import io
 import os
 import re
 import subprocess
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit
 from tests.browser.sites import Site
+from tests.shared import unpack
 from tests.system.installations import registered
 
 pytestmark = pytest.mark.browser
@@ -22,8 +22,7 @@ README = (Path(__file__).parents[2] / "README.md").read_text()
 @pytest.fixture
 def files(site: Site, tmp_path: Path) -> list[Path]:
     """The result files of a valid archive, unpacked."""
-    with tarfile.open(fileobj=io.BytesIO(site.good)) as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(io.BytesIO(site.good), tmp_path)
     return sorted(tmp_path.rglob("*.txt"))
 
 
