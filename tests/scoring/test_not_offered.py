@@ -47,3 +47,13 @@ def test_a_ground_truth_without_objects_can_score_neither_classes_nor_boxes() ->
     truth = truth_of_boxes({"a": Annotation(9, 9, ())}, dataset="VOC2012", image_set="val", classes=["cat"])
 
     assert missing_truth(truth)[1] == missing_truth(truth)[3] != missing_truth(empty_truth())[3]
+
+
+def test_persons_that_are_listed_need_parts_and_actions() -> None:
+    plain = truth_of_boxes({"a": Annotation(9, 9, ())}, dataset="VOC2012", image_set="val", classes=["cat"])
+    listed = replace(plain.lists, persons=(("a", 1),), acting=(("a", 1),))
+
+    missing = missing_truth(GroundTruth.of(listed, plain.tables))
+
+    assert missing[7] == "no head, hand or foot is annotated"
+    assert missing[9] == "no person of the Action set is annotated with an action"
