@@ -38,7 +38,7 @@ from app.problems import (
     ProblemType,
     problem_type_of_status,
 )
-from app.submissions.rules import RefusedError
+from app.refusals import RefusedError
 from app.uploads.rules import TUS_VERSION
 from app.web import SESSION_COOKIE, render, wants_json
 

@@ -13,8 +13,8 @@ from app.access import Action
 from app.accounts.rules import field_errors
 from app.exhibits.schemas import ExhibitView
 from app.models import RunState
+from app.refusals import Refusal, RefusalCode, RefusedError
 from app.submissions import service
-from app.submissions.rules import Refusal, RefusalCode, RefusedError
 from app.submissions.schemas import NewSubmission, SubmissionView
 from app.uploads import service as uploads
 from app.uploads.schemas import UploadView

@@ -1,6 +1,5 @@
 """Whether a submission is taken: each rule a pure function, each refusal a message."""
 
-import enum
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,39 +8,9 @@ from itertools import groupby
 from app.editions.schemas import PhaseState, PhaseView
 from app.errors import ConflictError, ForbiddenError, MalformedError
 from app.models import EntryState
+from app.refusals import Refusal, RefusalCode
 
 COUNTED_STATES = frozenset({EntryState.PENDING, EntryState.SCORED})  # an entry is its method's one result
-
-
-class RefusalCode(enum.StrEnum):
-    """Why a submission is not taken."""
-
-    NOT_OPEN = "not-open"
-    CLOSED = "closed"
-    NOT_CHECKED = "not-checked"
-    INVALID = "invalid"
-    REMOVED = "removed"
-    NOT_IN_ARCHIVE = "not-in-archive"
-    ONE_RESULT = "one-result"
-    NAME_RETIRED = "name-retired"
-    QUOTA = "quota"
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A reason, with its message for people."""
-
-    code: RefusalCode
-    message: str
-    retry_at: datetime | None = None  # when the same would be accepted
-
-
-class RefusedError(Exception):
-    """The rules do not take a submission; all the reasons at once."""
-
-    def __init__(self, refusals: Sequence[Refusal]) -> None:
-        super().__init__("; ".join(refusal.message for refusal in refusals))
-        self.refusals = tuple(refusals)
 
 
 @dataclass(frozen=True, slots=True)

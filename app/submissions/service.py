@@ -19,13 +19,11 @@ from app.exhibits import service as further
 from app.exhibits.schemas import ExhibitView
 from app.models import Board, Entry, EntryState, Method, Run, Submission, Upload, UploadState
 from app.platform import Platform
+from app.refusals import Refusal, RefusalCode, RefusedError
 from app.submissions import queries
 from app.submissions.rules import (
     Archive,
     Proposal,
-    Refusal,
-    RefusalCode,
-    RefusedError,
     quota_text,
     refusals,
     smallest_proposal,

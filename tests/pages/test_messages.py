@@ -7,7 +7,7 @@ from starlette.testclient import TestClient
 
 from app.errors import DomainError
 from app.problems import PROBLEMS
-from app.submissions.rules import RefusalCode
+from app.refusals import RefusalCode
 from tests.pages.provoking import (
     NOWHERE,
     Provoke,

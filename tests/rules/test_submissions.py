@@ -6,16 +6,8 @@ from datetime import UTC, datetime, timedelta
 from app.editions.rules import state_of
 from app.editions.schemas import PhaseState, PhaseView
 from app.models import Disclosure, EntryState
-from app.submissions.rules import (
-    Archive,
-    PriorEntry,
-    Proposal,
-    RefusalCode,
-    RefusedError,
-    quota_lines,
-    quota_text,
-    refusals,
-)
+from app.refusals import RefusalCode, RefusedError
+from app.submissions.rules import Archive, PriorEntry, Proposal, quota_lines, quota_text, refusals
 
 NOW = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)
 DAY = timedelta(days=1)

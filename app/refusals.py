@@ -1,0 +1,37 @@
+"""Reasons of the rules against a request, for programs and for people."""
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+
+class RefusalCode(enum.StrEnum):
+    """Why the rules do not take a request; each is a row of `app/problems.py`."""
+
+    NOT_OPEN = "not-open"
+    CLOSED = "closed"
+    NOT_CHECKED = "not-checked"
+    INVALID = "invalid"
+    REMOVED = "removed"
+    NOT_IN_ARCHIVE = "not-in-archive"
+    ONE_RESULT = "one-result"
+    NAME_RETIRED = "name-retired"
+    QUOTA = "quota"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A reason, with its message for people."""
+
+    code: RefusalCode
+    message: str
+    retry_at: datetime | None = None  # when the same would be accepted
+
+
+class RefusedError(Exception):
+    """The rules do not take a request; all the reasons at once."""
+
+    def __init__(self, refusals: Sequence[Refusal]) -> None:
+        super().__init__("; ".join(refusal.message for refusal in refusals))
+        self.refusals = tuple(refusals)
