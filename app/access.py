@@ -27,6 +27,7 @@ class Actor:
     name: str = ""
     email: str = ""
     role: Role = Role.PARTICIPANT
+    organises: frozenset[int] = frozenset()  # ids of editions
     by_token: bool = False
 
     @property
@@ -35,9 +36,18 @@ class Actor:
         return self.user_id is not None
 
     @property
+    def is_admin(self) -> bool:
+        """Whether this person runs the server."""
+        return self.is_logged_in and self.role is Role.ADMIN
+
+    @property
     def is_organiser(self) -> bool:
-        """Whether this person runs challenges here."""
-        return self.is_logged_in and self.role in (Role.ORGANISER, Role.ADMIN)
+        """Whether this person runs at least one edition."""
+        return self.is_admin or (self.is_logged_in and bool(self.organises))
+
+    def runs(self, edition_id: int) -> bool:
+        """Whether this person runs this edition: its organisers and every admin."""
+        return self.is_admin or (self.is_logged_in and edition_id in self.organises)
 
 
 ANYBODY = frozenset({Action.READ_PUBLIC, Action.REGISTER, Action.READ_SUBMISSION})

@@ -3,6 +3,8 @@
 import enum
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from socket import gethostname
 from typing import Annotated
 
@@ -11,7 +13,6 @@ import typer
 from rich.console import Console
 
 from app import processes
-from app.accounts import service as accounts
 from app.command_settings import complete, platform_of_installation
 from app.data_folder import installation_settings
 from app.editions import service as editions
@@ -20,9 +21,10 @@ from app.health import service as health
 from app.import_command import import_tree
 from app.migrating import migrate as migrate_database
 from app.migrating import write_migration
-from app.models import Role
 from app.platform import platform_of
 from app.rescoring import service as rescoring
+from app.roles import service as roles
+from app.roles.schemas import Grant
 from app.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -128,36 +130,60 @@ def rescore(
 ) -> None:
     """Score a phase, or one entry, again; the boards switch when every run is scored."""
     platform = platform_of_installation()
-    try:
+    with _short_errors():
         rescore_id = rescoring.request(
             platform, editions.phase_page(platform, edition, phase).id, entry_id=entry
         )
-    except (NotFoundError, ConflictError) as error:
-        problems.print(str(error), markup=False)
-        raise typer.Exit(1) from None
     platform.notifier.flush(5)
     console.print(f"re-scoring {rescore_id} is queued; the boards switch all at once when it is complete")
 
 
 @app.command()
-def organiser_link() -> None:
-    """Print a link that makes the first person who uses it an organiser."""
+def organiser_link(
+    edition: Annotated[
+        str | None, typer.Argument(help="code of the edition; may be left out where there is one")
+    ] = None,
+) -> None:
+    """Print a link that makes the first person who uses it an organiser of an edition."""
+    platform = platform_of_installation()
+    with _short_errors():
+        token = roles.create_organiser_link(platform, edition)
+    console.print(f"{platform.settings.address}/role-links/{token}", soft_wrap=True)
+
+
+@app.command()
+def admin_link() -> None:
+    """Print a link that makes the first person who uses it an admin."""
     platform = platform_of_installation()
     console.print(
-        f"{platform.settings.address}/first-organiser/{accounts.create_organiser_link(platform)}",
-        soft_wrap=True,
+        f"{platform.settings.address}/role-links/{roles.create_admin_link(platform)}", soft_wrap=True
     )
 
 
 @app.command()
 def grant(
     email: Annotated[str, typer.Argument(help="address of the account")],
-    role: Annotated[Role, typer.Argument(help="what the person becomes")],
+    role: Annotated[Grant, typer.Argument(help="what the person becomes")],
+    edition: Annotated[
+        str | None, typer.Option(help="of which edition an organiser, or no longer one", metavar="CODE")
+    ] = None,
 ) -> None:
-    """Make a person a participant, an organiser or an admin."""
-    if not accounts.grant(platform_of_installation(), email, role):
+    """Make a person an admin, an organiser of an edition, or a participant who is neither."""
+    with _short_errors():
+        is_known = roles.grant(platform_of_installation(), email, role, edition)
+    if not is_known:
         problems.print(f"no account has the address {email}", markup=False)
         raise typer.Exit(1)
+
+
+@contextmanager
+def _short_errors() -> Iterator[None]:
+    """Print what is not there or not possible, and exit with 1."""
+    try:
+        yield
+    except (NotFoundError, ConflictError) as error:
+        problems.print(str(error), markup=False)
+        raise typer.Exit(1) from None
 
 
 if __name__ == "__main__":

@@ -13,12 +13,12 @@ import httpx2
 import redis
 from rich.console import Console
 
-from app.accounts import service as accounts
 from app.data_folder import advertised, exclusive, folder_error
 from app.embedded import embedded_servers
 from app.migrating import migrate
 from app.platform import Platform, platform_of
 from app.processes import web_child, worker_child
+from app.roles import service as roles
 from app.sampling import EDITION, fill_sample
 from app.serving import listen
 from app.settings import Settings, SettingsError, variable
@@ -162,7 +162,10 @@ def _report_addresses(platform: Platform, report: Report, seconds: float) -> Non
     report(f"  pages         {address}/")
     report(f"  leaderboard   {address}/leaderboards/{EDITION}/test/3")
     report(f"  API           {address}/api/docs")
-    if not accounts.is_there_an_organiser(platform):
-        link = f"{address}/first-organiser/{accounts.create_organiser_link(platform)}"
-        report(f"  organiser     {link}  (works once)")
+    if not roles.is_there_an_organiser(platform, EDITION):
+        report(
+            f"  organiser     {address}/role-links/{roles.create_organiser_link(platform, EDITION)}  (works once)"
+        )
+    if not roles.is_there_an_admin(platform):
+        report(f"  admin         {address}/role-links/{roles.create_admin_link(platform)}  (works once)")
     report("Ctrl-C stops everything; the next start finds it again")

@@ -26,6 +26,7 @@ from app.problems import problem_responses
 from app.proxies import ForwardedHeaders
 from app.retention import api as retention_api
 from app.retention import pages as retention_pages
+from app.roles import pages as role_pages
 from app.sandbox import warm_up
 from app.settings import Settings
 from app.submissions import api as submission_api
@@ -48,6 +49,7 @@ API = (
 )
 PAGES = (
     account_pages.router,
+    role_pages.router,
     home_pages.router,
     upload_pages.router,
     example_pages.router,

@@ -185,7 +185,7 @@ def fill_sample(platform: Platform, console: Console) -> None:
                 tree, EDITION, image_set, title="Sample edition", protocol=PROTOCOL, disclosure=disclosure
             )
             import_tree(platform, request)
-    token = accounts.token_of_program(platform, "baselines@localhost", "Baselines", Role.ORGANISER)
+    token = accounts.token_of_program(platform, "baselines@localhost", "Baselines", Role.ADMIN)
     address = platform.settings.local_address
     with httpx2.Client(base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=120) as http:
         sender = Sender(http, EDITION)

@@ -1,4 +1,4 @@
-"""Registration, login, API tokens, and the link that makes the first organiser."""
+"""Registration, login and API tokens."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -181,18 +181,3 @@ def revoke_token(platform: ThePlatform, actor: CurrentActor, token_id: int) -> R
     """Revoke a token."""
     service.revoke_token(platform, actor.user_id, token_id)
     return RedirectResponse("/account", status_code=303)
-
-
-@router.get("/first-organiser/{token}", dependencies=[requires(Action.REGISTER)])
-def organiser_link(request: Request, platform: ThePlatform, token: str) -> Response:
-    """Ask before the link is used."""
-    usable = service.is_link_usable(platform, token)
-    return render(request, "accounts/organiser_link.html", token=token, usable=usable)
-
-
-@router.post("/first-organiser/{token}", dependencies=[requires(Action.MANAGE_ACCOUNT)])
-def become_organiser(request: Request, platform: ThePlatform, actor: CurrentActor, token: str) -> Response:
-    """Use the link."""
-    if actor.user_id is None or not service.use_link(platform, token, actor.user_id):
-        return render(request, "accounts/organiser_link.html", code=410, token=token, usable=False)
-    return RedirectResponse("/organise", status_code=303)

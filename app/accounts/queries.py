@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from sqlalchemy import delete, func, null, select, update
+from sqlalchemy import ColumnElement, delete, func, null, select, text, update
 from sqlalchemy.orm import Session
 
 from app.access import Actor
 from app.accounts.rules import KEEP_ENDED
 from app.accounts.schemas import TokenView
-from app.models import ApiToken, LoginSession, Member, OneTimeLink, User
+from app.models import ApiToken, EditionOrganiser, LoginSession, Member, User
 
 
 def user_of_email(session: Session, email: str) -> User | None:
@@ -57,11 +57,17 @@ def actor_of_token(session: Session, token_hash: bytes) -> Actor | None:
 
 def _actor(session: Session, user_id: object, *, by_token: bool) -> Actor | None:
     row = session.execute(
-        select(User.id, Member.team_id, User.name, User.email, User.role)
+        select(User.id, Member.team_id, User.name, User.email, User.role, _organised())
         .join(Member)
-        .where(User.id == user_id)
+        .where(User.id == user_id, User.suspended_at.is_(None))
     ).one_or_none()
-    return Actor(*row, by_token=by_token) if row else None
+    return Actor(*row[:-1], organises=frozenset(row[-1]), by_token=by_token) if row else None
+
+
+def _organised() -> ColumnElement[list[int]]:
+    """The editions that a person runs, for statements about User."""
+    statement = select(func.coalesce(func.array_agg(EditionOrganiser.edition_id), text("'{}'::bigint[]")))
+    return statement.where(EditionOrganiser.user_id == User.id).correlate(User).scalar_subquery()
 
 
 def tokens_of(session: Session, user_id: int) -> tuple[TokenView, ...]:
@@ -98,25 +104,3 @@ def end_session(session: Session, token_hash: bytes) -> None:
 def owner_of_session(session: Session, token_hash: bytes) -> int | None:
     """Whose login this is or was; none for one that is long over."""
     return session.scalar(select(LoginSession.user_id).where(LoginSession.token_hash == token_hash))
-
-
-def usable_link(session: Session, token_hash: bytes) -> OneTimeLink | None:
-    """A one-time link that nobody has used, locked until the end of the transaction."""
-    statement = (
-        select(OneTimeLink)
-        .where(
-            OneTimeLink.token_hash == token_hash,
-            OneTimeLink.used_by.is_(None),
-            OneTimeLink.expires_at > func.now(),
-        )
-        .with_for_update()
-    )
-    return session.scalar(statement)
-
-
-def is_there_an_organiser(session: Session) -> bool:
-    """Whether anybody can run challenges yet."""
-    return (
-        session.scalar(select(User.id).where(User.role != "participant", User.password_hash.is_not(None)))
-        is not None
-    )

@@ -16,7 +16,7 @@ from app.accounts.rules import folded, hash_of_token
 from app.accounts.schemas import Login, NewToken, Registration, TokenView, Visit
 from app.drafts import Draft
 from app.errors import ConflictError, DomainError, violated_constraint
-from app.models import ApiToken, AuditRecord, LoginSession, Member, OneTimeLink, Role, Team, User
+from app.models import ApiToken, LoginSession, Member, Role, Team, User
 from app.platform import Platform
 
 TOKEN_PREFIX = "hld_"  # noqa: S105 - lets scanners of leaked secrets recognise a token
@@ -156,37 +156,6 @@ def revoke_token(platform: Platform, user_id: int | None, token_id: int) -> bool
         return queries.revoke_token(session, user_id, token_id)
 
 
-def create_organiser_link(platform: Platform, lifetime: timedelta = timedelta(days=7)) -> str:
-    """The token of a link that makes the first person who uses it an organiser."""
-    token = secrets.token_urlsafe(24)
-    with platform.transaction() as session:
-        link = OneTimeLink(
-            token_hash=hash_of_token(token), role=Role.ORGANISER, expires_at=func.now() + lifetime
-        )
-        session.add(link)
-        session.flush()
-        details = {"role": link.role.value, "expires_at": link.expires_at.isoformat()}
-        session.add(AuditRecord(action="link.create", subject=_name_of_link(link), details=details))
-    return token
-
-
-def grant(platform: Platform, email: str, role: Role) -> bool:
-    """Give the person with this address a role; whether there is one."""
-    with platform.transaction() as session:
-        user = queries.user_of_email(session, folded(email))
-        if user is None:
-            return False
-        record = AuditRecord(action="role.grant", subject=f"person {user.id}")
-        _give_role(session, user, role, record)
-        return True
-
-
-def is_there_an_organiser(platform: Platform) -> bool:
-    """Whether there is an organiser who can log in."""
-    with platform.transaction() as session:
-        return queries.is_there_an_organiser(session)
-
-
 def token_of_program(platform: Platform, email: str, name: str, role: Role) -> str:
     """A new token for an account that only programs use, created if needed; its earlier tokens are revoked."""
     with platform.transaction() as session:
@@ -195,33 +164,3 @@ def token_of_program(platform: Platform, email: str, name: str, role: Role) -> s
             queries.revoke_token(session, user.id, token.id)
         user_id = user.id
     return create_token(platform, user_id, NewToken(name="start of the installation"))
-
-
-def use_link(platform: Platform, token: str, user_id: int) -> bool:
-    """Give this person the link's role; whether the link was usable."""
-    with platform.transaction() as session:
-        link = queries.usable_link(session, hash_of_token(token))
-        if link is None:
-            return False
-        link.used_by = user_id
-        record = AuditRecord(user_id=user_id, action="link.use", subject=_name_of_link(link))
-        _give_role(session, session.get_one(User, user_id), link.role, record)
-        return True
-
-
-def _give_role(session: Session, user: User, role: Role, record: AuditRecord) -> None:
-    """Change the role of a person, and say so in the audit."""
-    record.details = {"from": user.role.value, "to": role.value}
-    user.role = role
-    session.add(record)
-
-
-def _name_of_link(link: OneTimeLink) -> str:
-    """How the audit names a link: by the beginning of its hash, which opens nothing."""
-    return f"link {link.token_hash.hex()[:12]}"
-
-
-def is_link_usable(platform: Platform, token: str) -> bool:
-    """Whether this link has neither been used nor expired."""
-    with platform.transaction() as session:
-        return queries.usable_link(session, hash_of_token(token)) is not None

@@ -28,6 +28,7 @@ def _phases(session: Session, *conditions: ColumnElement[bool]) -> list[PhaseVie
 def _view(phase: Phase, edition: Edition, moment: datetime) -> PhaseView:
     return PhaseView(
         id=phase.id,
+        edition_id=phase.edition_id,
         edition=edition.code,
         edition_title=edition.title,
         dataset=edition.dataset,

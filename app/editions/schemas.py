@@ -20,6 +20,7 @@ class PhaseView:
     """A phase and its rules."""
 
     id: int
+    edition_id: int
     edition: str
     edition_title: str
     dataset: str

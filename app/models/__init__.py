@@ -2,7 +2,7 @@
 
 from app.models.editions import Board, Edition, GroundTruth, Phase
 from app.models.operations import AuditRecord, Heartbeat, OutboxMessage, UnusedContent
-from app.models.people import ApiToken, LoginSession, Member, OneTimeLink, Team, User
+from app.models.people import ApiToken, EditionOrganiser, LoginSession, Member, OneTimeLink, Team, User
 from app.models.runs import ClassScore, Exhibit, Publication, Rescore, Run
 from app.models.states import Decision, Disclosure, EntryState, Role, RunState, Service, Topic, UploadState
 from app.models.submissions import Entry, Method, Removal, Submission, Upload
@@ -17,6 +17,7 @@ __all__ = [
     "Decision",
     "Disclosure",
     "Edition",
+    "EditionOrganiser",
     "Entry",
     "EntryState",
     "Exhibit",

@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.models.editions import Edition
 from app.models.people import User
 from app.models.states import Service, Topic
 from app.models.table import Base, key_column, now_column
@@ -66,4 +67,7 @@ class AuditRecord(Base):
     action: Mapped[str]
     subject: Mapped[str]  # what it was done to, e.g. "entry 7"
     reason: Mapped[str] = mapped_column(default="")
+    edition_id: Mapped[int | None] = mapped_column(ForeignKey(Edition.id))  # its organisers read this record
+    before: Mapped[dict[str, Any] | None]  # what changed, as it was
+    after: Mapped[dict[str, Any] | None]  # and as it is
     details: Mapped[dict[str, Any]] = mapped_column(default=dict)

@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.models.editions import Edition
 from app.models.states import Role
 from app.models.table import Base, key_column, now_column
 
@@ -20,6 +21,18 @@ class User(Base):
     password_hash: Mapped[str | None]  # none: this account acts with tokens only
     role: Mapped[Role] = mapped_column(default=Role.PARTICIPANT)
     created_at: Mapped[datetime] = now_column()
+    suspended_at: Mapped[datetime | None]  # an admin has; neither sessions nor tokens open anything
+
+
+class EditionOrganiser(Base):
+    """Somebody who runs an edition."""
+
+    __tablename__ = "edition_organiser"
+    edition_id: Mapped[int] = mapped_column(ForeignKey(Edition.id, ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[int] = mapped_column(
+        ForeignKey(User.id, ondelete="CASCADE"), primary_key=True, index=True
+    )
+    added_at: Mapped[datetime] = now_column()
 
 
 class LoginSession(Base):
@@ -48,11 +61,11 @@ class ApiToken(Base):
 
 
 class OneTimeLink(Base):
-    """A link that gives its role to the first person who uses it."""
+    """A link that makes the first person who uses it an organiser of an edition, or an admin."""
 
     __tablename__ = "one_time_link"
     token_hash: Mapped[bytes] = mapped_column(primary_key=True)
-    role: Mapped[Role]
+    edition_id: Mapped[int | None] = mapped_column(ForeignKey(Edition.id))  # none: it makes an admin
     created_at: Mapped[datetime] = now_column()
     expires_at: Mapped[datetime]
     used_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))

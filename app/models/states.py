@@ -4,10 +4,9 @@ import enum
 
 
 class Role(enum.StrEnum):
-    """The role of a person on this server."""
+    """The role of a person on this server; organisers are organisers of editions and have rows of their own."""
 
     PARTICIPANT = "participant"
-    ORGANISER = "organiser"
     ADMIN = "admin"
 
 

@@ -72,19 +72,19 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("key", name=op.f("pk_removal")),
     )
     op.create_table(
+        "team",
+        sa.Column("id", sa.BigInteger(), nullable=False),
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_team")),
+    )
+    op.create_table(
         "unused_content",
         sa.Column("store", sa.String(), nullable=False),
         sa.Column("key", sa.String(), nullable=False),
         sa.Column("size", sa.BigInteger(), nullable=False),
         sa.Column("stored_at", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("store", "key", name=op.f("pk_unused_content")),
-    )
-    op.create_table(
-        "team",
-        sa.Column("id", sa.BigInteger(), nullable=False),
-        sa.Column("name", sa.String(), nullable=False),
-        sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_team")),
     )
     op.create_table(
         "user_account",
@@ -95,17 +95,12 @@ def upgrade() -> None:
         sa.Column(
             "role",
             sa.Enum(
-                "participant",
-                "organiser",
-                "admin",
-                name="role",
-                native_enum=False,
-                create_constraint=True,
-                length=20,
+                "participant", "admin", name="role", native_enum=False, create_constraint=True, length=20
             ),
             nullable=False,
         ),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column("suspended_at", sa.DateTime(timezone=True), nullable=True),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_user_account")),
         sa.UniqueConstraint("email", name=op.f("uq_user_account_email")),
     )
@@ -134,10 +129,28 @@ def upgrade() -> None:
         sa.Column("action", sa.String(), nullable=False),
         sa.Column("subject", sa.String(), nullable=False),
         sa.Column("reason", sa.String(), nullable=False),
+        sa.Column("edition_id", sa.BigInteger(), nullable=True),
+        sa.Column("before", postgresql.JSONB(astext_type=sa.Text()), nullable=True),
+        sa.Column("after", postgresql.JSONB(astext_type=sa.Text()), nullable=True),
         sa.Column("details", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
+        sa.ForeignKeyConstraint(["edition_id"], ["edition.id"], name=op.f("fk_audit_edition_id")),
         sa.ForeignKeyConstraint(["user_id"], ["user_account.id"], name=op.f("fk_audit_user_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_audit")),
     )
+    op.create_table(
+        "edition_organiser",
+        sa.Column("edition_id", sa.BigInteger(), nullable=False),
+        sa.Column("user_id", sa.BigInteger(), nullable=False),
+        sa.Column("added_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["edition_id"], ["edition.id"], name=op.f("fk_edition_organiser_edition_id"), ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(
+            ["user_id"], ["user_account.id"], name=op.f("fk_edition_organiser_user_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("edition_id", "user_id", name=op.f("pk_edition_organiser")),
+    )
+    op.create_index(op.f("ix_edition_organiser_user_id"), "edition_organiser", ["user_id"], unique=False)
     op.create_table(
         "login_session",
         sa.Column("token_hash", sa.LargeBinary(), nullable=False),
@@ -184,22 +197,11 @@ def upgrade() -> None:
     op.create_table(
         "one_time_link",
         sa.Column("token_hash", sa.LargeBinary(), nullable=False),
-        sa.Column(
-            "role",
-            sa.Enum(
-                "participant",
-                "organiser",
-                "admin",
-                name="role",
-                native_enum=False,
-                create_constraint=True,
-                length=20,
-            ),
-            nullable=False,
-        ),
+        sa.Column("edition_id", sa.BigInteger(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("used_by", sa.BigInteger(), nullable=True),
+        sa.ForeignKeyConstraint(["edition_id"], ["edition.id"], name=op.f("fk_one_time_link_edition_id")),
         sa.ForeignKeyConstraint(["used_by"], ["user_account.id"], name=op.f("fk_one_time_link_used_by")),
         sa.PrimaryKeyConstraint("token_hash", name=op.f("pk_one_time_link")),
     )
@@ -570,12 +572,9 @@ def upgrade() -> None:
     op.create_index("ix_publication_board", "publication", ["phase_id", "competition", "id"], unique=False)
     op.create_index(op.f("ix_publication_entry_id"), "publication", ["entry_id"], unique=False)
     # ### end Alembic commands ###
-    # closes the circle of entry and run, which autogenerate leaves out
-    op.create_foreign_key("fk_entry_published_run_id", "entry", "run", ["published_run_id"], ["id"])
 
 
 def downgrade() -> None:
-    op.drop_constraint("fk_entry_published_run_id", "entry")
     # ### commands auto generated by Alembic - please adjust! ###
     op.drop_index(op.f("ix_publication_entry_id"), table_name="publication")
     op.drop_index("ix_publication_board", table_name="publication")
@@ -622,12 +621,14 @@ def downgrade() -> None:
     op.drop_table("member")
     op.drop_index(op.f("ix_login_session_user_id"), table_name="login_session")
     op.drop_table("login_session")
+    op.drop_index(op.f("ix_edition_organiser_user_id"), table_name="edition_organiser")
+    op.drop_table("edition_organiser")
     op.drop_table("audit")
     op.drop_index(op.f("ix_api_token_user_id"), table_name="api_token")
     op.drop_table("api_token")
     op.drop_table("user_account")
-    op.drop_table("team")
     op.drop_table("unused_content")
+    op.drop_table("team")
     op.drop_table("removal")
     op.drop_index(
         "ix_outbox_due",

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import sample
-from app.accounts import service as accounts
 from app.imports.schemas import TreeImport
 from app.imports.service import import_tree
 from app.models import Disclosure
+from app.roles import service as roles
 from app.web import SESSION_COOKIE
 from tests.browser.archives import spoilt, thinned
 from tests.system.installations import Client, Installation, installation
@@ -47,7 +47,7 @@ class Site:
 
     def organiser_link(self) -> str:
         """A link that makes the first person who uses it an organiser."""
-        return f"{self.address}/first-organiser/{accounts.create_organiser_link(self.installation.platform)}"
+        return f"{self.address}/role-links/{roles.create_organiser_link(self.installation.platform)}"
 
 
 @contextmanager
@@ -86,8 +86,8 @@ def _filled(place: Installation, address: str, tree: Path) -> Site:
         for (image_set, number), most in ROWS.items()
     }
     participant, organiser = (_person(place.client(address), name) for name in ("Ada Byron", "Olga Orga"))
-    token = accounts.create_organiser_link(place.platform)
-    assert organiser.http.post(f"/first-organiser/{token}").status_code == 303
+    token = roles.create_admin_link(place.platform)
+    assert organiser.http.post(f"/role-links/{token}").status_code == 303
     numbers = {
         board: [
             participant.submit(f"{sample.NAME}/{board[0]}", one.archive.read_bytes(), one.name)

@@ -21,10 +21,10 @@ PUBLIC = (
 PARTICIPANTS = (
     "/submissions", "/submissions/{val3}", "/account", "/editions/sample/test/submit", "/uploads/{valid}",
     "/submissions/new?upload={valid}", "/uploads",
-    "/uploads/{spoilt}", "/organise", "/first-organiser/used",
+    "/uploads/{spoilt}", "/organise", "/role-links/used",
 )  # fmt: skip
 ORGANISERS = ("/organise", "/organise/storage", "/submissions/{test3}")
-MISTAKES = ("/nowhere", "/organise", "/leaderboards/sample/test/3?sort=nothing", "/first-organiser/used")
+MISTAKES = ("/nowhere", "/organise", "/leaderboards/sample/test/3?sort=nothing", "/role-links/used")
 PAGES = [
     *((None, path) for path in PUBLIC),
     *(("participant", path) for path in PARTICIPANTS),

@@ -14,6 +14,7 @@ from app.home.schemas import EditionSummary, EditionView, ExpectedFiles, PhaseCa
 from app.models import EntryState, RunState, Topic, UploadState
 from app.problems import PROBLEMS
 from app.retention.schemas import Retention, StorageLine, StorageView, UnusedContentView
+from app.roles.schemas import LinkView
 from app.submissions.rules import QuotaLine
 from app.submissions.schemas import SubmissionRow
 from app.uploads.schemas import UploadPage
@@ -84,8 +85,8 @@ def of_accounts() -> Iterator[Sample]:
             "problems": {},
         },
     )
-    for usable in (True, False):
-        yield "accounts/organiser_link.html", {"token": "t0ken", "usable": usable}
+    for link in (LinkView(EVIL), LinkView(None), None):
+        yield "roles/link.html", {"token": "t0ken", "link": link}
 
 
 def of_uploads() -> Iterator[Sample]:

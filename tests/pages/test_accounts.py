@@ -1,13 +1,10 @@
 """Who gets in, and what is kept out."""
 
-from typing import Any
-
 import pytest
-from sqlalchemy import select
 from starlette.testclient import TestClient
 
 from app.accounts import service as accounts
-from app.models import AuditRecord, Role, User
+from app.models import Role
 from app.platform import Platform
 from tests.pages.conftest import Browser
 
@@ -143,77 +140,8 @@ def test_nobody_revokes_the_token_of_somebody_else(browser: Browser, platform: P
     assert accounts.identify(platform, None, token).is_logged_in
 
 
-def test_the_organisers_link_works_once_and_for_who_is_logged_in(
-    browser: Browser, platform: Platform
-) -> None:
-    link = f"/first-organiser/{accounts.create_organiser_link(platform)}"
-    larch, maple = registered(browser(), "larch@example.org"), registered(browser(), "maple@example.org")
-
-    assert browser().post(link).status_code in (303, 401)
-    assert larch.get("/organise").status_code == 403
-    assert larch.post(link).status_code == 303
-    assert larch.get("/organise").status_code == 200
-    assert maple.post(link).status_code == 410
-    assert maple.get("/organise").status_code == 403
-
-
 def test_a_page_for_people_who_are_logged_in_sends_others_to_the_login(browser: Browser) -> None:
     response = browser().get("/submissions")
 
     assert response.status_code == 303
     assert response.headers["location"] == "/login?next=/submissions"
-
-
-def test_a_role_is_granted_by_address_however_it_is_spelt(browser: Browser, platform: Platform) -> None:
-    nutmeg = registered(browser(), "nutmeg@example.org")
-
-    assert accounts.grant(platform, " Nutmeg@example.org", Role.ORGANISER)
-    assert not accounts.grant(platform, "nobody@example.org", Role.ORGANISER)
-    assert nutmeg.get("/organise").status_code == 200
-
-
-def audited(platform: Platform, *actions: str) -> list[tuple[str, int | None, str, dict[str, Any]]]:
-    """What the audit says of these actions, oldest first."""
-    statement = select(AuditRecord).where(AuditRecord.action.in_(actions)).order_by(AuditRecord.id)
-    with platform.transaction() as session:
-        return [(row.action, row.user_id, row.subject, row.details) for row in session.scalars(statement)]
-
-
-def person_id(platform: Platform, email: str) -> int | None:
-    with platform.transaction() as session:
-        return session.scalar(select(User.id).where(User.email == email))
-
-
-def test_a_role_that_changes_is_in_the_audit(browser: Browser, platform: Platform) -> None:
-    registered(browser(), "olive@example.org")
-    before = len(audited(platform, "role.grant"))
-
-    accounts.grant(platform, "olive@example.org", Role.ADMIN)
-    accounts.grant(platform, "olive@example.org", Role.PARTICIPANT)
-    accounts.grant(platform, "nobody@example.org", Role.ORGANISER)
-
-    olive = f"person {person_id(platform, 'olive@example.org')}"
-    assert audited(platform, "role.grant")[before:] == [
-        ("role.grant", None, olive, {"from": "participant", "to": "admin"}),
-        ("role.grant", None, olive, {"from": "admin", "to": "participant"}),
-    ]
-
-
-def test_a_link_for_organisers_is_in_the_audit_when_it_is_made_and_when_it_is_used(
-    browser: Browser, platform: Platform
-) -> None:
-    before = len(audited(platform, "link.create", "link.use"))
-    quince = registered(browser(), "quince@example.org")
-
-    token = accounts.create_organiser_link(platform)
-    for _ in range(2):
-        quince.post(f"/first-organiser/{token}")
-
-    [made, used] = audited(platform, "link.create", "link.use")[before:]
-    assert made[:2] == ("link.create", None)
-    assert made[3]["role"] == "organiser"
-    assert "expires_at" in made[3]
-    assert used[:2] == ("link.use", person_id(platform, "quince@example.org"))
-    assert used[3] == {"from": "participant", "to": "organiser"}
-    assert made[2] == used[2]
-    assert token not in str((made, used))

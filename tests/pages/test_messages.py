@@ -225,8 +225,8 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
         422, "Fix 1 problem", "must have at least 1 character",
     ),
     "a link that was used": (
-        lambda scene: scene.visitor.post("/first-organiser/used"),
-        410, "<h1>Become an organiser</h1>", "This link has been used or has expired.",
+        lambda scene: scene.visitor.post("/role-links/used"),
+        410, "<h1>Link for a role</h1>", "This link has been used or has expired.",
     ),
     "no archive in the form": (
         lambda scene: scene.visitor.post("/editions/open/test/submit", data={}),

@@ -21,6 +21,7 @@ NOW = datetime(2026, 11, 21, 3, 14, 22, tzinfo=UTC)
 
 PHASE = PhaseView(
     id=1,
+    edition_id=1,
     edition="VOC2007",
     edition_title="PASCAL VOC 2007",
     dataset="VOC2007",
@@ -51,7 +52,7 @@ METHOD = MethodView(
     public_at=NOW,
 )
 PARTICIPANT = Actor(user_id=1, team_id=1, name=EVIL, email="ada@example.org")
-ORGANISER = replace(PARTICIPANT, role=Role.ORGANISER)
+ORGANISER = replace(PARTICIPANT, role=Role.ADMIN)
 
 
 def competition(number: int, leaders: int) -> CompetitionCard:

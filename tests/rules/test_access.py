@@ -15,7 +15,7 @@ HOUR, SECOND = timedelta(hours=1), timedelta(seconds=1)
 
 NOBODY = Actor()
 PARTICIPANT = Actor(user_id=1, team_id=1)
-ORGANISER = Actor(user_id=2, team_id=2, role=Role.ORGANISER)
+ORGANISER = Actor(user_id=2, team_id=2, organises=frozenset({PHASE.edition_id}))
 ADMIN = Actor(user_id=3, team_id=3, role=Role.ADMIN)
 
 

@@ -19,6 +19,7 @@ def phase(
 ) -> PhaseView:
     view = PhaseView(
         id=1,
+        edition_id=1,
         edition="VOC2012",
         edition_title="VOC2012",
         dataset="VOC2012",

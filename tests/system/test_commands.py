@@ -189,9 +189,16 @@ def test_a_rescoring_of_what_is_not_there_says_so(quiet: Installation) -> None:
     assert "there is no phase 'test' in an edition 'nowhere'" in output
 
 
-def test_the_organiser_s_link_works_once(site: SharedSite) -> None:
-    done = site.installation.command("organiser-link")
-    link = "/first-organiser/" + done.stdout.strip().rpartition("/")[2]
+def test_a_link_for_organisers_names_an_edition_that_there_is(site: SharedSite) -> None:
+    unknown = site.installation.command("organiser-link", "nowhere")
+
+    assert unknown.returncode == 1
+    assert unknown.stderr == "there is no edition 'nowhere'\n"
+
+
+def test_the_admin_s_link_works_once(site: SharedSite) -> None:
+    done = site.installation.command("admin-link")
+    link = "/role-links/" + done.stdout.strip().rpartition("/")[2]
     first, second = site.participant("first"), site.participant("second")
 
     assert first.http.get("/api/v1/organise").status_code == 403

@@ -165,7 +165,7 @@ def test_an_organiser_decides_what_a_rescoring_could_not_score(board: Rows) -> N
     board.end(runs[good], RunState.SCORED, 0.9)
     for entry in (kept, gone, retried):
         board.refuse(runs[entry])
-    organiser = Actor(user_id=board.user_id, team_id=None, role=Role.ORGANISER)
+    organiser = Actor(user_id=board.user_id, team_id=None, role=Role.ADMIN)
 
     rescoring.decide(board.platform, organiser, runs[kept], Choice.KEEP, "its archive is of an old format")
     with pytest.raises(MalformedError):

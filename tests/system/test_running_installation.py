@@ -45,7 +45,7 @@ def test_a_command_finds_the_installation_that_runs_in_the_data_folder(
 
 
 def test_without_a_running_installation_a_command_says_how_to_name_one(quiet: Installation) -> None:
-    found = command(quiet, "organiser-link")
+    found = command(quiet, "admin-link")
 
     assert found.returncode == 1
     assert f"no installation runs in {quiet.settings.data}" in found.stderr
@@ -57,7 +57,7 @@ def test_the_note_of_an_installation_that_was_killed_is_ignored(quiet: Installat
         stale = (quiet.settings.data / NOTE).read_text()
     (quiet.settings.data / NOTE).write_text(stale)
 
-    found = command(quiet, "organiser-link")
+    found = command(quiet, "admin-link")
 
     assert found.returncode == 1
     assert "no installation runs in" in found.stderr
@@ -65,13 +65,13 @@ def test_the_note_of_an_installation_that_was_killed_is_ignored(quiet: Installat
 
 def test_variables_of_a_command_override_what_the_installation_noted(quiet: Installation) -> None:
     with exclusive(quiet.settings.data), advertised(quiet.settings):
-        link = command(quiet, "organiser-link", HELDOUT_PUBLIC_URL="https://voc.example.org").stdout
+        link = command(quiet, "admin-link", HELDOUT_PUBLIC_URL="https://voc.example.org").stdout
 
-    assert link.startswith("https://voc.example.org/first-organiser/")
+    assert link.startswith("https://voc.example.org/role-links/")
 
 
 def test_one_address_without_the_other_is_refused_by_name(quiet: Installation) -> None:
-    found = quiet.command("organiser-link", HELDOUT_BROKER_URL=None)
+    found = quiet.command("admin-link", HELDOUT_BROKER_URL=None)
 
     assert found.returncode == 1
     assert "HELDOUT_BROKER_URL is not set" in found.stderr
@@ -81,7 +81,7 @@ def test_a_command_without_a_database_says_so(quiet: Installation) -> None:
     nowhere = "postgresql://heldout:secret@127.0.0.1:1/heldout"
     refused = [
         quiet.command(*words, HELDOUT_DATABASE_URL=nowhere, HELDOUT_MIGRATION_DATABASE_URL=nowhere)
-        for words in (("organiser-link",), ("migrate",))
+        for words in (("admin-link",), ("migrate",))
     ]
 
     assert [each.returncode for each in refused] == [1, 1]
@@ -94,7 +94,7 @@ def test_a_database_without_the_schema_is_reported_with_the_command_that_makes_i
 ) -> None:
     quiet.ask("DROP SCHEMA public CASCADE")
 
-    found = quiet.command("organiser-link")
+    found = quiet.command("admin-link")
 
     assert found.returncode == 1
     assert "run `heldout-server migrate`" in found.stderr

@@ -1,0 +1,1 @@
+"""The record of what people with power over others' data did."""

@@ -1,0 +1,1 @@
+"""Who is an admin, and who organises which edition."""

@@ -1,0 +1,53 @@
+"""Organisers and one-time links in the database."""
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
+
+from app.models import EditionOrganiser, OneTimeLink, Role, User
+
+
+def usable_link(session: Session, token_hash: bytes) -> OneTimeLink | None:
+    """A one-time link that nobody has used, locked until the end of the transaction."""
+    statement = (
+        select(OneTimeLink)
+        .where(
+            OneTimeLink.token_hash == token_hash,
+            OneTimeLink.used_by.is_(None),
+            OneTimeLink.expires_at > func.now(),
+        )
+        .with_for_update()
+    )
+    return session.scalar(statement)
+
+
+def has_admin(session: Session) -> bool:
+    """Whether there is an admin who can log in."""
+    statement = select(User.id).where(User.role == Role.ADMIN, User.password_hash.is_not(None))
+    return session.scalar(statement.limit(1)) is not None
+
+
+def has_organiser(session: Session, edition_id: int) -> bool:
+    """Whether somebody who can log in organises this edition."""
+    statement = (
+        select(User.id)
+        .join(EditionOrganiser)
+        .where(EditionOrganiser.edition_id == edition_id, User.password_hash.is_not(None))
+    )
+    return session.scalar(statement.limit(1)) is not None
+
+
+def locked_person(session: Session, user_id: int) -> User | None:
+    """A person, locked, so that changes of their roles follow each other."""
+    return session.scalar(select(User).where(User.id == user_id).with_for_update())
+
+
+def organised_by(session: Session, user_id: int) -> list[int]:
+    """The editions that a person organises."""
+    statement = select(EditionOrganiser.edition_id).where(EditionOrganiser.user_id == user_id)
+    return list(session.scalars(statement.order_by(EditionOrganiser.edition_id)))
+
+
+def remove_organiser(session: Session, user_id: int, edition_id: int | None) -> None:
+    """Take an edition from one of its organisers, or all of theirs."""
+    theirs = delete(EditionOrganiser).where(EditionOrganiser.user_id == user_id)
+    session.execute(theirs if edition_id is None else theirs.where(EditionOrganiser.edition_id == edition_id))

@@ -1,0 +1,165 @@
+"""Giving and taking roles, by an admin, from the command line or by a link that works once."""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Unpack
+
+from sqlalchemy import func
+from sqlalchemy.orm import Session
+
+from app.accounts import queries as accounts
+from app.accounts.rules import folded, hash_of_token
+from app.audit import queries as audit
+from app.editions import queries as editions
+from app.errors import ConflictError, NotFoundError
+from app.models import Edition, EditionOrganiser, OneTimeLink, Role, User
+from app.platform import Platform
+from app.roles import queries
+from app.roles.schemas import Grant, LinkView
+
+LIFETIME = timedelta(days=7)  # of a link
+
+
+def create_admin_link(platform: Platform, lifetime: timedelta = LIFETIME) -> str:
+    """The token of a link that makes the first person who uses it an admin."""
+    with platform.transaction() as session:
+        return _create_link(session, None, lifetime)
+
+
+def create_organiser_link(platform: Platform, code: str | None = None, lifetime: timedelta = LIFETIME) -> str:
+    """The token of a link that makes the first person who uses it an organiser of this edition, or of the only one.
+
+    Raises NotFoundError, and ConflictError where an edition has to be named.
+    """
+    with platform.transaction() as session:
+        return _create_link(session, _edition(session, code), lifetime)
+
+
+def _edition(session: Session, code: str | None) -> Edition:
+    if code is not None:
+        edition = editions.edition_of(session, code)
+        if edition is None:
+            raise NotFoundError(f"there is no edition {code!r}")
+        return edition
+    known = editions.all_editions(session)
+    if not known:
+        raise NotFoundError("there is no edition yet; import one, or make an admin")
+    if len(known) > 1:
+        codes = ", ".join(each.code for each in known)
+        raise ConflictError(f"there are several editions; name one of them: {codes}")
+    return known[0]
+
+
+def _create_link(session: Session, edition: Edition | None, lifetime: timedelta) -> str:
+    token = secrets.token_urlsafe(24)
+    link = OneTimeLink(
+        token_hash=hash_of_token(token),
+        edition_id=edition.id if edition else None,
+        expires_at=func.now() + lifetime,
+    )
+    session.add(link)
+    session.flush()
+    made = {"role": Grant.ORGANISER if edition else Grant.ADMIN, "edition": edition.code if edition else None}
+    audit.record(
+        session,
+        None,
+        "link.create",
+        _name_of_link(link),
+        edition_id=link.edition_id,
+        details={**made, "expires_at": link.expires_at.isoformat()},
+    )
+    return token
+
+
+def _name_of_link(link: OneTimeLink) -> str:
+    """How the audit names a link: by the beginning of its hash, which opens nothing."""
+    return f"link {link.token_hash.hex()[:12]}"
+
+
+def usable_link(platform: Platform, token: str) -> LinkView | None:
+    """What this link gives; none if it has been used or has expired."""
+    with platform.transaction() as session:
+        link = queries.usable_link(session, hash_of_token(token))
+        if link is None:
+            return None
+        edition = session.get(Edition, link.edition_id) if link.edition_id is not None else None
+        return LinkView(edition.title if edition else None)
+
+
+def use_link(platform: Platform, token: str, user_id: int) -> bool:
+    """Give this person what the link gives; whether the link was usable."""
+    with platform.transaction() as session:
+        link = queries.usable_link(session, hash_of_token(token))
+        user = queries.locked_person(session, user_id)
+        if link is None or user is None:
+            return False
+        link.used_by = user_id
+        details = {"link": _name_of_link(link)}
+        with _recorded(session, user_id, "link.use", user, edition_id=link.edition_id, details=details):
+            _give(session, user, link.edition_id)
+        return True
+
+
+def grant(platform: Platform, email: str, granted: Grant, code: str | None = None) -> bool:
+    """Make the person with this address what the command line says; whether there is such a person.
+
+    An organiser is one of the edition `code`, or of the only one. A participant has no role of the server and organises
+    nothing, or not the edition `code`. Raises NotFoundError and ConflictError as `create_organiser_link` does.
+    """
+    with platform.transaction() as session:
+        user = accounts.user_of_email(session, folded(email))
+        if user is None:
+            return False
+        edition = _edition(session, code) if code or granted is Grant.ORGANISER else None
+        edition_id = edition.id if edition else None
+        with _recorded(session, None, "role.grant", user, edition_id=edition_id):
+            if granted is Grant.PARTICIPANT:
+                _take(session, user, edition_id)
+            else:
+                _give(session, user, edition_id if granted is Grant.ORGANISER else None)
+        return True
+
+
+def _give(session: Session, user: User, edition_id: int | None) -> None:
+    """Make somebody an organiser of an edition, or an admin."""
+    if edition_id is None:
+        user.role = Role.ADMIN
+    elif edition_id not in queries.organised_by(session, user.id):
+        session.add(EditionOrganiser(edition_id=edition_id, user_id=user.id))
+
+
+def _take(session: Session, user: User, edition_id: int | None) -> None:
+    """Take an edition from its organiser, or everything from an admin or organiser."""
+    if edition_id is None:
+        user.role = Role.PARTICIPANT
+    queries.remove_organiser(session, user.id, edition_id)
+
+
+@contextmanager
+def _recorded(
+    session: Session, by: int | None, action: str, user: User, **facts: Unpack[audit.Facts]
+) -> Iterator[None]:
+    """Record the roles of a person before and after the block."""
+    facts["before"] = _roles(session, user)
+    yield
+    session.flush()
+    facts["after"] = _roles(session, user)
+    audit.record(session, by, action, f"person {user.id}", **facts)
+
+
+def _roles(session: Session, user: User) -> dict[str, object]:
+    return {"role": user.role.value, "organises": queries.organised_by(session, user.id)}
+
+
+def is_there_an_admin(platform: Platform) -> bool:
+    """Whether there is an admin who can log in."""
+    with platform.transaction() as session:
+        return queries.has_admin(session)
+
+
+def is_there_an_organiser(platform: Platform, code: str) -> bool:
+    """Whether somebody who can log in organises this edition. Raises NotFoundError."""
+    with platform.transaction() as session:
+        return queries.has_organiser(session, _edition(session, code).id)

@@ -1,0 +1,157 @@
+"""How people become admins, and organisers of editions."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from starlette.testclient import TestClient
+
+from app.accounts import service as accounts
+from app.errors import ConflictError, NotFoundError
+from app.models import AuditRecord, Edition, User
+from app.platform import Platform
+from app.roles import service as roles
+from app.roles.schemas import Grant
+from tests.pages.conftest import Browser
+from tests.pages.test_accounts import registered
+
+
+@pytest.fixture(scope="module", autouse=True)
+def editions(platform: Platform) -> dict[str, int]:
+    """Two editions, by code."""
+    with platform.transaction() as session:
+        made = [Edition(code=code, title=f"The {code}", dataset="VOC2007") for code in ("one", "two")]
+        session.add_all(made)
+        session.flush()
+        return {each.code: each.id for each in made}
+
+
+def organised(platform: Platform, client: TestClient) -> frozenset[int]:
+    """The editions that this person organises."""
+    return accounts.identify(platform, client.cookies["heldout_session"], None).organises
+
+
+def test_an_organisers_link_works_once_and_for_who_is_logged_in(
+    browser: Browser, platform: Platform, editions: dict[str, int]
+) -> None:
+    link = f"/role-links/{roles.create_organiser_link(platform, 'one')}"
+    larch, maple = registered(browser(), "larch@example.org"), registered(browser(), "maple@example.org")
+
+    assert browser().post(link).status_code in (303, 401)
+    assert "an organiser of <strong>The one</strong>" in larch.get(link).text
+    assert larch.get("/organise").status_code == 403
+    assert larch.post(link).status_code == 303
+    assert larch.get("/organise").status_code == 200
+    assert organised(platform, larch) == {editions["one"]}
+    assert maple.post(link).status_code == 410
+    assert maple.get("/organise").status_code == 403
+
+
+def test_an_admins_link_makes_an_admin_who_runs_every_edition(browser: Browser, platform: Platform) -> None:
+    link = f"/role-links/{roles.create_admin_link(platform)}"
+    rowan = registered(browser(), "rowan@example.org")
+
+    assert not roles.is_there_an_admin(platform)
+    assert "an admin" in rowan.get(link).text
+    rowan.post(link)
+
+    actor = accounts.identify(platform, rowan.cookies["heldout_session"], None)
+    assert actor.is_admin
+    assert actor.organises == frozenset()
+    assert actor.runs(12345)
+    assert roles.is_there_an_admin(platform)
+
+
+def test_a_link_for_organisers_names_an_edition_where_there_are_several(platform: Platform) -> None:
+    with pytest.raises(ConflictError, match="name one of them: two, one"):
+        roles.create_organiser_link(platform)
+    with pytest.raises(NotFoundError, match="there is no edition 'three'"):
+        roles.create_organiser_link(platform, "three")
+
+
+def test_an_edition_has_an_organiser_once_a_person_who_can_log_in_is_one(
+    browser: Browser, platform: Platform
+) -> None:
+    registered(browser(), "sorrel@example.org")
+
+    assert not roles.is_there_an_organiser(platform, "two")
+    roles.grant(platform, "sorrel@example.org", Grant.ORGANISER, "two")
+    assert roles.is_there_an_organiser(platform, "two")
+    roles.grant(platform, "sorrel@example.org", Grant.PARTICIPANT)
+    assert not roles.is_there_an_organiser(platform, "two")
+
+
+def test_a_role_is_granted_by_address_however_it_is_spelt(
+    browser: Browser, platform: Platform, editions: dict[str, int]
+) -> None:
+    nutmeg = registered(browser(), "nutmeg@example.org")
+
+    assert roles.grant(platform, " Nutmeg@example.org", Grant.ORGANISER, "one")
+    assert roles.grant(platform, "nutmeg@example.org", Grant.ORGANISER, "one")
+    assert roles.grant(platform, "nutmeg@example.org", Grant.ORGANISER, "two")
+    assert not roles.grant(platform, "nobody@example.org", Grant.ORGANISER, "one")
+    assert nutmeg.get("/organise").status_code == 200
+    assert organised(platform, nutmeg) == set(editions.values())
+
+    roles.grant(platform, "nutmeg@example.org", Grant.PARTICIPANT, "one")
+    assert organised(platform, nutmeg) == {editions["two"]}
+
+
+def audited(platform: Platform, *actions: str) -> list[AuditRecord]:
+    """What the audit says of these actions, oldest first."""
+    statement = select(AuditRecord).where(AuditRecord.action.in_(actions)).order_by(AuditRecord.id)
+    with platform.transaction() as session:
+        rows = list(session.scalars(statement))
+        session.expunge_all()
+    return rows
+
+
+def person_id(platform: Platform, email: str) -> int | None:
+    with platform.transaction() as session:
+        return session.scalar(select(User.id).where(User.email == email))
+
+
+def state(role: str, *organises: int) -> dict[str, Any]:
+    return {"role": role, "organises": list(organises)}
+
+
+def test_a_role_that_changes_is_in_the_audit(
+    browser: Browser, platform: Platform, editions: dict[str, int]
+) -> None:
+    registered(browser(), "olive@example.org")
+    before = len(audited(platform, "role.grant"))
+
+    roles.grant(platform, "olive@example.org", Grant.ADMIN)
+    roles.grant(platform, "olive@example.org", Grant.ORGANISER, "one")
+    roles.grant(platform, "olive@example.org", Grant.PARTICIPANT)
+    roles.grant(platform, "nobody@example.org", Grant.ADMIN)
+
+    records = audited(platform, "role.grant")[before:]
+    olive, one = person_id(platform, "olive@example.org"), editions["one"]
+    assert {(each.user_id, each.subject) for each in records} == {(None, f"person {olive}")}
+    assert [(each.edition_id, each.before, each.after) for each in records] == [
+        (None, state("participant"), state("admin")),
+        (one, state("admin"), state("admin", one)),
+        (None, state("admin", one), state("participant")),
+    ]
+
+
+def test_a_link_is_in_the_audit_when_it_is_made_and_when_it_is_used(
+    browser: Browser, platform: Platform, editions: dict[str, int]
+) -> None:
+    before = len(audited(platform, "link.create", "link.use"))
+    quince = registered(browser(), "quince@example.org")
+
+    token = roles.create_organiser_link(platform, "one")
+    for _ in range(2):
+        quince.post(f"/role-links/{token}")
+
+    [made, used] = audited(platform, "link.create", "link.use")[before:]
+    person = person_id(platform, "quince@example.org")
+    assert (made.action, made.user_id, made.edition_id) == ("link.create", None, editions["one"])
+    assert (made.details["role"], made.details["edition"]) == ("organiser", "one")
+    assert "expires_at" in made.details
+    assert (used.action, used.user_id, used.subject) == ("link.use", person, f"person {person}")
+    assert (used.before, used.after) == (state("participant"), state("participant", editions["one"]))
+    assert used.details == {"link": made.subject}
+    assert token not in str((made.subject, made.details, used.subject, used.details))
