@@ -13,6 +13,15 @@ def address_of(request: Request) -> str:
     return request.url.path + (f"?{request.url.query}" if request.url.query else "")
 
 
+def local_path(address: str) -> str:
+    """Where to go next: always a path of this site.
+
+    >>> local_path("/submissions"), local_path("//evil.example")
+    ('/submissions', '/')
+    """
+    return address if address.startswith("/") and not address.startswith(("//", "/\\")) else "/"
+
+
 def nearest_page(request: Request) -> str:
     """The page at this address or, for an address that only takes forms, the nearest one above it."""
     path = request.url.path

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 MAX_DRAFT_BYTES = 1 << 16
 
@@ -22,6 +22,14 @@ class Draft(BaseModel):
     fields: dict[str, list[str]]
     session: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None  # hash of the one it was sent in
 
+    @classmethod
+    def carried(cls, text: str) -> "Draft | None":
+        """The form that a page carried as `draft_of` wrote it; none where there is none or it is not one of ours."""
+        try:
+            return cls.model_validate_json(text) if text else None
+        except ValidationError:
+            return None
+
     def value(self, action: str, name: str) -> str:
         """What was typed into this field, if it was a form of this address."""
         return "".join(self.fields.get(name, [])[-1:]) if action == self.action else ""
@@ -38,7 +46,7 @@ def draft_of(action: str, page: str, fields: Iterable[tuple[str, str]], session:
     """
     values: dict[str, list[str]] = {}
     for name, value in fields:
-        if name != "password":
+        if "password" not in name:
             values.setdefault(name, []).append(value.replace("\0", ""))
     draft = json.dumps({"action": action, "page": page, "fields": values, "session": session})
     return draft if values and len(draft) <= MAX_DRAFT_BYTES else ""

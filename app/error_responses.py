@@ -14,11 +14,11 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
-from app.accounts.rules import hash_of_token
 from app.addresses import address_of, nearest_page, page_of_form, without_slash
 from app.drafts import draft_of
 from app.errors import (
     BadRequestError,
+    BusyError,
     CheckBusyError,
     CrossSiteError,
     DomainError,
@@ -39,6 +39,7 @@ from app.problems import (
     problem_type_of_status,
 )
 from app.refusals import RefusedError
+from app.secret_hashes import hash_of_token
 from app.uploads.rules import TUS_VERSION
 from app.web import SESSION_COOKIE, render, wants_json
 
@@ -67,7 +68,7 @@ def _login_page(request: Request, form: FormData) -> Response:
     fields = [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
     return render(
         request,
-        "accounts/login.html",
+        "sessions/login.html",
         code=401,
         form={},
         problems={},
@@ -189,7 +190,7 @@ def _headers_of(error: DomainError) -> dict[str, str]:
             headers = {"Connection": "close"}
         case ProtocolVersionError():
             headers = {"Tus-Version": TUS_VERSION}
-        case CheckBusyError():
+        case CheckBusyError() | BusyError():
             headers = {"Retry-After": str(error.retry_after)}
         case RangeError():
             headers = {"Content-Range": f"bytes */{error.size}"}

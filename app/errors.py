@@ -139,6 +139,13 @@ class CheckBusyError(DomainError):
     retry_after = 10  # seconds
 
 
+class BusyError(DomainError):
+    """The server has too much to do for this request at the moment; nothing was done."""
+
+    code = "busy"
+    retry_after = 2  # seconds
+
+
 class RangeError(DomainError):
     """A range of bytes that is not within the content."""
 

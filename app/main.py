@@ -28,9 +28,11 @@ from app.retention import api as retention_api
 from app.retention import pages as retention_pages
 from app.roles import pages as role_pages
 from app.sandbox import warm_up
+from app.sessions import pages as session_pages
 from app.settings import Settings
 from app.submissions import api as submission_api
 from app.submissions import pages as submission_pages
+from app.tokens import pages as token_pages
 from app.uploads import api as upload_api
 from app.uploads import pages as upload_pages
 from app.web import ROOT
@@ -49,6 +51,8 @@ API = (
 )
 PAGES = (
     account_pages.router,
+    session_pages.router,
+    token_pages.router,
     role_pages.router,
     home_pages.router,
     upload_pages.router,

@@ -11,12 +11,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.access import Actor
-from app.accounts import service as accounts
-from app.accounts.schemas import Visit
 from app.addresses import address_of
 from app.error_responses import answer_error
 from app.platform import Platform
 from app.request_checks import bounded, check_request
+from app.sessions import service as sessions
+from app.sessions.schemas import Visit
 from app.uploads.rules import TUS_VERSION
 from app.web import SESSION_COOKIE
 
@@ -74,7 +74,7 @@ class RequestMiddleware:
         cookie = request.cookies.get(SESSION_COOKIE)
         if not (bearer or cookie) or request.url.path.startswith(ANONYMOUS_PATHS):
             return Visit(Actor())
-        return await run_in_threadpool(accounts.open_visit, self.platform, cookie, bearer)
+        return await run_in_threadpool(sessions.open_visit, self.platform, cookie, bearer)
 
     async def _drop_draft(self, request: Request, visit: Visit) -> None:
         """Forget a form that was filled in again, once it has been accepted."""
@@ -83,7 +83,7 @@ class RequestMiddleware:
             return
         if request.state.status < 400:
             cookie = request.cookies.get(SESSION_COOKIE, "")
-            await run_in_threadpool(accounts.drop_draft, self.platform, cookie)
+            await run_in_threadpool(sessions.drop_draft, self.platform, cookie)
 
 
 def _with_headers(send: Send, state: MutableMapping[str, Any]) -> Send:

@@ -129,6 +129,12 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             "One archive of a person is checked at a time. Ask again after Retry-After seconds.",
         ),
         _row(
+            "busy",
+            429,
+            "Too many requests",
+            "The server has more logins to check than it can. Send the request again after Retry-After seconds.",
+        ),
+        _row(
             "piece-checksum",
             460,
             "Checksum mismatch",

@@ -9,11 +9,11 @@ from typing import TypeVar
 import structlog
 from sqlalchemy.orm import Session
 
-from app.accounts import service as accounts
 from app.errors import StoredBytesError
 from app.platform import Platform
 from app.retention import queries
 from app.retention.schemas import Retention, StorageView
+from app.sessions import service as sessions
 from app.storage import content_key
 
 log = structlog.get_logger()
@@ -64,7 +64,7 @@ def sweep(platform: Platform) -> int:
     with platform.transaction() as session:
         queries.delete_old_rows(session, ROW_AGE)
         is_leftover_turn = queries.take_turn(session, LEFTOVER_EVERY)
-    accounts.delete_expired_sessions(platform)
+    sessions.delete_expired_sessions(platform)
     if is_leftover_turn:
         remove_leftovers(platform)
         note_unused(platform)

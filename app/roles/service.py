@@ -9,15 +9,16 @@ from typing import Unpack
 from sqlalchemy import func
 from sqlalchemy.orm import Session
 
-from app.accounts import queries as accounts
-from app.accounts.rules import folded, hash_of_token
 from app.audit import queries as audit
 from app.editions import queries as editions
 from app.errors import ConflictError, NotFoundError
 from app.models import Edition, EditionOrganiser, OneTimeLink, Role, User
+from app.names import folded
 from app.platform import Platform
 from app.roles import queries
 from app.roles.schemas import Grant, LinkView
+from app.secret_hashes import hash_of_token
+from app.sessions import queries as sessions
 
 LIFETIME = timedelta(days=7)  # of a link
 
@@ -109,7 +110,7 @@ def grant(platform: Platform, email: str, granted: Grant, code: str | None = Non
     nothing, or not the edition `code`. Raises NotFoundError and ConflictError as `create_organiser_link` does.
     """
     with platform.transaction() as session:
-        user = accounts.user_of_email(session, folded(email))
+        user = sessions.user_of_email(session, folded(email))
         if user is None:
             return False
         edition = _edition(session, code) if code or granted is Grant.ORGANISER else None

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ValidationError
 
 import scoring
 from app.access import Action
-from app.accounts.rules import field_errors
 from app.exhibits.schemas import ExhibitView
+from app.form_errors import field_errors
 from app.models import RunState
 from app.refusals import Refusal, RefusalCode, RefusedError
 from app.submissions import service

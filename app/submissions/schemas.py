@@ -8,11 +8,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.accounts.schemas import Visible
 from app.editions.rules import disclosed, shown_time
 from app.editions.schemas import PhaseView
 from app.exhibits.schemas import ClassValue
 from app.models import ClassScore, EntryState, Run, RunState
+from app.names import Visible
 from app.workers.schemas import Queue
 
 

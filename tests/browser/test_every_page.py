@@ -19,7 +19,7 @@ PUBLIC = (
     "/leaderboards/sample/test/3?sort=nothing",
 )  # fmt: skip
 PARTICIPANTS = (
-    "/submissions", "/submissions/{val3}", "/account", "/editions/sample/test/submit", "/uploads/{valid}",
+    "/submissions", "/submissions/{val3}", "/account", "/account/tokens", "/editions/sample/test/submit", "/uploads/{valid}",
     "/submissions/new?upload={valid}", "/uploads",
     "/uploads/{spoilt}", "/organise", "/role-links/used",
 )  # fmt: skip
@@ -104,7 +104,7 @@ def test_a_token_can_be_revoked_on_a_phone(site: Site, visit: Visit) -> None:
     site.participant.http.post("/account/tokens", data={"name": "W" * 80})
     page = visit("participant", viewport=PHONE)
 
-    page.goto("/account")
+    page.goto("/account/tokens")
     open_details(page)
 
     expect(page.get_by_role("button", name="Revoke permanently").first).to_be_visible()

@@ -49,12 +49,12 @@ def test_who_logs_out_has_to_log_in_again(visit: Visit) -> None:
 
 def test_a_new_token_is_shown_once_and_can_be_revoked(visit: Visit) -> None:
     page = visit("participant")
-    page.goto("/account")
+    page.goto("/account/tokens")
     page.get_by_label("Name of a new token").fill("browser test")
 
     page.get_by_role("button", name="Create token").click()
     expect(page.get_by_role("status")).to_contain_text("hld_")
-    page.goto("/account")
+    page.goto("/account/tokens")
 
     expect(page.get_by_role("status")).to_have_count(0)
     row = page.get_by_role("row", name="browser test")

@@ -15,6 +15,7 @@ from app.imports.schemas import TreeImport
 from app.imports.service import import_tree
 from app.main import create_app
 from app.models import Disclosure, Role
+from app.passwords.service import MAX_WAITING, THREADS, pool
 from app.platform import Platform
 from tests.pages.test_accounts import PASSWORD
 from tests.system.kits import results, small_kit
@@ -106,6 +107,13 @@ def scene(
 
 
 Provoke = Callable[[Scene], Any]
+
+
+def login_while_others_log_in(scene: Scene) -> Any:
+    places = [pool.places.acquire(blocking=False) for _ in range(THREADS + MAX_WAITING)]
+    response = scene.stranger.post("/login", data={"email": "ash@example.org", "password": PASSWORD})
+    pool.places.release(len(places))
+    return response
 
 
 def one_result(scene: Scene) -> Any:

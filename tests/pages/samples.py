@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 import scoring
-from app.accounts.schemas import TokenView
 from app.delivery.schemas import DeadMessage
 from app.documentation.schemas import Field, Operation
 from app.editions.schemas import PhaseState
@@ -17,6 +16,7 @@ from app.retention.schemas import Retention, StorageLine, StorageView, UnusedCon
 from app.roles.schemas import LinkView
 from app.submissions.rules import QuotaLine
 from app.submissions.schemas import SubmissionRow
+from app.tokens.schemas import TokenView
 from app.uploads.schemas import UploadPage
 from tests.pages.drawn import EVIL, shown
 from tests.pages.views import (
@@ -62,7 +62,7 @@ def of_editions() -> Iterator[Sample]:
 
 def of_accounts() -> Iterator[Sample]:
     typed = {"email": EVIL, "name": EVIL}
-    for page in ("accounts/register.html", "accounts/login.html"):
+    for page in ("accounts/register.html", "sessions/login.html"):
         empty = {"form": {}, "problems": {}, "next": "/", "carried": "", "is_interrupted": False}
         yield page, empty
         yield page, {**empty, "is_interrupted": True}
@@ -71,13 +71,14 @@ def of_accounts() -> Iterator[Sample]:
             page,
             {"form": typed, "problems": problems, "next": EVIL, "carried": EVIL, "is_interrupted": True},
         )
+    yield "accounts/account.html", {}
     token = TokenView(1, EVIL, "hld_ab", NOW, None, None)
     yield (
-        "accounts/account.html",
+        "tokens/tokens.html",
         {"tokens": (), "new_token": None, "form": {"name": EVIL}, "problems": {"name": EVIL}},
     )
     yield (
-        "accounts/account.html",
+        "tokens/tokens.html",
         {
             "tokens": (token, replace(token, last_used_at=NOW, revoked_at=NOW)),
             "new_token": "hld_x",

@@ -6,6 +6,8 @@ from starlette.testclient import TestClient
 from app.accounts import service as accounts
 from app.models import Role
 from app.platform import Platform
+from app.sessions import service as sessions
+from app.tokens import service as tokens
 from tests.pages.conftest import Browser
 
 PASSWORD = "a long enough password"
@@ -122,22 +124,22 @@ def test_a_token_is_shown_once_acts_for_its_owner_and_can_be_revoked(
     program.headers["Authorization"] = f"Bearer {token}"
 
     assert program.get("/api/v1/submissions").status_code == 200
-    assert token not in ivy.get("/account").text
+    assert token not in ivy.get("/account/tokens").text
 
-    actor = accounts.identify(platform, None, token)
-    [view] = accounts.tokens(platform, actor.user_id)
+    actor = sessions.identify(platform, None, token)
+    [view] = tokens.tokens(platform, actor.user_id)
     ivy.post(f"/account/tokens/{view.id}/revoke")
     assert program.get("/api/v1/submissions").status_code == 401
 
 
 def test_nobody_revokes_the_token_of_somebody_else(browser: Browser, platform: Platform) -> None:
     token = accounts.token_of_program(platform, "juniper@localhost", "Juniper", Role.PARTICIPANT)
-    [view] = accounts.tokens(platform, accounts.identify(platform, None, token).user_id)
+    [view] = tokens.tokens(platform, sessions.identify(platform, None, token).user_id)
     kapok = registered(browser(), "kapok@example.org")
 
     kapok.post(f"/account/tokens/{view.id}/revoke")
 
-    assert accounts.identify(platform, None, token).is_logged_in
+    assert sessions.identify(platform, None, token).is_logged_in
 
 
 def test_a_page_for_people_who_are_logged_in_sends_others_to_the_login(browser: Browser) -> None:

@@ -48,8 +48,8 @@ def test_a_form_sent_after_the_session_ended_is_filled_in_again_after_the_login(
     again = rowan.post("/login", data={**login, "password": "mistyped password", **carried})
     assert again.status_code == 401
     carried = {"next": hidden(again.text, "next"), "draft": hidden(again.text, "draft")}
-    assert rowan.post("/login", data=login | carried).headers["location"] == "/account"
-    page = rowan.get("/account").text
+    assert rowan.post("/login", data=login | carried).headers["location"] == "/account/tokens"
+    page = rowan.get("/account/tokens").text
     assert 'value="a &#34;quoted&#34; &lt;name&gt;"' in page
     assert "You have no tokens yet" in page  # nothing was sent by itself
     assert "The form is filled in as you left it" in page
@@ -64,7 +64,7 @@ def test_a_form_that_was_sent_again_is_empty_afterwards(browser: Browser, platfo
 
     assert sorrel.post("/account/tokens", data={"name": "laptop"}).status_code == 200
 
-    assert "The form is filled in" not in sorrel.get("/account").text
+    assert "The form is filled in" not in sorrel.get("/account/tokens").text
 
 
 def test_what_else_is_opened_in_between_is_not_touched_by_the_draft(
@@ -77,7 +77,7 @@ def test_what_else_is_opened_in_between_is_not_touched_by_the_draft(
     tansy.post("/login", data={"email": "tansy@example.org", "password": PASSWORD} | carried)
 
     assert "filled in as you left it" not in tansy.get("/login").text
-    assert "laptop" in tansy.get("/account").text
+    assert "laptop" in tansy.get("/account/tokens").text
 
 
 def test_a_form_is_not_filled_in_for_somebody_else_who_logs_in_next(
@@ -90,31 +90,31 @@ def test_a_form_is_not_filled_in_for_somebody_else_who_logs_in_next(
     carried = {"next": hidden(response.text, "next"), "draft": hidden(response.text, "draft")}
 
     shared.post("/login", data={"email": "zinnia@example.org", "password": PASSWORD} | carried)
-    page = shared.get("/account").text
+    page = shared.get("/account/tokens").text
 
-    assert "zinnia@example.org" in page
+    assert "zinnia@example.org" in shared.get("/account").text
     assert "of vervain" not in page
     assert "filled in as you left it" not in page
     newcomer = {"email": "newcomer@example.org", "name": "Newcomer", "password": PASSWORD}
     shared.post("/register", data=newcomer | carried)
-    assert "of vervain" not in shared.get("/account").text
+    assert "of vervain" not in shared.get("/account/tokens").text
     shared.post("/login", data={"email": "vervain@example.org", "password": PASSWORD} | carried)
-    assert "of vervain" in shared.get("/account").text
+    assert "of vervain" in shared.get("/account/tokens").text
 
 
 def test_a_form_that_was_sent_after_a_logout_is_filled_in_for_the_same_person_only(browser: Browser) -> None:
     registered(browser(), "yucca@example.org")
     shared = registered(browser(), "woodruff@example.org")
     shared.post("/logout")
-    assert shared.get("/account").status_code == 303
+    assert shared.get("/account/tokens").status_code == 303
     response = shared.post("/account/tokens", data={"name": "in another tab"})
     carried = {"next": hidden(response.text, "next"), "draft": hidden(response.text, "draft")}
 
     shared.post("/login", data={"email": "yucca@example.org", "password": PASSWORD} | carried)
 
-    assert "in another tab" not in shared.get("/account").text
+    assert "in another tab" not in shared.get("/account/tokens").text
     shared.post("/login", data={"email": "woodruff@example.org", "password": PASSWORD} | carried)
-    assert "in another tab" in shared.get("/account").text
+    assert "in another tab" in shared.get("/account/tokens").text
 
 
 def test_a_form_of_a_session_that_is_long_forgotten_is_filled_in_for_nobody(
@@ -128,7 +128,7 @@ def test_a_form_of_a_session_that_is_long_forgotten_is_filled_in_for_nobody(
 
     tulip.post("/login", data={"email": "tulip@example.org", "password": PASSWORD} | carried)
 
-    assert "laptop" not in tulip.get("/account").text
+    assert "laptop" not in tulip.get("/account/tokens").text
 
 
 def test_a_form_survives_the_registration_of_somebody_who_has_no_account_yet(browser: Browser) -> None:
@@ -146,8 +146,8 @@ def test_a_form_survives_the_registration_of_somebody_who_has_no_account_yet(bro
     registration = visitor.post("/register", data=person | {"password": PASSWORD} | carried)
 
     assert 'action="/register/continue"' in response.text
-    assert registration.headers["location"] == "/account"
-    assert 'value="first token"' in visitor.get("/account").text
+    assert registration.headers["location"] == "/account/tokens"
+    assert 'value="first token"' in visitor.get("/account/tokens").text
 
 
 def test_no_password_is_carried_along(browser: Browser) -> None:
@@ -205,8 +205,8 @@ def test_an_address_of_a_form_keeps_a_person_who_is_logged_in_on_the_site(browse
     vetch = registered(browser(), "vetch@example.org")
 
     assert vetch.get("/logout").headers["location"] == "/"
-    assert vetch.get("/account/tokens").headers["location"] == "/account"
-    assert vetch.get("/account/tokens/7/revoke").headers["location"] == "/account"
+    assert vetch.get("/register/continue").headers["location"] == "/register"
+    assert vetch.get("/account/tokens/7/revoke").headers["location"] == "/account/tokens"
     assert vetch.get("/uploads/7/check").headers["location"] == "/uploads/7"
     assert vetch.get("/account").status_code == 200
     assert vetch.put("/account").status_code == 405

@@ -17,6 +17,7 @@ from tests.pages.provoking import (
     confirmation_sent_twice,
     hidden_curves,
     invalid_archive,
+    login_while_others_log_in,
     one_result,
     other_request_under_a_key,
     removed_upload,
@@ -61,6 +62,10 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     "a request from another site": (
         lambda scene: scene.stranger.post("/api/v1/submissions", headers={"Origin": "https://evil.example"}),
         403, "cross-site", "This request was sent by a page of another site",
+    ),
+    "a login while too many others log in": (
+        login_while_others_log_in,
+        429, "busy", "Too many people are logging in at the moment. Please try again in a few seconds",
     ),
     "a length that is no number": (
         lambda scene: scene.stranger.post("/api/v1/submissions", headers={"Content-Length": "many"}),

@@ -87,7 +87,7 @@ def test_a_form_from_a_page_that_is_no_address_leads_to_the_login(browser: Brows
     response = browser().post("/account/tokens", data={"name": "laptop"}, headers={"Referer": "http://["})
 
     assert response.status_code == 401
-    assert 'name="next" value="/account"' in response.text
+    assert 'name="next" value="/account/tokens"' in response.text
 
 
 def test_a_large_body_is_refused_with_the_limit_where_no_archive_is_expected(browser: Browser) -> None:

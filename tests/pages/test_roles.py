@@ -6,12 +6,12 @@ import pytest
 from sqlalchemy import select
 from starlette.testclient import TestClient
 
-from app.accounts import service as accounts
 from app.errors import ConflictError, NotFoundError
 from app.models import AuditRecord, Edition, User
 from app.platform import Platform
 from app.roles import service as roles
 from app.roles.schemas import Grant
+from app.sessions import service as sessions
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
 
@@ -28,7 +28,7 @@ def editions(platform: Platform) -> dict[str, int]:
 
 def organised(platform: Platform, client: TestClient) -> frozenset[int]:
     """The editions that this person organises."""
-    return accounts.identify(platform, client.cookies["heldout_session"], None).organises
+    return sessions.identify(platform, client.cookies["heldout_session"], None).organises
 
 
 def test_an_organisers_link_works_once_and_for_who_is_logged_in(
@@ -55,7 +55,7 @@ def test_an_admins_link_makes_an_admin_who_runs_every_edition(browser: Browser, 
     assert "an admin" in rowan.get(link).text
     rowan.post(link)
 
-    actor = accounts.identify(platform, rowan.cookies["heldout_session"], None)
+    actor = sessions.identify(platform, rowan.cookies["heldout_session"], None)
     assert actor.is_admin
     assert actor.organises == frozenset()
     assert actor.runs(12345)

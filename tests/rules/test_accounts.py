@@ -3,8 +3,9 @@
 import pytest
 from pydantic import ValidationError
 
-from app.accounts.rules import field_errors, folded, is_visible
 from app.accounts.schemas import Registration
+from app.form_errors import field_errors
+from app.names import folded, is_visible
 
 
 def problems_of(**fields: str) -> dict[str, str]:

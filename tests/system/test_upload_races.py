@@ -13,6 +13,7 @@ from app.editions import service as editions
 from app.errors import ConflictError
 from app.models import Role, UploadState
 from app.platform import Platform
+from app.sessions import service as sessions
 from app.storage import content_key
 from app.uploads import service
 from app.uploads.schemas import UploadMetadata
@@ -37,7 +38,7 @@ def platform(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) 
 @pytest.fixture(scope="module")
 def somebody(platform: Platform) -> Actor:
     token = accounts.token_of_program(platform, "oak@example.org", "Oak", Role.PARTICIPANT)
-    return accounts.identify(platform, None, token)
+    return sessions.identify(platform, None, token)
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""Passwords: which are accepted, and how they are kept."""

@@ -1,0 +1,54 @@
+"""Hashes of passwords, made in two threads of their own so that they cannot take the memory of the process."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import BoundedSemaphore
+from typing import TypeVar
+
+from pwdlib import PasswordHash
+from pwdlib.hashers.argon2 import Argon2Hasher
+
+from app.errors import BusyError
+
+# OWASP's smaller setting for Argon2id: 19 MiB a hash
+_passwords = PasswordHash((Argon2Hasher(time_cost=2, memory_cost=19_456, parallelism=1),))
+# verified for unknown addresses, so that the time taken does not reveal which addresses have an account
+DUMMY_HASH = (
+    "$argon2id$v=19$m=19456,t=2,p=1$hBV0Yk5f69dmUFBAdRLZ9g$FNL+4BHmNmQLMhawSp/dMn7Gokw9breUOdpxpiIx8AY"
+)
+
+THREADS = 2  # the allocator keeps 19 MiB for each thread that has ever hashed
+MAX_WAITING = 8  # each holds a thread of the web server, which has 40
+
+Answer = TypeVar("Answer")
+
+
+class Pool:
+    """A few threads with a bounded queue."""
+
+    def __init__(self, threads: int, max_waiting: int) -> None:
+        self.threads = ThreadPoolExecutor(threads, thread_name_prefix="hashing")
+        self.places = BoundedSemaphore(threads + max_waiting)
+
+    def run(self, work: Callable[[], Answer]) -> Answer:
+        """The result of `work`, once its turn has come; raises BusyError at once when the queue is full."""
+        if not self.places.acquire(blocking=False):
+            raise BusyError("Too many people are logging in at the moment. Please try again in a few seconds")
+        try:
+            return self.threads.submit(work).result()
+        finally:
+            self.places.release()
+
+
+pool = Pool(THREADS, MAX_WAITING)
+
+
+def hash_password(password: str) -> str:
+    """The hash to keep, which has its salt and parameters in it; raises BusyError."""
+    return pool.run(lambda: _passwords.hash(password))
+
+
+def is_password(password: str, known: str | None) -> bool:
+    """Whether this is the password of a hash; takes as long without one. Raises BusyError."""
+    is_right = pool.run(lambda: _passwords.verify(password, known or DUMMY_HASH))
+    return is_right and known is not None

@@ -1,0 +1,1 @@
+"""Sessions: who is logged in, where, and until when."""

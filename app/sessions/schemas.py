@@ -1,0 +1,26 @@
+"""The login form, and who makes a request."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.access import Actor
+from app.drafts import Draft
+
+
+class Login(BaseModel):
+    """The login form."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    email: Annotated[str, Field(max_length=254)]
+    password: Annotated[str, Field(max_length=200)]
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Who makes a request, and the form that they have not sent again yet."""
+
+    actor: Actor
+    draft: Draft | None = None

@@ -1,0 +1,1 @@
+"""API tokens: with them programs act for people."""
