@@ -19,6 +19,7 @@ from app.models import (
     Upload,
 )
 from app.storage import content_key
+from app.workers.queries import CLAIM_ORDER
 
 MAX_LOST = 1000  # runs of one sweep
 
@@ -45,7 +46,7 @@ def first_due(scorer: str) -> Select[int]:
     return (
         select(Run.id)
         .where(_is_due(), Run.scorer == scorer)
-        .order_by(Run.priority, Run.queued_at, Run.id)
+        .order_by(*CLAIM_ORDER)
         .limit(1)
         .with_for_update(skip_locked=True)
     )

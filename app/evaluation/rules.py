@@ -5,8 +5,6 @@ from datetime import timedelta
 
 from app.models import RunState
 
-LIVE, SHADOW = 0, 10  # priorities: participants' runs go before those of a re-scoring
-
 ENDED = (RunState.SCORED, RunState.REFUSED, RunState.FAILED)
 
 PAUSES = (1, 6, 24, 120)  # in units of the first pause: 5 s, 30 s, 2 min, 10 min

@@ -7,7 +7,7 @@ from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, tex
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.editions import GroundTruth, Phase
-from app.models.people import User
+from app.models.people import Team, User
 from app.models.states import Decision, RunState
 from app.models.submissions import Entry
 from app.models.table import Base, key_column, now_column
@@ -38,9 +38,18 @@ class Run(Base):
             "ix_run_queued",  # the whole order in which runs are claimed
             "scorer",
             "priority",
+            "turn",
             "queued_at",
             "id",
             postgresql_where=text("state = 'queued'"),
+        ),
+        Index(  # the last turn that a team has in a queue
+            "ix_run_team",
+            "team_id",
+            "scorer",
+            "priority",
+            "turn",
+            postgresql_where=text("state IN ('queued', 'running')"),
         ),
         Index(  # what a re-scoring still waits for
             "ix_run_rescore_open",
@@ -49,7 +58,7 @@ class Run(Base):
                 "state IN ('queued', 'running', 'refused', 'failed') AND decision IS NULL AND rescore_id IS NOT NULL"
             ),
         ),
-        Index("ix_run_running", "id", postgresql_where=text("state = 'running'")),
+        Index("ix_run_running", "scorer", "priority", "turn", postgresql_where=text("state = 'running'")),
         Index("ix_run_scored", "finished_at", postgresql_where=text("state = 'scored'")),
         CheckConstraint(
             "attempt >= 0 AND crashes >= 0 AND requeues >= 0 AND lost_leases >= 0", name="counts_not_negative"
@@ -65,6 +74,8 @@ class Run(Base):
     scorer: Mapped[str]
     state: Mapped[RunState] = mapped_column(default=RunState.QUEUED)
     priority: Mapped[int] = mapped_column(default=0)  # smaller goes first
+    team_id: Mapped[int] = mapped_column(ForeignKey(Team.id))  # teams take turns within a priority
+    turn: Mapped[int] = mapped_column(default=0)  # the round of the queue in which it is claimed
     attempt: Mapped[int] = mapped_column(default=0)  # only grows: the fence of every write
     crashes: Mapped[int] = mapped_column(default=0)  # attempts that its own scoring process did not survive
     requeues: Mapped[int] = mapped_column(default=0)  # attempts that ended because something of ours was away

@@ -1,16 +1,31 @@
 """Re-scorings in the database; all of them work on sets, so that ten thousand entries are a few statements."""
 
-from sqlalchemy import ColumnElement, and_, exists, func, insert, literal, null, or_, select, true, update
+from sqlalchemy import (
+    ColumnElement,
+    SQLColumnExpression,
+    and_,
+    exists,
+    func,
+    insert,
+    literal,
+    null,
+    or_,
+    select,
+    true,
+    update,
+)
 from sqlalchemy.orm import Session, aliased
 
-from app.evaluation.rules import ENDED, LIVE, SHADOW
+from app.evaluation.rules import ENDED
 from app.models import Board, Entry, EntryState, Method, Rescore, Run, RunState
 from app.rescoring.schemas import RescoreView, UndecidedRun
+from app.workers.queries import next_turn
+from app.workers.schemas import LIVE, SHADOW
 
 MOST_UNDECIDED = 50  # on a page
 UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
 UNSCORED = (RunState.REFUSED, RunState.FAILED)
-NEW_RUN = ("entry_id", "rescore_id", "ground_truth_id", "protocol", "scorer", "priority")
+NEW_RUN = ("entry_id", "rescore_id", "ground_truth_id", "protocol", "scorer", "priority", "team_id", "turn")
 
 
 def open_rescore_ids(session: Session) -> list[int]:
@@ -41,6 +56,12 @@ def locked_boards(session: Session, phase_id: int) -> list[Board]:
     return list(session.scalars(statement))
 
 
+def _turn(scorer: SQLColumnExpression[str], priority: int) -> ColumnElement[int]:
+    """The turns of many new runs at once: those of a team follow each other; for statements that join Method."""
+    place = func.row_number().over(partition_by=(Method.team_id, scorer), order_by=Entry.id)
+    return next_turn(Method.team_id, scorer, literal(priority)) + place - 1
+
+
 def queue_missing_runs(session: Session, rescore: Rescore) -> int:
     """Queue a run for every entry on the boards that has none of this re-scoring yet; returns how many."""
     mine = aliased(Run)
@@ -48,8 +69,9 @@ def queue_missing_runs(session: Session, rescore: Rescore) -> int:
     chosen = (
         select(
             Entry.id, literal(rescore.id), literal(rescore.ground_truth_id), Board.protocol,
-            literal(rescore.scorer), literal(SHADOW),
+            literal(rescore.scorer), literal(SHADOW), Method.team_id, _turn(literal(rescore.scorer), SHADOW),
         )
+        .join(Method, Entry.method_id == Method.id)
         .join(Board, (Board.phase_id == Entry.phase_id) & (Board.competition == Entry.competition))
         .where(
             Entry.phase_id == rescore.phase_id,
@@ -83,8 +105,10 @@ def queue_outdated_entries(session: Session) -> int:
     )
     chosen = (
         select(
-            Entry.id, null(), Board.ground_truth_id, Board.protocol, Board.scorer, literal(LIVE),
+            Entry.id, null(), Board.ground_truth_id, Board.protocol, Board.scorer, literal(LIVE), Method.team_id,
+            _turn(Board.scorer, LIVE),
         )
+        .join(Method, Entry.method_id == Method.id)
         .join(Board, (Board.phase_id == Entry.phase_id) & (Board.competition == Entry.competition))
         .where(
             or_(
@@ -129,7 +153,7 @@ def move_queued_runs(session: Session, phase_id: int) -> int:
     Under an old version of the scorer they would wait for ever once no worker of that version is left.
     """
     waiting = (
-        select(Run.id, Board.ground_truth_id, Board.scorer)
+        select(Run.id, Run.turn, Board.ground_truth_id, Board.scorer)
         .join(Entry, Run.entry_id == Entry.id)
         .join(Board, (Board.phase_id == Entry.phase_id) & (Board.competition == Entry.competition))
         .where(
@@ -142,10 +166,15 @@ def move_queued_runs(session: Session, phase_id: int) -> int:
         .cte("waiting")
         .prefix_with("MATERIALIZED")
     )
+    first = select(func.min(waiting.c.turn)).scalar_subquery()
     statement = (
         update(Run)
         .where(Run.id == waiting.c.id)
-        .values(ground_truth_id=waiting.c.ground_truth_id, scorer=waiting.c.scorer)
+        .values(
+            ground_truth_id=waiting.c.ground_truth_id,
+            scorer=waiting.c.scorer,
+            turn=waiting.c.turn - first,  # the queue of another version counts its own rounds
+        )
         .returning(Run.id)
     )
     return len(session.scalars(statement, execution_options={"synchronize_session": False}).all())

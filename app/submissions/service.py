@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlalchemy import func
+from sqlalchemy import func, literal
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -42,6 +42,7 @@ from app.submissions.schemas import (
 )
 from app.uploads.schemas import UploadView, competitions_of
 from app.workers import queries as workers
+from app.workers.schemas import LIVE
 
 
 def confirm(
@@ -103,7 +104,7 @@ def _confirm(
     session.flush()
     boards = queries.boards_for(session, phase.id, chosen)
     for board in boards:
-        _enter(session, submission, board)
+        _enter(session, submission, board, actor.team_id)
     return submission.id, len(boards)
 
 
@@ -129,7 +130,7 @@ def _method(session: Session, team_id: int, requested: NewSubmission) -> Method:
     return method
 
 
-def _enter(session: Session, submission: Submission, board: Board) -> None:
+def _enter(session: Session, submission: Submission, board: Board, team_id: int) -> None:
     entry = Entry(
         submission_id=submission.id,
         method_id=submission.method_id,
@@ -144,6 +145,8 @@ def _enter(session: Session, submission: Submission, board: Board) -> None:
             ground_truth_id=board.ground_truth_id,
             protocol=board.protocol,
             scorer=board.scorer,
+            team_id=team_id,
+            turn=workers.next_turn(literal(team_id), literal(board.scorer), literal(LIVE)),
         )
     )
 

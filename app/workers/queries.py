@@ -3,9 +3,9 @@
 from collections.abc import Collection
 from datetime import timedelta
 
-from sqlalchemy import ColumnElement, and_, delete, func, select
+from sqlalchemy import ColumnElement, SQLColumnExpression, and_, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from app.models import Heartbeat, Run, RunState, Service
 from app.workers.schemas import EMPTY, Queue
@@ -17,6 +17,30 @@ ALIVE = timedelta(seconds=60)  # a process that was seen within this time is ali
 FORGET_WORKER = timedelta(days=1)
 MAX_PLACE = 1000  # runs further behind in the queue have no place yet
 RECENT_RUNS = 50
+CLAIM_ORDER = (
+    Run.priority,
+    Run.turn,
+    Run.queued_at,
+    Run.id,
+)  # within a scorer version; `ix_run_queued` has it
+
+
+def next_turn(
+    team_id: SQLColumnExpression[int], scorer: SQLColumnExpression[str], priority: SQLColumnExpression[int]
+) -> ColumnElement[int]:
+    """The round of a queue in which a team's next run is claimed: after its own last one, and no earlier than the present round.
+
+    Runs of one team are in rounds one after the other and every team has at most one run in a round, so claiming in the order
+    of rounds is a round robin over teams (start-time fair queueing with one unit per run, Goyal, Vin and Cheng 1996).
+    """
+    run = aliased(Run)
+    same_queue = and_(run.scorer == scorer, run.priority == priority)
+    own = select(func.max(run.turn) + 1).where(
+        same_queue, run.team_id == team_id, run.state.in_((RunState.QUEUED, RunState.RUNNING))
+    )
+    running = select(func.max(run.turn)).where(same_queue, run.state == RunState.RUNNING)
+    waiting = select(func.min(run.turn)).where(same_queue, run.state == RunState.QUEUED)
+    return func.greatest(own.scalar_subquery(), running.scalar_subquery(), waiting.scalar_subquery(), 0)
 
 
 def take_turn(session: Session, every: timedelta) -> bool:
@@ -102,11 +126,10 @@ def queue_of(session: Session, run_ids: Collection[int]) -> Queue:
 
 def _places(session: Session, scorer: str, run_ids: Collection[int]) -> dict[int, int]:
     """By run, its place in the order in which workers claim; reads no further than `MAX_PLACE`."""
-    order = (Run.priority, Run.queued_at, Run.id)
     queue = (
-        select(Run.id, func.row_number().over(order_by=order).label("place"))
+        select(Run.id, func.row_number().over(order_by=CLAIM_ORDER).label("place"))
         .where(Run.state == RunState.QUEUED, Run.scorer == scorer)
-        .order_by(*order)
+        .order_by(*CLAIM_ORDER)
         .limit(MAX_PLACE)
         .subquery()
     )

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from app.models import Run, RunState
 
+LIVE, SHADOW = 0, 10  # priorities: participants' runs go before those of a re-scoring
+
 
 @dataclass(frozen=True, slots=True)
 class Queue:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from itertools import count
 
 import pytest
-from sqlalchemy import func, select, text, update
+from sqlalchemy import func, literal, select, text, update
 from sqlalchemy.orm import Session
 
 import scoring
@@ -33,6 +33,8 @@ from app.models import (
     User,
 )
 from app.platform import Platform
+from app.workers import queries as workers
+from app.workers.schemas import LIVE
 from tests.system.installations import installation
 from tests.system.servers import OwnServers
 
@@ -51,13 +53,22 @@ class Rows:
     competition: int = 3
     names: Iterator[int] = field(default_factory=lambda: count(1))
 
-    def entry(self, *, mean: float | None = None, is_public: bool = True) -> int:
-        """An entry with a queued run, or with a score on the board."""
+    def entry(self, *, mean: float | None = None, is_public: bool = True, team_id: int | None = None) -> int:
+        """An entry with a queued run, or with a score on the board; of this team or of the fixture's own."""
         with self.platform.transaction() as session:
-            entry_id = add_entry(session, self, f"Method {next(self.names)}", is_public=is_public)
+            name = f"Method {next(self.names)}"
+            entry_id = add_entry(session, self, name, is_public=is_public, team_id=team_id)
         if mean is not None:
             self.score(entry_id, mean)
         return entry_id
+
+    def other_team(self) -> int:
+        """A second team, without members."""
+        with self.platform.transaction() as session:
+            team = Team(name=f"team {next(self.names)}")
+            session.add(team)
+            session.flush()
+            return team.id
 
     def run_of(self, entry_id: int) -> int:
         """The newest run of an entry."""
@@ -177,9 +188,9 @@ def made(platform: Platform) -> Rows:
         return Rows(platform, phase.id, team.id, user.id, (truths[0].id, truths[1].id))
 
 
-def add_entry(session: Session, of: Rows, name: str, *, is_public: bool) -> int:
+def add_entry(session: Session, of: Rows, name: str, *, is_public: bool, team_id: int | None = None) -> int:
     """A method's entry with its queued run, under the board's versions."""
-    method = Method(team_id=of.team_id, name=name, public_at=func.now() if is_public else None)
+    method = Method(team_id=team_id or of.team_id, name=name, public_at=func.now() if is_public else None)
     upload = Upload(phase_id=of.phase_id, team_id=of.team_id, user_id=of.user_id, filename="results.zip")
     upload.id = uuid.uuid4()
     session.add_all((method, upload))
@@ -204,6 +215,8 @@ def add_entry(session: Session, of: Rows, name: str, *, is_public: bool) -> int:
         ground_truth_id=board.ground_truth_id,
         protocol=board.protocol,
         scorer=board.scorer,
+        team_id=team_id or of.team_id,
+        turn=workers.next_turn(literal(team_id or of.team_id), literal(board.scorer), literal(LIVE)),
     )
     session.add(run)
     session.flush()

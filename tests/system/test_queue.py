@@ -66,6 +66,44 @@ def test_runs_are_claimed_by_priority_and_then_in_the_order_of_arrival(board: Ro
     assert claims == [Claim(first, 1), Claim(second, 1), Claim(rescored, 1), None]
 
 
+def test_teams_take_turns_and_the_place_in_the_queue_is_the_order_of_claims(board: Rows) -> None:
+    hasty, other = board.team_id, board.other_team()
+    first = [board.run_of(board.entry(team_id=hasty)) for _ in range(4)]
+    second = [board.run_of(board.entry(team_id=other)) for _ in range(2)]
+    expected = [first[0], second[0], first[1], second[1], first[2], first[3]]
+
+    places = queue(board, *first, *second).places
+    claims = [claim(board) for _ in expected]
+
+    assert sorted(places, key=lambda run_id: places[run_id]) == expected
+    assert [each.run_id for each in claims if each] == expected
+
+
+def test_a_team_that_comes_later_waits_for_one_run_of_each_other_team(board: Rows) -> None:
+    hasty = [board.run_of(board.entry()) for _ in range(4)]
+    assert claim(board) == Claim(hasty[0], 1)
+    assert claim(board) == Claim(hasty[1], 1)
+
+    late = board.run_of(board.entry(team_id=board.other_team()))
+
+    assert [each.run_id for each in (claim(board), claim(board), claim(board)) if each] == [
+        hasty[2],
+        late,
+        hasty[3],
+    ]
+
+
+def test_a_team_cannot_have_two_turns_by_sending_one_run_at_a_time(board: Rows) -> None:
+    patient = board.other_team()
+    hasty = board.run_of(board.entry())
+    waiting = [board.run_of(board.entry(team_id=patient)) for _ in range(2)]
+    assert claim(board) == Claim(hasty, 1)
+
+    again = board.run_of(board.entry())
+
+    assert [each.run_id for each in (claim(board), claim(board), claim(board)) if each] == [*waiting, again]
+
+
 def test_a_worker_claims_runs_of_its_own_scorer_version_only(board: Rows) -> None:
     older, newer = (board.run_of(board.entry()) for _ in range(2))
     change(board, "scorer = 'next'", newer)
@@ -177,10 +215,10 @@ def test_a_claim_reads_one_row_of_the_index_of_the_queue(board: Rows) -> None:
     with board.platform.transaction() as session:
         session.execute(
             text(
-                "INSERT INTO run (entry_id, ground_truth_id, protocol, scorer, state, priority, attempt, crashes, requeues, lost_leases)"
-                " SELECT :entry, :truth, 'voc2012', :scorer, 'queued', 0, 0, 0, 0, 0 FROM generate_series(1, 20000)"
+                "INSERT INTO run (entry_id, ground_truth_id, protocol, scorer, state, priority, attempt, crashes, requeues, lost_leases, team_id, turn)"
+                " SELECT :entry, :truth, 'voc2012', :scorer, 'queued', 0, 0, 0, 0, 0, :team, place FROM generate_series(1, 20000) AS place"
             ),
-            {"entry": board.entry(), "truth": board.truths[0], "scorer": OURS},
+            {"entry": board.entry(), "truth": board.truths[0], "scorer": OURS, "team": board.team_id},
         )
         session.execute(text("ANALYZE run"))
         plan = explained(session, queries.first_due(OURS))
