@@ -10,6 +10,7 @@ from app.supervisor import Child
 NOT_FOR_WORKERS = {"migration_database_url", "migration_database_password"}
 NOT_FOR_WEB = NOT_FOR_WORKERS | {
     "private_storage", "s3_private_bucket", "s3_private_access_key", "s3_private_secret_key",
+    "smtp_user", "smtp_password",
 }  # fmt: skip
 
 

@@ -3,13 +3,22 @@
 import os
 from collections.abc import Mapping
 from datetime import timedelta
-from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Self
 from urllib.parse import quote, urlsplit
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from app.setting_types import (
+    AbsolutePath,
+    BrokerUrl,
+    DatabaseUrl,
+    MailEncryption,
+    MailSender,
+    Proxies,
+    addresses,
+)
 
 MiB = 1 << 20
 
@@ -20,56 +29,13 @@ FILE_SUFFIX = (
 )
 SECRETS = {
     "database_url", "database_password", "migration_database_url", "migration_database_password", "broker_url",
-    "broker_password", "s3_secret_key", "s3_private_secret_key",
+    "broker_password", "s3_secret_key", "s3_private_secret_key", "smtp_password",
 }  # fmt: skip
 WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - where such a server is reached
 
 
 class SettingsError(ValueError):
     """Settings that cannot be used; names each variable, what was found and what is expected."""
-
-
-def _absolute(path: Path) -> Path:
-    return path.absolute()  # processes of one installation run in different folders
-
-
-def _database_url(url: str) -> str:
-    scheme, _, rest = url.partition("://")
-    if scheme not in {"postgres", "postgresql", "postgresql+psycopg"} or not _is_address(url):
-        raise ValueError("expected postgresql://user:password@host:5432/database")
-    return f"postgresql+psycopg://{rest}"
-
-
-def _broker_url(url: str) -> str:
-    if urlsplit(url).scheme not in {"redis", "rediss"} or not _is_address(url):
-        raise ValueError("expected redis://:password@host:6379/0")
-    return url
-
-
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is not a number
-        return False
-
-
-def _proxies(text: str) -> str:
-    try:
-        for address in _addresses(text):
-            ip_network(address)
-    except ValueError as error:
-        raise ValueError("expected addresses or networks, such as 10.0.0.2,192.168.0.0/16") from error
-    return text
-
-
-def _addresses(text: str) -> list[str]:
-    return [address.strip() for address in text.split(",") if address.strip()]
-
-
-AbsolutePath = Annotated[Path, AfterValidator(_absolute)]
-DatabaseUrl = Annotated[str, AfterValidator(_database_url)]
-BrokerUrl = Annotated[str, AfterValidator(_broker_url)]
 
 
 class Settings(BaseSettings):
@@ -142,11 +108,24 @@ class Settings(BaseSettings):
         bool, Field(description="cookies over HTTPS only, also where no trusted proxy says https")
     ] = False
     trusted_proxies: Annotated[
-        str,
+        Proxies,
         Field(description="addresses or networks of proxies whose X-Forwarded-For, -Proto and -Host count"),
-        AfterValidator(_proxies),
     ] = ""
     workers: Annotated[int, Field(description="scoring processes of one worker", ge=1)] = 2
+
+    smtp_host: Annotated[
+        str | None, Field(description="mail server; without it mail is written into the folder data/mail")
+    ] = None
+    smtp_port: Annotated[int, Field(description="port of the mail server", ge=1, le=65535)] = 587
+    smtp_tls: Annotated[
+        MailEncryption, Field(description="how the connection to the mail server is encrypted")
+    ] = MailEncryption.STARTTLS
+    smtp_user: Annotated[str | None, Field(description="name to log in with at the mail server")] = None
+    smtp_password: Annotated[str | None, Field(description="password of that name")] = None
+    mail_sender: Annotated[
+        MailSender | None,
+        Field(description="address that mail comes from; default heldout@ the host of the public address"),
+    ] = None
 
     max_upload: Annotated[int, Field(description="largest archive in bytes", gt=0)] = 2048 * MiB
     max_stored: Annotated[
@@ -227,9 +206,14 @@ class Settings(BaseSettings):
         return (self.public_url or f"http://{_in_url(self.host)}:{self.port}").rstrip("/")
 
     @property
+    def sender(self) -> str:
+        """The address that mail comes from."""
+        return self.mail_sender or f"heldout@{urlsplit(self.address).hostname}"
+
+    @property
     def proxies(self) -> list[str]:
         """The addresses and networks of proxies whose forwarded headers count."""
-        return _addresses(self.trusted_proxies)
+        return addresses(self.trusted_proxies)
 
     @classmethod
     def read(cls) -> Self:

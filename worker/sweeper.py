@@ -15,6 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from app import logs
 from app.delivery import service as delivery
 from app.evaluation import service as evaluation
+from app.mail import service as mail
 from app.platform import Platform
 from app.rescoring import service as rescoring
 from app.retention import service as retention
@@ -31,6 +32,7 @@ STEPS = (
     rescoring.queue_outdated,
     delivery.sweep,
     retention.sweep,
+    mail.sweep,
 )
 
 

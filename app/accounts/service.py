@@ -1,5 +1,6 @@
 """Accounts of people and of programs."""
 
+from sqlalchemy import func
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -41,7 +42,9 @@ def create_person(
     session: Session, email: str, name: str, password_hash: str | None, role: Role = Role.PARTICIPANT
 ) -> User:
     """A person with a team of one; without a password they act with tokens only."""
-    user = User(email=folded(email), name=name, password_hash=password_hash, role=role)
+    user = User(
+        email=folded(email), name=name, password_hash=password_hash, role=role, verified_at=func.now()
+    )
     team = Team(name=name)
     session.add_all((user, team))
     session.flush()

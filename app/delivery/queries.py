@@ -9,6 +9,7 @@ from app.delivery.schemas import DeadMessage, Delivery
 from app.models import OutboxMessage
 
 MOST_DEAD = 100  # on a page
+HIDDEN = {"address", "fields"}  # of a mail: where it goes, and what it says
 
 
 def _is_due() -> ColumnElement[bool]:
@@ -88,7 +89,10 @@ def dead_messages(session: Session) -> tuple[DeadMessage, ...]:
         .order_by(OutboxMessage.dead_at.desc())
         .limit(MOST_DEAD)
     )  # fmt: skip
-    return tuple(DeadMessage(*row) for row in session.execute(statement))
+    return tuple(
+        DeadMessage(id_, topic, {name: payload[name] for name in payload if name not in HIDDEN}, *rest)
+        for id_, topic, payload, *rest in session.execute(statement)
+    )
 
 
 def revive(session: Session, message_id: int) -> bool:

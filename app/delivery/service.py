@@ -13,6 +13,7 @@ from app.delivery.schemas import Delivery
 from app.errors import NotFoundError
 from app.evaluation.rules import pause_before_retry
 from app.intervals import service as intervals
+from app.mail import service as mail
 from app.models import AuditRecord, Topic
 from app.platform import Platform
 from app.queue import Job
@@ -26,7 +27,7 @@ LONGEST_ERROR = 500  # characters
 
 Handler = Callable[[Platform, Mapping[str, Any]], None]
 
-HANDLERS: Mapping[Topic, Handler] = {Topic.INTERVALS: intervals.compute}
+HANDLERS: Mapping[Topic, Handler] = {Topic.INTERVALS: intervals.compute, Topic.MAIL: mail.deliver}
 
 
 def deliver_next(platform: Platform, handlers: Mapping[Topic, Handler] = HANDLERS) -> bool:

@@ -1,6 +1,7 @@
 """The schema."""
 
 from app.models.editions import Board, Edition, GroundTruth, Phase
+from app.models.mail import MailLink, MailRequest
 from app.models.operations import AuditRecord, Heartbeat, OutboxMessage, UnusedContent
 from app.models.people import ApiToken, EditionOrganiser, LoginSession, Member, OneTimeLink, Team, User
 from app.models.runs import ClassScore, Exhibit, Publication, Rescore, Run
@@ -24,6 +25,8 @@ __all__ = [
     "GroundTruth",
     "Heartbeat",
     "LoginSession",
+    "MailLink",
+    "MailRequest",
     "Member",
     "Method",
     "OneTimeLink",

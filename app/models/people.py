@@ -22,6 +22,9 @@ class User(Base):
     role: Mapped[Role] = mapped_column(default=Role.PARTICIPANT)
     created_at: Mapped[datetime] = now_column()
     suspended_at: Mapped[datetime | None]  # an admin has; neither sessions nor tokens open anything
+    verified_at: Mapped[datetime | None]  # since when it is known that the address is theirs
+    new_email: Mapped[str | None]  # an address that takes the place of the other once it is confirmed
+    deleted_at: Mapped[datetime | None]  # the row stays, without personal data, for what names it
 
 
 class EditionOrganiser(Base):

@@ -59,6 +59,7 @@ class Topic(enum.StrEnum):
     """What an outbox row is about."""
 
     INTERVALS = "intervals"
+    MAIL = "mail"
 
 
 class Service(enum.StrEnum):

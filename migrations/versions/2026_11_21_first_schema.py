@@ -42,7 +42,7 @@ def upgrade() -> None:
         sa.Column("id", sa.BigInteger(), nullable=False),
         sa.Column(
             "topic",
-            sa.Enum("intervals", name="topic", native_enum=False, create_constraint=True, length=20),
+            sa.Enum("intervals", "mail", name="topic", native_enum=False, create_constraint=True, length=20),
             nullable=False,
         ),
         sa.Column("payload", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
@@ -101,6 +101,9 @@ def upgrade() -> None:
         ),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.Column("suspended_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("verified_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("new_email", sa.String(), nullable=True),
+        sa.Column("deleted_at", sa.DateTime(timezone=True), nullable=True),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_user_account")),
         sa.UniqueConstraint("email", name=op.f("uq_user_account_email")),
     )
@@ -164,6 +167,36 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("token_hash", name=op.f("pk_login_session")),
     )
     op.create_index(op.f("ix_login_session_user_id"), "login_session", ["user_id"], unique=False)
+    op.create_table(
+        "mail_link",
+        sa.Column("token_hash", sa.LargeBinary(), nullable=False),
+        sa.Column("user_id", sa.BigInteger(), nullable=False),
+        sa.Column("purpose", sa.String(), nullable=False),
+        sa.Column("address", sa.String(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["user_id"], ["user_account.id"], name=op.f("fk_mail_link_user_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("token_hash", name=op.f("pk_mail_link")),
+    )
+    op.create_index("ix_mail_link_expires_at", "mail_link", ["expires_at"], unique=False)
+    op.create_index(op.f("ix_mail_link_user_id"), "mail_link", ["user_id"], unique=False)
+    op.create_table(
+        "mail_request",
+        sa.Column("id", sa.BigInteger(), nullable=False),
+        sa.Column("at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column("letter", sa.String(), nullable=False),
+        sa.Column("address_hash", sa.LargeBinary(), nullable=False),
+        sa.Column("user_id", sa.BigInteger(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["user_id"], ["user_account.id"], name=op.f("fk_mail_request_user_id"), ondelete="SET NULL"
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_mail_request")),
+    )
+    op.create_index("ix_mail_request_address", "mail_request", ["address_hash", "at"], unique=False)
+    op.create_index("ix_mail_request_at", "mail_request", ["at"], unique=False)
+    op.create_index("ix_mail_request_person", "mail_request", ["user_id", "at"], unique=False)
     op.create_table(
         "member",
         sa.Column("team_id", sa.BigInteger(), nullable=False),
@@ -637,6 +670,13 @@ def downgrade() -> None:
     op.drop_table("method")
     op.drop_index(op.f("ix_member_user_id"), table_name="member")
     op.drop_table("member")
+    op.drop_index("ix_mail_request_person", table_name="mail_request")
+    op.drop_index("ix_mail_request_at", table_name="mail_request")
+    op.drop_index("ix_mail_request_address", table_name="mail_request")
+    op.drop_table("mail_request")
+    op.drop_index(op.f("ix_mail_link_user_id"), table_name="mail_link")
+    op.drop_index("ix_mail_link_expires_at", table_name="mail_link")
+    op.drop_table("mail_link")
     op.drop_index(op.f("ix_login_session_user_id"), table_name="login_session")
     op.drop_table("login_session")
     op.drop_index(op.f("ix_edition_organiser_user_id"), table_name="edition_organiser")

@@ -1,0 +1,96 @@
+"""How much mail is sent, to which address, and what a message looks like."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime, make_msgid
+
+from app.mail.schemas import Letter, Limit, Link, Recipient, Requested, Text
+
+DAY = timedelta(days=1)
+# of one letter to one address, whoever asks; the links of the last day all work, so that nobody can be locked out
+TO_ADDRESS = (Limit(3, timedelta(hours=1)), Limit(5, DAY))
+BY_PERSON = (Limit(20, DAY),)
+PER_HOUR = 500  # of the whole installation
+
+LINKS: Mapping[Letter, Link] = {
+    Letter.CONFIRM_ADDRESS: Link("/confirm-address", timedelta(days=7)),
+    Letter.CONFIRM_NEW_ADDRESS: Link("/confirm-address", timedelta(days=7)),
+    Letter.RESET_PASSWORD: Link("/reset-password", DAY),
+}
+# messages of up to 998 letters a line are legal, and links stay in one piece
+POLICY = SMTP.clone(max_line_length=998)
+
+
+def next_allowed(requested: Requested) -> datetime | None:
+    """When one more mail may be sent; none: now."""
+    times = [
+        *_waits(requested.now, requested.to_address, TO_ADDRESS),
+        *_waits(requested.now, requested.by_person, BY_PERSON),
+    ]
+    if requested.last_hour >= PER_HOUR:
+        times.append(requested.now + timedelta(hours=1))
+    return max(times, default=None)
+
+
+def _waits(now: datetime, times: Sequence[datetime], limits: Sequence[Limit]) -> list[datetime]:
+    """For each limit that is reached, when it is not reached any more."""
+    waits = []
+    for limit in limits:
+        recent = sorted(time for time in times if time > now - limit.window)
+        if len(recent) >= limit.count:
+            waits.append(recent[-limit.count] + limit.window)
+    return waits
+
+
+def letter_for(letter: Letter, recipient: Recipient) -> Letter | None:
+    """What is really sent: to an address that another account has confirmed, a hint instead of a link.
+
+    None where the letter has no point any more.
+    """
+    match letter:
+        case Letter.CONFIRM_ADDRESS if recipient.is_verified:
+            return None
+        case Letter.CONFIRM_NEW_ADDRESS if recipient.new_address is None:
+            return None
+        case Letter.CONFIRM_ADDRESS | Letter.CONFIRM_NEW_ADDRESS if recipient.is_taken:
+            return Letter.ALREADY_REGISTERED
+    return letter
+
+
+def address_for(letter: Letter, recipient: Recipient) -> str:
+    """Which address of a person a letter goes to."""
+    if letter is Letter.CONFIRM_NEW_ADDRESS and recipient.new_address is not None:
+        return recipient.new_address
+    return recipient.address
+
+
+def parted(text: str) -> Text:
+    r"""The subject, in the first line of a drawn template, and the rest.
+
+    >>> parted("Subject: Confirm\n\nHello,\n")
+    Text(subject='Confirm', body='Hello,\n')
+    """
+    head, _, body = text.partition("\n")
+    return Text(_single_line(head.removeprefix("Subject:")), body.lstrip("\n"))
+
+
+def _single_line(text: str) -> str:
+    """A text with every run of white space and control characters as one space, so that it stays in its header."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
+def message_of(text: Text, *, sender: str, to: str, now: datetime) -> EmailMessage:
+    """A message to exactly one address; raises ValueError for what is no address."""
+    local, _, domain = to.rpartition("@")
+    message = EmailMessage(policy=POLICY)
+    message["From"] = Address("Heldout", addr_spec=sender)
+    message["To"] = Address(username=local, domain=domain)
+    message["Subject"] = text.subject
+    message["Date"] = format_datetime(now)
+    message["Message-ID"] = make_msgid(domain=sender.rpartition("@")[2])
+    message["Auto-Submitted"] = "auto-generated"  # no notes of absence in reply
+    message.set_content(text.body)
+    return message

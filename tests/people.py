@@ -1,0 +1,36 @@
+"""People as tests need them: with confirmed addresses, and with their mail."""
+
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import default
+
+from sqlalchemy import text
+
+from app.delivery import service as delivery
+from app.platform import Platform
+
+
+def confirm_address(platform: Platform, email: str) -> None:
+    """Make an account one whose address is confirmed, without its mail."""
+    statement = text("UPDATE user_account SET verified_at = now() WHERE email = :email")
+    with platform.transaction() as session:
+        session.execute(statement, {"email": email})
+
+
+def letters(platform: Platform, address: str) -> list[EmailMessage]:
+    """The mail that lies in the folder for an address, oldest first."""
+    files = sorted((platform.settings.data / "mail").glob("*.eml"))
+    read = [message_from_bytes(file.read_bytes(), policy=default) for file in files]
+    return [message for message in read if message["To"] == address]
+
+
+def deliver_mail(platform: Platform) -> None:
+    """Deliver what waits in the outbox, as a worker does."""
+    while delivery.deliver_next(platform):
+        pass
+
+
+def link_in(message: EmailMessage) -> str:
+    """The path of the one-time link in a letter."""
+    [link] = [word for word in message.get_content().split() if word.count("/") == 4]
+    return "/" + str(link).split("/", 3)[3]

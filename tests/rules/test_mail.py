@@ -1,0 +1,151 @@
+from datetime import UTC, datetime, timedelta
+from email import message_from_bytes
+from email.policy import default
+
+import pytest
+
+from app.mail.rules import LINKS, PER_HOUR, address_for, letter_for, message_of, next_allowed, parted
+from app.mail.schemas import Letter, Recipient, Requested
+from app.mail.service import draw
+from app.mail_addresses import is_mail_address
+from app.settings import ROOT
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+FIELDS = {"server": "https://voc.example", "link": "https://voc.example/confirm-address/" + "x" * 43}
+
+
+def requested(*ages: timedelta, by_person: tuple[timedelta, ...] = (), last_hour: int = 0) -> Requested:
+    times = tuple(NOW - age for age in sorted(ages, reverse=True))
+    return Requested(NOW, times, tuple(NOW - age for age in sorted(by_person, reverse=True)), last_hour)
+
+
+@pytest.mark.parametrize(
+    ("before", "wait"),
+    [
+        (requested(), None),
+        (requested(*[HOUR / 4] * 2), None),
+        (requested(HOUR / 4, HOUR / 2, HOUR * 3 / 4), HOUR / 4),
+        (requested(HOUR / 4, HOUR / 2, HOUR), None),  # the third is an hour old
+        (requested(*[2 * HOUR] * 5), DAY - 2 * HOUR),
+        (requested(*[20 * HOUR] * 3, *[HOUR / 2] * 3), DAY - 20 * HOUR),
+        (requested(*[DAY] * 9), None),
+        (requested(by_person=(HOUR,) * 19), None),
+        (requested(by_person=(HOUR,) * 20), DAY - HOUR),
+        (requested(last_hour=PER_HOUR - 1), None),
+        (requested(last_hour=PER_HOUR), HOUR),
+        (requested(*[HOUR / 2] * 3, by_person=(HOUR,) * 20, last_hour=PER_HOUR), DAY - HOUR),
+    ],
+)
+def test_mail_waits_until_every_limit_allows_it(before: Requested, wait: timedelta | None) -> None:
+    assert next_allowed(before) == (None if wait is None else NOW + wait)
+
+
+def recipient(**changed: object) -> Recipient:
+    fields = {"new_address": None, "is_verified": False, "is_taken": False, **changed}
+    return Recipient(7, "ash@example.org", **fields)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("asked", "person", "sent"),
+    [
+        (Letter.CONFIRM_ADDRESS, recipient(), Letter.CONFIRM_ADDRESS),
+        (Letter.CONFIRM_ADDRESS, recipient(is_taken=True), Letter.ALREADY_REGISTERED),
+        (Letter.CONFIRM_ADDRESS, recipient(is_verified=True), None),
+        (Letter.RESET_PASSWORD, recipient(is_verified=True), Letter.RESET_PASSWORD),
+        (Letter.ADDRESS_CHANGED, recipient(is_taken=True), Letter.ADDRESS_CHANGED),
+        (Letter.CONFIRM_NEW_ADDRESS, recipient(), None),
+        (Letter.CONFIRM_NEW_ADDRESS, recipient(new_address="oak@example.org"), Letter.CONFIRM_NEW_ADDRESS),
+        (
+            Letter.CONFIRM_NEW_ADDRESS,
+            recipient(new_address="oak@example.org", is_taken=True),
+            Letter.ALREADY_REGISTERED,
+        ),
+    ],
+)
+def test_an_address_that_somebody_has_confirmed_gets_a_hint_and_no_link(
+    asked: Letter, person: Recipient, sent: Letter | None
+) -> None:
+    assert letter_for(asked, person) == sent
+
+
+@pytest.mark.parametrize("letter", Letter)
+def test_only_the_confirmation_of_a_new_address_goes_to_it(letter: Letter) -> None:
+    moving = recipient(new_address="oak@example.org")
+
+    assert address_for(letter, recipient()) == "ash@example.org"
+    assert address_for(letter, moving) == (
+        "oak@example.org" if letter is Letter.CONFIRM_NEW_ADDRESS else "ash@example.org"
+    )
+
+
+@pytest.mark.parametrize("letter", Letter)
+def test_every_letter_is_plain_ascii_with_a_subject_and_absolute_links_in_one_piece(letter: Letter) -> None:
+    text = draw(letter, **FIELDS)
+
+    sent = message_of(text, sender="heldout@voc.example", to="ash@example.org", now=NOW).as_bytes()
+
+    read = message_from_bytes(sent, policy=default)
+    assert sent.isascii()
+    assert text.subject
+    assert "\n" not in text.subject
+    assert FIELDS["server"].encode() in sent
+    assert (FIELDS["link"].encode() in sent) == (letter in LINKS)
+    assert [read["To"], read["From"], read["Auto-Submitted"]] == [
+        "ash@example.org", "Heldout <heldout@voc.example>", "auto-generated",
+    ]  # fmt: skip
+
+
+def test_every_template_of_mail_is_a_letter() -> None:
+    names = {path.stem for path in (ROOT / "templates" / "mail").iterdir()}
+
+    assert names == {letter.value for letter in Letter}
+
+
+HOSTILE = [
+    "ash@example.org\r\nBcc: victim@example.org",
+    "ash@example.org\nBcc: victim@example.org",
+    "ash@example.org, victim@example.org",
+    "a,victim@example.org",
+    "<victim@example.org>",
+    "Ash <victim@example.org>",
+    '"a b"@example.org',
+    "(comment)ash@example.org",
+    "ash@[127.0.0.1]",
+    "ash@localhost",
+    "ash@example.org\0",
+    "ash@example.org\u2028",
+    "ash@exämple.org",
+    ".ash@example.org",
+    "a..sh@example.org",
+    "@example.org",
+    "ash@",
+    "ash@-example.org",
+    f"{'a' * 65}@example.org",
+    f"ash@{'a' * 250}.org",
+    "",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_text_that_could_reach_somebody_else_is_no_address(text: str) -> None:
+    assert not is_mail_address(text)
+
+
+@pytest.mark.parametrize("text", ["ash@example.org", "o'hara+voc@sub.example.co.uk", "a@b.c", "1_2@3-4.org"])
+def test_what_people_use_is_an_address(text: str) -> None:
+    assert is_mail_address(text)
+
+
+def test_a_subject_stays_in_its_header_whatever_is_in_it() -> None:
+    text = parted("Subject: Join\r\u2028\x00\x0b Bcc:\tvictim@example.org\nBody")
+
+    message = message_of(text, sender="heldout@voc.example", to="ash@example.org", now=NOW)
+
+    assert message_from_bytes(message.as_bytes(), policy=default)["Bcc"] is None
+    assert text.subject == "Join Bcc: victim@example.org"
+
+
+def test_a_message_refuses_an_address_that_is_none_even_if_nobody_has_looked_before() -> None:
+    with pytest.raises(ValueError, match=r"invalid|CR|domain|addr"):
+        message_of(draw(Letter.CONFIRM_ADDRESS, **FIELDS), sender="a@b.c", to=HOSTILE[0], now=NOW)
