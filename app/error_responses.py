@@ -26,6 +26,7 @@ from app.errors import (
     OffsetError,
     ProtocolVersionError,
     RangeError,
+    RateLimitedError,
     StorageUnavailableError,
     TooLargeError,
 )
@@ -190,7 +191,7 @@ def _headers_of(error: DomainError) -> dict[str, str]:
             headers = {"Connection": "close"}
         case ProtocolVersionError():
             headers = {"Tus-Version": TUS_VERSION}
-        case CheckBusyError() | BusyError():
+        case CheckBusyError() | BusyError() | RateLimitedError():
             headers = {"Retry-After": str(error.retry_after)}
         case RangeError():
             headers = {"Content-Range": f"bytes */{error.size}"}

@@ -146,6 +146,17 @@ class BusyError(DomainError):
     retry_after = 2  # seconds
 
 
+class RateLimitedError(DomainError):
+    """Somebody asks for something too often; `subject` is what, in the plural."""
+
+    code = "rate-limit"
+
+    def __init__(self, subject: str, retry_after: int) -> None:
+        wait = f"{retry_after} seconds" if retry_after < 120 else f"{-(-retry_after // 60)} minutes"
+        super().__init__(f"Too many {subject}. Please try again in {wait}")
+        self.retry_after = retry_after
+
+
 class RangeError(DomainError):
     """A range of bytes that is not within the content."""
 

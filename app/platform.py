@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from app.cache import Cache
 from app.connections import limit_response_time
 from app.queue import Notifier, celery_of
+from app.rate_limits import RateLimiter, limiter_of
 from app.settings import Settings, SettingsError
 from app.storage import Storage, private_store, public_store
 
@@ -59,6 +60,7 @@ class Platform:
     artefacts: Storage  # what workers make for pages to show
     private: Storage | None
     notifier: Notifier
+    limiter: RateLimiter
     checks: CapacityLimiter  # how many archives are checked at the same time
     cache: Cache = field(default_factory=Cache)  # of rendered boards
     guard: Callable[[], AbstractContextManager[None]] = nullcontext  # around each transaction
@@ -123,5 +125,6 @@ def platform_of(settings: Settings, limits: TimeLimits = BACKGROUND) -> Platform
         artefacts=public_store(settings, "artefacts"),
         private=private_store(settings),
         notifier=Notifier(celery_of(settings)),
+        limiter=limiter_of(settings, settings.broker_url),
         checks=CapacityLimiter(settings.checks),
     )

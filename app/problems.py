@@ -129,6 +129,12 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             "One archive of a person is checked at a time. Ask again after Retry-After seconds.",
         ),
         _row(
+            "rate-limit",
+            429,
+            "Too many requests",
+            "You ask for this too often. Send the request again after Retry-After seconds.",
+        ),
+        _row(
             "busy",
             429,
             "Too many requests",

@@ -10,6 +10,7 @@ from urllib.parse import quote, urlsplit
 from pydantic import Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from app.login_settings import LoginSettings
 from app.setting_types import (
     AbsolutePath,
     BrokerUrl,
@@ -38,7 +39,7 @@ class SettingsError(ValueError):
     """Settings that cannot be used; names each variable, what was found and what is expected."""
 
 
-class Settings(BaseSettings):
+class Settings(LoginSettings):
     """Read from variables `HELDOUT_…` or files that `HELDOUT_…_FILE` name; the README lists each."""
 
     model_config = SettingsConfigDict(
@@ -164,7 +165,6 @@ class Settings(BaseSettings):
     retry_seconds: Annotated[
         float, Field(description="first pause before a run is tried again; grows to ten minutes", gt=0)
     ] = 5
-    session_days: Annotated[int, Field(description="how long a login lasts", gt=0)] = 14
 
     @model_validator(mode="before")
     @classmethod

@@ -16,6 +16,7 @@ from app.addresses import address_of
 from app.drafts import Draft, refilled
 from app.errors import ForbiddenError, LoginNeededError
 from app.platform import Platform
+from app.rate_limits import Limited, client_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -57,6 +58,24 @@ def requires(action: Action) -> Dependency:
 
     check.action = action  # type: ignore[attr-defined]  # read by the API page and by tests/architecture
     permission: Dependency = Depends(check)
+    return permission
+
+
+def client_of_request(request: Request) -> str:
+    """The client that is counted for this request: an address, behind trusted proxies that of their client."""
+    return client_of(request.client.host if request.client else "")
+
+
+def limited(what: Limited) -> Dependency:
+    """The limit of a route, by person, or by client address for who is not logged in."""
+
+    def count(
+        request: Request, platform: ThePlatform, actor: CurrentActor
+    ) -> None:  # in a thread: it asks the broker
+        who = f"person {actor.user_id}" if actor.is_logged_in else client_of_request(request)
+        platform.limiter.hit(what, who)
+
+    permission: Dependency = Depends(count)
     return permission
 
 

@@ -13,8 +13,9 @@ from app.accounts.schemas import Registration
 from app.addresses import local_path
 from app.drafts import Draft, DraftText
 from app.form_errors import field_errors
+from app.rate_limits import Limited
 from app.sessions.pages import logged_in
-from app.web import ThePlatform, render, requires
+from app.web import ThePlatform, limited, render, requires
 
 router = APIRouter()
 
@@ -53,7 +54,7 @@ def continue_with_registration(
     return _form_page(request, "accounts/register.html", {"next": next_page, "draft": draft}, {}, 200)
 
 
-@router.post("/register", dependencies=[requires(Action.REGISTER)])
+@router.post("/register", dependencies=[requires(Action.REGISTER), limited(Limited.REGISTER)])
 def register(
     request: Request,
     platform: ThePlatform,

@@ -12,10 +12,11 @@ from app.addresses import local_path
 from app.drafts import Draft, DraftText
 from app.form_errors import field_errors
 from app.platform import Platform
+from app.rate_limits import Limited
 from app.sessions import service
 from app.sessions.rules import KEEP_ENDED
-from app.sessions.schemas import Login
-from app.web import SESSION_COOKIE, ThePlatform, render, requires
+from app.sessions.schemas import Browser, Login
+from app.web import SESSION_COOKIE, ThePlatform, client_of_request, limited, render, requires
 
 router = APIRouter()
 
@@ -45,7 +46,7 @@ def login_form(request: Request, next_page: Annotated[str, Query(alias="next")] 
     return _login_page(request, {"next": next_page}, {}, 200)
 
 
-@router.post("/login", dependencies=[requires(Action.REGISTER)])
+@router.post("/login", dependencies=[requires(Action.REGISTER), limited(Limited.LOGIN)])
 def log_in(
     request: Request,
     platform: ThePlatform,
@@ -57,13 +58,19 @@ def log_in(
     """Start a session."""
     form = {"email": email, "next": next_page, "draft": draft}
     try:
-        token = service.log_in(platform, Login(email=email, password=password), Draft.carried(draft))
+        token = service.log_in(
+            platform, Login(email=email, password=password), _browser(request), Draft.carried(draft)
+        )
     except ValidationError as error:
         return _login_page(request, form, field_errors(error))
     except service.WrongPasswordError:
         wrong = {"email": "no account has this e-mail address and password"}
         return _login_page(request, form, wrong, 401)
     return logged_in(request, platform, token, next_page)
+
+
+def _browser(request: Request) -> Browser:
+    return Browser(client_of_request(request), request.cookies.get(SESSION_COOKIE))
 
 
 def _login_page(

@@ -19,6 +19,14 @@ class Login(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
+class Browser:
+    """Where a login comes from."""
+
+    client: str  # whom the limits count: an address or a network
+    cookie: str | None = None  # of its session, which may be over
+
+
+@dataclass(frozen=True, slots=True)
 class Visit:
     """Who makes a request, and the form that they have not sent again yet."""
 

@@ -1,7 +1,7 @@
 """Logging in and out, and finding out who makes a request."""
 
+import hashlib
 import secrets
-from datetime import timedelta
 
 from sqlalchemy import func
 from sqlalchemy.orm import Session
@@ -13,9 +13,10 @@ from app.models import LoginSession
 from app.names import folded
 from app.passwords.service import is_password
 from app.platform import Platform
+from app.rate_limits import Limited
 from app.secret_hashes import hash_of_token
 from app.sessions import queries
-from app.sessions.schemas import Login, Visit
+from app.sessions.schemas import Browser, Login, Visit
 from app.tokens import queries as tokens
 
 
@@ -23,24 +24,41 @@ class WrongPasswordError(DomainError):
     """No account has this address and password."""
 
 
-def log_in(platform: Platform, login: Login, draft: Draft | None = None) -> str:
+def log_in(platform: Platform, login: Login, browser: Browser, draft: Draft | None = None) -> str:
     """The token of a new session; `draft` is the form that its page will show filled in again, if it is this person's.
 
-    Raises WrongPasswordError, after the same time whether or not there is such an account; BusyError.
+    Raises WrongPasswordError, after the same time whether or not there is such an account; BusyError, RateLimitedError.
     """
+    account = _account_key(login.email)
     with platform.transaction() as session:
         user = queries.user_of_email(session, folded(login.email))
+        former = queries.owner_of_session(session, hash_of_token(browser.cookie)) if browser.cookie else None
+    is_own_browser = user is not None and user.id == former
+    # the browser of the owner is counted by itself, so that no stranger can use up its attempts
+    client = hash_of_token(browser.cookie or "").hex() if is_own_browser else browser.client
+    platform.limiter.hit(Limited.LOGIN_PAIR, account, client)
+    if not is_own_browser:
+        platform.limiter.hit(Limited.LOGIN_ACCOUNT, account)
     if not is_password(login.password, user.password_hash if user else None) or user is None:
         raise WrongPasswordError("the e-mail address or the password is wrong")
+    platform.limiter.clear(Limited.LOGIN_PAIR, account, client)
     with platform.transaction() as session:
         return start_session(session, platform, user.id, draft)
+
+
+def _account_key(email: str) -> str:
+    """How the limits name an account, whether or not there is one: by a hash, as the broker need not know addresses."""
+    return hashlib.sha256(folded(email).encode()).hexdigest()[:32]
 
 
 def start_session(session: Session, platform: Platform, user_id: int, draft: Draft | None = None) -> str:
     """The token of a new session of this person, for the cookie."""
     token = secrets.token_urlsafe(32)
-    lifetime = timedelta(days=platform.settings.session_days)
-    row = LoginSession(token_hash=hash_of_token(token), user_id=user_id, expires_at=func.now() + lifetime)
+    row = LoginSession(
+        token_hash=hash_of_token(token),
+        user_id=user_id,
+        expires_at=func.now() + platform.settings.session_lifetime,
+    )
     if draft is not None and _belongs_to(session, draft, user_id):
         row.draft = draft.model_dump()
     session.add(row)

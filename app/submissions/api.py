@@ -5,9 +5,10 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Response
 
 from app.access import Action
+from app.rate_limits import Limited
 from app.submissions import service
 from app.submissions.schemas import NewSubmission, SubmissionRow, SubmissionView
-from app.web import CurrentActor, ThePlatform, requires
+from app.web import CurrentActor, ThePlatform, limited, requires
 
 router = APIRouter(prefix="/api/v1", tags=["submissions"])
 
@@ -19,7 +20,9 @@ Key = Annotated[
 ]
 
 
-@router.post("/submissions", status_code=201, dependencies=[requires(Action.SUBMIT)])
+@router.post(
+    "/submissions", status_code=201, dependencies=[requires(Action.SUBMIT), limited(Limited.CONFIRM)]
+)
 def confirm(
     platform: ThePlatform,
     actor: CurrentActor,

@@ -13,12 +13,21 @@ from app.access import Action
 from app.exhibits.schemas import ExhibitView
 from app.form_errors import field_errors
 from app.models import RunState
+from app.rate_limits import Limited
 from app.refusals import Refusal, RefusalCode, RefusedError
 from app.submissions import service
 from app.submissions.schemas import NewSubmission, SubmissionView
 from app.uploads import service as uploads
 from app.uploads.schemas import UploadView
-from app.web import CurrentActor, ThePlatform, actor_of_request, platform_of_request, render, requires
+from app.web import (
+    CurrentActor,
+    ThePlatform,
+    actor_of_request,
+    limited,
+    platform_of_request,
+    render,
+    requires,
+)
 
 router = APIRouter()
 
@@ -93,7 +102,7 @@ def _form(
     )
 
 
-@router.post("/submissions/new", dependencies=[requires(Action.SUBMIT)])
+@router.post("/submissions/new", dependencies=[requires(Action.SUBMIT), limited(Limited.CONFIRM)])
 def confirm(
     request: Request,
     platform: ThePlatform,

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from app.access import Action
 from app.editions import service as editions
 from app.errors import BadRequestError, ProtocolVersionError, RangeError, RemovedError, UnsupportedTypeError
+from app.rate_limits import Limited
 from app.storage.streams import verified
 from app.uploads import service
 from app.uploads.rules import (
@@ -26,7 +27,7 @@ from app.uploads.rules import (
     parse_size,
 )
 from app.uploads.schemas import UploadMetadata, UploadPage, UploadView
-from app.web import CurrentActor, ThePlatform, requires
+from app.web import CurrentActor, ThePlatform, limited, requires
 
 router = APIRouter(prefix="/api/v1", tags=["uploads"])
 
@@ -101,7 +102,11 @@ def options(platform: ThePlatform) -> Response:
     return Response(status_code=204, headers=headers)
 
 
-@router.post("/editions/{edition}/{image_set}/uploads", status_code=201, dependencies=[UPLOAD, TUS])
+@router.post(
+    "/editions/{edition}/{image_set}/uploads",
+    status_code=201,
+    dependencies=[UPLOAD, TUS, limited(Limited.UPLOAD)],
+)
 async def create(
     request: Request,
     platform: ThePlatform,
@@ -215,7 +220,9 @@ def remove(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> 
     return Response(status_code=204, headers={"Tus-Resumable": TUS_VERSION})
 
 
-@router.put("/editions/{edition}/{image_set}/uploads", status_code=201, dependencies=[UPLOAD])
+@router.put(
+    "/editions/{edition}/{image_set}/uploads", status_code=201, dependencies=[UPLOAD, limited(Limited.UPLOAD)]
+)
 async def send(
     request: Request,
     response: Response,
@@ -284,7 +291,7 @@ def archive(
     )
 
 
-@router.post("/uploads/{upload_id}/check", dependencies=[UPLOAD])
+@router.post("/uploads/{upload_id}/check", dependencies=[UPLOAD, limited(Limited.CHECK)])
 async def check(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> UploadView:
     """Check an upload whose check was interrupted; does nothing otherwise."""
     return await service.check(platform, actor, upload_id)

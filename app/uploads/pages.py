@@ -11,9 +11,10 @@ from starlette.concurrency import run_in_threadpool
 from app.access import Action
 from app.editions import service as editions
 from app.errors import MalformedError
+from app.rate_limits import Limited
 from app.uploads import service
 from app.uploads.schemas import UploadMetadata
-from app.web import CurrentActor, ThePlatform, render, requires
+from app.web import CurrentActor, ThePlatform, limited, render, requires
 
 router = APIRouter(dependencies=[requires(Action.UPLOAD)])
 
@@ -22,7 +23,7 @@ PIECE = 1 << 20
 Sent = Annotated[UploadFile | str | None, File()]  # words where a program forgot to attach a file
 
 
-@router.post("/editions/{edition}/{image_set}/submit")
+@router.post("/editions/{edition}/{image_set}/submit", dependencies=[limited(Limited.UPLOAD)])
 async def send(
     platform: ThePlatform,
     actor: CurrentActor,
@@ -61,7 +62,7 @@ def upload(request: Request, platform: ThePlatform, actor: CurrentActor, upload_
     return render(request, "uploads/upload.html", upload=found, phase=phase)
 
 
-@router.post("/uploads/{upload_id}/check")
+@router.post("/uploads/{upload_id}/check", dependencies=[limited(Limited.CHECK)])
 async def check(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
     """Check an upload whose check was interrupted."""
     await service.check(platform, actor, upload_id)

@@ -11,6 +11,7 @@ from app.migrating import migrate
 from app.platform import Platform, platform_of
 from app.settings import Settings
 from tests.system.servers import OwnServers
+from tests.unlimited import UNLIMITED
 
 Browser = Callable[[], TestClient]
 
@@ -28,6 +29,7 @@ def platform(
         broker_url=broker_url,
         private_storage=folder / "private",
         max_upload=1 << 20,
+        **UNLIMITED,
     )
     made = platform_of(settings)
     migrate(settings)

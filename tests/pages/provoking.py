@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import limits
 import pytest
 from sqlalchemy import text
 from starlette.testclient import TestClient
@@ -17,6 +18,7 @@ from app.main import create_app
 from app.models import Disclosure, Role
 from app.passwords.service import MAX_WAITING, THREADS, pool
 from app.platform import Platform
+from app.rate_limits import Limited
 from tests.pages.test_accounts import PASSWORD
 from tests.system.kits import results, small_kit
 from tests.system.servers import OwnServers
@@ -107,6 +109,16 @@ def scene(
 
 
 Provoke = Callable[[Scene], Any]
+
+
+def login_beyond_the_limit(scene: Scene) -> Any:
+    rates = scene.platform.limiter.rates
+    unlimited = rates[Limited.LOGIN]
+    rates[Limited.LOGIN] = limits.parse_many("1/hour")
+    person = {"email": "ash@example.org", "password": "a wrong password"}
+    response = [scene.stranger.post("/login", data=person) for _ in range(2)][-1]
+    rates[Limited.LOGIN] = unlimited
+    return response
 
 
 def login_while_others_log_in(scene: Scene) -> Any:

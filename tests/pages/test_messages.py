@@ -17,6 +17,7 @@ from tests.pages.provoking import (
     confirmation_sent_twice,
     hidden_curves,
     invalid_archive,
+    login_beyond_the_limit,
     login_while_others_log_in,
     one_result,
     other_request_under_a_key,
@@ -66,6 +67,9 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     "a login while too many others log in": (
         login_while_others_log_in,
         429, "busy", "Too many people are logging in at the moment. Please try again in a few seconds",
+    ),
+    "a login too many": (
+        login_beyond_the_limit, 429, "rate-limit", r"Too many logins from your address. Please try again in \d+ minutes",
     ),
     "a length that is no number": (
         lambda scene: scene.stranger.post("/api/v1/submissions", headers={"Content-Length": "many"}),

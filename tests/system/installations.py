@@ -30,6 +30,7 @@ from app.supervisor import Child, Supervisor, supervised
 from app.uploads.rules import TUS_VERSION, format_metadata
 from tests.system.process_trees import pool_of
 from tests.system.servers import OwnServers, eventually, plain
+from tests.unlimited import UNLIMITED
 
 LONGEST = 60  # seconds in which everything has to come to its end
 # databases of the broker, 16 in all: with one of its own an installation does not get another's notifications
@@ -246,7 +247,7 @@ def installation(servers: OwnServers, **settings: Any) -> Iterator[Installation]
             migration_database_url=servers.owners_url(database_url),
             broker_url=broker_url,
             private_storage=data / "private",
-            **chosen,
+            **{**UNLIMITED, **chosen},
         )
         platform = platform_of(complete)
         migrate(complete)

@@ -1,0 +1,49 @@
+"""Settings of logins, and the table of how often something may be asked for."""
+
+from datetime import timedelta
+from typing import Annotated
+
+import limits
+from pydantic import AfterValidator, Field
+from pydantic_settings import BaseSettings
+
+
+def _rates(text: str) -> str:
+    try:
+        limits.parse_many(text)
+    except ValueError as error:
+        raise ValueError("expected rates such as 5/minute;20/hour or 10 per 10 minutes") from error
+    return text
+
+
+Rates = Annotated[str, AfterValidator(_rates)]
+
+
+class LoginSettings(BaseSettings):
+    """How long logins last, and the limits of requests; `app/rate_limits.py` says who is counted."""
+
+    session_days: Annotated[int, Field(description="how long a login lasts", gt=0)] = 14
+
+    limit_login: Annotated[Rates, Field(description="logins from one address")] = "30/minute;300/hour"
+    limit_login_pair: Annotated[
+        Rates,
+        Field(description="logins to one account from one address; each rate is a longer pause"),
+    ] = "5/minute;10/10 minutes;20/hour;50/day"
+    limit_login_account: Annotated[
+        Rates, Field(description="logins to one account from browsers that were never logged in to it")
+    ] = "100/hour"
+    limit_register: Annotated[Rates, Field(description="registrations from one address")] = "30/hour;100/day"
+    limit_upload: Annotated[Rates, Field(description="uploads that one person begins")] = (
+        "60/10 minutes;600/day"
+    )
+    limit_check: Annotated[Rates, Field(description="checks that one person asks for")] = (
+        "60/10 minutes;600/day"
+    )
+    limit_confirm: Annotated[Rates, Field(description="submissions that one person tries to confirm")] = (
+        "60/10 minutes;600/day"
+    )
+
+    @property
+    def session_lifetime(self) -> timedelta:
+        """How long a login lasts at most."""
+        return timedelta(days=self.session_days)

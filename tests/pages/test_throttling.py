@@ -1,0 +1,98 @@
+"""Who guesses has to wait, and nobody is locked out by it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from starlette.testclient import TestClient
+
+from app.login_settings import LoginSettings
+from app.main import create_app
+from app.passwords.service import MAX_WAITING, THREADS, pool
+from app.platform import Platform
+from app.rate_limits import limiter_of
+from tests.pages.test_accounts import PASSWORD, registered
+
+Visitor = Callable[[str], TestClient]
+OFFICE, HOME, STRANGERS = "192.0.2.1", "198.51.100.7", "203.0.113.9"
+
+
+@pytest.fixture(scope="module")
+def visitor(platform: Platform) -> Visitor:
+    """Opens browsers at an address, on a server with the limits that are the default."""
+    limiter = limiter_of(LoginSettings(limit_login_account="20/hour"), str(platform.settings.broker_url))
+    app = create_app(replace(platform, limiter=limiter))
+    return lambda address: TestClient(
+        app, headers={"Accept": "text/html"}, follow_redirects=False, client=(address, 50_000)
+    )
+
+
+def log_in(browser: TestClient, email: str, password: str = PASSWORD) -> int:
+    return browser.post("/login", data={"email": email, "password": password}).status_code
+
+
+def test_after_five_wrong_passwords_the_next_has_to_wait_and_is_not_even_hashed(visitor: Visitor) -> None:
+    registered(visitor(OFFICE), "ash@example.org")
+    thief = visitor(STRANGERS)
+    assert [log_in(thief, "ash@example.org", "a wrong password") for _ in range(5)] == [401] * 5
+
+    places = [
+        pool.places.acquire(blocking=False) for _ in range(THREADS + MAX_WAITING)
+    ]  # nothing can be hashed
+    refused = thief.post("/login", data={"email": "ash@example.org", "password": PASSWORD})
+    pool.places.release(len(places))
+
+    assert refused.status_code == 429
+    assert 50 < int(refused.headers["retry-after"]) <= 60
+    assert "Too many attempts to log in to this account. Please try again in " in refused.text
+
+
+def test_an_account_that_does_not_exist_is_limited_as_one_that_does(visitor: Visitor) -> None:
+    thief = visitor(STRANGERS)
+
+    assert [log_in(thief, "nobody@example.org", "a wrong password") for _ in range(6)] == [401] * 5 + [429]
+
+
+def test_the_owner_gets_in_from_elsewhere_and_from_a_browser_of_theirs_anywhere(visitor: Visitor) -> None:
+    owner = registered(visitor(OFFICE), "beech@example.org")
+    owner.post("/logout")
+    colleague = visitor(OFFICE)
+    for _ in range(7):
+        log_in(colleague, "beech@example.org", "a wrong password")
+
+    assert log_in(visitor(OFFICE), "beech@example.org") == 429
+    assert log_in(visitor(HOME), "beech@example.org") == 303
+    assert log_in(owner, "beech@example.org") == 303
+
+
+def test_many_addresses_that_guess_together_stop_only_browsers_that_nobody_knows(visitor: Visitor) -> None:
+    owner = registered(visitor(OFFICE), "cedar@example.org")
+    owner.post("/logout")
+    codes = [
+        log_in(visitor(f"203.0.113.{number}"), "cedar@example.org", "a wrong password")
+        for number in range(21)
+    ]
+
+    assert codes == [401] * 20 + [429]
+    assert log_in(owner, "cedar@example.org") == 303
+
+
+def test_a_login_that_succeeds_gives_the_attempts_back(visitor: Visitor) -> None:
+    registered(visitor(OFFICE), "dogwood@example.org")
+
+    for _ in range(3):
+        for _ in range(4):
+            assert log_in(visitor(HOME), "dogwood@example.org", "a wrong password") == 401
+        assert log_in(visitor(HOME), "dogwood@example.org") == 303
+
+
+def test_two_web_processes_count_together(platform: Platform) -> None:
+    settings, broker = LoginSettings(limit_register="1/hour"), str(platform.settings.broker_url)
+    codes = []
+    for number in range(2):
+        app = create_app(replace(platform, limiter=limiter_of(settings, broker)))
+        browser = TestClient(app, headers={"Accept": "text/html"}, follow_redirects=False, client=(HOME, 1))
+        person = {"email": f"elm{number}@example.org", "name": "Elm", "password": PASSWORD}
+        codes.append(browser.post("/register", data=person).status_code)
+
+    assert codes == [303, 429]

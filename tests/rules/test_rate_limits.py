@@ -1,0 +1,104 @@
+"""How often something may be asked for."""
+
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from app.errors import RateLimitedError
+from app.login_settings import LoginSettings
+from app.rate_limits import RESPONSE_SECONDS, SUBJECTS, Limited, RateLimiter, client_of, limiter_of
+
+NOWHERE = "redis://127.0.0.1:1/0"
+
+
+@pytest.fixture
+def silent_broker() -> Iterator[str]:
+    """A broker that accepts connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield f"redis://127.0.0.1:{listener.getsockname()[1]}/0"
+
+
+def limiter(broker_url: str = NOWHERE, **rates: str) -> RateLimiter:
+    return limiter_of(LoginSettings(**rates), broker_url)  # type: ignore[arg-type]  # the other settings keep their defaults
+
+
+def hits(counted: RateLimiter, who: str, what: Limited = Limited.LOGIN) -> int:
+    """How many are allowed in a row."""
+    for number in range(100):
+        try:
+            counted.hit(what, who)
+        except RateLimitedError:
+            return number
+    return 100
+
+
+def test_so_many_are_allowed_and_not_one_more() -> None:
+    counted = limiter(limit_login="3/minute")
+
+    assert hits(counted, "ash") == 3
+    with pytest.raises(RateLimitedError) as refused:
+        counted.hit(Limited.LOGIN, "ash")
+    assert 50 < refused.value.retry_after <= 60
+    assert str(refused.value).startswith("Too many logins from your address. Please try again in ")
+
+
+def test_one_person_takes_nothing_from_another_nor_one_limit_from_another() -> None:
+    counted = limiter(limit_login="3/minute", limit_register="2/minute")
+
+    hits(counted, "ash")
+
+    assert hits(counted, "beech") == 3
+    assert hits(counted, "ash", Limited.REGISTER) == 2
+
+
+def test_the_next_rate_takes_over_when_the_first_would_allow_more() -> None:
+    counted = limiter(limit_login_pair="5/second;7/10 minutes")
+    assert hits(counted, "ash", Limited.LOGIN_PAIR) == 5
+    time.sleep(1.01)  # what the first rate lets pass again
+
+    assert hits(counted, "ash", Limited.LOGIN_PAIR) == 2
+    with pytest.raises(RateLimitedError, match="10 minutes"):
+        counted.hit(Limited.LOGIN_PAIR, "ash")
+
+
+def test_who_got_in_starts_again_from_zero() -> None:
+    counted = limiter(limit_login_pair="3/minute;4/hour")
+    hits(counted, "ash", Limited.LOGIN_PAIR)
+
+    counted.clear(Limited.LOGIN_PAIR, "ash")
+
+    assert hits(counted, "ash", Limited.LOGIN_PAIR) == 3
+
+
+def test_a_broker_that_never_answers_costs_one_short_wait(silent_broker: str) -> None:
+    counted = limiter(silent_broker, limit_login="3/minute")
+    start = time.monotonic()
+
+    assert hits(counted, "ash") == 3
+    assert time.monotonic() - start < 4 * RESPONSE_SECONDS
+
+
+def test_every_limit_has_its_rates_and_its_words() -> None:
+    assert set(SUBJECTS) == set(Limited)
+    assert set(limiter().rates) == set(Limited)
+
+
+def test_a_rate_that_cannot_be_read_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected rates such as 5/minute;20/hour"):
+        LoginSettings(limit_login="often")
+
+
+@pytest.mark.parametrize(
+    ("address", "client"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("testclient", "testclient"),
+        ("", ""),
+    ],
+)
+def test_a_household_is_one_client(address: str, client: str) -> None:
+    assert client_of(address) == client
