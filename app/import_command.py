@@ -34,7 +34,10 @@ def import_tree(
     protocol: Annotated[str | None, typer.Option(help=f"one of {', '.join(scoring.PROTOCOLS)}")] = None,
     disclosure: Annotated[
         Disclosure | None,
-        typer.Option(help="full where the annotation is public, else rounded", show_default=False),
+        typer.Option(
+            help="full where the annotation is public, else classes, mean, ladder or 'at close'; by default classes",
+            show_default=False,
+        ),
     ] = None,
     quota: Annotated[
         int | None,

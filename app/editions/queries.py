@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
-from app.editions.rules import shows_details, state_of
+from app.editions.rules import is_over, state_of
 from app.editions.schemas import PhaseView
 from app.models import Board, Edition, GroundTruth, Phase
 
@@ -35,7 +35,8 @@ def _view(phase: Phase, edition: Edition, moment: datetime) -> PhaseView:
         image_set=phase.image_set,
         disclosure=phase.disclosure,
         details_at_close=phase.details_at_close,
-        shows_details=shows_details(phase, moment),
+        only_complete=phase.only_complete,
+        is_over=is_over(phase, phase.grace, moment),
         protocol=phase.protocol,
         description_key=phase.description_key,
         opens_at=phase.opens_at,

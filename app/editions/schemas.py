@@ -27,7 +27,8 @@ class PhaseView:
     image_set: str
     disclosure: Disclosure
     details_at_close: bool
-    shows_details: bool  # now, to everybody
+    only_complete: bool  # the values of classes are shown of complete results only
+    is_over: bool  # closed, and no upload can be scored any more
     protocol: str
     description_key: str
     opens_at: datetime

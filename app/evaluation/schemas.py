@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import scoring
+from app.disclosure.rules import held_out_mean, held_out_value
 from app.models import ClassScore, Exhibit
 
 
@@ -38,10 +39,12 @@ class PhaseQueue:
 
 def score_rows(run_id: int, report: scoring.Result) -> Iterator[ClassScore]:
     """The headline and the classes of a report as rows of a run; their intervals are computed afterwards."""
+    classes = [held_out_value(each.value, each.reason) for each in report.classes]
     yield ClassScore(
         run_id=run_id,
         position=0,
         value=report.headline,
+        held_out_value=held_out_mean(report.headline, report.headline_reason, classes),
         reason=report.headline_reason,
     )
     for position, result in enumerate(report.classes, start=1):
@@ -50,6 +53,7 @@ def score_rows(run_id: int, report: scoring.Result) -> Iterator[ClassScore]:
             class_name=result.name,
             position=position,
             value=result.value,
+            held_out_value=classes[position - 1],
             reason=result.reason,
             positives=result.positives,
             predictions=result.predictions,

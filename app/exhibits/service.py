@@ -4,8 +4,8 @@ from typing import Any
 
 import scoring
 from app.access import Actor
+from app.disclosure.rules import sight_of, withheld
 from app.editions import queries as editions
-from app.editions.rules import sees_details, withheld
 from app.errors import NotFoundError, WithheldError
 from app.exhibits import queries
 from app.exhibits.schemas import CurveView, ExhibitView, curve_view, exhibits_of
@@ -44,6 +44,6 @@ def _stored_exhibits(platform: Platform, actor: Actor, run_id: int) -> list[dict
         phase = editions.phase_of_id(session, found[1].id) if found else None
         if phase is None:
             raise NotFoundError(f"there is no run {run_id}, or it is not public")
-        if not sees_details(actor, phase):
-            raise WithheldError(withheld(phase))
+        if hidden := withheld(phase, sight_of(actor, phase)):
+            raise WithheldError(hidden)
         return queries.exhibits_of(session, run_id)

@@ -82,7 +82,7 @@ def date_of(text: str) -> datetime:
 def new_rules(request: TreeImport, now: datetime) -> Rules:
     """The rules of a phase that is imported for the first time. Raises ValueError where they contradict each other."""
     nothing = Rules(
-        disclosure=Disclosure.ROUNDED,
+        disclosure=Disclosure.CLASSES,
         details_at_close=False,
         quota=None,
         quota_window=DEFAULT_QUOTA_WINDOW,
@@ -121,6 +121,8 @@ def _contradictions(rules: Rules, request: TreeImport) -> Iterator[str]:
         yield "either a closing date or the days until then can be given, not both"
     if rules.quota is None and rules.disclosure is not Disclosure.FULL:
         yield "a held-out phase needs a quota, because every score reveals something of the hidden annotation"
+    if rules.closes_at is None and rules.disclosure is Disclosure.AT_CLOSE:
+        yield "a phase that discloses scores at its close needs a closing date"
     if rules.closes_at is not None and rules.closes_at <= rules.opens_at:
         yield f"the phase would close ({shown(rules.closes_at)}) before it opens ({shown(rules.opens_at)})"
 

@@ -7,6 +7,8 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select, true
 from sqlalchemy.orm import Session
 
+from app.disclosure.queries import SCORE
+from app.disclosure.schemas import StoredScore
 from app.leaderboards.rules import Audience
 from app.models import (
     Board,
@@ -45,6 +47,8 @@ class StoredRow:
     """A method on a board; its scores follow by run."""
 
     run_id: int
+    ladder_run_id: int | None
+    is_complete: bool
     method: MethodView
     submission_id: int
     date: datetime
@@ -53,14 +57,15 @@ class StoredRow:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredMean:
-    """A method on a board with its mean."""
+class StandingMethod:
+    """A method on a board; its mean follows by run."""
 
     phase_id: int
     competition: int
     method: str
     submission_id: int
-    mean: float | None
+    run_id: int
+    ladder_run_id: int | None
 
 
 def stands_on_board() -> ColumnElement[bool]:
@@ -144,30 +149,35 @@ def rows(session: Session, phase_id: int, competition: int, audience: Audience) 
     """The methods on a board; a run that is not the board's own is not among them."""
     is_outdated = or_(Run.ground_truth_id != Board.ground_truth_id, Run.scorer != Board.scorer)
     statement = (
-        select(Run.id, Method, Submission.id, Submission.created_at, Run.measure, is_outdated)
+        select(
+            Run.id, Run.ladder_run_id, Entry.is_complete, Method, Submission.id, Submission.created_at, Run.measure,
+            is_outdated,
+        )
         .join(Entry, Entry.published_run_id == Run.id)
         .join(Board, stands_on_board())
         .join(Method, Entry.method_id == Method.id)
         .join(Submission, Entry.submission_id == Submission.id)
         .where(Entry.phase_id == phase_id, Entry.competition == competition, is_shown_to(audience))
-    )
+    )  # fmt: skip
     return [
-        StoredRow(run, method_view(method), submission_id, date, measure or "", outdated)
-        for run, method, submission_id, date, measure, outdated in session.execute(statement)
+        StoredRow(run, ladder, complete, method_view(method), submission_id, date, measure or "", outdated)
+        for run, ladder, complete, method, submission_id, date, measure, outdated in session.execute(
+            statement
+        )
     ]
 
 
-def values(session: Session, phase_id: int, competition: int) -> dict[int, dict[str | None, float | None]]:
-    """By run, the values of its classes; the headline stands under None."""
+def scores(session: Session, phase_id: int, competition: int) -> dict[int, dict[str | None, StoredScore]]:
+    """By run, the scores of its classes; the headline stands under None."""
     statement = (
-        select(ClassScore.run_id, ClassScore.class_name, ClassScore.value)
+        select(ClassScore.run_id, ClassScore.class_name, *SCORE)
         .join(Entry, Entry.published_run_id == ClassScore.run_id)
         .join(Board, stands_on_board())
         .where(Entry.phase_id == phase_id, Entry.competition == competition)
     )
-    found: dict[int, dict[str | None, float | None]] = {}
-    for run, name, value in session.execute(statement):
-        found.setdefault(run, {})[name] = value
+    found: dict[int, dict[str | None, StoredScore]] = {}
+    for run, name, value, held_out, reason in session.execute(statement):
+        found.setdefault(run, {})[name] = StoredScore(value, held_out, reason)
     return found
 
 
@@ -180,18 +190,19 @@ def boards_of(session: Session, phase_ids: Sequence[int]) -> list[tuple[int, int
     ]
 
 
-def means(session: Session, phase_ids: Sequence[int]) -> list[StoredMean]:
-    """The public methods on all boards of these phases, each with its mean."""
-    headline = and_(ClassScore.run_id == Entry.published_run_id, ClassScore.class_name.is_(None))
+def standing_methods(session: Session, phase_ids: Sequence[int]) -> list[StandingMethod]:
+    """The public methods on all boards of these phases."""
     statement = (
-        select(Entry.phase_id, Entry.competition, Method.name, Entry.submission_id, ClassScore.value)
+        select(
+            Entry.phase_id, Entry.competition, Method.name, Entry.submission_id, Run.id, Run.ladder_run_id
+        )
         .select_from(Entry)
         .join(Board, stands_on_board())
         .join(Method, Entry.method_id == Method.id)
-        .outerjoin(ClassScore, headline)
+        .join(Run, Entry.published_run_id == Run.id)
         .where(Entry.phase_id.in_(phase_ids), is_shown_to(Audience.PUBLIC))
-    )
-    return [StoredMean(*row) for row in session.execute(statement)]
+    )  # fmt: skip
+    return [StandingMethod(*row) for row in session.execute(statement)]
 
 
 def methods_by_edition(session: Session) -> dict[int, int]:

@@ -18,6 +18,7 @@ class Standing:
     submission_id: int
     date: datetime
     is_outdated: bool  # scored under other versions than the board's
+    is_complete: bool | None  # has all predictions that the phase asks for; for organisers
     mean: float | None
     values: Mapping[str, float | None]
 
@@ -52,7 +53,7 @@ class Audience(enum.StrEnum):
     """Who reads a board; each of them sees the same."""
 
     PUBLIC = "public"  # public methods, values as they are disclosed
-    ORGANISERS = "organisers"  # private methods, too, and every digit
+    ORGANISERS = "organisers"  # private methods, too, and everything of them
 
 
 SORTS = ("mean", "method", "date")
@@ -111,6 +112,7 @@ def arrange(standings: Sequence[Standing], classes: Sequence[str], order: Order)
             is_baseline=one.method.is_baseline,
             is_public=one.method.public_at is not None,
             is_outdated=one.is_outdated,
+            is_complete=one.is_complete,
             submission=one.submission_id,
             mean=one.mean,
             mean_best=rank == 1,

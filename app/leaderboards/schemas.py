@@ -24,6 +24,7 @@ class BoardRow:
     description: str
     is_baseline: bool
     is_public: bool  # organisers see private ones, too
+    is_complete: bool | None  # has all predictions that the phase asks for; for organisers
     is_outdated: bool  # kept from before the last re-scoring, which could not score it
     submission: int
     mean: float | None
@@ -45,6 +46,8 @@ class BoardView:
     measure: str
     protocol: str
     decimals: int | None  # of values in [0, 1]; none: every digit
+    beyond_public: bool  # the reader is an organiser, who sees what participants do not
+    withheld: str | None  # what the reader does not see, and until when
     classes: tuple[str, ...]
     rows: tuple[BoardRow, ...]
     sort: str  # "mean", "method", "date" or a class

@@ -8,8 +8,10 @@ from sqlalchemy.orm import Session
 import scoring
 from app.access import Actor
 from app.cache import Rendered
+from app.disclosure import queries as disclosure
+from app.disclosure.rules import Sight, sight_of, withheld
+from app.disclosure.schemas import StoredScore
 from app.editions import service as editions
-from app.editions.rules import HELD_OUT_DECIMALS, disclosed, sees_details, shown_time
 from app.editions.schemas import PhaseView
 from app.errors import MalformedError, NotFoundError
 from app.leaderboards import queries
@@ -96,15 +98,14 @@ def board_page(platform: Platform, actor: Actor, address: BoardAddress, order: O
         if stored is None:
             raise _no_board(address)
         rows = queries.rows(session, phase.id, competition, audience)
-        values = queries.values(session, phase.id, competition)
-    details = sees_details(actor, phase)
-    classes = columns(platform, phase, competition, stored.protocol)
-    if order.by not in (*SORTS, *classes):
-        raise MalformedError(
-            f"a board is sorted by {', '.join(SORTS)} or one of its classes, not by {order.by!r}"
-        )
+        scores = queries.scores(session, phase.id, competition)
+        ladder = disclosure.headlines(session, [row.ladder_run_id for row in rows])
+    sight = sight_of(actor, phase)
+    classes = _columns(platform, phase, competition, stored.protocol, order)
     info = scoring.competition_of(phase.dataset, competition)
-    standings = [_standing(row, values.get(row.run_id, {}), details=details) for row in rows]
+    standings = [
+        _standing(row, scores.get(row.run_id, {}), ladder.get(row.ladder_run_id or 0), sight) for row in rows
+    ]
     return BoardView(
         edition=phase.edition,
         edition_title=phase.edition_title,
@@ -114,23 +115,37 @@ def board_page(platform: Platform, actor: Actor, address: BoardAddress, order: O
         data_rule=info.own_data_rule,
         measure=next((row.measure for row in rows), ""),
         protocol=stored.protocol,
-        decimals=None if details else HELD_OUT_DECIMALS,
+        decimals=sight.decimals,
+        beyond_public=sight.beyond_public,
+        withheld=withheld(phase, sight),
         classes=classes,
-        rows=_shown(arrange(standings, classes, order), details=details),
+        rows=_shown(arrange(standings, classes, order), sight),
         sort=order.by,
         descending=order.descending,
         ground_truth=stored.ground_truth,
         fingerprint=stored.fingerprint,
         scorer=stored.scorer,
         version=stored.version,
-        updated_at=shown_time(stored.updated_at, details=details),
+        updated_at=sight.moment(stored.updated_at),
         rescoring=stored.rescoring,
     )
 
 
-def _shown(rows: Sequence[BoardRow], *, details: bool) -> tuple[BoardRow, ...]:
+def _columns(
+    platform: Platform, phase: PhaseView, competition: int, protocol: str, order: Order
+) -> tuple[str, ...]:
+    """The classes of a board. Raises MalformedError for an order by something else."""
+    classes = columns(platform, phase, competition, protocol)
+    if order.by not in (*SORTS, *classes):
+        raise MalformedError(
+            f"a board is sorted by {', '.join(SORTS)} or one of its classes, not by {order.by!r}"
+        )
+    return classes
+
+
+def _shown(rows: Sequence[BoardRow], sight: Sight) -> tuple[BoardRow, ...]:
     """The rows with their dates as the reader may see them; they are in their order already."""
-    return tuple(replace(row, date=shown_time(row.date, details=details)) for row in rows)
+    return tuple(replace(row, date=sight.moment(row.date)) for row in rows)
 
 
 def summaries(
@@ -140,9 +155,13 @@ def summaries(
     candidates: dict[tuple[int, int], list[Candidate]] = {
         board: [] for board in queries.boards_of(session, [phase.id for phase in phases])
     }
-    details = {phase.id: sees_details(actor, phase) for phase in phases}
-    for row in queries.means(session, [phase.id for phase in phases]):
-        mean = disclosed(row.mean, details=details[row.phase_id])
+    sights = {phase.id: sight_of(actor, phase) for phase in phases}
+    standing = queries.standing_methods(session, list(sights))
+    runs = {run for row in standing for run in (row.run_id, row.ladder_run_id)}
+    headlines = disclosure.headlines(session, runs)
+    for row in standing:
+        own, ladder = headlines.get(row.run_id), headlines.get(row.ladder_run_id or 0)
+        mean = sights[row.phase_id].mean(own, ladder)
         candidates[row.phase_id, row.competition].append(Candidate(row.method, row.submission_id, mean))
     return {
         board: BoardSummary(len(found), leaders_of(found, LEADERS)) for board, found in candidates.items()
@@ -155,14 +174,16 @@ def columns(platform: Platform, phase: PhaseView, competition: int, protocol: st
     return scoring.columns(description, competition, protocol)
 
 
-def _standing(row: queries.StoredRow, values: dict[str | None, float | None], *, details: bool) -> Standing:
+def _standing(
+    row: queries.StoredRow, scores: dict[str | None, StoredScore], ladder: StoredScore | None, sight: Sight
+) -> Standing:
+    sight = sight.of_result(is_complete=row.is_complete)
     return Standing(
         method=row.method,
         submission_id=row.submission_id,
         date=row.date,
         is_outdated=row.is_outdated,
-        mean=disclosed(values.get(None), details=details),
-        values={
-            name: disclosed(value, details=details) for name, value in values.items() if name is not None
-        },
+        is_complete=row.is_complete if sight.beyond_public else None,
+        mean=sight.mean(scores.get(None), ladder),
+        values={name: sight.value(score) for name, score in scores.items() if name is not None},
     )

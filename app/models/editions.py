@@ -29,6 +29,7 @@ class Phase(Base):
         UniqueConstraint("edition_id", "image_set"),
         CheckConstraint("quota > 0", name="quota_positive"),
         CheckConstraint("disclosure = 'full' OR quota IS NOT NULL", name="held_out_has_quota"),
+        CheckConstraint("disclosure <> 'at close' OR closes_at IS NOT NULL", name="discloses_one_day"),
         CheckConstraint("closes_at > opens_at", name="closes_after_opening"),
         CheckConstraint("grace >= interval '0'", name="grace_not_negative"),
         CheckConstraint("quota_window > interval '0'", name="quota_window_positive"),
@@ -40,6 +41,7 @@ class Phase(Base):
     details_at_close: Mapped[bool] = mapped_column(
         default=False
     )  # a held-out phase shows them once it is over
+    only_complete: Mapped[bool] = mapped_column(default=False)  # values of classes of complete results only
     protocol: Mapped[str]
     description_key: Mapped[str]  # the public description in storage
     opens_at: Mapped[datetime]

@@ -89,6 +89,9 @@ class Run(Base):
     measure: Mapped[str | None]
     receipt: Mapped[str | None]
     statistics_key: Mapped[str | None]  # per-image statistics in private storage
+    ladder_run_id: Mapped[int | None] = mapped_column(
+        ForeignKey("run.id")
+    )  # whose mean the ladder shows for this one; none: its own
     decision: Mapped[Decision | None]  # of an organiser, where a re-scoring could not score the entry
     decision_reason: Mapped[str | None]
     decided_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))
@@ -101,6 +104,7 @@ class ClassScore(Base):
     __table_args__ = (
         UniqueConstraint("run_id", "class_name", postgresql_nulls_not_distinct=True),
         CheckConstraint("value BETWEEN 0 AND 1", name="value_in_range"),
+        CheckConstraint("held_out_value BETWEEN 0 AND 1", name="held_out_value_in_range"),
         CheckConstraint("low BETWEEN 0 AND 1 AND high BETWEEN low AND 1", name="interval_in_range"),
         CheckConstraint("positives >= 0 AND predictions >= 0", name="counts_not_negative"),
     )
@@ -109,6 +113,7 @@ class ClassScore(Base):
     class_name: Mapped[str | None]
     position: Mapped[int]
     value: Mapped[float | None]
+    held_out_value: Mapped[float | None]  # what readers see of hidden annotation, but for digits
     reason: Mapped[str | None]  # why there is no value
     positives: Mapped[int | None]
     predictions: Mapped[int | None]

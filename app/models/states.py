@@ -11,10 +11,13 @@ class Role(enum.StrEnum):
 
 
 class Disclosure(enum.StrEnum):
-    """How much of a score is shown to participants."""
+    """What participants see of scores until a phase is over; all but the first are for annotation that is held out."""
 
     FULL = "full"  # the annotation is public: every digit, curves, counts
-    ROUNDED = "rounded"  # held out: each class and the mean in three decimals, nothing else
+    CLASSES = "classes"  # each class and the mean, three decimals
+    MEAN = "mean"  # the mean alone, three decimals
+    LADDER = "ladder"  # a new mean only where it beats the team's best by a standard error
+    AT_CLOSE = "at close"  # nothing
 
 
 class UploadState(enum.StrEnum):

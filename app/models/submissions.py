@@ -119,6 +119,7 @@ class Entry(Base):
     method_id: Mapped[int] = mapped_column(ForeignKey(Method.id))
     phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id))
     competition: Mapped[int]
+    is_complete: Mapped[bool] = mapped_column(default=True)  # it has all predictions that the phase asks for
     state: Mapped[EntryState] = mapped_column(default=EntryState.PENDING)
     published_run_id: Mapped[int | None] = mapped_column(ForeignKey("run.id", use_alter=True))
     published_generation: Mapped[int | None]  # of the board; the result stands while it is the board's own

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, and_, func, or_, select, true
+from sqlalchemy import ColumnElement, and_, func, null, or_, select, true
 from sqlalchemy.orm import Session, aliased
 
 from app.access import Actor
@@ -154,15 +154,18 @@ def scores_of(session: Session, run_ids: Sequence[int]) -> dict[int, list[ClassS
     return found
 
 
-def rows_of_team(session: Session, team_id: int) -> list[SubmissionRow]:
-    """A team's entries, newest first, with their state and mean; positions are filled in by the service."""
+def rows_of_team(session: Session, team_id: int) -> list[tuple[SubmissionRow, int, int | None]]:
+    """A team's entries, newest first, each with its run and the run whose mean the ladder shows for it.
+
+    Positions and means are filled in by the service.
+    """
     every = aliased(Run)
     latest = select(func.max(every.id)).where(every.entry_id == Entry.id).correlate(Entry).scalar_subquery()
     run = func.coalesce(Entry.published_run_id, latest)
     statement = (
         select(
             Submission.id, Edition.code, Phase.image_set, Entry.competition, Method.name, Submission.created_at,
-            Entry.state, Run.state, Run.id, ClassScore.value, Run.failure_message,
+            Entry.state, Run.state, Run.id, null(), Run.failure_message, Run.ladder_run_id,
         )
         .select_from(Entry)
         .join(Submission, Entry.submission_id == Submission.id)
@@ -170,9 +173,9 @@ def rows_of_team(session: Session, team_id: int) -> list[SubmissionRow]:
         .join(Edition, Phase.edition_id == Edition.id)
         .join(Method, Entry.method_id == Method.id)
         .join(Run, Run.id == run)
-        .outerjoin(ClassScore, and_(ClassScore.run_id == Run.id, ClassScore.class_name.is_(None)))
         .where(Method.team_id == team_id)
         .order_by(Submission.id.desc(), Entry.competition)
         .limit(500)
     )  # fmt: skip
-    return [SubmissionRow(*row) for row in session.execute(statement)]
+    found = [(SubmissionRow(*row), ladder) for *row, ladder in session.execute(statement)]
+    return [(row, row.position or 0, ladder) for row, ladder in found]

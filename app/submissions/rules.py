@@ -8,7 +8,7 @@ from itertools import groupby
 from app.editions.schemas import PhaseState, PhaseView
 from app.errors import ConflictError, ForbiddenError, MalformedError
 from app.models import EntryState
-from app.refusals import Refusal, RefusalCode
+from app.refusals import Refusal, RefusalCode, RefusedError
 
 COUNTED_STATES = frozenset({EntryState.PENDING, EntryState.SCORED})  # an entry is its method's one result
 
@@ -184,6 +184,16 @@ def withdrawal_refusal(
     if is_public:
         return ForbiddenError("This method is public; ask an organiser to withdraw its results.")
     return None
+
+
+def race_conflict(constraint: str | None) -> Exception:
+    """What a confirmation says that lost a race, by the database's constraint that decided it."""
+    if constraint == "uq_entry_one_result":
+        message = "this method already has a result here, and a method has only one"
+        return RefusedError([Refusal(RefusalCode.ONE_RESULT, message)])
+    return ConflictError(
+        "the same request arrived twice at the same time; look at your submissions, then send it again"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.editions.rules import disclosed, shown_time
+from app.disclosure.rules import Sight
+from app.disclosure.schemas import StoredScore
 from app.editions.schemas import PhaseView
 from app.exhibits.schemas import ClassValue
 from app.models import ClassScore, EntryState, Run, RunState
@@ -113,6 +114,7 @@ class EntryView:
     competition: int
     title: str
     state: EntryState
+    is_complete: bool | None  # it has all predictions that the phase asks for; for organisers
     shown: RunView  # what the board shows, or the latest run
     runs: int
     withdrawn_at: datetime | None
@@ -140,6 +142,7 @@ class SubmissionView:
     is_ours: bool  # the reader is of its team, or an organiser
     can_make_public: bool  # the reader is of its team, and the method is not public yet
     is_final: bool  # nothing will change by waiting
+    beyond_public: bool  # the reader is an organiser, who sees what participants do not
     withheld: str | None  # which parts of the results this reader does not see, and until when
 
 
@@ -165,17 +168,25 @@ class SubmissionRow:
     failure_message: str | None
 
 
-def run_view(run: Run, version: int, scores: Sequence[ClassScore], queue: Queue, *, details: bool) -> RunView:
+@dataclass(frozen=True, slots=True)
+class RunScores:
+    """What is stored of a run's scores, and the score that the ladder shows for its mean, if not its own."""
+
+    rows: Sequence[ClassScore]
+    ladder: StoredScore | None
+
+
+def run_view(run: Run, version: int, scores: RunScores, queue: Queue, sight: Sight) -> RunView:
     """A run as a reader may see it; `version` is its ground truth's."""
-    headline = next((score for score in scores if score.class_name is None), None)
-    bounded = headline if details else None
+    headline = next((score for score in scores.rows if score.class_name is None), None)
+    bounded = headline if sight.details else None
     return RunView(
         id=run.id,
         state=run.state,
         attempt=run.attempt,
-        queued_at=shown_time(run.queued_at, details=details),
-        claimed_at=run.claimed_at and shown_time(run.claimed_at, details=details),
-        finished_at=run.finished_at and shown_time(run.finished_at, details=details),
+        queued_at=sight.moment(run.queued_at),
+        claimed_at=run.claimed_at and sight.moment(run.claimed_at),
+        finished_at=run.finished_at and sight.moment(run.finished_at),
         failure_message=run.failure_message,
         position=queue.place(run),
         wait_seconds=queue.wait_seconds(run),
@@ -185,25 +196,25 @@ def run_view(run: Run, version: int, scores: Sequence[ClassScore], queue: Queue,
         ground_truth=version,
         scorer=run.scorer,
         receipt=run.receipt,
-        headline=disclosed(headline.value, details=details) if headline else None,
-        headline_reason=headline.reason if headline else None,
+        headline=sight.mean(headline, scores.ladder),
+        headline_reason=sight.reason(headline) if headline else None,
         low=bounded.low if bounded else None,
         high=bounded.high if bounded else None,
-        classes=tuple(
-            class_value(score, details=details) for score in scores if score.class_name is not None
-        ),
+        classes=tuple(class_value(score, sight) for score in scores.rows if score.class_name is not None)
+        if sight.classes
+        else (),
         is_rescore=run.rescore_id is not None,
     )
 
 
-def class_value(score: ClassScore, *, details: bool) -> ClassValue:
+def class_value(score: ClassScore, sight: Sight) -> ClassValue:
     """A class's score as a reader may see it; counts and intervals reveal something of the hidden objects."""
     return ClassValue(
         name=score.class_name or "",
-        value=disclosed(score.value, details=details),
-        low=score.low if details else None,
-        high=score.high if details else None,
-        reason=score.reason,
-        positives=score.positives if details else None,
-        predictions=score.predictions if details else None,
+        value=sight.value(score),
+        low=score.low if sight.details else None,
+        high=score.high if sight.details else None,
+        reason=sight.reason(score),
+        positives=score.positives if sight.details else None,
+        predictions=score.predictions if sight.details else None,
     )

@@ -11,20 +11,23 @@ from sqlalchemy.orm import Session
 
 import scoring
 from app.access import Actor
+from app.disclosure import queries as disclosure
+from app.disclosure.rules import Sight, sight_of, withheld
 from app.editions import queries as editions
-from app.editions.rules import disclosed, sees_details, shown_time, withheld
+from app.editions.rules import tasks_of
 from app.editions.schemas import PhaseView
 from app.errors import ConflictError, ForbiddenError, NotFoundError, violated_constraint
 from app.exhibits import service as further
 from app.exhibits.schemas import ExhibitView
 from app.models import Board, Entry, EntryState, Method, Run, Submission, Upload, UploadState
 from app.platform import Platform
-from app.refusals import Refusal, RefusalCode, RefusedError
+from app.refusals import RefusedError
 from app.submissions import queries
 from app.submissions.rules import (
     Archive,
     Proposal,
     quota_text,
+    race_conflict,
     refusals,
     smallest_proposal,
     withdrawal_refusal,
@@ -34,6 +37,7 @@ from app.submissions.schemas import (
     EntryView,
     MethodView,
     NewSubmission,
+    RunScores,
     RunView,
     SubmissionRow,
     SubmissionView,
@@ -62,7 +66,7 @@ def confirm(
             submission_id, runs = _confirm(session, actor, requested, key, digest)
             slots = sum(workers.slots_by_scorer(session).values())
     except IntegrityError as error:
-        raise _race_conflict(error) from error
+        raise race_conflict(violated_constraint(error)) from error
     if runs:
         platform.cache.forget_versions()  # what boards say of the method may have changed
         platform.notifier.wake_workers(count=max(1, min(runs, slots)))
@@ -88,7 +92,7 @@ def _confirm(
     archive = _archive(upload)
     chosen = tuple(sorted(set(requested.competitions or archive.competitions)))
     prior = queries.prior_entries(session, actor.team_id, phase.id)
-    proposal = Proposal(requested.method.name, chosen, _tasks(phase), requested.method.is_baseline)
+    proposal = Proposal(requested.method.name, chosen, tasks_of(phase), requested.method.is_baseline)
     found = refusals(editions.now(session), phase, archive, proposal, prior)
     if found:
         raise RefusedError(found)
@@ -151,16 +155,6 @@ def _enter(session: Session, submission: Submission, board: Board, team_id: int)
     )
 
 
-def _race_conflict(error: IntegrityError) -> Exception:
-    """The constraints of the database decide where two requests race."""
-    if violated_constraint(error) == "uq_entry_one_result":
-        message = "this method already has a result here, and a method has only one"
-        return RefusedError([Refusal(RefusalCode.ONE_RESULT, message)])
-    return ConflictError(
-        "the same request arrived twice at the same time; look at your submissions, then send it again"
-    )
-
-
 def confirmation(platform: Platform, actor: Actor, upload: UploadView) -> Confirmation:
     """What the form that confirms an upload shows: the team's methods, the quota, and what is against it.
 
@@ -174,7 +168,7 @@ def confirmation(platform: Platform, actor: Actor, upload: UploadView) -> Confir
         methods = queries.methods_of(session, team_id)
         now = editions.now(session)
     archive = Archive(upload.started_at, upload.valid, upload.competitions, upload.is_removed)
-    tasks = _tasks(phase)
+    tasks = tasks_of(phase)
     against = refusals(now, phase, archive, smallest_proposal(archive, tasks), prior)
     return Confirmation(
         phase=phase,
@@ -184,28 +178,24 @@ def confirmation(platform: Platform, actor: Actor, upload: UploadView) -> Confir
     )
 
 
-def _tasks(phase: PhaseView) -> dict[int, str]:
-    """The task of every competition of the edition."""
-    return {each.number: each.task for each in scoring.competitions(phase.dataset)}
-
-
 def my_rows(platform: Platform, actor: Actor) -> tuple[SubmissionRow, ...]:
     """What the reader's team has entered, newest first."""
     if actor.team_id is None:
         return ()
     with platform.transaction() as session:
         rows = queries.rows_of_team(session, actor.team_id)
-        places = workers.queue_of(session, [row.position for row in rows if row.position]).places
+        places = workers.queue_of(session, [run for _, run, _ in rows]).places
         phases = {(phase.edition, phase.image_set): phase for phase in editions.all_phases(session)}
-    details = {key: sees_details(actor, phase) for key, phase in phases.items()}
+        headlines = disclosure.headlines(session, {each for _, *runs in rows for each in runs})
+    sights = {key: sight_of(actor, phase) for key, phase in phases.items()}
     return tuple(
         replace(
             row,
-            position=places.get(row.position or 0),
-            mean=disclosed(row.mean, details=details[row.edition, row.image_set]),
-            created_at=shown_time(row.created_at, details=details[row.edition, row.image_set]),
+            position=places.get(run),
+            mean=sights[row.edition, row.image_set].mean(headlines.get(run), headlines.get(ladder or 0)),
+            created_at=sights[row.edition, row.image_set].moment(row.created_at),
         )
-        for row in rows
+        for row, run, ladder in rows
     )
 
 
@@ -224,36 +214,37 @@ def submission_page(platform: Platform, actor: Actor, submission_id: int) -> Sub
         runs = queries.runs_of(session, submission_id)
         ours = actor.is_organiser or (actor.team_id is not None and actor.team_id == method.team_id)
         visible = [row for row in runs if ours or row[0].state is EntryState.SCORED]
-        views = _run_views(session, actor, phase, [run for _, run, _ in visible])
-    details = sees_details(actor, phase)
+        sight = sight_of(actor, phase)
+        views = _run_views(session, sight, [(entry, run) for entry, run, _ in visible])
     assert upload.received_at is not None
     assert upload.checked_at is not None
     return SubmissionView(
         id=submission.id,
         edition=phase.edition,
         image_set=phase.image_set,
-        method=_method_view(method, details=details),
+        method=_method_view(method, sight),
         team=team.name,
         upload_id=upload.id if ours else None,
         filename=upload.filename if ours else "",
         size=upload.received,
         sha256=upload.sha256 or "",
-        received_at=shown_time(upload.received_at, details=details),
-        checked_at=shown_time(upload.checked_at, details=details),
-        created_at=shown_time(submission.created_at, details=details),
+        received_at=sight.moment(upload.received_at),
+        checked_at=sight.moment(upload.checked_at),
+        created_at=sight.moment(submission.created_at),
         entries=tuple(
             _entry_view(actor, phase, method, entry, views[run.id], count) for entry, run, count in visible
         ),
         is_ours=ours,
         can_make_public=method.public_at is None and actor.team_id == method.team_id,
         is_final=all(is_final(entry.state, run.state) for entry, run, _ in visible),
-        withheld=None if details else withheld(phase),
+        withheld=withheld(phase, sight, is_complete=all(entry.is_complete for entry, _, _ in visible)),
+        beyond_public=sight.beyond_public,
     )
 
 
-def _method_view(method: Method, *, details: bool) -> MethodView:
+def _method_view(method: Method, sight: Sight) -> MethodView:
     view = queries.method_view(method)
-    return replace(view, public_at=view.public_at and shown_time(view.public_at, details=details))
+    return replace(view, public_at=view.public_at and sight.moment(view.public_at))
 
 
 def _entry_view(
@@ -271,24 +262,31 @@ def _entry_view(
         competition=entry.competition,
         title=scoring.competition_of(phase.dataset, entry.competition).title,
         state=entry.state,
+        is_complete=entry.is_complete if sight_of(actor, phase).beyond_public else None,
         shown=shown,
         runs=runs,
-        withdrawn_at=entry.withdrawn_at
-        and shown_time(entry.withdrawn_at, details=sees_details(actor, phase)),
+        withdrawn_at=entry.withdrawn_at and sight_of(actor, phase).moment(entry.withdrawn_at),
         withdraw_reason=entry.withdraw_reason if is_ours else None,
         can_withdraw=is_ours and refusal is None,
     )
 
 
-def _run_views(session: Session, actor: Actor, phase: PhaseView, runs: Sequence[Run]) -> dict[int, RunView]:
-    """The runs as this reader may see them, by number."""
+def _run_views(session: Session, sight: Sight, entries: Sequence[tuple[Entry, Run]]) -> dict[int, RunView]:
+    """The runs as a reader may see them, by number."""
+    runs = [run for _, run in entries]
+    ladder = disclosure.headlines(session, [run.ladder_run_id for run in runs])
     scores = queries.scores_of(session, [run.id for run in runs])
     versions = queries.truth_versions(session, [run.ground_truth_id for run in runs])
     queue = workers.queue_of(session, [run.id for run in runs])
-    details = sees_details(actor, phase)
     return {
-        run.id: run_view(run, versions[run.ground_truth_id], scores.get(run.id, []), queue, details=details)
-        for run in runs
+        run.id: run_view(
+            run,
+            versions[run.ground_truth_id],
+            RunScores(scores.get(run.id, []), ladder.get(run.ladder_run_id or 0)),
+            queue,
+            sight.of_result(is_complete=entry.is_complete),
+        )
+        for entry, run in entries
     }
 
 
@@ -298,4 +296,4 @@ def exhibits(platform: Platform, actor: Actor, run: RunView) -> tuple[ExhibitVie
     Raises NotFoundError.
     """
     table = ExhibitView("score_table", run.measure or "Score", run.classes, run.headline, run.low, run.high)
-    return (table, *further.exhibits(platform, actor, run.id))
+    return (*((table,) if run.classes else ()), *further.exhibits(platform, actor, run.id))

@@ -246,11 +246,20 @@ def upgrade() -> None:
         sa.Column(
             "disclosure",
             sa.Enum(
-                "full", "rounded", name="disclosure", native_enum=False, create_constraint=True, length=20
+                "full",
+                "classes",
+                "mean",
+                "ladder",
+                "at close",
+                name="disclosure",
+                native_enum=False,
+                create_constraint=True,
+                length=20,
             ),
             nullable=False,
         ),
         sa.Column("details_at_close", sa.Boolean(), nullable=False),
+        sa.Column("only_complete", sa.Boolean(), nullable=False),
         sa.Column("protocol", sa.String(), nullable=False),
         sa.Column("description_key", sa.String(), nullable=False),
         sa.Column("opens_at", sa.DateTime(timezone=True), nullable=False),
@@ -259,6 +268,9 @@ def upgrade() -> None:
         sa.Column("quota", sa.Integer(), nullable=True),
         sa.Column("quota_window", sa.Interval(), nullable=False),
         sa.Column("not_offered", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
+        sa.CheckConstraint(
+            "disclosure <> 'at close' OR closes_at IS NOT NULL", name=op.f("ck_phase_discloses_one_day")
+        ),
         sa.CheckConstraint(
             "disclosure = 'full' OR quota IS NOT NULL", name=op.f("ck_phase_held_out_has_quota")
         ),
@@ -384,6 +396,7 @@ def upgrade() -> None:
         sa.Column("method_id", sa.BigInteger(), nullable=False),
         sa.Column("phase_id", sa.BigInteger(), nullable=False),
         sa.Column("competition", sa.Integer(), nullable=False),
+        sa.Column("is_complete", sa.Boolean(), nullable=False),
         sa.Column(
             "state",
             sa.Enum(
@@ -498,6 +511,7 @@ def upgrade() -> None:
         sa.Column("measure", sa.String(), nullable=True),
         sa.Column("receipt", sa.String(), nullable=True),
         sa.Column("statistics_key", sa.String(), nullable=True),
+        sa.Column("ladder_run_id", sa.BigInteger(), nullable=True),
         sa.Column(
             "decision",
             sa.Enum(
@@ -522,6 +536,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(
             ["ground_truth_id"], ["ground_truth.id"], name=op.f("fk_run_ground_truth_id")
         ),
+        sa.ForeignKeyConstraint(["ladder_run_id"], ["run.id"], name=op.f("fk_run_ladder_run_id")),
         sa.ForeignKeyConstraint(["rescore_id"], ["rescore.id"], name=op.f("fk_run_rescore_id")),
         sa.ForeignKeyConstraint(["team_id"], ["team.id"], name=op.f("fk_run_team_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_run")),
@@ -568,11 +583,15 @@ def upgrade() -> None:
         sa.Column("class_name", sa.String(), nullable=True),
         sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("value", sa.Double(), nullable=True),
+        sa.Column("held_out_value", sa.Double(), nullable=True),
         sa.Column("reason", sa.String(), nullable=True),
         sa.Column("positives", sa.Integer(), nullable=True),
         sa.Column("predictions", sa.Integer(), nullable=True),
         sa.Column("low", sa.Double(), nullable=True),
         sa.Column("high", sa.Double(), nullable=True),
+        sa.CheckConstraint(
+            "held_out_value BETWEEN 0 AND 1", name=op.f("ck_class_score_held_out_value_in_range")
+        ),
         sa.CheckConstraint(
             "low BETWEEN 0 AND 1 AND high BETWEEN low AND 1", name=op.f("ck_class_score_interval_in_range")
         ),

@@ -18,7 +18,7 @@ from tests.system.process_trees import stopped, tree_of
 from tests.system.servers import OwnServers
 
 IMAGES = 24
-SETS = {"val": Disclosure.FULL, "test": Disclosure.ROUNDED}
+SETS = {"val": Disclosure.FULL, "test": Disclosure.CLASSES}
 ROWS = {("test", 3): 3, ("val", 3): 1, ("val", 5): 1}  # baselines on a board
 
 

@@ -26,9 +26,10 @@ PHASE = PhaseView(
     edition_title="PASCAL VOC 2007",
     dataset="VOC2007",
     image_set="test",
-    disclosure=Disclosure.ROUNDED,
+    disclosure=Disclosure.CLASSES,
     details_at_close=False,
-    shows_details=False,
+    only_complete=False,
+    is_over=False,
     protocol="voc2007",
     description_key="d",
     opens_at=NOW - timedelta(days=30),
@@ -38,9 +39,7 @@ PHASE = PhaseView(
     quota_window=timedelta(days=7),
     state=PhaseState.OPEN,
 )
-VAL = replace(
-    PHASE, id=2, image_set="val", disclosure=Disclosure.FULL, shows_details=True, closes_at=None, quota=None
-)
+VAL = replace(PHASE, id=2, image_set="val", disclosure=Disclosure.FULL, closes_at=None, quota=None)
 METHOD = MethodView(
     1,
     "LEAR_flat",
@@ -119,6 +118,7 @@ def submission(*runs: RunView, final: bool = True) -> SubmissionView:
             number,
             "Detection",
             states.get(each.state, EntryState.PENDING),
+            number == 1,
             each,
             runs=number,
             withdrawn_at=None,
@@ -143,6 +143,7 @@ def submission(*runs: RunView, final: bool = True) -> SubmissionView:
         entries=entries,
         is_ours=True,
         can_make_public=False,
+        beyond_public=True,
         withheld=EVIL,
         is_final=final,
     )
@@ -271,6 +272,7 @@ def board(methods: int, **changes: Any) -> BoardView:
             is_baseline=place == 2,
             is_public=place != 3,
             is_outdated=place == 4,
+            is_complete=place != 5,
             submission=place,
             mean=None if place == methods - 1 else 0.8 - place / 30,
             mean_best=place < 2,
@@ -294,6 +296,8 @@ def board(methods: int, **changes: Any) -> BoardView:
         measure="AP (11 points)",
         protocol="voc2007",
         decimals=3,
+        beyond_public=False,
+        withheld=EVIL,
         classes=tuple(CLASSES),
         rows=rows,
         sort="mean",

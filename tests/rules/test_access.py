@@ -1,17 +1,11 @@
 """Who may do what."""
 
-from dataclasses import replace
-from datetime import timedelta
-
 import pytest
 
 from app.access import Action, Actor, allowed
-from app.editions.rules import disclosed, sees_details, shows_details
-from app.editions.schemas import PhaseView
-from app.models import Disclosure, Role
-from tests.pages.views import NOW, PHASE
-
-HOUR, SECOND = timedelta(hours=1), timedelta(seconds=1)
+from app.disclosure.rules import sight_of
+from app.models import Role
+from tests.pages.views import PHASE
 
 NOBODY = Actor()
 PARTICIPANT = Actor(user_id=1, team_id=1)
@@ -39,30 +33,4 @@ def test_organisers_and_admins_may_do_everything_there_is(actor: Actor, action: 
 
 def test_a_role_without_a_person_opens_nothing() -> None:
     assert not allowed(Actor(role=Role.ADMIN), Action.ORGANISE)
-    assert not sees_details(Actor(role=Role.ADMIN), phase(Disclosure.ROUNDED))
-
-
-def test_on_a_held_out_phase_only_organisers_see_every_digit() -> None:
-    value, held_out, public = 0.123456, phase(Disclosure.ROUNDED), phase(Disclosure.FULL)
-
-    assert disclosed(value, details=sees_details(PARTICIPANT, held_out)) == 0.123
-    assert disclosed(value, details=sees_details(ORGANISER, held_out)) == value
-    assert disclosed(value, details=sees_details(NOBODY, public)) == value
-
-
-def test_no_value_stays_no_value() -> None:
-    assert disclosed(None, details=False) is None
-
-
-def test_a_held_out_phase_shows_details_only_after_its_grace_and_only_if_its_organiser_chose_so() -> None:
-    chosen = replace(phase(Disclosure.ROUNDED), closes_at=NOW, grace=HOUR, details_at_close=True)
-
-    assert not shows_details(chosen, NOW + HOUR - SECOND)
-    assert shows_details(chosen, NOW + HOUR)
-    assert not shows_details(replace(chosen, details_at_close=False), NOW + HOUR)
-    assert not shows_details(replace(chosen, closes_at=None), NOW + HOUR)
-
-
-def phase(disclosure: Disclosure) -> PhaseView:
-    shown = disclosure is Disclosure.FULL
-    return replace(PHASE, disclosure=disclosure, shows_details=shown)
+    assert not sight_of(Actor(role=Role.ADMIN), PHASE).details

@@ -54,7 +54,7 @@ def test_a_date_needs_its_time_zone(text: str) -> None:
 def test_a_new_phase_is_held_out_with_a_quota_unless_something_else_is_given() -> None:
     rules = new_rules(request(), NOW)
 
-    assert (rules.disclosure, rules.quota, rules.quota_window) == (Disclosure.ROUNDED, 2, 7 * DAY)
+    assert (rules.disclosure, rules.quota, rules.quota_window) == (Disclosure.CLASSES, 2, 7 * DAY)
     assert (rules.opens_at, rules.closes_at, rules.grace) == (NOW, None, timedelta(hours=1))
     assert new_rules(request(disclosure=Disclosure.FULL), NOW).quota is None
 
@@ -92,7 +92,7 @@ def test_rules_that_contradict_each_other_are_refused(options: dict[str, Any], w
 
 def test_an_open_phase_that_becomes_held_out_has_a_quota_and_a_warning() -> None:
     before = new_rules(request(disclosure=Disclosure.FULL), NOW)
-    after = changed_rules(before, request(disclosure=Disclosure.ROUNDED), NOW)
+    after = changed_rules(before, request(disclosure=Disclosure.CLASSES), NOW)
 
     assert after.quota == 2
     [warning] = warnings(before, after)
@@ -105,3 +105,9 @@ def test_an_open_phase_that_becomes_held_out_has_a_quota_and_a_warning() -> None
 @pytest.mark.parametrize(("value", "words"), [(True, "yes"), (False, "no"), (2, "2"), ("voc2007", "voc2007")])
 def test_values_of_rules_are_shown_in_words(value: object, words: str) -> None:
     assert shown(value) == words
+
+
+def test_a_phase_that_discloses_at_its_close_has_a_closing_date() -> None:
+    with pytest.raises(ValueError, match="needs a closing date"):
+        new_rules(request(disclosure=Disclosure.AT_CLOSE), NOW)
+    assert new_rules(request(disclosure=Disclosure.AT_CLOSE, closes_in=DAY), NOW).closes_at == NOW + DAY

@@ -16,7 +16,7 @@ def standing(
     name: str, mean: float | None, car: float | None = None, dog: float | None = None, age: int = 0
 ) -> Standing:
     method = MethodView(1, name, "", "", "", "", is_baseline=False, public_at=DAY)
-    return Standing(method, 1, DAY - timedelta(days=age), False, mean, {"car": car, "dog": dog})
+    return Standing(method, 1, DAY - timedelta(days=age), False, None, mean, {"car": car, "dog": dog})
 
 
 def order(standings: list[Standing], by: str = "mean", *, descending: bool = True) -> list[str]:

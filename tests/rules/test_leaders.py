@@ -5,11 +5,17 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.editions.rules import disclosed
+from app.disclosure.rules import PUBLIC
+from app.disclosure.schemas import StoredScore
 from app.leaderboards.rules import Candidate, Order, Standing, arrange, leaders_of
+from app.models import Disclosure
 from app.submissions.schemas import MethodView
 
 DAY = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+def shown_mean(value: float | None) -> float | None:
+    return PUBLIC[Disclosure.CLASSES].mean(StoredScore(value, value, "not entered"))
 
 
 def leaders(means: list[float | None], ranks: int = 3) -> list[tuple[int, int, float]]:
@@ -23,7 +29,7 @@ def method(place: int) -> MethodView:
 
 def board_ranks(means: list[float | None]) -> dict[int, int | None]:
     rows = arrange(
-        [Standing(method(place), place, DAY, False, mean, {}) for place, mean in enumerate(means)],
+        [Standing(method(place), place, DAY, False, None, mean, {}) for place, mean in enumerate(means)],
         (),
         Order(),
     )
@@ -32,7 +38,7 @@ def board_ranks(means: list[float | None]) -> dict[int, int | None]:
 
 def test_halves_of_the_last_digit_tie_with_what_they_are_shown_as() -> None:
     hidden = [0.0625, 0.062, 0.063, 0.0635, 0.1875, 0.188]
-    shown = [disclosed(value, details=False) for value in hidden]
+    shown = list(map(shown_mean, hidden))
 
     by_board = board_ranks(shown)
 
@@ -52,7 +58,7 @@ def test_a_row_without_a_mean_leads_nothing() -> None:
 
 @given(st.lists(st.one_of(st.none(), st.integers(0, 400).map(lambda steps: steps / 400)), max_size=40))
 def test_leaders_have_the_ranks_of_the_board(means: list[float | None]) -> None:
-    shown = [disclosed(value, details=False) for value in means]
+    shown = list(map(shown_mean, means))
 
     by_board = board_ranks(shown)
 

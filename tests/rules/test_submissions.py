@@ -7,7 +7,15 @@ from app.editions.rules import state_of
 from app.editions.schemas import PhaseState, PhaseView
 from app.models import Disclosure, EntryState
 from app.refusals import RefusalCode, RefusedError
-from app.submissions.rules import Archive, PriorEntry, Proposal, quota_lines, quota_text, refusals
+from app.submissions.rules import (
+    Archive,
+    PriorEntry,
+    Proposal,
+    quota_lines,
+    quota_text,
+    race_conflict,
+    refusals,
+)
 
 NOW = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -24,9 +32,10 @@ def phase(
         edition_title="VOC2012",
         dataset="VOC2012",
         image_set="test",
-        disclosure=Disclosure.ROUNDED,
+        disclosure=Disclosure.CLASSES,
         details_at_close=False,
-        shows_details=False,
+        only_complete=False,
+        is_over=False,
         protocol="voc2012",
         description_key="",
         opens_at=opens,
@@ -217,3 +226,8 @@ def test_a_refusal_says_every_reason_in_one_message() -> None:
     message = str(RefusedError(found))
 
     assert all(refusal.message in message for refusal in found)
+
+
+def test_a_confirmation_that_lost_a_race_says_what_it_lost() -> None:
+    assert isinstance(race_conflict("uq_entry_one_result"), RefusedError)
+    assert "at the same time" in str(race_conflict("submission_user_id_idempotency_key_key"))

@@ -44,7 +44,7 @@ def test_a_second_import_applies_its_options_and_says_what_changed(site: SharedS
         "quota: 2 → 7",
         "quota window: 7 days → 14 days",
         "closes at: none → 2099-01-31 10:00 UTC",
-        "disclosure: rounded → full",
+        "disclosure: classes → full",
         "limit max_files: 20000 → 30000",
         "WARNING: the annotation is public now",
     ):

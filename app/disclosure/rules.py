@@ -1,0 +1,180 @@
+"""What a reader sees of results: the one place that decides it; pages, API, boards and downloads ask here."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from statistics import fmean
+from typing import Final, Protocol
+
+from app.access import Actor
+from app.editions.schemas import PhaseView
+from app.models import Disclosure
+from scoring.tasks.outcome import NOT_ENTERED
+
+HELD_OUT_DECIMALS: Final = (
+    3  # of values in [0, 1]; more would only help those who probe the hidden annotation
+)
+
+
+class Scored(Protocol):
+    """A stored score of a class or of all: `held_out_value` is what readers see, but for digits, of hidden annotation."""
+
+    @property
+    def value(self) -> float | None:
+        """The score itself, in [0, 1]."""
+
+    @property
+    def held_out_value(self) -> float | None:
+        """The same score with 0 where a class has no value because of what the ground truth holds."""
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is no value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What one reader sees of the results of one phase.
+
+    means, classes: those values; details: every digit and moment, curves, intervals, counts, matrices, further tables, reasons
+    that depend on the ground truth; by_ladder: the mean is that of the ladder; only_complete: no values of classes from an
+    incomplete result; beyond_public: the reader sees what participants do not.
+    """
+
+    means: bool
+    classes: bool
+    details: bool
+    by_ladder: bool = False
+    only_complete: bool = False
+    beyond_public: bool = False
+
+    @property
+    def decimals(self) -> int | None:
+        """Of the values in [0, 1] that are shown; none: every digit."""
+        return None if self.details else HELD_OUT_DECIMALS
+
+    def of_result(self, *, is_complete: bool) -> "Sight":
+        """The sight of one result, which may lack predictions that the phase asks for."""
+        return self if is_complete or not self.only_complete else replace(self, classes=False)
+
+    def mean(self, own: Scored | None, ladder: Scored | None = None) -> float | None:
+        """The mean of a result; `ladder` is the score that the ladder shows for it, by default its own."""
+        if own is None or not self.means:
+            return None
+        return self._value((ladder or own) if self.by_ladder else own)
+
+    def value(self, score: Scored) -> float | None:
+        """The value of a class."""
+        return self._value(score) if self.classes else None
+
+    def reason(self, score: Scored) -> str | None:
+        """Why there is no value; what depends on the ground truth is for those who see details."""
+        return score.reason if self.details or depends_on_archive(score.reason) else None
+
+    def moment(self, moment: datetime) -> datetime:
+        """A moment: to the minute on a held-out phase, because a run takes longer the more it finds.
+
+        >>> PUBLIC[Disclosure.CLASSES].moment(datetime(2026, 11, 21, 9, 30, 59, 999999)).isoformat()
+        '2026-11-21T09:30:00'
+        """
+        return moment if self.details else moment.replace(second=0, microsecond=0)
+
+    def _value(self, score: Scored) -> float | None:
+        if self.details:
+            return score.value
+        return None if score.held_out_value is None else round(score.held_out_value, HELD_OUT_DECIMALS)
+
+
+PUBLIC: Final = {
+    Disclosure.FULL: Sight(means=True, classes=True, details=True),
+    Disclosure.CLASSES: Sight(means=True, classes=True, details=False),
+    Disclosure.MEAN: Sight(means=True, classes=False, details=False),
+    Disclosure.LADDER: Sight(means=True, classes=False, details=False, by_ladder=True),
+    Disclosure.AT_CLOSE: Sight(means=False, classes=False, details=False),
+}
+"""What everybody sees while a phase is not over."""
+
+EVERYTHING: Final = PUBLIC[Disclosure.FULL]
+
+
+def public_sight(phase: PhaseView) -> Sight:
+    """What participants and everybody else see.
+
+    Once a held-out phase is over, the values of classes and the mean are shown, and the details if its organiser chose so:
+    from curves alone random rankings became 90 % mAP in three submissions, and test sets are used again.
+    """
+    if not phase.is_over:
+        return replace(PUBLIC[phase.disclosure], only_complete=phase.only_complete)
+    if phase.details_at_close or phase.disclosure is Disclosure.FULL:
+        return EVERYTHING
+    return PUBLIC[Disclosure.CLASSES]
+
+
+def sight_of(actor: Actor, phase: PhaseView) -> Sight:
+    """What this reader sees; organisers everything, always."""
+    public = public_sight(phase)
+    if actor.is_organiser:
+        return replace(EVERYTHING, beyond_public=not public.details)
+    return public
+
+
+HIDDEN: Final = {
+    Disclosure.CLASSES: "Curves, confidence intervals and counts are hidden",
+    Disclosure.MEAN: "Everything but the mean is hidden",
+    Disclosure.LADDER: "The mean is that of the team's best result so far, unless this one beats it by a standard error;"
+    " everything else is hidden",
+    Disclosure.AT_CLOSE: "Scores are hidden",
+}
+
+
+def withheld(phase: PhaseView, sight: Sight, *, is_complete: bool = True) -> str | None:
+    """What a reader does not see of a result, why, and until when; none if nothing is withheld."""
+    if sight.details:
+        return None
+    row = Disclosure.CLASSES if phase.is_over else phase.disclosure
+    until = _until(phase)
+    hidden = f"{HIDDEN[row]} because the annotation of {phase.image_set} is held out{until}"
+    if sight.only_complete and not is_complete and row is Disclosure.CLASSES:
+        return f"{hidden}. The values of classes are hidden, too, because the result is not complete"
+    return hidden
+
+
+def _until(phase: PhaseView) -> str:
+    if phase.closes_at is None or phase.is_over:
+        return ""
+    if phase.details_at_close:
+        return "; everything becomes public when the phase is over"
+    if phase.disclosure is Disclosure.CLASSES:
+        return ""
+    return "; the values of classes become public when the phase is over"
+
+
+def depends_on_archive(reason: str | None) -> bool:
+    """Whether a score has no value because of what was not entered, which its team knows; otherwise the truth decides it.
+
+    >>> depends_on_archive("not entered: cat"), depends_on_archive("a class has no value"), depends_on_archive(None)
+    (True, False, False)
+    """
+    return reason is not None and reason.startswith(NOT_ENTERED)
+
+
+def held_out_value(value: float | None, reason: str | None) -> float | None:
+    """A class's value as hidden annotation allows: 0 where the ground truth decides that there is none.
+
+    >>> held_out_value(0.5, None), held_out_value(None, "there is no such object in the set")
+    (0.5, 0.0)
+    """
+    if value is None and not depends_on_archive(reason):
+        return 0.0
+    return value
+
+
+def held_out_mean(value: float | None, reason: str | None, classes: Iterable[float | None]) -> float | None:
+    """The mean as hidden annotation allows: of the classes' held-out values where the ground truth lets it have none.
+
+    >>> held_out_mean(None, "a class has no value", [0.5, 0.0]), held_out_mean(None, "not entered: cat", [0.5, None])
+    (0.25, None)
+    """
+    if value is not None or depends_on_archive(reason):
+        return value
+    return fmean([each for each in classes if each is not None] or [0.0])

@@ -1,0 +1,146 @@
+"""What readers see of results: by disclosure, reader and time."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from app.access import Actor
+from app.disclosure.rules import (
+    Sight,
+    held_out_mean,
+    public_sight,
+    sight_of,
+    withheld,
+)
+from app.disclosure.schemas import StoredScore
+from app.editions.schemas import PhaseView
+from app.models import Disclosure
+from tests.pages.views import NOW, ORGANISER, PARTICIPANT, PHASE
+
+SCORE = StoredScore(0.6484999, 0.6484999, None)
+NO_OBJECT = StoredScore(None, 0.0, "there is no such object in the set")
+NOT_ENTERED = StoredScore(None, None, "not entered")
+BEST = StoredScore(0.7, 0.7, None)
+HELD_OUT = [each for each in Disclosure if each is not Disclosure.FULL]
+
+
+def phase(disclosure: Disclosure, **changes: object) -> PhaseView:
+    return replace(PHASE, disclosure=disclosure, **changes)  # type: ignore[arg-type]  # any field
+
+
+@pytest.mark.parametrize(
+    ("disclosure", "mean", "value"),
+    [
+        (Disclosure.FULL, 0.6484999, 0.6484999),
+        (Disclosure.CLASSES, 0.648, 0.648),
+        (Disclosure.MEAN, 0.648, None),
+        (Disclosure.LADDER, 0.7, None),
+        (Disclosure.AT_CLOSE, None, None),
+    ],
+)
+def test_each_disclosure_shows_its_values_and_no_more(
+    disclosure: Disclosure, mean: float | None, value: float | None
+) -> None:
+    sight = sight_of(PARTICIPANT, phase(disclosure))
+
+    assert sight.mean(SCORE, BEST) == mean
+    assert sight.value(SCORE) == value
+    assert sight.details is (disclosure is Disclosure.FULL)
+    assert sight.decimals == (None if disclosure is Disclosure.FULL else 3)
+
+
+def test_the_ladder_shows_a_result_s_own_mean_where_it_is_a_step() -> None:
+    assert public_sight(phase(Disclosure.LADDER)).mean(SCORE) == 0.648
+
+
+@pytest.mark.parametrize("disclosure", list(Disclosure))
+def test_organisers_see_everything_and_the_page_knows_it(disclosure: Disclosure) -> None:
+    sight = sight_of(ORGANISER, phase(disclosure))
+
+    assert (sight.mean(SCORE, BEST), sight.value(SCORE), sight.details) == (0.6484999, 0.6484999, True)
+    assert sight.beyond_public is (disclosure is not Disclosure.FULL)
+
+
+@pytest.mark.parametrize("disclosure", HELD_OUT)
+def test_a_phase_that_is_over_shows_the_values_of_classes_or_everything(disclosure: Disclosure) -> None:
+    over = phase(disclosure, is_over=True)
+
+    assert public_sight(over) == Sight(means=True, classes=True, details=False)
+    assert public_sight(replace(over, details_at_close=True)).details
+    assert not sight_of(ORGANISER, replace(over, details_at_close=True)).beyond_public
+    assert not public_sight(phase(disclosure, details_at_close=True)).details
+
+
+def test_no_value_and_0_look_alike_where_the_ground_truth_makes_the_difference() -> None:
+    sight = public_sight(phase(Disclosure.CLASSES))
+
+    assert (sight.value(NO_OBJECT), sight.reason(NO_OBJECT)) == (0.0, None)
+    assert (sight.value(NOT_ENTERED), sight.reason(NOT_ENTERED)) == (None, "not entered")
+    everything = sight_of(ORGANISER, phase(Disclosure.CLASSES))
+    assert (everything.value(NO_OBJECT), everything.reason(NO_OBJECT)) == (None, NO_OBJECT.reason)
+
+
+def test_a_mean_that_the_ground_truth_prevents_is_that_of_the_shown_values() -> None:
+    assert held_out_mean(0.4, None, [0.1]) == 0.4
+    assert held_out_mean(None, "a class has no value", [0.5, 0.0]) == 0.25
+    assert held_out_mean(None, "a class has no value", []) == 0.0
+    assert held_out_mean(None, "not entered: cat", [0.5, None]) is None
+
+
+def test_the_values_of_classes_of_an_incomplete_result_are_hidden_where_the_phase_says_so() -> None:
+    strict = phase(Disclosure.CLASSES, only_complete=True)
+    sight = public_sight(strict)
+
+    assert sight.of_result(is_complete=False).value(SCORE) is None
+    assert sight.of_result(is_complete=False).mean(SCORE) == 0.648
+    assert sight.of_result(is_complete=True).value(SCORE) == 0.648
+    assert public_sight(phase(Disclosure.CLASSES)).of_result(is_complete=False).value(SCORE) == 0.648
+    assert sight_of(ORGANISER, strict).of_result(is_complete=False).value(SCORE) == SCORE.value
+    over = public_sight(replace(strict, is_over=True))
+    assert over.of_result(is_complete=False).value(SCORE) == 0.648
+
+
+def test_times_of_a_held_out_phase_are_shown_to_the_minute() -> None:
+    moment = datetime(2026, 11, 21, 9, 30, 59, 7, tzinfo=UTC)
+
+    assert public_sight(phase(Disclosure.MEAN)).moment(moment) == moment.replace(second=0, microsecond=0)
+    assert sight_of(ORGANISER, phase(Disclosure.MEAN)).moment(moment) == moment
+    assert public_sight(phase(Disclosure.FULL)).moment(moment) == moment
+
+
+def test_a_result_without_a_score_row_has_no_mean() -> None:
+    assert public_sight(phase(Disclosure.FULL)).mean(None) is None
+
+
+@pytest.mark.parametrize("disclosure", HELD_OUT)
+def test_what_is_withheld_is_said_with_its_reason(disclosure: Disclosure) -> None:
+    chosen = phase(disclosure)
+    text = withheld(chosen, sight_of(Actor(), chosen)) or ""
+
+    assert "hidden" in text
+    assert "because the annotation of test is held out" in text
+    assert withheld(chosen, sight_of(ORGANISER, chosen)) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "ending"),
+    [
+        ({}, "is held out"),
+        ({"details_at_close": True}, "; everything becomes public when the phase is over"),
+        ({"details_at_close": True, "closes_at": None}, "is held out"),
+        ({"disclosure": Disclosure.MEAN}, "; the values of classes become public when the phase is over"),
+        ({"disclosure": Disclosure.MEAN, "is_over": True}, "is held out"),
+    ],
+)
+def test_what_is_withheld_says_until_when(changes: dict[str, object], ending: str) -> None:
+    chosen = replace(PHASE, **changes)  # type: ignore[arg-type]  # any field
+
+    assert (withheld(chosen, public_sight(chosen)) or "").endswith(ending)
+
+
+def test_an_incomplete_result_says_that_its_classes_are_hidden() -> None:
+    strict = phase(Disclosure.CLASSES, only_complete=True, closes_at=NOW)
+
+    assert "not complete" in (withheld(strict, public_sight(strict), is_complete=False) or "")
+    assert "not complete" not in (withheld(strict, public_sight(strict)) or "")
