@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import PurePosixPath
 from typing import Final
 
 from scoring.data.description import Description
@@ -60,6 +61,11 @@ class CompetitionInfo:
         return self.file_pattern.replace("{set}", image_set).replace("{", "<").replace("}", ">")
 
     @property
+    def only_key(self) -> str:
+        """The key of the file where there is only one."""
+        return "person" if self.task == "layout" else PurePosixPath(self.file_pattern).stem
+
+    @property
     def file_name(self) -> str:
         """The pattern without the folder."""
         return self.file_pattern.removeprefix(self.folder).lstrip("/")
@@ -91,6 +97,8 @@ _CLASSIFICATION_2006: Final = Kind(
     "classification", "Classification", "comp{number}_cls_{{set}}_{{class}}.txt"
 )
 _DETECTION_2006: Final = Kind("detection", "Detection", "comp{number}_det_{{set}}_{{class}}.txt")
+_BOXES: Final = Kind("coco-detection", "Detection, boxes", "detections.json")
+_MASKS: Final = Kind("coco-segmentation", "Instance segmentation, masks", "segmentations.json")
 
 
 def _info(number: int, kind: Kind, *, own_data: bool) -> CompetitionInfo:
@@ -107,6 +115,8 @@ _OF_2009: Final = (*_MAIN, *_pair(5, _SEGMENTATION), *_pair(7, _LAYOUT))
 _OF_2010: Final = (*_OF_2009, *_pair(9, _ACTION))
 _OF_2011: Final = (*_OF_2010, *_pair(11, _BOXLESS))
 
+_OF_COCO: Final = (_info(1, _BOXES, own_data=True), _info(2, _MASKS, own_data=True))
+
 EDITIONS: Final[Mapping[str, tuple[CompetitionInfo, ...]]] = {
     "VOC2006": (*_pair(1, _CLASSIFICATION_2006), *_pair(3, _DETECTION_2006)),
     "VOC2007": (*_WITH_ONE_SEGMENTATION, *_pair(6, _LAYOUT_2007)),
@@ -115,8 +125,12 @@ EDITIONS: Final[Mapping[str, tuple[CompetitionInfo, ...]]] = {
     "VOC2010": _OF_2010,
     "VOC2011": _OF_2011,
     "VOC2012": _OF_2011,
+    "COCO": _OF_COCO,
 }
-"""Every edition's competitions with the numbers that they had in that year; source: VOCinit.m of the kits."""
+"""Every edition's competitions with the numbers that they had in that year; source: VOCinit.m of the kits. COCO's archives
+hold one file of each kind; its numbers are ours."""
+
+_TWENTY: Final = frozenset(f"VOC{year}" for year in range(2007, 2013))
 
 _CLASSES: Final = (
     "aeroplane",
@@ -159,7 +173,7 @@ def classes_of(dataset: str) -> tuple[str, ...]:
     >>> classes_of("VOC2009")[14], classes_of("sample")
     ('person', ())
     """
-    return _CLASSES if dataset in EDITIONS and dataset != "VOC2006" else ()
+    return _CLASSES if dataset in _TWENTY else ()
 
 
 def offered(description: Description) -> tuple[CompetitionInfo, ...]:
@@ -190,7 +204,7 @@ def competition_of(dataset: str, number: int) -> CompetitionInfo:
 def expected_files(info: CompetitionInfo, description: Description) -> Iterator[tuple[str, str]]:
     """Every file of a complete result of the competition with its key: the class or action, for segmentation the image.
 
-    The only file of a layout competition has the key "person".
+    The only file of a layout competition has the key "person", that of COCO's the key "detections" or "segmentations".
 
     >>> phase = Description("VOC2012", "val", ("car", "cat"), (), ())
     >>> list(expected_files(competition_of("VOC2012", 3), phase))
@@ -201,22 +215,22 @@ def expected_files(info: CompetitionInfo, description: Description) -> Iterator[
         if blank in name:
             yield from ((name.replace(blank, word), word) for word in words_of(info, description))
             return
-    yield name, "person"
+    yield name, info.only_key
 
 
 def words_of(info: CompetitionInfo, description: Description) -> tuple[str, ...]:
-    """The keys of the competition's files: classes, actions or images; for layout "person"."""
+    """The keys of the competition's files: classes, actions or images, or that of the only file."""
     about = {
         "{class}": description.classes,
         "{action}": description.actions,
         "{image}": description.segmentation,
     }
-    return next((words for blank, words in about.items() if blank in info.file_name), ("person",))
+    return next((words for blank, words in about.items() if blank in info.file_name), (info.only_key,))
 
 
 @cache
 def file_name_as_regex(info: CompetitionInfo) -> re.Pattern[str]:
-    """A pattern that matches the competition's files for any image set (group `set`) and key (group `key`)."""
+    """A pattern that matches the competition's files for any image set (group `set`) and key (group `key`), where they are told."""
     pattern = re.escape(info.file_name).replace(r"\{", "{").replace(r"\}", "}")
     pattern = pattern.replace("{set}", "(?P<set>[^/]+?)")
     return re.compile(re.sub(r"\{(class|action|image)\}", "(?P<key>[^/]+)", pattern))

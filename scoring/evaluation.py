@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from scoring.competitions import CompetitionInfo, competition_of, competitions
+from scoring.competitions import EDITIONS, CompetitionInfo, competition_of, competitions
 from scoring.data.checking import DataError
 from scoring.data.confidences import Confidences
 from scoring.data.description import Description
@@ -113,7 +113,7 @@ def evaluate(  # noqa: PLR0913 - every argument that decides the scores has a na
         task = TASKS[info.task]
         scored = _score_archive(Path(predictions), limits, _Question.of(task, info, truth, row, classes))
     else:
-        task = task_of(predictions)
+        task = task_of(predictions, row)
         info = _first_competition(task, truth.lists.dataset)
         scored = _score_arrays(predictions, _Question.of(task, info, truth, row, classes))
     scores = scored.scores
@@ -137,13 +137,15 @@ def evaluate(  # noqa: PLR0913 - every argument that decides the scores has a na
     return result
 
 
-def task_of(predictions: object) -> Task[Any, Any, Any, Any]:
-    """The task of predictions in memory. Raises DataError for anything else.
+def task_of(predictions: object, protocol: Protocol | None = None) -> Task[Any, Any, Any, Any]:
+    """The task of predictions in memory, by default the first of all protocols. Raises DataError for anything else.
 
     >>> task_of(LabelMaps.from_arrays([])).name
     'segmentation'
     """
-    for task in TASKS.values():
+    rows = () if protocol is None else protocol.tasks
+    own: tuple[Task[Any, Any, Any, Any], ...] = tuple(each.task for each in rows)
+    for task in (*own, *TASKS.values()):
         if task.accepts(predictions):
             return task
     raise DataError(
@@ -225,6 +227,8 @@ def _hash_of(predictions: Predictions) -> str:
     found = hashlib.sha256()
     for field in fields(predictions):
         value = getattr(predictions, field.name)
+        if value is None and field.name == "sizes":
+            continue  # so that receipts of arrays without them stay
         parts = value if isinstance(value, tuple) else (value,)
         found.update(f"{field.name} {len(parts)}\n".encode())
         for part in parts:
@@ -235,8 +239,10 @@ def _hash_of(predictions: Predictions) -> str:
 
 
 def _first_competition(task: Task[Any, Any, Any, Any], dataset: str) -> CompetitionInfo:
-    """A competition of the task, in the edition or, if that has none, in the last one."""
-    return next(info for info in (*competitions(dataset), *competitions(_LAST)) if info.task == task.name)
+    """A competition of the task, in the edition or, if that has none, in another one."""
+    elsewhere = (info for infos in EDITIONS.values() for info in infos)
+    infos = (*competitions(dataset), *competitions(_LAST), *elsewhere)
+    return next(info for info in infos if info.task == task.name)
 
 
 def _max_lines(archive: Path, limits: Limits) -> int | None:

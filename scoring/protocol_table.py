@@ -10,9 +10,11 @@ from typing import Any, Final
 
 from scoring.data.boxes import BoxConvention
 from scoring.metrics.boxes import iou_half_open, iou_inclusive
+from scoring.metrics.coco.arrays import CocoRules
 from scoring.protocols import PROTOCOLS
+from scoring.tasks.coco.task import COCO_SEGMENTATION
 from scoring.tasks.protocol import Protocol
-from scoring.tasks.task import TaskRules
+from scoring.tasks.task import Task, TaskRules
 
 _WRITTEN: Final = {
     BoxConvention.INCLUSIVE: "pixels from 1, the right and the bottom one inside the box",
@@ -33,7 +35,7 @@ class TaskDescription:
 
     counts: what is a positive and what matches it; iou_threshold: the smallest IoU of a match, in [0, 1]; boxes: the
     convention of box coordinates that the IoU is taken in; measure: the figure of a class; mean: how the headline comes from
-    the classes; sources: where the rules are published.
+    the classes; sources: where the rules are published; iou_thresholds: all of them, rising, where there are several.
     """
 
     task: str
@@ -44,12 +46,15 @@ class TaskDescription:
     measure: str
     mean: str
     sources: tuple[str, ...]
+    iou_thresholds: tuple[float, ...] = ()
 
     @property
     def threshold(self) -> str | None:
         """The threshold as a condition: "IoU of at least 0.5", or "IoU above 0.5" for the next larger number."""
         if self.iou_threshold is None:
             return None
+        if self.iou_thresholds:
+            return f"IoU of at least {', '.join(f'{each:g}' for each in self.iou_thresholds)}"
         plain = round(self.iou_threshold, 9)
         above = self.iou_threshold == math.nextafter(plain, 1.0)
         return f"IoU above {plain:g}" if above else f"IoU of at least {plain:g}"
@@ -88,6 +93,8 @@ def describe_protocol(protocol: Protocol) -> ProtocolDescription:
 
 def _describe_task(each: TaskRules[Any]) -> TaskDescription:
     rules = each.rules
+    if isinstance(rules, CocoRules):
+        return _describe_coco(each.task, rules)
     functions = [getattr(rules, name) for name in _FUNCTIONS if getattr(rules, name, None)]
     totals = [measure for measure in (rules.measure, getattr(rules, "total", None)) if measure]
     mean = getattr(rules, "pool", None) or rules.average
@@ -100,6 +107,26 @@ def _describe_task(each: TaskRules[Any]) -> TaskDescription:
         " ".join(f"{measure.name}: {_explain(measure.of)}" for measure in totals),
         _explain(mean),
         tuple(dict.fromkeys(_sources([*functions, *(measure.of for measure in totals)]))),
+    )
+
+
+def _describe_coco(task: Task[Any, Any, Any, CocoRules], rules: CocoRules) -> TaskDescription:
+    """What COCO's rules say, whose functions work for all classes and thresholds at once."""
+    by_size = ", ".join(f"{name} {low:g} to {high:g}" for name, low, high in rules.areas[1:])
+    return TaskDescription(
+        task.name,
+        task.title,
+        counts=f"Positives are the objects that are not crowds. The {rules.max_detections[-1]} most confident detections of a"
+        " class in an image are matched, the most confident first, each with the free object of the largest IoU at each"
+        " threshold; what matches only a crowd is ignored. Figures by size leave out objects, and unmatched detections, of"
+        f" other areas: {by_size} pixels.",
+        iou_threshold=float(rules.iou_thresholds[0]),
+        boxes=None if task is COCO_SEGMENTATION else _WRITTEN[BoxConvention.HALF_OPEN],
+        measure=f"AP: the mean over the thresholds and {len(rules.recalls)} recalls from 0 to 1 of the best precision at such a"
+        " recall or beyond it, 0 where it is not reached.",
+        mean="Mean over the classes that have an object that counts.",
+        sources=("pycocotools 2.0.11, cocoeval.py",),
+        iou_thresholds=tuple(rules.iou_thresholds.round(9).tolist()),
     )
 
 

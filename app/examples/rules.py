@@ -1,6 +1,8 @@
 """The result files of an example: the same prediction for every image, so that its score reveals nothing."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -87,12 +89,40 @@ def _lines(lines: Iterator[str]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
+def _coco_boxes(description: Description) -> Callable[[str], bytes]:
+    return _coco(description, lambda image: {"bbox": [0, 0, image.width, image.height], "score": CONFIDENCE})
+
+
+def _coco_masks(description: Description) -> Callable[[str], bytes]:
+    return _coco(
+        description,
+        lambda image: {
+            "segmentation": {"size": [image.height, image.width], "counts": [0, image.width * image.height]},
+            "score": CONFIDENCE,
+        },
+    )
+
+
+def _coco(
+    description: Description, predict: Callable[[scoring.Image], Mapping[str, Any]]
+) -> Callable[[str], bytes]:
+    """A detection of the first class in every image; of all classes they would be millions."""
+    category = next(iter(description.class_numbers), 0)
+    found = [
+        {"image_id": int(image.id), "category_id": category, **predict(image)} for image in description.images
+    ]
+    content = json.dumps(found).encode()
+    return lambda _: content
+
+
 CONTENTS: Mapping[str, Callable[[Description], Callable[[str], bytes]]] = {
     "classification": _classification,
     "detection": _detection,
     "segmentation": _segmentation,
     "layout": _layout,
     "action": _action,
+    "coco-detection": _coco_boxes,
+    "coco-segmentation": _coco_masks,
 }
 
 GRAMMARS: Mapping[str, str] = {
@@ -101,4 +131,7 @@ GRAMMARS: Mapping[str, str] = {
     "segmentation": "an indexed PNG of the image's size for each image; 0 is the background",
     "layout": "<results> with a <layout> for each person: <image>, <object>, <confidence>, a <part> for each part",
     "action": "<image> <object> <confidence>",
+    "coco-detection": '[{"image_id": …, "category_id": …, "bbox": [left, top, width, height], "score": …}, …]',
+    "coco-segmentation": '[{"image_id": …, "category_id": …, "segmentation": {"size": [height, width], "counts": …},'
+    ' "score": …}, …]',
 }

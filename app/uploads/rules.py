@@ -17,7 +17,7 @@ from scoring.competitions import file_name_as_regex
 
 MAX_NAME_LENGTH = 120
 KEPT_ENDING = 20  # characters of a longer name, the mark of what is left out among them
-SINGLE_FILES = (".txt", ".xml")
+SINGLE_FILES = (".txt", ".xml", ".json")
 
 TUS_VERSION = "1.0.0"
 TUS_EXTENSIONS = "creation,creation-defer-length,creation-with-upload,checksum,expiration,termination"
@@ -54,7 +54,7 @@ def result_path(filename: str, dataset: str, image_set: str) -> str | None:
     """
     for competition in competitions(dataset):
         found = file_name_as_regex(competition).fullmatch(filename)
-        if found and found["set"] == image_set:
+        if found and found.groupdict().get("set", image_set) == image_set:
             return "/".join(filter(None, ("results", dataset, competition.folder, filename)))
     return None
 

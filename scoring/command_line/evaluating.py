@@ -41,7 +41,7 @@ def score(asked: Namespace) -> Mapping[str, Any]:
 def _protocol(asked: str | None, dataset: str) -> str:
     if asked is not None and asked not in PROTOCOLS:
         raise WrongUseError(
-            "unknown-protocol", f"unknown protocol '{asked}'; expected {', '.join((*PROTOCOLS, COCO))}"
+            "unknown-protocol", f"unknown protocol '{asked}'; expected {', '.join(PROTOCOLS)}"
         )
     try:
         return asked or default_protocol(dataset)

@@ -30,7 +30,8 @@ class Description:
     Main set. segmentation names images of the Segmentation set; persons (Layout set) and acting (Action set) pair
     an image with an object, counted from 1. further are the images of these three sets that are not in the Main set;
     a description from before they were told has none. not_offered are competitions of the dataset without ground truth
-    in this phase. limits are those of an archive of results.
+    in this phase. limits are those of an archive of results. class_numbers are what COCO's files call the classes, rising; there
+    the images are called by their numbers.
     """
 
     dataset: str
@@ -44,12 +45,15 @@ class Description:
     further: tuple[Image, ...] = ()
     not_offered: tuple[int, ...] = ()
     limits: Limits = Limits()
+    class_numbers: tuple[int, ...] = ()
 
     def to_json(self) -> str:
         """Write it as one line of JSON, the same for the same description."""
         plain = asdict(self)
         for name in _IMAGES:
             plain[name] = [[image.id, image.width, image.height] for image in getattr(self, name)]
+        if not self.class_numbers:
+            del plain["class_numbers"]
         return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
@@ -73,6 +77,7 @@ class Description:
             further=_images(plain.get("further", [])),
             not_offered=tuple(plain.get("not_offered", ())),
             limits=_limits(plain.get("limits", {})),
+            class_numbers=tuple(plain.get("class_numbers", ())),
         )
 
 

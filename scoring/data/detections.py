@@ -1,8 +1,9 @@
 """Detections: boxes with a confidence."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from scoring.data.arrays import Flags, Floats, Integers
 from scoring.data.boxes import BoxConvention, convert_boxes
 from scoring.data.checking import (
     BoxFormat,
+    DataError,
     as_boxes,
     as_choice,
     as_floats,
@@ -19,6 +21,9 @@ from scoring.data.checking import (
 )
 from scoring.data.frames import columns_of
 from scoring.data.per_image import PerImage, Rows, rows_of_dicts, rows_of_supervision
+
+if TYPE_CHECKING:
+    from scoring.data.ground_truth import GroundTruth
 
 SIDES: Final = ("left", "top", "right", "bottom")
 """The columns of a box in a data frame, unless others are named."""
@@ -60,7 +65,7 @@ class Detections:
 
     image: int32 (n,), into images; label: int32 (n,), into classes; score: float64 (n,), finite, larger is more confident;
     boxes: float64 (n, 4), left, top, right, bottom, finite; convention: what these numbers mean, None where they are to be
-    read as those of the ground truth.
+    read as those of the ground truth; sizes: float64 (n, 2), width and height as written, where edges would round them.
     """
 
     image: Integers
@@ -70,6 +75,7 @@ class Detections:
     images: tuple[str, ...]
     classes: tuple[str, ...]
     convention: BoxConvention | None = None
+    sizes: Floats | None = None
 
     def __len__(self) -> int:
         """The number of detections."""
@@ -143,6 +149,38 @@ class Detections:
         (('0', '1'), [1])
         """
         return cls._of_rows(rows_of_dicts(entries, images, _FIELDS), options)
+
+    @classmethod
+    def from_coco(
+        cls, source: Path | str | bytes | Sequence[Mapping[str, Any]], truth: "GroundTruth"
+    ) -> Self:
+        """Detections from COCO's JSON, a list of `image_id`, `category_id`, `bbox` and `score`, for a ground truth `from_coco`.
+
+        source: the path of the file, its content, or what a JSON parser makes of it. Raises SubmissionError with every problem,
+        and DataError for a ground truth that does not come from COCO's JSON.
+
+        >>> from scoring import GroundTruth, evaluate
+        >>> truth = GroundTruth.from_coco({"images": [{"id": 3}], "categories": [{"id": 7, "name": "car"}],
+        ...   "annotations": [{"id": 1, "image_id": 3, "category_id": 7, "bbox": [15, 9, 20, 10], "area": 200}]})
+        >>> found = Detections.from_coco([{"image_id": 3, "category_id": 7, "bbox": [15, 9, 20, 10], "score": 0.5}], truth)
+        >>> [round(evaluate(found, truth, protocol=name).headline, 6) for name in ("coco", "voc2012")]
+        [1.0, 1.0]
+        """
+        from scoring.readers.coco_json.to_data import columns_of_coco, read_source  # noqa: PLC0415 - rests on this module
+
+        if not truth.lists.class_numbers:
+            raise DataError("expected a ground truth from COCO's JSON, whose images and classes have numbers")
+        found = columns_of_coco(read_source(source), truth.description)
+        return cls(
+            found.detections.image,
+            found.detections.label,
+            found.detections.confidence,
+            np.concatenate([found.boxes[:, :2], found.boxes[:, :2] + found.boxes[:, 2:]], axis=1),
+            truth.lists.images,
+            truth.lists.classes,
+            BoxConvention.HALF_OPEN,
+            sizes=found.boxes[:, 2:],
+        )
 
     @classmethod
     def from_supervision(

@@ -1,23 +1,21 @@
 """Ground truth: one version of the annotation of an image set, immutable and identified by its hash."""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scoring.array_files import Packed, pack, pack_words, unpack, unpack_words
 from scoring.data.boxes import BoxConvention
 from scoring.data.checking import BoxFormat, as_boxes, as_choice, as_flags, as_named, assert_lengths
-from scoring.data.description import Description, Image
+from scoring.data.description import Description
 from scoring.data.detections import SIDES
 from scoring.data.frames import columns_of
-from scoring.data.label_maps import LabelMaps, LabelRuns
+from scoring.data.label_maps import LabelMaps
 from scoring.data.per_image import PerImage, rows_of_dicts
-from scoring.data.tables import ActionLabels, Lists, Objects, Parts, Tables
+from scoring.data.tables import Lists, Tables
 from scoring.data.tables_from_arrays import (
     ObjectRows,
     tables_of_actions,
@@ -25,11 +23,7 @@ from scoring.data.tables_from_arrays import (
     tables_of_labels,
     tables_of_objects,
 )
-
-KIND: Final = "truth"
-_FACTS: Final = ("dataset", "image_set", "classes", "actions", "main")
-_PAIRS: Final = ("persons", "acting")
-_TABLES: Final = ("objects", "parts", "acts", "masks")
+from scoring.data.truth_content import content_of, describe, read_content
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,26 +49,7 @@ class GroundTruth:
         >>> GroundTruth.of(replace(truth.lists, image_set="test"), truth.tables).description.image_set
         'test'
         """
-        facts = {name: getattr(lists, name) for name in _FACTS}
-        # what VOC's trees do not have is left out, so that their fingerprints stay
-        if tables.convention is not BoxConvention.INCLUSIVE:
-            facts["boxes"] = tables.convention
-        index = {image: place for place, image in enumerate(lists.images)}
-        arrays: dict[str, NDArray[Any]] = {
-            "images": pack_words(lists.images),
-            "segmentation": pack_words(lists.segmentation),
-            "sizes": tables.sizes,
-            "labels": tables.labels,
-        }
-        for name in _PAIRS:
-            pairs = [(index[image], number) for image, number in getattr(lists, name)]
-            arrays[name] = np.array(pairs, np.int32).reshape(-1, 2)
-        for name in _TABLES:
-            table = getattr(tables, name)
-            arrays |= {f"{name}.{field.name}": getattr(table, field.name) for field in fields(table)}
-        if tables.verified is not None:
-            arrays["verified"] = tables.verified
-        return cls.of_bytes(pack(KIND, Packed(facts, arrays)))
+        return cls.of_bytes(content_of(lists, tables))
 
     @classmethod
     def from_arrays(  # noqa: PLR0913 - three columns, and what else is known of the objects
@@ -157,6 +132,29 @@ class GroundTruth:
         return cls.from_arrays(rows.image, labels, boxes, images=rows.images, **options)
 
     @classmethod
+    def from_coco(
+        cls,
+        source: Path | str | bytes | Mapping[str, Any],
+        *,
+        dataset: str = "COCO",
+        image_set: str = "all",
+    ) -> Self:
+        """Ground truth from COCO's JSON with `images`, `categories` and `annotations`: detection by any protocol, masks by COCO's.
+
+        source: the path of the file, its content, or what a JSON parser makes of it. Images are called by their numbers, classes
+        by their names, in the order of theirs. A crowd is a difficult object, and a group, where a protocol knows no crowds.
+        dataset: whose competitions there are, of "COCO" its two. Raises SubmissionError with every problem.
+
+        >>> truth = GroundTruth.from_coco({"images": [{"id": 3}], "categories": [{"id": 7, "name": "car"}],
+        ...   "annotations": [{"id": 1, "image_id": 3, "category_id": 7, "bbox": [15, 9, 20, 10], "area": 150.5}]})
+        >>> truth.lists.images, truth.tables.objects.boxes.tolist()
+        (('3',), [[15.0, 9.0, 35.0, 19.0]])
+        """
+        from scoring.readers.coco_json.to_data import read_source, tables_of_coco  # noqa: PLC0415 - rests on this module
+
+        return cls.of(*tables_of_coco(read_source(source), dataset, image_set))
+
+    @classmethod
     def from_labels(
         cls,
         y_true: Any,
@@ -236,60 +234,6 @@ class GroundTruth:
         >>> GroundTruth.of_bytes(truth.content).description == truth.description
         True
         """
-        packed = unpack(KIND, content)
-        lists, sizes = _lists_of(packed), packed.arrays["sizes"]
-        tables = Tables(
-            sizes=sizes,
-            labels=packed.arrays["labels"],
-            objects=Objects(**_group(packed, "objects")),
-            parts=Parts(**_group(packed, "parts")),
-            acts=ActionLabels(**_group(packed, "acts")),
-            masks=LabelRuns(**_group(packed, "masks")),
-            convention=BoxConvention(packed.facts.get("boxes", BoxConvention.INCLUSIVE)),
-            verified=packed.arrays.get("verified"),
-        )
+        lists, tables = read_content(content)
         fingerprint = hashlib.sha256(content).hexdigest()
-        return cls(lists, tables, _description_of(lists, tables), content, fingerprint)
-
-
-def _group(packed: Packed, name: str) -> dict[str, NDArray[Any]]:
-    return {
-        key.partition(".")[2]: array for key, array in packed.arrays.items() if key.startswith(f"{name}.")
-    }
-
-
-def _lists_of(packed: Packed) -> Lists:
-    facts, arrays = packed.facts, packed.arrays
-    images = unpack_words(arrays["images"])
-
-    def pairs(name: str) -> tuple[tuple[str, int], ...]:
-        return tuple((images[image], number) for image, number in arrays[name].tolist())
-
-    return Lists(
-        dataset=facts["dataset"],
-        image_set=facts["image_set"],
-        classes=tuple(facts["classes"]),
-        actions=tuple(facts["actions"]),
-        images=images,
-        main=facts["main"],
-        segmentation=unpack_words(arrays["segmentation"]),
-        persons=pairs("persons"),
-        acting=pairs("acting"),
-    )
-
-
-def _description_of(lists: Lists, tables: Tables) -> Description:
-    images = [Image(name, *size) for name, size in zip(lists.images, tables.sizes.tolist(), strict=True)]
-    listed = set(lists.images)
-    masks = zip(lists.segmentation, tables.masks.sizes.tolist(), strict=True)
-    return Description(
-        dataset=lists.dataset,
-        image_set=lists.image_set,
-        classes=lists.classes,
-        actions=lists.actions,
-        images=tuple(images[: lists.main]),
-        segmentation=lists.segmentation,
-        persons=lists.persons,
-        acting=lists.acting,
-        further=(*images[lists.main :], *(Image(name, *size) for name, size in masks if name not in listed)),
-    )
+        return cls(lists, tables, describe(lists, tables), content, fingerprint)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from scoring.data.arrays import Flags, Floats, Integers, Labels
 from scoring.data.boxes import BoxConvention
+from scoring.data.coco_table import CocoTable
 from scoring.data.label_maps import LabelRuns
 
 PARTS: Final = ("head", "hand", "foot")
@@ -57,7 +58,8 @@ class Lists:
     """Which edition this is, and what its image sets list.
 
     images: every annotated image, those of the Main set first and in its order; main: how many these are;
-    persons and acting: image and 1-based object as in `Description` (object 0: a whole image, as 2007 lists them).
+    persons and acting: image and 1-based object as in `Description` (object 0: a whole image, as 2007 lists them);
+    class_numbers: what COCO's files call each class, rising; none where classes are called by their names.
     """
 
     dataset: str
@@ -69,6 +71,7 @@ class Lists:
     segmentation: tuple[str, ...]
     persons: tuple[tuple[str, int], ...]
     acting: tuple[tuple[str, int], ...]
+    class_numbers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +81,8 @@ class Tables:
     sizes: int32 (images, 2), width and height; labels: int8 (classes, main), 1 there is such an object in the image,
     0 only difficult ones, -1 none; masks: one for each image of the Segmentation set, or none at all; convention: that of
     the boxes of objects and parts; verified: int32 (k, 2), images and classes where an image-level label says whether the
-    class is there, None where every class is annotated in every image.
+    class is there, None where every class is annotated in every image; coco: the same objects as COCO's annotation has them, where it came from
+    there.
     """
 
     sizes: Integers
@@ -89,3 +93,4 @@ class Tables:
     masks: LabelRuns
     convention: BoxConvention = BoxConvention.INCLUSIVE
     verified: Integers | None = None
+    coco: CocoTable | None = None

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from scoring.data.description import UNKNOWN_SIDE, Description, Image
 from scoring.data.layout_set import LayoutSet
+from scoring.readers.coco_json.numbers import CocoNumbers
 from scoring.readers.lines.words import Words
 from scoring.readers.subjects import Subjects, check_names, images_of, persons_of
 
@@ -84,6 +85,11 @@ class ImageIndex:
     def persons(self) -> LayoutSet:
         """The persons of the Layout set."""
         return LayoutSet.of(self.description)
+
+    @cached_property
+    def numbers(self) -> CocoNumbers:
+        """What COCO's files call images and classes."""
+        return CocoNumbers.of(self.description)
 
     @cached_property
     def anywhere(self) -> Mapping[str, Image]:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Self
 
+import numpy as np
+
 from scoring.tasks.task import Rules, Task, TaskRules
 
 
@@ -54,4 +56,6 @@ def spell(choice: Any) -> str:
         shown = (field for field in fields(choice) if field.repr)
         said = (f"{field.name}={spell(getattr(choice, field.name))}" for field in shown)
         return f"{type(choice).__name__}({', '.join(said)})"
+    if isinstance(choice, np.ndarray):
+        return repr(choice.tolist())
     return choice.__name__ if callable(choice) else repr(choice)

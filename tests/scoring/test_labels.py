@@ -141,7 +141,8 @@ def test_with_difficult_ones_included_nothing_is_ignored(
 
 def test_each_year_measures_rankings_in_its_own_way() -> None:
     measures: dict[Value, set[str]] = {}
-    for row in PROTOCOLS.values():
+    rows = [row for row in PROTOCOLS.values() if row.name != "coco"]
+    for row in rows:
         assert row.rules_of(CLASSIFICATION) == row.rules_of(ACTION)
         measures.setdefault(row.rules_of(CLASSIFICATION).measure.of, set()).add(row.name[:7])
 
@@ -149,7 +150,7 @@ def test_each_year_measures_rankings_in_its_own_way() -> None:
         roc_auc: {"voc2006"},
         ranked_average_precision_11_points: {"voc2007", "voc2008", "voc2009"},
         ranked_average_precision: {
-            row.name[:7] for row in PROTOCOLS.values() if row.name[:7] > "voc2009" or row.name[:3] != "voc"
+            row.name[:7] for row in rows if row.name[:7] > "voc2009" or row.name[:3] != "voc"
         },
     }
 

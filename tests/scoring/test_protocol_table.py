@@ -28,8 +28,10 @@ def test_every_protocol_and_every_task_of_it_is_described() -> None:
 def test_a_description_says_what_counts_the_measure_the_mean_and_the_source(protocol: str) -> None:
     for task, rules in zip(describe_protocol(ROWS[protocol]).tasks, ROWS[protocol].tasks, strict=True):
         assert all((task.title, task.counts, task.measure, task.mean, task.sources)), task
-        assert task.iou_threshold == getattr(rules.rules, "iou_threshold", None)
-        assert (task.threshold is None) == (task.boxes is None) == (task.iou_threshold is None)
+        lowest = getattr(rules.rules, "iou_thresholds", [getattr(rules.rules, "iou_threshold", None)])[0]
+        assert task.iou_threshold == lowest
+        assert (task.threshold is None) == (task.iou_threshold is None)
+        assert task.boxes is None or task.threshold is not None
 
 
 def test_a_row_with_another_threshold_is_described_by_it() -> None:
@@ -46,6 +48,13 @@ def test_the_next_number_above_a_threshold_reads_as_above_it() -> None:
 
     assert task.iou_threshold == math.nextafter(0.5, 1)
     assert task.threshold == "IoU above 0.5"
+
+
+def test_several_thresholds_are_all_told() -> None:
+    threshold = described("coco", "coco-detection").threshold
+
+    assert threshold == "IoU of at least 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95"
+    assert described("coco", "coco-segmentation").boxes is None
 
 
 def test_the_convention_of_boxes_is_that_of_the_rules() -> None:

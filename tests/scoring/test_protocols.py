@@ -34,7 +34,7 @@ ALIASES = ["pascal_voc_metrics", "weighted_pascal_voc_metrics", "open_images_met
 def test_every_year_has_a_row_of_its_own_name_and_so_have_its_corrections_and_other_programs() -> None:
     rows = {name: row for name, row in PROTOCOLS.items() if name not in ALIASES}
 
-    assert list(rows) == [*YEARS, *CORRECTED, *TENSORFLOW, *DOCUMENTED]
+    assert list(rows) == [*YEARS, *CORRECTED, *TENSORFLOW, *DOCUMENTED, "coco"]
     assert all(row.name == name for name, row in rows.items())
     assert len({row.title for row in rows.values()}) == len(rows)
 
@@ -105,11 +105,13 @@ def test_rules_are_spelled_with_the_names_of_their_functions() -> None:
     )
 
 
-def test_every_competition_has_a_task_that_every_protocol_of_a_year_scores() -> None:
+def test_every_competition_has_a_task_that_every_protocol_of_its_dataset_scores() -> None:
     tasks = {info.task for infos in EDITIONS.values() for info in infos}
 
+    of_coco = {each.task.name for each in PROTOCOLS["coco"].tasks}
     assert tasks == TASKS.keys()
-    assert all({each.task.name for each in PROTOCOLS[year].tasks} == tasks for year in YEARS)
+    assert all({each.task.name for each in PROTOCOLS[year].tasks} == tasks - of_coco for year in YEARS)
+    assert default_protocol("COCO") == "coco"
 
 
 def test_a_task_that_a_protocol_does_not_score_is_named() -> None:

@@ -6,17 +6,22 @@ from typing import Any, Final
 import numpy as np
 
 from scoring.data.arrays import Floats, Integers
+from scoring.data.limits import MAX_FILE_PROBLEMS
 from scoring.errors import Problem, Problems
 from scoring.metrics.coco.arrays import CocoDetections
 from scoring.metrics.masks.runs import Masks, join_masks, take_masks
 from scoring.readers.coco_json.fields import Entries, numbers_of
 from scoring.readers.coco_json.instances import CocoInstances
 from scoring.readers.coco_json.masks import read_masks
+from scoring.readers.coco_json.numbers import CocoNumbers
 from scoring.readers.coco_json.records import JsonError, Records, Table, read_records
 
 _BOX: Final = tuple(f"bbox.{side}" for side in range(4))
 _FURTHEST: Final = 1e9
 _NAME: Final = "detections"
+
+Known = CocoNumbers | CocoInstances
+"""Anything that knows the numbers of images and categories, and the sizes of images."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,13 +52,20 @@ class _Kind:
 
 
 def read_coco_detections(
-    data: bytes, truth: CocoInstances, *, file: str, problems: Problems, masks: bool = False
+    data: bytes,
+    known: Known,
+    *,
+    file: str,
+    problems: Problems,
+    masks: bool = False,
+    most: int | None = None,
 ) -> CocoResults:
     """Read a list of `image_id`, `category_id`, `score` and `bbox` or `segmentation`, or an object with such a list as
     `annotations`; other fields are not looked at.
 
     The area of a detection is that of its box, and of its mask where it has no box, as in pycocotools. Whatever is wrong
-    becomes a problem that names the entry, and only what is right is returned.
+    becomes a problem that names the entry, and only what is right is returned. known: the images and categories that there
+    are; most: detections that a file may have. Nothing is read after these, or after a thousand problems.
 
     >>> from scoring.readers.coco_json.instances import read_instances
     >>> truth = read_instances(b'{"images": [{"id": 3}], "categories": [{"id": 1, "name": "cat"}], "annotations": []}')
@@ -63,18 +75,31 @@ def read_coco_detections(
     """
     parts: list[_Part] = []
     kind = _Kind(boxes=True, masks=masks)
+    before = problems.total
     try:
         for block in read_records(data):
-            part = _read_table(block, truth) if isinstance(block, Table) and not masks else None
+            if most is not None and block.first + len(block) > most:
+                message = f"the file has more than {most:,} detections; no more are read"
+                problems.add(Problem("too-many-detections", message, file, expected=str(most)))
+                break
+            part = _read_table(block, known) if isinstance(block, Table) and not masks else None
             if part is None:
                 rows = block.rows() if isinstance(block, Table) else block
                 if masks and block.first == 0:
                     kind = _Kind(boxes=_has_box(rows), masks=True)
-                part = _read_entries(Entries(rows.values, _NAME, file, problems, rows.first), truth, kind)
+                part = _read_entries(Entries(rows.values, _NAME, file, problems, rows.first), known, kind)
             parts.append(part)
+            if problems.total - before >= MAX_FILE_PROBLEMS:
+                problems.add(_stopped(problems.total - before, block.first + len(block), file))
+                break
     except JsonError as error:
         problems.add(Problem("bad-json", str(error), file))
     return _joined(parts, masks=masks)
+
+
+def _stopped(wrong: int, read: int, file: str) -> Problem:
+    message = f"stopped after {wrong:,} problems in this file; entries from {_NAME}[{read}] on were not read"
+    return Problem("file-not-read-on", message, file)
 
 
 def _joined(parts: list[_Part], *, masks: bool) -> CocoResults:
@@ -91,7 +116,7 @@ def _joined(parts: list[_Part], *, masks: bool) -> CocoResults:
     return CocoResults(detections, joined("boxes", np.empty((0, 4))), found)
 
 
-def _read_table(table: Table, truth: CocoInstances) -> _Part | None:
+def _read_table(table: Table, known: Known) -> _Part | None:
     """The detections of a table; None where one is not right."""
     columns = table.columns
     if not {"image_id", "category_id", "score", *_BOX} <= columns.keys():
@@ -99,7 +124,7 @@ def _read_table(table: Table, truth: CocoInstances) -> _Part | None:
     boxes = np.stack([columns[side] for side in _BOX], axis=1)
     image, label = (
         numbers_of(columns[name], ids)
-        for name, ids in (("image_id", truth.images), ("category_id", truth.categories))
+        for name, ids in (("image_id", known.images), ("category_id", known.categories))
     )
     score = columns["score"]
     right = (
@@ -118,15 +143,15 @@ def _has_box(records: Records) -> bool:
     return isinstance(first, dict) and first.get("bbox", []) != []
 
 
-def _read_entries(entries: Entries, truth: CocoInstances, kind: _Kind) -> _Part:
-    image = entries.known("image_id", entries.wholes("image_id"), truth.images, "images")
-    label = entries.known("category_id", entries.wholes("category_id"), truth.categories, "categories")
+def _read_entries(entries: Entries, known: Known, kind: _Kind) -> _Part:
+    image = entries.known("image_id", entries.wholes("image_id"), known.images, "images")
+    label = entries.known("category_id", entries.wholes("category_id"), known.categories, "categories")
     score = entries.numbers("score")
     boxes = entries.boxes() if kind.boxes else np.zeros((len(image), 4))
     area = boxes[:, 2] * boxes[:, 3]
     found = None
     if kind.masks:
-        sizes = truth.sizes[image] if len(truth.sizes) else np.zeros((len(image), 2), np.int64)
+        sizes = known.sizes[image] if len(known.sizes) else np.zeros((len(image), 2), np.int64)
         found = read_masks(entries, sizes)
         if not kind.boxes:
             boxes, area = found.boxes, found.area.astype(np.float64)

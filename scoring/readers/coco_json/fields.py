@@ -46,7 +46,9 @@ class Entries:
         self.fit = self.objects.copy()
         for index in np.flatnonzero(~self.objects).tolist():
             value = self.values[index]
-            self.say(index, "bad-entry", f"expected an object, found {shown(repr(value))}", value)
+            self.say(
+                index, "bad-entry", f"expected an object, found {shown(repr(value))}", value, "an object"
+            )
         if not self.fit.all():
             self.values = [value if fit else {} for value, fit in zip(self.values, self.fit, strict=True)]
 
@@ -54,17 +56,25 @@ class Entries:
         """How a message calls an entry: "annotations[7]"."""
         return f"{self.name}[{self.first + index}]"
 
-    def say(self, index: int, code: str, message: str, found: object = None) -> None:
+    def say(
+        self, index: int, code: str, message: str, found: object = None, expected: str | None = None
+    ) -> None:
         """Add a problem about an entry, and count the entry as unfit."""
         self.fit[index] = False
         text = None if found is None else shown(str(found))
-        self.problems.add(Problem(code, f"{self.place(index)}: {message}", self.file, found=text))
+        self.problems.add(
+            Problem(code, f"{self.place(index)}: {message}", self.file, found=text, expected=expected)
+        )
 
     def column(self, name: str, default: Any = None) -> list[Any]:
         """The field of every entry; the default where it is not there."""
         if self.table is not None:
             self.values, self.table = self.table.rows().values, None
         return [entry.get(name, default) for entry in self.values]
+
+    def any_has(self, name: str) -> bool:
+        """Whether the field of any entry is there and not empty."""
+        return self.table is None and any(map(bool, self.column(name)))
 
     def _check_field(
         self, name: str, column: list[Any], is_right: Callable[[Any], bool], expected: str
@@ -75,9 +85,9 @@ class Entries:
             self._wrong.add((index, name))
             if name in self.values[index]:
                 message = f"expected {expected} as '{name}', found {shown(repr(value))}"
-                self.say(index, f"bad-{name.replace('_', '-')}", message, value)
+                self.say(index, f"bad-{name.replace('_', '-')}", message, value, expected)
             else:
-                self.say(index, "missing-field", f"'{name}' is missing")
+                self.say(index, "missing-field", f"'{name}' is missing", expected=expected)
 
     def wholes(self, name: str, default: int | None = None) -> Identifiers:
         """Whole numbers: int64 (n,), 0 for an unfit entry. A number such as 3.0 counts as one."""
@@ -151,7 +161,8 @@ class Entries:
             if (index, name) in self._wrong:
                 continue
             message = f"'{name}' is {values[index]}, which is none of the {len(ids)} {things}"
-            self.say(index, f"unknown-{name.removesuffix('_id')}", message, values[index])
+            expected = f"one of the {len(ids)} {things}"
+            self.say(index, f"unknown-{name.removesuffix('_id')}", message, values[index], expected)
         return np.maximum(places, 0)
 
 

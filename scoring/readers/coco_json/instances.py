@@ -23,7 +23,7 @@ class CocoInstances:
 
     images, categories: int64 (images,) and (classes,), identifiers; sizes: int64 (images, 2), width and height in pixels,
     0 where they are not told; boxes: float64 (m, 4), left, top, width, height, around the masks where those were asked for; masks: None unless they were asked for;
-    fingerprint: sha256 of the file, in hexadecimal.
+    has_masks: whether any object has a segmentation; fingerprint: sha256 of the file, in hexadecimal.
     """
 
     images: Identifiers
@@ -34,6 +34,7 @@ class CocoInstances:
     boxes: Floats
     masks: Masks | None
     fingerprint: str
+    has_masks: bool = False
 
 
 def read_instances(data: bytes, *, file: str = "instances.json", masks: bool = False) -> CocoInstances:
@@ -69,6 +70,7 @@ def read_instances(data: bytes, *, file: str = "instances.json", masks: bool = F
         boxes=annotations.boxes() if drawn is None else drawn.boxes,
         masks=drawn,
         fingerprint=hashlib.sha256(data).hexdigest(),
+        has_masks=annotations.any_has("segmentation"),
     )
     if problems.listed:
         raise SubmissionError(*problems.listed)

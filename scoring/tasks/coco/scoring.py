@@ -9,7 +9,7 @@ import numpy as np
 
 from scoring.errors import Problems, SubmissionError
 from scoring.metrics.coco.arrays import COCO_RULES, CocoRules, PairIoU, box_iou
-from scoring.metrics.coco.tables import figures_by_class, figures_of, tabulate_coco
+from scoring.metrics.coco.tables import CocoTables, figures_by_class, figures_of, tabulate_coco
 from scoring.metrics.masks.runs import join_masks, mask_iou
 from scoring.readers.coco_json.detections import CocoResults, read_coco_detections
 from scoring.readers.coco_json.instances import CocoInstances, read_instances
@@ -20,7 +20,7 @@ PROTOCOL: Final = "coco"
 SCORER: Final = "1"
 """The version of this evaluation: another one may give other numbers for the same files."""
 
-_ABSENT: Final = "no object of the class counts"
+ABSENT: Final = "no object of the class counts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +65,15 @@ def score_coco(truth: CocoInstances, results: CocoResults, digest: str) -> CocoR
     >>> score_coco(truth, found, digest="")["cat"].reason
     'no object of the class counts'
     """
-    kind = _BOXES if results.masks is None else _MASKS
-    iou = _pair_iou(truth, results)
-    detections = results.detections
-    tables = tabulate_coco(
-        detections, truth.objects, iou, images=len(truth.images), classes=len(truth.classes)
-    )
+    kind, detections = _kind_of(results), results.detections
+    tables, iou = tabulate(truth, results, COCO_RULES)
     by_class = figures_by_class(tables)
     predictions = np.bincount(detections.label, minlength=len(truth.classes))
     classes = tuple(
         CocoClass(
             name,
             value=by_class["AP"][label],
-            reason=_ABSENT if by_class["AP"][label] is None else None,
+            reason=ABSENT if by_class["AP"][label] is None else None,
             positives=int(tables.positives[0, label]),
             predictions=int(predictions[label]),
             figures={figure: values[label] for figure, values in by_class.items()},
@@ -92,6 +88,29 @@ def score_coco(truth: CocoInstances, results: CocoResults, digest: str) -> CocoR
         receipt=_receipt(truth.fingerprint, digest, kind, COCO_RULES),
         evidence=Evidence(truth, results, tables, iou),
     )
+
+
+def tabulate(truth: CocoInstances, results: CocoResults, rules: CocoRules) -> tuple[CocoTables, PairIoU]:
+    """Precision and recall of every class, and the IoU that they come from."""
+    iou = _pair_iou(truth, results)
+    tables = tabulate_coco(
+        results.detections,
+        truth.objects,
+        iou,
+        images=len(truth.images),
+        classes=len(truth.classes),
+        rules=rules,
+    )
+    return tables, iou
+
+
+def measure_of(results: CocoResults) -> str:
+    """What is measured, in words."""
+    return _kind_of(results).measure
+
+
+def _kind_of(results: CocoResults) -> _Kind:
+    return _BOXES if results.masks is None else _MASKS
 
 
 def _pair_iou(truth: CocoInstances, results: CocoResults) -> PairIoU:

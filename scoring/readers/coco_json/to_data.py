@@ -1,0 +1,102 @@
+"""Annotation and detections in COCO's JSON as ground truth and detections of any protocol."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scoring.data.boxes import BoxConvention
+from scoring.data.checking import Named
+from scoring.data.coco_table import CocoTable
+from scoring.data.description import UNKNOWN_SIDE, Description
+from scoring.data.tables import Lists, Tables
+from scoring.data.tables_from_arrays import ObjectRows, tables_of_objects
+from scoring.errors import Problems, SubmissionError
+from scoring.metrics.masks.runs import Masks
+from scoring.readers.coco_json.detections import CocoResults, read_coco_detections
+from scoring.readers.coco_json.instances import CocoInstances, read_instances
+from scoring.readers.coco_json.numbers import CocoNumbers
+
+Source = Path | str | bytes | Mapping[str, Any] | Sequence[Mapping[str, Any]]
+"""A JSON file by its path, its content, or what a JSON parser makes of it."""
+
+
+def read_source(source: Source) -> bytes:
+    """The content of a JSON file, given in any of these ways; a text that begins with a bracket is content.
+
+    >>> read_source("[]"), read_source([{"id": 1}])
+    (b'[]', b'[{"id": 1}]')
+    """
+    if isinstance(source, bytes):
+        return source
+    if isinstance(source, str) and source.lstrip()[:1] in ("[", "{"):
+        return source.encode()
+    if isinstance(source, Path | str):
+        return Path(source).read_bytes()
+    return json.dumps(source).encode()
+
+
+def tables_of_coco(data: bytes, dataset: str, image_set: str) -> tuple[Lists, Tables]:
+    """The lists and tables of `images`, `categories` and `annotations`, with masks where any annotation has a segmentation.
+
+    Images are called by their numbers, classes by their names, both in rising order of their numbers. A crowd is a difficult
+    object and a group for protocols that know no crowds. Raises SubmissionError with every problem.
+
+    >>> text = b'''{"images": [{"id": 42}], "categories": [{"id": 17, "name": "cat"}],
+    ...   "annotations": [{"id": 1, "image_id": 42, "category_id": 17, "bbox": [15, 9, 20, 10], "area": 150.5}]}'''
+    >>> lists, tables = tables_of_coco(text, "COCO", "val")
+    >>> lists.images, lists.classes, tables.objects.boxes.tolist(), tables.coco.area.tolist()
+    (('42',), ('cat',), [[15.0, 9.0, 35.0, 19.0]], [150.5])
+    """
+    instances = read_instances(data)
+    masks = read_instances(data, masks=True).masks if instances.has_masks else None
+    lists, tables = tables_of_objects(_rows(instances), BoxConvention.HALF_OPEN, _sizes(instances))
+    numbers = tuple(instances.categories.tolist())
+    lists = replace(lists, dataset=dataset, image_set=image_set, class_numbers=numbers)
+    return lists, replace(tables, coco=_table(instances, masks))
+
+
+def columns_of_coco(data: bytes, description: Description) -> CocoResults:
+    """Detections with boxes, images and classes as places in the description of the ground truth. Raises SubmissionError.
+
+    >>> from scoring.data.description import Image
+    >>> phase = Description("COCO", "val", ("cat",), (), (Image("42", 640, 480),), class_numbers=(17,))
+    >>> found = b'[{"image_id": 42, "category_id": 17, "bbox": [15, 9, 20, 10], "score": 0.5}]'
+    >>> columns_of_coco(found, phase).boxes.tolist()
+    [[15.0, 9.0, 20.0, 10.0]]
+    """
+    problems = Problems()
+    numbers = CocoNumbers.of(description)
+    found = read_coco_detections(data, numbers, file="detections.json", problems=problems)
+    if problems.listed:
+        raise SubmissionError(*problems.listed)
+    return found
+
+
+def _rows(instances: CocoInstances) -> ObjectRows:
+    objects, boxes = instances.objects, instances.boxes
+    return ObjectRows(
+        Named(tuple(map(str, instances.images.tolist())), objects.image),
+        Named(instances.classes, objects.label),
+        np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], axis=1),
+        np.zeros(len(boxes), np.bool_),
+        objects.crowd,
+    )
+
+
+def _sizes(instances: CocoInstances) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    known = (instances.sizes >= 1).all(axis=1, keepdims=True) & (instances.sizes <= UNKNOWN_SIDE)
+    return np.where(known, instances.sizes, UNKNOWN_SIDE)
+
+
+def _table(instances: CocoInstances, masks: Masks | None) -> CocoTable:
+    objects = instances.objects
+    table = CocoTable(
+        objects.image, objects.label, instances.boxes, objects.area, objects.crowd, objects.unnumbered
+    )
+    if masks is None:
+        return table
+    return replace(table, run_start=masks.start, run_end=masks.end, run_first=masks.first)

@@ -1,0 +1,109 @@
+"""COCO's figures as the scores of a competition."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from scoring.competitions import CompetitionInfo
+from scoring.data.arrays import Places
+from scoring.data.description import Description
+from scoring.data.ground_truth import GroundTruth
+from scoring.data.matches import RankedPredictions
+from scoring.exhibits import Exhibit, ScoreTable, draw_precision
+from scoring.metrics.coco.arrays import CocoDetections, CocoRules
+from scoring.metrics.coco.outcomes import outcomes_of
+from scoring.metrics.coco.tables import CocoTables, figures_by_class, figures_of
+from scoring.metrics.masks.runs import join_masks
+from scoring.readers.coco_json.detections import CocoResults
+from scoring.results import ClassResult
+from scoring.tasks.coco.scoring import ABSENT, measure_of, tabulate
+from scoring.tasks.coco.truth import Loaded
+from scoring.tasks.resampling import Sample
+from scoring.tasks.task import Keyed, Scores
+
+NOTHING_COUNTS: Final = "no class has an object that counts"
+_IN_DETAIL: Final = ("AP50", "AP75")
+"""Figures that have a table of the classes besides AP."""
+
+
+def columns(_info: CompetitionInfo, description: Description, _rules: CocoRules) -> tuple[str, ...]:
+    """All classes: they are in one file."""
+    return description.classes
+
+
+def match(
+    parsed: Iterator[Keyed[CocoResults]], _loaded: Loaded, _rules: CocoRules
+) -> Iterator[Keyed[CocoResults]]:
+    """The detections as they are: there is one file, and its classes are matched in several threads at a time."""
+    return parsed
+
+
+def score(matched: Iterator[Keyed[CocoResults]], loaded: Loaded, rules: CocoRules) -> Scores:
+    """AP of each class, and of all; the other figures as tables, precision and recall at the lowest threshold as curves."""
+    results = next((each.value for each in matched), _nothing(loaded))
+    everything, _ = tabulate(loaded.instances, results, rules)
+    tables = _of_classes(everything, loaded.scored)
+    by_class, figures = figures_by_class(tables, rules), figures_of(tables, rules)
+    predictions = np.bincount(results.detections.label, minlength=len(loaded.instances.classes))
+    names = [loaded.instances.classes[label] for label in loaded.scored.tolist()]
+    classes = tuple(
+        ClassResult(name, value, ABSENT if value is None else None, positives, int(predictions[label]))
+        for name, value, positives, label in zip(
+            names, by_class["AP"], tables.positives[0].tolist(), loaded.scored.tolist(), strict=True
+        )
+    )
+    ranked = tuple(_ranked(everything, results.detections, loaded, rules))
+    measure = measure_of(results)
+    exhibits: tuple[Exhibit, ...] = (
+        ScoreTable(measure, tuple((each.name, each.value) for each in classes)),
+        ScoreTable("All figures; the curves are those at an IoU of 0.5", tuple(figures.items())),
+        *(
+            ScoreTable(name, (*zip(names, by_class[name], strict=True), ("mean", figures[name])))
+            for name in _IN_DETAIL
+        ),
+        *map(draw_precision, ranked),
+    )
+    headline = figures["AP"]
+    return Scores(measure, headline, NOTHING_COUNTS if headline is None else None, classes, exhibits, ranked)
+
+
+def resample(_matches: Any, _truth: GroundTruth, _rules: CocoRules) -> Sample:
+    """Refuse: what is kept of a result are its matches at one threshold, and its figures need those of all.
+
+    Raises LookupError.
+    """
+    raise LookupError("results of COCO's protocol have no intervals: their matches are kept at one IoU only")
+
+
+def _nothing(loaded: Loaded) -> CocoResults:
+    none = np.empty(0, np.int32)
+    masks = None if loaded.instances.masks is None else join_masks([])
+    return CocoResults(CocoDetections(none, none, np.empty(0), np.empty(0)), np.empty((0, 4)), masks)
+
+
+def _of_classes(tables: CocoTables, labels: Places) -> CocoTables:
+    return replace(
+        tables,
+        precision=np.take(tables.precision, labels, axis=2),
+        recall=np.take(tables.recall, labels, axis=3),
+        positives=np.take(tables.positives, labels, axis=1),
+    )
+
+
+def _ranked(
+    tables: CocoTables, detections: CocoDetections, loaded: Loaded, rules: CocoRules
+) -> Iterator[RankedPredictions]:
+    """The detections of each class that is scored, matched at the lowest threshold."""
+    outcomes = outcomes_of(tables, detections, loaded.instances.objects, rules, threshold=0)
+    rows, begins = tables.arranged.by_class, tables.arranged.label
+    for label in loaded.scored.tolist():
+        part = slice(*np.searchsorted(begins, (label, label + 1)).tolist())
+        yield RankedPredictions(
+            loaded.instances.classes[label],
+            int(tables.positives[0, label]),
+            detections.image[rows[part]],
+            detections.confidence[rows[part]],
+            outcomes[part],
+        )

@@ -1,0 +1,83 @@
+"""COCO's results: one JSON file with all detections, and the same from arrays."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from scoring.data.boxes import BoxConvention, convert_boxes
+from scoring.data.detections import Detections
+from scoring.data.ground_truth import GroundTruth
+from scoring.errors import Problem, Problems
+from scoring.intake.checking import Checked, Inspection
+from scoring.intake.result_files import ResultFile
+from scoring.metrics.coco.arrays import CocoDetections
+from scoring.readers.coco_json.detections import CocoResults, read_coco_detections
+from scoring.readers.image_index import ImageIndex
+from scoring.tasks.matching_names import places_of
+from scoring.tasks.task import Keyed, ReadFile
+
+
+def read_boxes(data: bytes, images: ImageIndex, /, *, file: str, problems: Problems) -> CocoResults:
+    """Read detections with boxes."""
+    return read_coco_detections(data, images.numbers, file=file, problems=problems, most=images.max_lines)
+
+
+def read_segmentations(data: bytes, images: ImageIndex, /, *, file: str, problems: Problems) -> CocoResults:
+    """Read detections with masks; where the first one has a box, the area of all is that of their boxes."""
+    return read_coco_detections(
+        data, images.numbers, file=file, problems=problems, masks=True, most=images.max_lines
+    )
+
+
+def check_boxes(file: ResultFile, checked: Checked, inspection: Inspection) -> None:
+    """Check and count detections with boxes."""
+    found = _check(read_boxes, file, checked, inspection)
+    sizes = inspection.images.numbers.sizes[found.detections.image]
+    left, top, width, height = found.boxes.T
+    beyond = (left < 0) | (top < 0) | (left + width > sizes[:, 0]) | (top + height > sizes[:, 1])
+    checked.outside += int((beyond & (sizes > 0).all(axis=1)).sum())
+
+
+def check_segmentations(file: ResultFile, checked: Checked, inspection: Inspection) -> None:
+    """Check and count detections with masks."""
+    _check(read_segmentations, file, checked, inspection)
+
+
+def _check(
+    read: ReadFile[CocoResults], file: ResultFile, checked: Checked, inspection: Inspection
+) -> CocoResults:
+    before = inspection.problems.total
+    found = read(file.read(), inspection.images, file=file.name, problems=inspection.problems)
+    checked.lines += len(found.detections)
+    if not len(found.detections) and inspection.problems.total == before:
+        inspection.problems.note(Problem("empty-file", "no detection: the list is empty", file.name))
+    return found
+
+
+def accepts_boxes(predictions: object) -> bool:
+    """Whether these are detections with boxes."""
+    return isinstance(predictions, Detections)
+
+
+def accepts_nothing(_predictions: object) -> bool:
+    """There is no type of masks in memory: they come from JSON."""
+    return False
+
+
+def split_boxes(predictions: Detections, truth: GroundTruth) -> Iterator[Keyed[CocoResults]]:
+    """All detections as one file has them, with half-open boxes.
+
+    Raises DataError for detections in an image, or of a class, that the ground truth does not have.
+    """
+    lists = truth.lists
+    convention = predictions.convention or truth.tables.convention
+    edges = convert_boxes(predictions.boxes, convention, BoxConvention.HALF_OPEN)
+    sides = edges[:, 2:] - edges[:, :2] if predictions.sizes is None else predictions.sizes
+    boxes = np.concatenate([edges[:, :2], sides], axis=1)
+    detections = CocoDetections(
+        places_of("image", predictions.image, predictions.images, lists.images[: lists.main]),
+        places_of("class", predictions.label, predictions.classes, lists.classes),
+        predictions.score,
+        boxes[:, 2] * boxes[:, 3],
+    )
+    yield Keyed("detections", CocoResults(detections, boxes, None))

@@ -1,0 +1,51 @@
+"""The rows of COCO's two tasks."""
+
+from dataclasses import replace
+from typing import Final
+
+from scoring.intake.checking import nothing_to_add
+from scoring.tasks.coco.boards import columns, match, resample, score
+from scoring.tasks.coco.results_file import (
+    accepts_boxes,
+    accepts_nothing,
+    check_boxes,
+    check_segmentations,
+    read_boxes,
+    read_segmentations,
+    split_boxes,
+)
+from scoring.tasks.coco.truth import load_boxes, load_masks, missing_boxes, missing_masks, select
+from scoring.tasks.detection.checks import remark_on_boxes
+from scoring.tasks.task import Task
+
+COCO_DETECTION: Final = Task(
+    name="coco-detection",
+    title="Detection, boxes",
+    read=read_boxes,
+    check_file=check_boxes,
+    check_all=remark_on_boxes,
+    accepts=accepts_boxes,
+    split=split_boxes,
+    missing_truth=missing_boxes,
+    load=load_boxes,
+    match=match,
+    score=score,
+    resample=resample,
+    columns=columns,
+    select=select,
+)
+"""How boxes are scored by COCO's rules, all classes in one file."""
+
+
+COCO_SEGMENTATION: Final = replace(
+    COCO_DETECTION,
+    name="coco-segmentation",
+    title="Instance segmentation, masks",
+    read=read_segmentations,
+    check_file=check_segmentations,
+    check_all=nothing_to_add,
+    accepts=accepts_nothing,
+    missing_truth=missing_masks,
+    load=load_masks,
+)
+"""How masks are scored by COCO's rules, all classes in one file."""

@@ -1,0 +1,99 @@
+"""Ground truth as COCO's evaluation takes it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from scoring.data.arrays import Places
+from scoring.data.boxes import BoxConvention, convert_boxes
+from scoring.data.ground_truth import GroundTruth
+from scoring.metrics.coco.arrays import CocoObjects
+from scoring.metrics.masks.runs import Masks
+from scoring.readers.coco_json.instances import CocoInstances
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loaded:
+    """The objects of all classes, and the numbers of those that are scored."""
+
+    instances: CocoInstances
+    scored: Places
+
+
+def load_boxes(truth: GroundTruth) -> Loaded:
+    """The objects with their boxes; difficult ones that are no crowd count like any other, as COCO knows no others."""
+    instances = _annotated(truth) if truth.tables.coco is not None else _of_edges(truth)
+    return Loaded(instances, np.arange(len(instances.classes)))
+
+
+def load_masks(truth: GroundTruth) -> Loaded:
+    """The objects with their masks. Raises LookupError for a ground truth without any."""
+    if (reason := missing_masks(truth)) is not None:
+        raise LookupError(reason)
+    instances = _annotated(truth)
+    return Loaded(instances, np.arange(len(instances.classes)))
+
+
+def select(loaded: Loaded, names: Sequence[str]) -> Loaded:
+    """The same objects, with some classes scored."""
+    scored = [label for label, name in enumerate(loaded.instances.classes) if name in names]
+    return Loaded(loaded.instances, np.array(scored, np.intp))
+
+
+def missing_boxes(truth: GroundTruth) -> str | None:
+    """Why a ground truth cannot score boxes; None if it can."""
+    if truth.tables.coco is None:
+        return "the annotation does not come from COCO's JSON"
+    return None if len(truth.tables.coco.image) else "no object is annotated"
+
+
+def missing_masks(truth: GroundTruth) -> str | None:
+    """Why a ground truth cannot score masks; None if it can."""
+    if (reason := missing_boxes(truth)) is not None:
+        return reason
+    has_masks = truth.tables.coco is not None and truth.tables.coco.has_masks
+    return None if has_masks else "no object has a segmentation"
+
+
+def _annotated(truth: GroundTruth) -> CocoInstances:
+    table, lists, sizes = truth.tables.coco, truth.lists, truth.tables.sizes.astype(np.int64)
+    assert table is not None
+    masks = None
+    if table.run_start is not None and table.run_end is not None and table.run_first is not None:
+        masks = Masks(table.run_start, table.run_end, table.run_first, sizes[table.image, 1])
+    return CocoInstances(
+        images=np.array(list(map(int, lists.images)), np.int64),
+        sizes=sizes,
+        categories=np.array(lists.class_numbers, np.int64),
+        classes=lists.classes,
+        objects=CocoObjects(table.image, table.label, table.area, table.crowd, table.unnumbered),
+        boxes=table.boxes,
+        masks=masks,
+        fingerprint=truth.fingerprint,
+        has_masks=table.has_masks,
+    )
+
+
+def _of_edges(truth: GroundTruth) -> CocoInstances:
+    """The objects of the Main set, their boxes from edges, their areas from their boxes."""
+    objects, lists = truth.tables.objects, truth.lists
+    rows = np.flatnonzero(objects.image < lists.main)
+    edges = convert_boxes(objects.boxes[rows], truth.tables.convention, BoxConvention.HALF_OPEN)
+    boxes = np.concatenate([edges[:, :2], edges[:, 2:] - edges[:, :2]], axis=1)
+    return CocoInstances(
+        images=np.arange(lists.main),
+        sizes=truth.tables.sizes[: lists.main].astype(np.int64),
+        categories=np.arange(len(lists.classes)),
+        classes=lists.classes,
+        objects=CocoObjects(
+            objects.image[rows],
+            objects.name[rows].astype(np.int32),
+            boxes[:, 2] * boxes[:, 3],
+            objects.group_of[rows],
+            np.zeros(len(rows), np.bool_),
+        ),
+        boxes=boxes,
+        masks=None,
+        fingerprint=truth.fingerprint,
+    )
