@@ -20,10 +20,10 @@ class Action(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who makes a request; a visitor who is not logged in has neither id nor team."""
+    """Who makes a request; a visitor who is not logged in has neither id nor teams."""
 
     user_id: int | None = None
-    team_id: int | None = None
+    teams: frozenset[int] = frozenset()  # at most one in each edition
     name: str = ""
     email: str = ""
     role: Role = Role.PARTICIPANT

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 from app.accounts.schemas import Registration
 from app.drafts import Draft
 from app.errors import ConflictError, violated_constraint
-from app.models import Member, Role, Team, User
+from app.models import Role, User
 from app.names import folded
 from app.passwords.service import hash_password
 from app.platform import Platform
@@ -23,7 +23,7 @@ class EmailTakenError(ConflictError):
 
 
 def register(platform: Platform, person: Registration, draft: Draft | None = None) -> str:
-    """Create an account with a team of one; returns the token of a new session, which keeps a form as a login does.
+    """Create an account; returns the token of a new session, which keeps a form as a login does.
 
     Raises EmailTakenError, BusyError.
     """
@@ -41,14 +41,12 @@ def register(platform: Platform, person: Registration, draft: Draft | None = Non
 def create_person(
     session: Session, email: str, name: str, password_hash: str | None, role: Role = Role.PARTICIPANT
 ) -> User:
-    """A person with a team of one; without a password they act with tokens only."""
+    """A new person; without a password they act with tokens only."""
     user = User(
         email=folded(email), name=name, password_hash=password_hash, role=role, verified_at=func.now()
     )
-    team = Team(name=name)
-    session.add_all((user, team))
+    session.add(user)
     session.flush()
-    session.add(Member(team_id=team.id, user_id=user.id))
     return user
 
 

@@ -23,7 +23,7 @@ def lock_open_runs(session: Session, entry_id: int) -> list[Run]:
 
 def lock_entry(session: Session, actor: Actor, entry_id: int) -> tuple[Entry, Method] | None:
     """An entry of the reader's team, for organisers any, locked, with its method."""
-    is_theirs = true() if actor.is_organiser else Method.team_id == actor.team_id
+    is_theirs = true() if actor.is_organiser else Method.team_id.in_(actor.teams)
     statement = (
         select(Entry, Method)
         .join(Method, Entry.method_id == Method.id)
@@ -34,7 +34,7 @@ def lock_entry(session: Session, actor: Actor, entry_id: int) -> tuple[Entry, Me
     return (row[0], row[1]) if row else None
 
 
-def lock_method(session: Session, team_id: int | None, method_id: int) -> Method | None:
-    """A team's method, locked."""
-    statement = select(Method).where(Method.id == method_id, Method.team_id == team_id)
+def lock_method(session: Session, actor: Actor, method_id: int) -> Method | None:
+    """A method of the reader's team, locked."""
+    statement = select(Method).where(Method.id == method_id, Method.team_id.in_(actor.teams))
     return session.scalar(statement.with_for_update())

@@ -67,7 +67,7 @@ def make_public(platform: Platform, actor: Actor, method_id: int) -> None:
     Raises NotFoundError.
     """
     with platform.transaction() as session:
-        method = queries.lock_method(session, actor.team_id, method_id)
+        method = queries.lock_method(session, actor, method_id)
         if method is None:
             raise NotFoundError(f"your team has no method {method_id}")
         if method.public_at is not None:

@@ -23,7 +23,7 @@ def visible_run(session: Session, actor: Actor, run_id: int) -> tuple[Run, Phase
         if actor.is_organiser
         else or_(
             and_(Method.public_at.is_not(None), Entry.published_run_id == Run.id),
-            Method.team_id == actor.team_id,
+            Method.team_id.in_(actor.teams),
         )
     )
     statement = (

@@ -21,6 +21,7 @@ from app.home.schemas import (
 from app.leaderboards import queries as leaderboards
 from app.leaderboards import service as boards
 from app.leaderboards.schemas import BoardSummary
+from app.memberships import queries as memberships
 from app.platform import Platform
 from app.submissions import queries as submissions
 from app.submissions.rules import quota_lines
@@ -90,7 +91,8 @@ def submit_page(platform: Platform, actor: Actor, edition: str, image_set: str) 
     """
     with platform.snapshot() as session:
         phase = find_phase(session, edition, image_set)
-        prior = submissions.prior_entries(session, actor.team_id or 0, phase.id)
+        team_id = memberships.team_in(session, actor.user_id, phase.edition_id)
+        prior = submissions.prior_entries(session, team_id or 0, phase.id)
         now = editions.now(session)
     offered = offered_competitions(phase)
     tasks = {each.number: each.task for each in offered}

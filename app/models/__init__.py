@@ -3,14 +3,26 @@
 from app.models.editions import Board, Edition, GroundTruth, Phase
 from app.models.mail import MailLink, MailRequest
 from app.models.operations import AuditRecord, Heartbeat, OutboxMessage, UnusedContent
-from app.models.people import ApiToken, EditionOrganiser, LoginSession, Member, OneTimeLink, Team, User
+from app.models.people import ApiToken, EditionOrganiser, LoginSession, OneTimeLink, User
 from app.models.runs import ClassScore, Exhibit, Publication, Rescore, Run
-from app.models.states import Decision, Disclosure, EntryState, Role, RunState, Service, Topic, UploadState
+from app.models.states import (
+    Approval,
+    Decision,
+    Disclosure,
+    EntryState,
+    Role,
+    RunState,
+    Service,
+    Topic,
+    UploadState,
+)
 from app.models.submissions import Entry, Method, Removal, Submission, Upload
 from app.models.table import Base
+from app.models.teams import Invitation, Member, Team
 
 __all__ = [
     "ApiToken",
+    "Approval",
     "AuditRecord",
     "Base",
     "Board",
@@ -24,6 +36,7 @@ __all__ = [
     "Exhibit",
     "GroundTruth",
     "Heartbeat",
+    "Invitation",
     "LoginSession",
     "MailLink",
     "MailRequest",

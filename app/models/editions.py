@@ -18,6 +18,7 @@ class Edition(Base):
     code: Mapped[str] = mapped_column(unique=True)  # in addresses: VOC2007, sample
     title: Mapped[str]
     dataset: Mapped[str]  # the kit's folder: results/<dataset>/Main
+    approves_teams: Mapped[bool] = mapped_column(default=False)  # only approved ones score on held-out phases
     created_at: Mapped[datetime] = now_column()
 
 

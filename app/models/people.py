@@ -1,4 +1,4 @@
-"""People, teams, sessions and tokens."""
+"""People, sessions and tokens."""
 
 from datetime import datetime
 from typing import Any
@@ -72,22 +72,3 @@ class OneTimeLink(Base):
     created_at: Mapped[datetime] = now_column()
     expires_at: Mapped[datetime]
     used_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))
-
-
-class Team(Base):
-    """Who enters a competition; at first one person."""
-
-    __tablename__ = "team"
-    id: Mapped[int] = key_column()
-    name: Mapped[str]
-    created_at: Mapped[datetime] = now_column()
-
-
-class Member(Base):
-    """A person in a team."""
-
-    __tablename__ = "member"
-    team_id: Mapped[int] = mapped_column(ForeignKey(Team.id, ondelete="CASCADE"), primary_key=True)
-    user_id: Mapped[int] = mapped_column(
-        ForeignKey(User.id, ondelete="CASCADE"), primary_key=True, index=True
-    )

@@ -7,10 +7,11 @@ from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, tex
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.editions import GroundTruth, Phase
-from app.models.people import Team, User
+from app.models.people import User
 from app.models.states import Decision, RunState
 from app.models.submissions import Entry
 from app.models.table import Base, key_column, now_column
+from app.models.teams import Team
 
 
 class Rescore(Base):

@@ -10,6 +10,14 @@ class Role(enum.StrEnum):
     ADMIN = "admin"
 
 
+class Approval(enum.StrEnum):
+    """What an organiser decided about a team, where the edition asks for it."""
+
+    WAITING = "waiting"
+    APPROVED = "approved"
+    REFUSED = "refused"
+
+
 class Disclosure(enum.StrEnum):
     """What participants see of scores until a phase is over; all but the first are for annotation that is held out."""
 

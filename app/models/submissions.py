@@ -8,9 +8,10 @@ from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueCon
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.editions import Phase
-from app.models.people import Team, User
+from app.models.people import User
 from app.models.states import EntryState, UploadState
 from app.models.table import Base, key_column, now_column
+from app.models.teams import Team
 
 
 class Method(Base):

@@ -7,7 +7,17 @@ from sqlalchemy import BigInteger, DateTime, Enum, Interval, LargeBinary, MetaDa
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from app.models.states import Decision, Disclosure, EntryState, Role, RunState, Service, Topic, UploadState
+from app.models.states import (
+    Approval,
+    Decision,
+    Disclosure,
+    EntryState,
+    Role,
+    RunState,
+    Service,
+    Topic,
+    UploadState,
+)
 
 TYPES: dict[Any, Any] = {
     datetime: DateTime(timezone=True),
@@ -24,7 +34,7 @@ TYPES: dict[Any, Any] = {
             name=kind.__name__.lower(),
             values_callable=lambda words: [word.value for word in words],
         )
-        for kind in (Role, Disclosure, UploadState, RunState, EntryState, Decision, Topic, Service)
+        for kind in (Role, Approval, Disclosure, UploadState, RunState, EntryState, Decision, Topic, Service)
     },
 }
 

@@ -24,12 +24,26 @@ def actor_of_session(session: Session, token_hash: bytes) -> Actor | None:
 
 def actor_of_person(session: Session, user_id: int | None, *, by_token: bool) -> Actor | None:
     """A person with what decides about permissions."""
-    row = session.execute(
-        select(User.id, Member.team_id, User.name, User.email, User.role, _organised())
-        .join(Member)
-        .where(User.id == user_id, User.suspended_at.is_(None))
-    ).one_or_none()
-    return Actor(*row[:-1], organises=frozenset(row[-1]), by_token=by_token) if row else None
+    is_active = (User.id == user_id, User.suspended_at.is_(None))
+    found = session.execute(select(User, _teams(), _organised()).where(*is_active)).one_or_none()
+    if found is None:
+        return None
+    user, teams, organised = found
+    return Actor(
+        user_id=user.id,
+        teams=frozenset(teams),
+        name=user.name,
+        email=user.email,
+        role=user.role,
+        organises=frozenset(organised),
+        by_token=by_token,
+    )
+
+
+def _teams() -> ColumnElement[list[int]]:
+    """The teams of a person in all editions, for statements about User."""
+    statement = select(func.coalesce(func.array_agg(Member.team_id), text("'{}'::bigint[]")))
+    return statement.where(Member.user_id == User.id).correlate(User).scalar_subquery()
 
 
 def _organised() -> ColumnElement[list[int]]:

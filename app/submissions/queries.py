@@ -1,7 +1,7 @@
 """Uploads, methods, submissions and their runs in the database."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import ColumnElement, and_, func, null, or_, select, true
 from sqlalchemy.orm import Session, aliased
@@ -14,6 +14,7 @@ from app.models import (
     Entry,
     EntryState,
     GroundTruth,
+    Member,
     Method,
     Phase,
     Run,
@@ -39,19 +40,20 @@ def visible_submissions(actor: Actor) -> ColumnElement[bool]:
         )
         .correlate(Submission)
     )
-    return or_(and_(Method.public_at.is_not(None), has_result.exists()), Method.team_id == actor.team_id)
+    return or_(and_(Method.public_at.is_not(None), has_result.exists()), Method.team_id.in_(actor.teams))
 
 
-def stored_upload(session: Session, team_id: int, upload_id: uuid.UUID) -> Upload | None:
-    """An upload's row, locked until the end of the transaction."""
-    return session.scalar(
-        select(Upload).where(Upload.id == upload_id, Upload.team_id == team_id).with_for_update()
-    )
+def team_of_upload(session: Session, actor: Actor, upload_id: uuid.UUID) -> int | None:
+    """The reader's team that an upload belongs to."""
+    statement = select(Upload.team_id).where(Upload.id == upload_id, Upload.team_id.in_(actor.teams))
+    return session.scalar(statement)
 
 
-def lock_team(session: Session, team_id: int) -> None:
-    """Let one confirmation of a team at a time pass, so that quota and one-result rule cannot be raced."""
-    session.execute(select(Team.id).where(Team.id == team_id).with_for_update())
+def stored_upload(session: Session, user_id: int, team_id: int, upload_id: uuid.UUID) -> Upload | None:
+    """An upload of this team, if the person is in it; locked until the end of the transaction."""
+    is_member = select(Member.user_id).where(Member.team_id == team_id, Member.user_id == user_id).exists()
+    statement = select(Upload).where(Upload.id == upload_id, Upload.team_id == team_id, is_member)
+    return session.scalar(statement.with_for_update(of=Upload))
 
 
 def prior_entries(session: Session, team_id: int, phase_id: int) -> list[PriorEntry]:
@@ -154,8 +156,8 @@ def scores_of(session: Session, run_ids: Sequence[int]) -> dict[int, list[ClassS
     return found
 
 
-def rows_of_team(session: Session, team_id: int) -> list[tuple[SubmissionRow, int, int | None]]:
-    """A team's entries, newest first, each with its run and the run whose mean the ladder shows for it.
+def rows_of_teams(session: Session, teams: Collection[int]) -> list[tuple[SubmissionRow, int, int | None]]:
+    """The entries of these teams, newest first, each with its run and the run whose mean the ladder shows for it.
 
     Positions and means are filled in by the service.
     """
@@ -173,7 +175,7 @@ def rows_of_team(session: Session, team_id: int) -> list[tuple[SubmissionRow, in
         .join(Edition, Phase.edition_id == Edition.id)
         .join(Method, Entry.method_id == Method.id)
         .join(Run, Run.id == run)
-        .where(Method.team_id == team_id)
+        .where(Method.team_id.in_(teams))
         .order_by(Submission.id.desc(), Entry.competition)
         .limit(500)
     )  # fmt: skip

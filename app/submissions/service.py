@@ -19,6 +19,7 @@ from app.editions.schemas import PhaseView
 from app.errors import ConflictError, ForbiddenError, NotFoundError, violated_constraint
 from app.exhibits import service as further
 from app.exhibits.schemas import ExhibitView
+from app.memberships import queries as memberships
 from app.models import Board, Entry, EntryState, Method, Run, Submission, Upload, UploadState
 from app.platform import Platform
 from app.refusals import RefusedError
@@ -77,21 +78,21 @@ def _confirm(
     session: Session, actor: Actor, requested: NewSubmission, key: str | None, digest: bytes
 ) -> tuple[int, int]:
     """The id of the submission, and how many runs were queued for it: none where the key was used before."""
-    assert actor.team_id is not None
     assert actor.user_id is not None
-    queries.lock_team(session, actor.team_id)
+    team_id = queries.team_of_upload(session, actor, requested.upload) or 0
+    memberships.lock_team(session, team_id)  # so that nobody can race quota and one-result rule
     before = queries.submission_of_key(session, actor.user_id, key) if key else None
     if before is not None:
         if before.request_digest != digest:
             raise ConflictError(f"the idempotency key {key!r} was used for another submission ({before.id})")
         return before.id, 0
-    upload = queries.stored_upload(session, actor.team_id, requested.upload)
+    upload = queries.stored_upload(session, actor.user_id, team_id, requested.upload)
     phase = editions.phase_of_id(session, upload.phase_id) if upload else None
     if upload is None or phase is None:
         raise NotFoundError(f"your team has no upload {requested.upload}")
     archive = _archive(upload)
     chosen = tuple(sorted(set(requested.competitions or archive.competitions)))
-    prior = queries.prior_entries(session, actor.team_id, phase.id)
+    prior = queries.prior_entries(session, team_id, phase.id)
     proposal = Proposal(requested.method.name, chosen, tasks_of(phase), requested.method.is_baseline)
     found = refusals(editions.now(session), phase, archive, proposal, prior)
     if found:
@@ -99,7 +100,7 @@ def _confirm(
     submission = Submission(
         upload_id=upload.id,
         phase_id=phase.id,
-        method_id=_method(session, actor.team_id, requested).id,
+        method_id=_method(session, team_id, requested).id,
         user_id=actor.user_id,
         idempotency_key=key,
         request_digest=digest,
@@ -108,7 +109,7 @@ def _confirm(
     session.flush()
     boards = queries.boards_for(session, phase.id, chosen)
     for board in boards:
-        _enter(session, submission, board, actor.team_id)
+        _enter(session, submission, board, team_id)
     return submission.id, len(boards)
 
 
@@ -163,7 +164,7 @@ def confirmation(platform: Platform, actor: Actor, upload: UploadView) -> Confir
     with platform.transaction() as session:
         phase = editions.phase_of(session, upload.edition, upload.image_set)
         assert phase is not None
-        team_id = actor.team_id or 0
+        team_id = memberships.team_in(session, actor.user_id, phase.edition_id) or 0
         prior = queries.prior_entries(session, team_id, phase.id)
         methods = queries.methods_of(session, team_id)
         now = editions.now(session)
@@ -179,11 +180,9 @@ def confirmation(platform: Platform, actor: Actor, upload: UploadView) -> Confir
 
 
 def my_rows(platform: Platform, actor: Actor) -> tuple[SubmissionRow, ...]:
-    """What the reader's team has entered, newest first."""
-    if actor.team_id is None:
-        return ()
+    """What the reader's teams have entered, newest first."""
     with platform.transaction() as session:
-        rows = queries.rows_of_team(session, actor.team_id)
+        rows = queries.rows_of_teams(session, actor.teams)
         places = workers.queue_of(session, [run for _, run, _ in rows]).places
         phases = {(phase.edition, phase.image_set): phase for phase in editions.all_phases(session)}
         headlines = disclosure.headlines(session, {each for _, *runs in rows for each in runs})
@@ -212,7 +211,7 @@ def submission_page(platform: Platform, actor: Actor, submission_id: int) -> Sub
         phase = editions.phase_of_id(session, submission.phase_id)
         assert phase is not None
         runs = queries.runs_of(session, submission_id)
-        ours = actor.is_organiser or (actor.team_id is not None and actor.team_id == method.team_id)
+        ours = actor.is_organiser or method.team_id in actor.teams
         visible = [row for row in runs if ours or row[0].state is EntryState.SCORED]
         sight = sight_of(actor, phase)
         views = _run_views(session, sight, [(entry, run) for entry, run, _ in visible])
@@ -235,7 +234,7 @@ def submission_page(platform: Platform, actor: Actor, submission_id: int) -> Sub
             _entry_view(actor, phase, method, entry, views[run.id], count) for entry, run, count in visible
         ),
         is_ours=ours,
-        can_make_public=method.public_at is None and actor.team_id == method.team_id,
+        can_make_public=method.public_at is None and method.team_id in actor.teams,
         is_final=all(is_final(entry.state, run.state) for entry, run, _ in visible),
         withheld=withheld(phase, sight, is_complete=all(entry.is_complete for entry, _, _ in visible)),
         beyond_public=sight.beyond_public,
@@ -250,7 +249,7 @@ def _method_view(method: Method, sight: Sight) -> MethodView:
 def _entry_view(
     actor: Actor, phase: PhaseView, method: Method, entry: Entry, shown: RunView, runs: int
 ) -> EntryView:
-    is_ours = actor.is_organiser or (actor.team_id is not None and actor.team_id == method.team_id)
+    is_ours = actor.is_organiser or method.team_id in actor.teams
     refusal = withdrawal_refusal(
         entry.state,
         is_organiser=actor.is_organiser,

@@ -1,6 +1,7 @@
 """Uploads in the database."""
 
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.orm import Session
 
 from app.access import Actor
+from app.memberships.queries import teams_now
 from app.models import Edition, Phase, Submission, Upload, UploadState
 from app.retention.queries import expires_at
 from app.retention.schemas import Retention
@@ -55,7 +57,7 @@ def upload_of(
         Upload.state, Upload.valid, Upload.report, Upload.started_at, Upload.checked_at,
         expires_at(retention), Upload.expected_sha256, Upload.competitions, _submissions(),
     )  # fmt: skip
-    own = true() if actor.is_organiser else Upload.team_id == actor.team_id
+    own = true() if actor.is_organiser else Upload.team_id.in_(teams_now(actor))
     statement = (
         select(*columns)
         .join(Phase, Upload.phase_id == Phase.id)
@@ -66,10 +68,10 @@ def upload_of(
     return UploadView(*row) if row else None
 
 
-def uploads_of_team(
-    session: Session, team_id: int, retention: Retention, *, before: Cursor | None, limit: int
+def uploads_of_teams(
+    session: Session, teams: Collection[int], retention: Retention, *, before: Cursor | None, limit: int
 ) -> list[UploadRow]:
-    """A team's uploads, newest first; `before` is the last one of the page before."""
+    """The uploads of these teams, newest first; `before` is the last one of the page before."""
     columns = (
         Upload.id, Edition.code, Phase.image_set, Upload.filename, Upload.size, Upload.received, Upload.state,
         Upload.valid, _problems(), Upload.started_at,
@@ -80,7 +82,7 @@ def uploads_of_team(
         select(*columns)
         .join(Phase, Upload.phase_id == Phase.id)
         .join(Edition)
-        .where(Upload.team_id == team_id, earlier)
+        .where(Upload.team_id.in_(teams), earlier)
         .order_by(Upload.started_at.desc(), Upload.id.desc())
         .limit(limit)
     )
@@ -89,7 +91,7 @@ def uploads_of_team(
 
 def locked_upload(session: Session, actor: Actor, upload_id: uuid.UUID) -> Upload | None:
     """An upload of the reader's team, locked; organisers see all."""
-    own = true() if actor.is_organiser else Upload.team_id == actor.team_id
+    own = true() if actor.is_organiser else Upload.team_id.in_(teams_now(actor))
     return session.scalar(select(Upload).where(Upload.id == upload_id, own).with_for_update())
 
 

@@ -20,6 +20,7 @@ from app.errors import (
     OffsetError,
     TooLargeError,
 )
+from app.memberships import service as memberships
 from app.models import Upload, UploadState
 from app.platform import Platform
 from app.retention import queries as retention_queries
@@ -41,7 +42,6 @@ def create_upload(platform: Platform, actor: Actor, phase: PhaseView, metadata: 
     Raises TooLargeError, StoredBytesError, and MalformedError for a single file that is not one of a result and for
     competitions that the phase does not have.
     """
-    assert actor.team_id is not None
     assert actor.user_id is not None
     refuse_larger(platform, metadata.size or 0)
     if metadata.size == 0:
@@ -56,7 +56,7 @@ def create_upload(platform: Platform, actor: Actor, phase: PhaseView, metadata: 
             Upload(
                 id=upload_id,
                 phase_id=phase.id,
-                team_id=actor.team_id,
+                team_id=memberships.own_team(session, actor.user_id, phase.edition_id),
                 user_id=actor.user_id,
                 filename=filename,
                 size=metadata.size,
@@ -265,8 +265,8 @@ def my_uploads(platform: Platform, actor: Actor, after: str | None = None) -> Up
     except ValueError as error:
         raise BadRequestError(f"after: {after!r} is no page of uploads") from error
     with platform.snapshot() as session:
-        rows = queries.uploads_of_team(
-            session, actor.team_id or 0, retention.retention_of(platform), before=before, limit=PAGE + 1
+        rows = queries.uploads_of_teams(
+            session, actor.teams, retention.retention_of(platform), before=before, limit=PAGE + 1
         )
         used = retention_queries.unconfirmed(session, actor.user_id or 0, platform.settings.max_upload)
     more = Cursor(rows[PAGE - 1].started_at, rows[PAGE - 1].id) if len(rows) > PAGE else None

@@ -18,6 +18,7 @@ def upgrade() -> None:
         sa.Column("code", sa.String(), nullable=False),
         sa.Column("title", sa.String(), nullable=False),
         sa.Column("dataset", sa.String(), nullable=False),
+        sa.Column("approves_teams", sa.Boolean(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_edition")),
         sa.UniqueConstraint("code", name=op.f("uq_edition_code")),
@@ -70,13 +71,6 @@ def upgrade() -> None:
             "claimed_until", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False
         ),
         sa.PrimaryKeyConstraint("key", name=op.f("pk_removal")),
-    )
-    op.create_table(
-        "team",
-        sa.Column("id", sa.BigInteger(), nullable=False),
-        sa.Column("name", sa.String(), nullable=False),
-        sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_team")),
     )
     op.create_table(
         "unused_content",
@@ -198,36 +192,6 @@ def upgrade() -> None:
     op.create_index("ix_mail_request_at", "mail_request", ["at"], unique=False)
     op.create_index("ix_mail_request_person", "mail_request", ["user_id", "at"], unique=False)
     op.create_table(
-        "member",
-        sa.Column("team_id", sa.BigInteger(), nullable=False),
-        sa.Column("user_id", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(["team_id"], ["team.id"], name=op.f("fk_member_team_id"), ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(
-            ["user_id"], ["user_account.id"], name=op.f("fk_member_user_id"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("team_id", "user_id", name=op.f("pk_member")),
-    )
-    op.create_index(op.f("ix_member_user_id"), "member", ["user_id"], unique=False)
-    op.create_table(
-        "method",
-        sa.Column("id", sa.BigInteger(), nullable=False),
-        sa.Column("team_id", sa.BigInteger(), nullable=False),
-        sa.Column("name", sa.String(), nullable=False),
-        sa.Column("title", sa.String(), nullable=False),
-        sa.Column("contributors", sa.String(), nullable=False),
-        sa.Column("affiliation", sa.String(), nullable=False),
-        sa.Column("description", sa.String(), nullable=False),
-        sa.Column("is_baseline", sa.Boolean(), nullable=False),
-        sa.Column("public_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("revision", sa.Integer(), nullable=False),
-        sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
-        sa.ForeignKeyConstraint(["team_id"], ["team.id"], name=op.f("fk_method_team_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_method")),
-    )
-    op.create_index(
-        "uq_method_team_id_name", "method", ["team_id", sa.literal_column("lower(name)")], unique=True
-    )
-    op.create_table(
         "one_time_link",
         sa.Column("token_hash", sa.LargeBinary(), nullable=False),
         sa.Column("edition_id", sa.BigInteger(), nullable=True),
@@ -283,6 +247,39 @@ def upgrade() -> None:
         sa.UniqueConstraint("edition_id", "image_set", name=op.f("uq_phase_edition_id_image_set")),
     )
     op.create_table(
+        "team",
+        sa.Column("id", sa.BigInteger(), nullable=False),
+        sa.Column("edition_id", sa.BigInteger(), nullable=False),
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("name_key", sa.String(), nullable=False),
+        sa.Column("affiliation", sa.String(), nullable=False),
+        sa.Column(
+            "approval",
+            sa.Enum(
+                "waiting",
+                "approved",
+                "refused",
+                name="approval",
+                native_enum=False,
+                create_constraint=True,
+                length=20,
+            ),
+            nullable=False,
+        ),
+        sa.Column("approval_reason", sa.String(), nullable=False),
+        sa.Column("suspended_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("suspension_reason", sa.String(), nullable=False),
+        sa.Column("hides_results", sa.Boolean(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.CheckConstraint(
+            "suspended_at IS NOT NULL OR NOT hides_results", name=op.f("ck_team_hidden_is_suspended")
+        ),
+        sa.ForeignKeyConstraint(["edition_id"], ["edition.id"], name=op.f("fk_team_edition_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_team")),
+        sa.UniqueConstraint("edition_id", "name_key", name=op.f("uq_team_edition_id_name_key")),
+        sa.UniqueConstraint("id", "edition_id", name=op.f("uq_team_id_edition_id")),
+    )
+    op.create_table(
         "ground_truth",
         sa.Column("id", sa.BigInteger(), nullable=False),
         sa.Column("phase_id", sa.BigInteger(), nullable=False),
@@ -295,6 +292,67 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_ground_truth")),
         sa.UniqueConstraint("phase_id", "fingerprint", name=op.f("uq_ground_truth_phase_id_fingerprint")),
         sa.UniqueConstraint("phase_id", "version", name=op.f("uq_ground_truth_phase_id_version")),
+    )
+    op.create_table(
+        "invitation",
+        sa.Column("id", sa.BigInteger(), nullable=False),
+        sa.Column("team_id", sa.BigInteger(), nullable=False),
+        sa.Column("token_hash", sa.LargeBinary(), nullable=False),
+        sa.Column("uses_left", sa.Integer(), nullable=False),
+        sa.Column("created_by", sa.BigInteger(), nullable=True),
+        sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("revoked_at", sa.DateTime(timezone=True), nullable=True),
+        sa.CheckConstraint("uses_left >= 0", name=op.f("ck_invitation_uses_left_not_negative")),
+        sa.ForeignKeyConstraint(
+            ["created_by"], ["user_account.id"], name=op.f("fk_invitation_created_by"), ondelete="SET NULL"
+        ),
+        sa.ForeignKeyConstraint(
+            ["team_id"], ["team.id"], name=op.f("fk_invitation_team_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_invitation")),
+        sa.UniqueConstraint("token_hash", name=op.f("uq_invitation_token_hash")),
+    )
+    op.create_index(op.f("ix_invitation_team_id"), "invitation", ["team_id"], unique=False)
+    op.create_table(
+        "member",
+        sa.Column("team_id", sa.BigInteger(), nullable=False),
+        sa.Column("user_id", sa.BigInteger(), nullable=False),
+        sa.Column("edition_id", sa.BigInteger(), nullable=False),
+        sa.Column("is_owner", sa.Boolean(), nullable=False),
+        sa.Column("is_named", sa.Boolean(), nullable=False),
+        sa.Column("joined_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["team_id", "edition_id"],
+            ["team.id", "team.edition_id"],
+            name=op.f("fk_member_team_id"),
+            ondelete="CASCADE",
+        ),
+        sa.ForeignKeyConstraint(
+            ["user_id"], ["user_account.id"], name=op.f("fk_member_user_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("team_id", "user_id", name=op.f("pk_member")),
+        sa.UniqueConstraint("edition_id", "user_id", name=op.f("uq_member_edition_id_user_id")),
+    )
+    op.create_index(op.f("ix_member_user_id"), "member", ["user_id"], unique=False)
+    op.create_table(
+        "method",
+        sa.Column("id", sa.BigInteger(), nullable=False),
+        sa.Column("team_id", sa.BigInteger(), nullable=False),
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("title", sa.String(), nullable=False),
+        sa.Column("contributors", sa.String(), nullable=False),
+        sa.Column("affiliation", sa.String(), nullable=False),
+        sa.Column("description", sa.String(), nullable=False),
+        sa.Column("is_baseline", sa.Boolean(), nullable=False),
+        sa.Column("public_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("revision", sa.Integer(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.ForeignKeyConstraint(["team_id"], ["team.id"], name=op.f("fk_method_team_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_method")),
+    )
+    op.create_index(
+        "uq_method_team_id_name", "method", ["team_id", sa.literal_column("lower(name)")], unique=True
     )
     op.create_table(
         "upload",
@@ -682,13 +740,16 @@ def downgrade() -> None:
     op.drop_index("ix_upload_person", table_name="upload")
     op.drop_index("ix_upload_due", table_name="upload")
     op.drop_table("upload")
-    op.drop_table("ground_truth")
-    op.drop_table("phase")
-    op.drop_table("one_time_link")
     op.drop_index("uq_method_team_id_name", table_name="method")
     op.drop_table("method")
     op.drop_index(op.f("ix_member_user_id"), table_name="member")
     op.drop_table("member")
+    op.drop_index(op.f("ix_invitation_team_id"), table_name="invitation")
+    op.drop_table("invitation")
+    op.drop_table("ground_truth")
+    op.drop_table("team")
+    op.drop_table("phase")
+    op.drop_table("one_time_link")
     op.drop_index("ix_mail_request_person", table_name="mail_request")
     op.drop_index("ix_mail_request_at", table_name="mail_request")
     op.drop_index("ix_mail_request_address", table_name="mail_request")
@@ -705,7 +766,6 @@ def downgrade() -> None:
     op.drop_table("api_token")
     op.drop_table("user_account")
     op.drop_table("unused_content")
-    op.drop_table("team")
     op.drop_table("removal")
     op.drop_index(
         "ix_outbox_due",

@@ -50,7 +50,7 @@ METHOD = MethodView(
     is_baseline=True,
     public_at=NOW,
 )
-PARTICIPANT = Actor(user_id=1, team_id=1, name=EVIL, email="ada@example.org")
+PARTICIPANT = Actor(user_id=1, teams=frozenset({1}), name=EVIL, email="ada@example.org")
 ORGANISER = replace(PARTICIPANT, role=Role.ADMIN)
 
 

@@ -8,9 +8,9 @@ from app.models import Role
 from tests.pages.views import PHASE
 
 NOBODY = Actor()
-PARTICIPANT = Actor(user_id=1, team_id=1)
-ORGANISER = Actor(user_id=2, team_id=2, organises=frozenset({PHASE.edition_id}))
-ADMIN = Actor(user_id=3, team_id=3, role=Role.ADMIN)
+PARTICIPANT = Actor(user_id=1)
+ORGANISER = Actor(user_id=2, organises=frozenset({PHASE.edition_id}))
+ADMIN = Actor(user_id=3, role=Role.ADMIN)
 
 
 @pytest.mark.parametrize("action", [Action.UPLOAD, Action.SUBMIT, Action.MANAGE_ACCOUNT, Action.ORGANISE])

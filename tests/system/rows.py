@@ -14,6 +14,8 @@ import scoring
 from app.leaderboards import queries as boards
 from app.leaderboards import service as leaderboards
 from app.leaderboards.rules import Audience
+from app.memberships import service as memberships
+from app.memberships.queries import add_team
 from app.models import (
     Board,
     ClassScore,
@@ -21,14 +23,12 @@ from app.models import (
     Edition,
     Entry,
     GroundTruth,
-    Member,
     Method,
     Phase,
     Publication,
     Run,
     RunState,
     Submission,
-    Team,
     Upload,
     User,
 )
@@ -65,10 +65,10 @@ class Rows:
     def other_team(self) -> int:
         """A second team, without members."""
         with self.platform.transaction() as session:
-            team = Team(name=f"team {next(self.names)}")
-            session.add(team)
-            session.flush()
-            return team.id
+            edition_id = session.get_one(Phase, self.phase_id).edition_id
+            team_id = add_team(session, edition_id, f"team {next(self.names)}")
+            assert team_id is not None
+            return team_id
 
     def run_of(self, entry_id: int) -> int:
         """The newest run of an entry."""
@@ -157,9 +157,10 @@ def made(platform: Platform) -> Rows:
     name = f"rows{next(NAMES)}"
     with platform.transaction() as session:
         edition = Edition(code=name, title=name, dataset="VOC2012")
-        team, user = Team(name=name), User(email=f"{name}@example.org", name=name)
-        session.add_all((edition, team, user))
+        user = User(email=f"{name}@example.org", name=name)
+        session.add_all((edition, user))
         session.flush()
+        team_id = memberships.own_team(session, user.id, edition.id)
         phase = Phase(
             edition_id=edition.id,
             image_set="test",
@@ -168,7 +169,7 @@ def made(platform: Platform) -> Rows:
             description_key="none",
             opens_at=func.now(),
         )
-        session.add_all((phase, Member(team_id=team.id, user_id=user.id)))
+        session.add(phase)
         session.flush()
         truths = [
             GroundTruth(phase_id=phase.id, version=version, fingerprint=f"{name} {version}", statistics={})
@@ -185,7 +186,7 @@ def made(platform: Platform) -> Rows:
                 scorer=scoring.SCORER,
             )
         )
-        return Rows(platform, phase.id, team.id, user.id, (truths[0].id, truths[1].id))
+        return Rows(platform, phase.id, team_id, user.id, (truths[0].id, truths[1].id))
 
 
 def add_entry(session: Session, of: Rows, name: str, *, is_public: bool, team_id: int | None = None) -> int:

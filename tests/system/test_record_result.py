@@ -116,7 +116,7 @@ def test_recording_a_result_waits_for_nobody_who_holds_the_board(board: Rows) ->
 
 
 def team_of(board: Rows) -> Actor:
-    return Actor(user_id=board.user_id, team_id=board.team_id)
+    return Actor(user_id=board.user_id, teams=frozenset({board.team_id}))
 
 
 def test_a_result_that_is_withdrawn_while_it_is_scored_never_stands(board: Rows) -> None:
@@ -165,7 +165,7 @@ def test_an_organiser_decides_what_a_rescoring_could_not_score(board: Rows) -> N
     board.end(runs[good], RunState.SCORED, 0.9)
     for entry in (kept, gone, retried):
         board.refuse(runs[entry])
-    organiser = Actor(user_id=board.user_id, team_id=None, role=Role.ADMIN)
+    organiser = Actor(user_id=board.user_id, role=Role.ADMIN)
 
     rescoring.decide(board.platform, organiser, runs[kept], Choice.KEEP, "its archive is of an old format")
     with pytest.raises(MalformedError):

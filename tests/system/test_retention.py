@@ -165,10 +165,10 @@ def test_a_remover_that_stood_still_takes_nothing_from_an_equal_archive(
 def test_what_is_being_confirmed_is_not_removed(place: Place, platform: Platform, oak: Client) -> None:
     upload = oak.upload(PHASE, next(ARCHIVES))
     made_older(place, upload, 8)
-    [[team]] = place.installation.ask("SELECT team_id FROM upload WHERE id = %s", upload)
+    [[person, team]] = place.installation.ask("SELECT user_id, team_id FROM upload WHERE id = %s", upload)
 
     with platform.transaction() as session:
-        assert submissions.stored_upload(session, team, uuid.UUID(upload)) is not None  # as `confirm` does
+        assert submissions.stored_upload(session, person, team, uuid.UUID(upload)) is not None
         service.sweep(platform)
         assert state(oak, upload) == "checked"
     service.sweep(platform)

@@ -1,0 +1,1 @@
+"""Who is in which team of an edition."""

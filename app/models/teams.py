@@ -1,0 +1,66 @@
+"""Teams of an edition, their members and invitations."""
+
+from datetime import datetime
+
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, ForeignKeyConstraint, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.models.editions import Edition
+from app.models.people import User
+from app.models.states import Approval
+from app.models.table import Base, key_column, now_column
+
+
+class Team(Base):
+    """Who enters the competitions of an edition: one person or several."""
+
+    __tablename__ = "team"
+    __table_args__ = (
+        UniqueConstraint("edition_id", "name_key"),
+        UniqueConstraint("id", "edition_id"),  # what a member refers to
+        CheckConstraint("suspended_at IS NOT NULL OR NOT hides_results", name="hidden_is_suspended"),
+    )
+    id: Mapped[int] = key_column()
+    edition_id: Mapped[int] = mapped_column(ForeignKey(Edition.id))
+    name: Mapped[str]
+    name_key: Mapped[str]  # the same for all names that look alike
+    affiliation: Mapped[str] = mapped_column(default="")
+    approval: Mapped[Approval] = mapped_column(default=Approval.APPROVED)
+    approval_reason: Mapped[str] = mapped_column(default="")
+    suspended_at: Mapped[datetime | None]
+    suspension_reason: Mapped[str] = mapped_column(default="")
+    hides_results: Mapped[bool] = mapped_column(default=False)  # of a suspended team: boards do not show them
+    created_at: Mapped[datetime] = now_column()
+
+
+class Member(Base):
+    """A person in a team; nobody is in two teams of an edition."""
+
+    __tablename__ = "member"
+    __table_args__ = (
+        UniqueConstraint("edition_id", "user_id"),
+        ForeignKeyConstraint(["team_id", "edition_id"], [Team.id, Team.edition_id], ondelete="CASCADE"),
+    )
+    team_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    user_id: Mapped[int] = mapped_column(
+        ForeignKey(User.id, ondelete="CASCADE"), primary_key=True, index=True
+    )
+    edition_id: Mapped[int] = mapped_column(BigInteger)
+    is_owner: Mapped[bool] = mapped_column(default=False)
+    is_named: Mapped[bool] = mapped_column(default=False)  # agreed to be named on the public page of the team
+    joined_at: Mapped[datetime] = now_column()
+
+
+class Invitation(Base):
+    """A link that makes whoever accepts it a member; kept as a hash."""
+
+    __tablename__ = "invitation"
+    __table_args__ = (CheckConstraint("uses_left >= 0", name="uses_left_not_negative"),)
+    id: Mapped[int] = key_column()
+    team_id: Mapped[int] = mapped_column(ForeignKey(Team.id, ondelete="CASCADE"), index=True)
+    token_hash: Mapped[bytes] = mapped_column(unique=True)
+    uses_left: Mapped[int]
+    created_by: Mapped[int | None] = mapped_column(ForeignKey(User.id, ondelete="SET NULL"))
+    created_at: Mapped[datetime] = now_column()
+    expires_at: Mapped[datetime]
+    revoked_at: Mapped[datetime | None]
