@@ -2,11 +2,15 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
 from app.names import Visible
+from app.passwords.service import accepted_password
 
-Password = Annotated[str, Field(min_length=10, max_length=200, description="at least 10 characters")]
+# not trimmed: a password is what was typed
+Password = Annotated[
+    str, StringConstraints(strip_whitespace=False), Field(description="at least 10 characters")
+]
 Email = Annotated[
     str, Field(max_length=254, pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$", description="where we can reach you")
 ]
@@ -20,3 +24,8 @@ class Registration(BaseModel):
     email: Email
     name: Annotated[str, Field(min_length=2, max_length=80, description="as it is shown to others"), Visible]
     password: Password
+
+    @field_validator("password")
+    @classmethod
+    def _accepted(cls, password: str, others: ValidationInfo) -> str:
+        return accepted_password(password, others.data.get("email", ""), others.data.get("name", ""))

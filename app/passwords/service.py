@@ -1,7 +1,10 @@
-"""Hashes of passwords, made in two threads of their own so that they cannot take the memory of the process."""
+"""Which passwords are accepted, and their hashes, made in two threads of their own to keep the process small."""
 
+import gzip
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
 from threading import BoundedSemaphore
 from typing import TypeVar
 
@@ -9,6 +12,7 @@ from pwdlib import PasswordHash
 from pwdlib.hashers.argon2 import Argon2Hasher
 
 from app.errors import BusyError
+from app.passwords.rules import password_problem
 
 # OWASP's smaller setting for Argon2id: 19 MiB a hash
 _passwords = PasswordHash((Argon2Hasher(time_cost=2, memory_cost=19_456, parallelism=1),))
@@ -41,6 +45,24 @@ class Pool:
 
 
 pool = Pool(THREADS, MAX_WAITING)
+
+
+@cache
+def common_passwords() -> frozenset[str]:
+    """The 30,000 passwords that leaks have most often, folded; DECISIONS.md says where they come from."""
+    with gzip.open(Path(__file__).with_name("common.txt.gz"), "rt", encoding="utf-8") as lines:
+        return frozenset(line.rstrip("\n") for line in lines)
+
+
+def accepted_password(password: str, *about: str) -> str:
+    """The password, if its owner, whose name and address are `about`, may have it.
+
+    Raises ValueError with what is wrong, as the rest of a sentence.
+    """
+    problem = password_problem(password, about, common_passwords())
+    if problem:
+        raise ValueError(problem)
+    return password
 
 
 def hash_password(password: str) -> str:

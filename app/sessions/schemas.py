@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.access import Actor
 from app.drafts import Draft
+from app.passwords.rules import MAX_LENGTH
 
 
 class Login(BaseModel):
@@ -15,7 +16,7 @@ class Login(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     email: Annotated[str, Field(max_length=254)]
-    password: Annotated[str, Field(max_length=200)]
+    password: Annotated[str, Field(max_length=MAX_LENGTH)]
 
 
 @dataclass(frozen=True, slots=True)

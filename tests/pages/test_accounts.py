@@ -55,6 +55,8 @@ def test_an_address_registers_once_however_it_is_spelt(browser: Browser) -> None
         ("name", "\u200b\u200b"),
         ("password", "short"),
         ("password", "x" * 300),
+        ("password", "password2026"),
+        ("password", "dogwood@example.org"),
     ],
 )
 def test_a_registration_with_a_bad_field_reports_it_at_the_field(
@@ -66,6 +68,15 @@ def test_a_registration_with_a_bad_field_reports_it_at_the_field(
 
     assert response.status_code == 422
     assert 'aria-invalid="true"' in response.text
+
+
+def test_a_password_is_what_was_typed_with_every_blank(browser: Browser) -> None:
+    registered(browser(), "elder@example.org", password="  two blanks before  ")
+
+    trimmed = browser().post("/login", data={"email": "elder@example.org", "password": "two blanks before"})
+    typed = browser().post("/login", data={"email": "elder@example.org", "password": "  two blanks before  "})
+
+    assert (trimmed.status_code, typed.status_code) == (401, 303)
 
 
 def test_a_wrong_password_and_an_unknown_address_are_answered_alike(browser: Browser) -> None:

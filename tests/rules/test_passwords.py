@@ -1,4 +1,4 @@
-"""How passwords are kept, and how many are hashed at a time."""
+"""Which passwords are accepted, how they are kept, and how many are hashed at a time."""
 
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from threading import Event
@@ -6,7 +6,60 @@ from threading import Event
 import pytest
 
 from app.errors import BusyError
-from app.passwords.service import DUMMY_HASH, Pool, hash_password, is_password
+from app.passwords.rules import password_problem
+from app.passwords.service import DUMMY_HASH, Pool, common_passwords, hash_password, is_password
+
+COMMON, REPEATED, OWN = "is a common password", "repeats a few", "is little more than your name"
+
+
+@pytest.mark.parametrize(
+    ("password", "problem"),
+    [
+        ("short", "must have at least 10 characters"),
+        ("x" * 201, "must have at most 200 characters"),
+        ("q1w2e3r4t5y6", COMMON),
+        ("Q1W2E3R4T5Y6", COMMON),
+        ("finalfantasy", COMMON),
+        ("Password2026!", COMMON),
+        ("...monkey...", COMMON),
+        ("ｐａｓｓｗｏｒｄ１２３", COMMON),
+        ("1234567890!?", COMMON),
+        ("aaaaaaaaaaaaa", REPEATED),
+        ("abcabcabcabcab", REPEATED),
+        ("monkeymonkeymonk", REPEATED),
+        ("ash@example.org", OWN),
+        ("Ash.Grove.2026", OWN),
+        ("grovegroveash", OWN),
+        ("heldout-ash1", OWN),
+        ("13572468!", "must have at least 10"),
+    ],
+)
+def test_a_password_that_would_be_tried_first_is_refused_in_one_sentence(password: str, problem: str) -> None:
+    found = password_problem(password, ["ash@example.org", "Ash Grove"], common_passwords())
+
+    assert found is not None
+    assert found.startswith(problem)
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        "correct horse battery staple",
+        "a long password",
+        " leading and trailing blanks ",
+        "ονομα του σκυλου",
+        "żółta łódź podwodna",
+        "🐕🐈🦜🐢🐇🦔🐿🦊🐻🐼",
+        "8f3kq0zzpl",
+        "x" * 20 + "ylophonist rhythms",
+    ],
+)
+def test_length_suffices_and_no_kind_of_character_is_asked_for(password: str) -> None:
+    assert password_problem(password, ["ash@example.org", "Ash Grove"], common_passwords()) is None
+
+
+def test_a_name_without_words_forbids_nothing() -> None:
+    assert password_problem("zzyzx road 17", ["", "李"], frozenset()) is None
 
 
 def test_work_beyond_the_queue_is_refused_before_it_starts() -> None:
