@@ -2,7 +2,7 @@
 
 The file is one of `scoring.array_files` of the kind `matches`, version 1. Its facts are those of `Origin`, and for rankings `classes`
 and `positives` (of each class), for pixels `labels`. The arrays of rankings: `first`, int64 (classes + 1,), where in the others
-the predictions of a class begin, and the columns of `RankedPredictions`; those of pixels are the arrays of `ImageCounts`.
+the predictions of a class begin, and the columns of `RankedPredictions`, `further` only where all have it; those of pixels are the arrays of `ImageCounts`.
 """
 
 from collections.abc import Mapping
@@ -89,6 +89,9 @@ def _pack_rankings(rankings: tuple[RankedPredictions, ...]) -> Packed:
     columns = {
         name: np.concatenate([empty[name], *(getattr(each, name) for each in rankings)]) for name in _COLUMNS
     }
+    further = [each.further for each in rankings if each.further is not None]
+    if further:
+        columns["further"] = np.concatenate(further)
     first = np.cumsum([0, *(len(each.image) for each in rankings)], dtype=np.int64)
     return Packed(facts, columns | {"first": first})
 
@@ -96,7 +99,8 @@ def _pack_rankings(rankings: tuple[RankedPredictions, ...]) -> Packed:
 def _rankings(facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> tuple[RankedPredictions, ...]:
     first = arrays["first"].tolist()
     classes = zip(facts["classes"], facts["positives"], first, first[1:], strict=False)
+    columns = (*_COLUMNS, *(["further"] if "further" in arrays else []))
     return tuple(
-        RankedPredictions(name, positives, *(arrays[column][start:end] for column in _COLUMNS))
+        RankedPredictions(name, positives, *(arrays[column][start:end] for column in columns))
         for name, positives, start, end in classes
     )

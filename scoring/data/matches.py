@@ -18,7 +18,8 @@ class RankedPredictions:
 
     positives: the number of objects (images, persons) that count; image: int32 (n,), into `Lists.images`, which begins with the
     Main set's; confidence: float64 (n,), -inf where a labelled image or person has no prediction; outcomes: int8 (n,), 1 for
-    a true positive, 0 for a false positive, -1 for one that is ignored.
+    a true positive, 0 for a false positive, -1 for one that is ignored; further: int8 (n, thresholds - 1), the outcomes at higher
+    IoU thresholds, where a measure asks for several.
     """
 
     class_name: str
@@ -26,6 +27,7 @@ class RankedPredictions:
     image: Integers
     confidence: Floats
     outcomes: Labels
+    further: Labels | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

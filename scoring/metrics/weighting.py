@@ -81,8 +81,17 @@ def weighted_average_precision_11_points(steps: Steps) -> Floats:
     >>> weighted_average_precision_11_points(steps).round(6).tolist()
     [0.848485]
     """
+    return weighted_average_precision_at(steps, np.array(ELEVEN_RECALLS))
+
+
+def weighted_average_precision_at(steps: Steps, levels: Floats) -> Floats:
+    """The mean of the envelope at recalls, float64 (levels,), in each replicate: float64 (replicates,) in [0, 1].
+
+    >>> steps = Steps(np.array([[1, 2]]), np.array([[0, 1]]), np.array([2]))
+    >>> weighted_average_precision_at(steps, np.array([0.5, 1.0])).round(6).tolist()
+    [0.833333]
+    """
     replicates, runs = steps.true_positives.shape
-    levels = np.array(ELEVEN_RECALLS)
     positives = np.maximum(steps.positives, 1).astype(np.int64)[:, None]
     needed = np.ceil(levels * positives).astype(np.int64)
     needed -= (needed - 1) / positives >= levels
@@ -95,7 +104,7 @@ def weighted_average_precision_11_points(steps: Steps) -> Floats:
     reached = reached.reshape(needed.shape) - (np.arange(replicates) * runs)[:, None]
     heights = np.concatenate([steps.envelope(), np.zeros((replicates, 1))], axis=1)
     best = np.take_along_axis(heights, np.minimum(reached, runs), axis=1)
-    values = np.minimum(_sums_in_order(best / len(ELEVEN_RECALLS)), 1.0)  # as in `ranking`
+    values = np.minimum(_sums_in_order(best / len(levels)), 1.0)  # as in `ranking`
     return np.where(steps.positives > 0, values, np.nan)
 
 

@@ -59,7 +59,7 @@ def bootstrap(
         values = _pixel_values(sample, names, draws)
     else:
         draws = Draws(sample.positives.shape[1], replicates, seed)
-        names = tuple(each.class_name for each in sample.rankings)
+        names = tuple(each.class_name for each in sample.rankings[:: sample.together])
         values = _ranking_values(sample, draws)
     setup = Setup(task.name, result.protocol, truth.fingerprint)
     return Replicates(setup, draws, names, (*(scores[name] for name in names), result.headline), values)
@@ -108,7 +108,9 @@ def _check_same(origin: Origin, result: Result, truth: GroundTruth) -> None:
 
 
 def _ranking_values(sample: RankingSample, draws: Draws) -> Floats:
-    values = resample_rankings(sample.rankings, sample.positives, sample.weighted_metric, draws)
+    positives_of = [row for row in sample.positives for _ in range(sample.together)]
+    values = resample_rankings(sample.rankings, positives_of, sample.weighted_metric, draws)
+    values = values.reshape(-1, sample.together, values.shape[1]).mean(axis=1)
     if sample.pool is None:
         return np.vstack([values, headline_by_replicate(values, sample.average)])
     positives = sample.positives.sum(axis=0, keepdims=True)

@@ -99,7 +99,10 @@ def headline_by_replicate(values: Floats, average: Average) -> Floats:
 
 
 def resample_rankings(
-    rankings: Sequence[RankedPredictions], positives: Integers, weighted_metric: WeightedMetric, draws: Draws
+    rankings: Sequence[RankedPredictions],
+    positives: Integers | Sequence[Integers],
+    weighted_metric: WeightedMetric,
+    draws: Draws,
 ) -> Floats:
     """The value of each class in each replicate: float64 (classes, replicates).
 

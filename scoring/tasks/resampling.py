@@ -18,6 +18,7 @@ class RankingSample:
     """Ranked predictions, the number of positives, int32 (classes, images), and how a value is computed from both.
 
     pool: puts all classes into one ranking whose value is the headline; None where the headline is the average.
+    together: how many consecutive rankings belong to a class, whose value is the mean of theirs.
     """
 
     rankings: Sequence[RankedPredictions]
@@ -25,6 +26,7 @@ class RankingSample:
     weighted_metric: WeightedMetric
     average: Average
     pool: Pool | None = None
+    together: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from scoring.competitions import CompetitionInfo
 from scoring.data.arrays import Places
 from scoring.data.description import Description
-from scoring.data.ground_truth import GroundTruth
 from scoring.data.matches import RankedPredictions
 from scoring.exhibits import Exhibit, ScoreTable, draw_precision
-from scoring.metrics.coco.arrays import CocoDetections, CocoRules
+from scoring.metrics.coco.arrays import EVERY_SIZE, CocoDetections, CocoRules
 from scoring.metrics.coco.outcomes import outcomes_of
 from scoring.metrics.coco.tables import CocoTables, figures_by_class, figures_of
 from scoring.metrics.masks.runs import join_masks
@@ -20,7 +19,6 @@ from scoring.readers.coco_json.detections import CocoResults
 from scoring.results import ClassResult
 from scoring.tasks.coco.scoring import ABSENT, measure_of, tabulate
 from scoring.tasks.coco.truth import Loaded
-from scoring.tasks.resampling import Sample
 from scoring.tasks.task import Keyed, Scores
 
 NOTHING_COUNTS: Final = "no class has an object that counts"
@@ -51,7 +49,7 @@ def score(matched: Iterator[Keyed[CocoResults]], loaded: Loaded, rules: CocoRule
     classes = tuple(
         ClassResult(name, value, ABSENT if value is None else None, positives, int(predictions[label]))
         for name, value, positives, label in zip(
-            names, by_class["AP"], tables.positives[0].tolist(), loaded.scored.tolist(), strict=True
+            names, by_class["AP"], tables.positives[EVERY_SIZE].tolist(), loaded.scored.tolist(), strict=True
         )
     )
     ranked = tuple(_ranked(everything, results.detections, loaded, rules))
@@ -67,14 +65,6 @@ def score(matched: Iterator[Keyed[CocoResults]], loaded: Loaded, rules: CocoRule
     )
     headline = figures["AP"]
     return Scores(measure, headline, NOTHING_COUNTS if headline is None else None, classes, exhibits, ranked)
-
-
-def resample(_matches: Any, _truth: GroundTruth, _rules: CocoRules) -> Sample:
-    """Refuse: what is kept of a result are its matches at one threshold, and its figures need those of all.
-
-    Raises LookupError.
-    """
-    raise LookupError("results of COCO's protocol have no intervals: their matches are kept at one IoU only")
 
 
 def _nothing(loaded: Loaded) -> CocoResults:
@@ -95,15 +85,22 @@ def _of_classes(tables: CocoTables, labels: Places) -> CocoTables:
 def _ranked(
     tables: CocoTables, detections: CocoDetections, loaded: Loaded, rules: CocoRules
 ) -> Iterator[RankedPredictions]:
-    """The detections of each class that is scored, matched at the lowest threshold."""
-    outcomes = outcomes_of(tables, detections, loaded.instances.objects, rules, threshold=0)
+    """The detections of each class that is scored, matched at every threshold."""
+    outcomes = np.stack(
+        [
+            outcomes_of(tables, detections, loaded.instances.objects, rules, threshold)
+            for threshold in range(len(rules.iou_thresholds))
+        ],
+        axis=1,
+    )
     rows, begins = tables.arranged.by_class, tables.arranged.label
     for label in loaded.scored.tolist():
         part = slice(*np.searchsorted(begins, (label, label + 1)).tolist())
         yield RankedPredictions(
             loaded.instances.classes[label],
-            int(tables.positives[0, label]),
+            int(tables.positives[EVERY_SIZE, label]),
             detections.image[rows[part]],
             detections.confidence[rows[part]],
-            outcomes[part],
+            np.ascontiguousarray(outcomes[part, 0]),
+            outcomes[part, 1:],
         )
