@@ -1,6 +1,7 @@
-"""Who may do what: actions, and the one function that decides."""
+"""Who may do what: actions, and the one table that decides."""
 
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.models import Role
@@ -13,9 +14,35 @@ class Action(enum.StrEnum):
     REGISTER = "account.register"
     MANAGE_ACCOUNT = "account.manage"
     UPLOAD = "upload.create"
+    READ_UPLOAD = "upload.read"
+    CHANGE_UPLOAD = "upload.change"
     SUBMIT = "submission.create"
-    READ_SUBMISSION = "submission.read"  # which rows: submissions.queries
+    READ_SUBMISSION = "submission.read"
+    WITHDRAW = "entry.withdraw"
+    PUBLISH = "method.publish"
     ORGANISE = "edition.organise"
+    MANAGE_PEOPLE = "people.manage"
+    MANAGE_ROLES = "roles.manage"
+    READ_AUDIT = "audit.read"
+    READ_STORAGE = "storage.read"
+    MANAGE_JOBS = "jobs.manage"
+
+
+class Relation(enum.StrEnum):
+    """How somebody stands to what they want to read or change."""
+
+    ANYBODY = "anybody"
+    PERSON = "person"  # is logged in
+    MEMBER = "member"  # of the team that it belongs to
+    ORGANISER = "organiser"  # of the edition that it belongs to; every admin is one
+    ADMIN = "admin"
+
+
+class State(enum.StrEnum):
+    """Whether a result is shown to everybody."""
+
+    PRIVATE = "private"
+    PUBLIC = "public"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +72,75 @@ class Actor:
         """Whether this person runs at least one edition."""
         return self.is_admin or (self.is_logged_in and bool(self.organises))
 
+    def is_member(self, team_id: int) -> bool:
+        """Whether this person is in this team."""
+        return self.is_logged_in and team_id in self.teams
+
     def runs(self, edition_id: int) -> bool:
         """Whether this person runs this edition: its organisers and every admin."""
         return self.is_admin or (self.is_logged_in and edition_id in self.organises)
 
 
-ANYBODY = frozenset({Action.READ_PUBLIC, Action.REGISTER, Action.READ_SUBMISSION})
-MEMBERS = ANYBODY | {Action.MANAGE_ACCOUNT, Action.UPLOAD, Action.SUBMIT}
-ORGANISERS = MEMBERS | {Action.ORGANISE}
+def _always(*relations: Relation) -> Mapping[State, frozenset[Relation]]:
+    return dict.fromkeys(State, frozenset(relations))
+
+
+_TEAM = frozenset({Relation.MEMBER, Relation.ORGANISER})
+
+PERMISSIONS: Mapping[Action, Mapping[State, frozenset[Relation]]] = {
+    Action.READ_PUBLIC: _always(Relation.ANYBODY),
+    Action.REGISTER: _always(Relation.ANYBODY),
+    Action.MANAGE_ACCOUNT: _always(Relation.PERSON),
+    Action.UPLOAD: _always(Relation.PERSON),
+    Action.READ_UPLOAD: _always(*_TEAM),
+    Action.CHANGE_UPLOAD: _always(Relation.MEMBER),
+    Action.SUBMIT: _always(Relation.MEMBER),
+    Action.READ_SUBMISSION: {State.PRIVATE: _TEAM, State.PUBLIC: frozenset({Relation.ANYBODY})},
+    Action.WITHDRAW: {State.PRIVATE: _TEAM, State.PUBLIC: frozenset({Relation.ORGANISER})},
+    Action.PUBLISH: _always(Relation.MEMBER),
+    Action.ORGANISE: _always(Relation.ORGANISER),
+    Action.MANAGE_PEOPLE: _always(Relation.ADMIN),
+    Action.MANAGE_ROLES: _always(Relation.ADMIN),
+    Action.READ_AUDIT: _always(Relation.ORGANISER),
+    Action.READ_STORAGE: _always(Relation.ADMIN),
+    Action.MANAGE_JOBS: _always(Relation.ADMIN),
+}
+
+
+def may(relations: frozenset[Relation], action: Action, state: State) -> bool:
+    """Whether somebody who stands so to something in this state may do `action` to it.
+
+    >>> may(frozenset({Relation.ANYBODY}), Action.READ_SUBMISSION, State.PRIVATE)
+    False
+    """
+    return bool(relations & PERMISSIONS[action][state])
+
+
+def relations(actor: Actor, *, team_id: int, edition_id: int) -> frozenset[Relation]:
+    """How an actor stands to something of this team in this edition."""
+    return _relations(actor, is_member=actor.is_member(team_id), is_organiser=actor.runs(edition_id))
+
+
+def _relations(actor: Actor, *, is_member: bool, is_organiser: bool) -> frozenset[Relation]:
+    found = {
+        Relation.PERSON: actor.is_logged_in,
+        Relation.MEMBER: is_member,
+        Relation.ORGANISER: is_organiser,
+        Relation.ADMIN: actor.is_admin,
+    }
+    return frozenset({Relation.ANYBODY, *(relation for relation, holds in found.items() if holds)})
 
 
 def allowed(actor: Actor, action: Action) -> bool:
-    """Whether `actor` may do `action` at all; rows that are not theirs are hidden by the queries.
+    """Whether `actor` may do `action` to anything at all; which rows these are is said by app/visibility.py.
 
     >>> allowed(Actor(), Action.READ_PUBLIC), allowed(Actor(), Action.UPLOAD)
     (True, False)
     """
-    if actor.is_organiser:
-        return action in ORGANISERS
-    return action in (MEMBERS if actor.is_logged_in else ANYBODY)
+    found = _relations(actor, is_member=actor.is_logged_in, is_organiser=actor.is_organiser)
+    return any(may(found, action, state) for state in State)
+
+
+def only_for_admins(action: Action) -> bool:
+    """Whether organisers may never do `action`."""
+    return all(relations == {Relation.ADMIN} for relations in PERMISSIONS[action].values())

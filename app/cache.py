@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,6 +16,8 @@ from starlette.responses import Response
 MAX_BYTES = 64 << 20
 FRESH = 1.0  # seconds for which a version is used without reading it again
 LONGEST_WAIT = 60.0  # seconds for somebody else's rendering
+Version = TypeVar("Version", bound=Hashable)
+
 SPLICED_LEVEL = 1  # of compression, where a page is made for one person
 
 
@@ -47,14 +49,14 @@ class Cache:
     _bytes: int = 0
     _flights: dict[Hashable, Future[Any]] = field(default_factory=dict)
 
-    def version(self, key: Hashable, read: Callable[[], Hashable]) -> Hashable:
+    def version(self, key: Hashable, read: Callable[[], Version]) -> Version:
         """The version of what `key` names, at most a second old."""
         with self._lock:
             epoch, known = self._epoch, self._versions.get(key)
         if known is not None and time.monotonic() - known[0] < FRESH:
-            return known[1]
+            return cast("Version", known[1])
 
-        def read_and_keep() -> Hashable:
+        def read_and_keep() -> Version:
             started = time.monotonic()
             version = read()
             with self._lock:
@@ -62,7 +64,7 @@ class Cache:
                     self._versions[key] = started, version
             return version
 
-        result: Hashable = self._once(("version", epoch, key), read_and_keep)
+        result: Version = self._once(("version", epoch, key), read_and_keep)
         return result
 
     def forget_versions(self) -> None:

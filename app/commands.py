@@ -132,7 +132,7 @@ def rescore(
     platform = platform_of_installation()
     with _short_errors():
         rescore_id = rescoring.request(
-            platform, editions.phase_page(platform, edition, phase).id, entry_id=entry
+            platform, None, editions.phase_page(platform, edition, phase).id, entry_id=entry
         )
     platform.notifier.flush(5)
     console.print(f"re-scoring {rescore_id} is queued; the boards switch all at once when it is complete")

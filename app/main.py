@@ -6,6 +6,8 @@ from fastapi.staticfiles import StaticFiles
 
 from app import logs
 from app.accounts import pages as account_pages
+from app.administration import api as administration_api
+from app.administration import pages as administration_pages
 from app.documentation import pages as documentation_pages
 from app.editions import api as edition_api
 from app.entries import api as entry_api
@@ -47,6 +49,7 @@ API = (
     home_api.router,
     edition_api.router,
     organiser_api.router,
+    administration_api.router,
     health_api.router,
 )
 PAGES = (
@@ -62,6 +65,7 @@ PAGES = (
     entry_pages.router,
     leaderboard_pages.router,
     organiser_pages.router,
+    administration_pages.router,
     documentation_pages.router,
 )
 

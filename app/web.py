@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app import formats
-from app.access import Action, Actor, allowed
+from app.access import Action, Actor, allowed, only_for_admins
 from app.addresses import address_of
 from app.drafts import Draft, refilled
 from app.errors import ForbiddenError, LoginNeededError
@@ -54,7 +54,8 @@ def requires(action: Action) -> Dependency:
         if not allowed(actor, action):
             if not actor.is_logged_in:
                 raise LoginNeededError("Log in first, or send an API token")
-            raise ForbiddenError("Only organisers may do this")
+            whose = "admins" if only_for_admins(action) else "organisers"
+            raise ForbiddenError(f"Only {whose} may do this")
 
     check.action = action  # type: ignore[attr-defined]  # read by the API page and by tests/architecture
     permission: Dependency = Depends(check)

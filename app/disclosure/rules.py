@@ -113,7 +113,7 @@ def public_sight(phase: PhaseView) -> Sight:
 def sight_of(actor: Actor, phase: PhaseView) -> Sight:
     """What this reader sees; organisers everything, always."""
     public = public_sight(phase)
-    if actor.is_organiser:
+    if actor.runs(phase.edition_id):
         return replace(EVERYTHING, beyond_public=not public.details)
     return public
 

@@ -6,9 +6,11 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
+from app.access import Action, Actor
 from app.editions.rules import is_over, state_of
 from app.editions.schemas import PhaseView
 from app.models import Board, Edition, GroundTruth, Phase
+from app.visibility import rows_for
 
 IMPORT_LOCK = 0x494D504F  # advisory lock: one import at a time
 
@@ -62,6 +64,16 @@ def phase_of_id(session: Session, phase_id: int) -> PhaseView | None:
 def all_phases(session: Session) -> list[PhaseView]:
     """Every phase, the newest edition first."""
     return _phases(session)
+
+
+def organised_by(actor: Actor) -> ColumnElement[bool]:
+    """The phases whose edition somebody organises; for statements with Phase."""
+    return rows_for(actor, Action.ORGANISE, edition=Phase.edition_id)
+
+
+def organised_phases(session: Session, actor: Actor) -> list[PhaseView]:
+    """The phases of the editions that somebody organises, the newest edition first."""
+    return _phases(session, organised_by(actor))
 
 
 def phases_of(session: Session, edition: str) -> list[PhaseView]:

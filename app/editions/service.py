@@ -4,6 +4,7 @@ from functools import lru_cache
 
 from sqlalchemy.orm import Session
 
+from app.access import Actor
 from app.editions import queries
 from app.editions.schemas import PhaseView
 from app.errors import NotFoundError
@@ -19,8 +20,12 @@ def find_phase(session: Session, edition: str, image_set: str) -> PhaseView:
     """
     phase = queries.phase_of(session, edition, image_set)
     if phase is None:
-        raise NotFoundError(f"there is no phase {image_set!r} in an edition {edition!r}")
+        raise _no_phase(edition, image_set)
     return phase
+
+
+def _no_phase(edition: str, image_set: str) -> NotFoundError:
+    return NotFoundError(f"there is no phase {image_set!r} in an edition {edition!r}")
 
 
 @lru_cache(maxsize=32)
@@ -58,3 +63,14 @@ def phase_page(platform: Platform, edition: str, image_set: str) -> PhaseView:
     """
     with platform.transaction() as session:
         return find_phase(session, edition, image_set)
+
+
+def organised_phase(platform: Platform, actor: Actor, edition: str, image_set: str) -> PhaseView:
+    """A phase of an edition that the actor organises.
+
+    Raises NotFoundError, for others as for what does not exist.
+    """
+    phase = phase_page(platform, edition, image_set)
+    if not actor.runs(phase.edition_id):
+        raise _no_phase(edition, image_set)
+    return phase

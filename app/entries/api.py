@@ -24,7 +24,7 @@ class Withdrawal(BaseModel):
     ] = ""
 
 
-@router.post("/entries/{entry_id}/withdraw", dependencies=[requires(Action.SUBMIT)])
+@router.post("/entries/{entry_id}/withdraw", dependencies=[requires(Action.WITHDRAW)])
 def withdraw(
     platform: ThePlatform, actor: CurrentActor, entry_id: int, withdrawal: Withdrawal
 ) -> SubmissionView:
@@ -36,7 +36,7 @@ def withdraw(
     return submissions.submission_page(platform, actor, submission_id)
 
 
-@router.post("/methods/{method_id}/public", status_code=204, dependencies=[requires(Action.SUBMIT)])
+@router.post("/methods/{method_id}/public", status_code=204, dependencies=[requires(Action.PUBLISH)])
 def make_public(platform: ThePlatform, actor: CurrentActor, method_id: int) -> None:
     """Show a method of your team and all its results to everybody. It cannot be undone."""
     service.make_public(platform, actor, method_id)

@@ -13,7 +13,7 @@ from app.web import CurrentActor, ThePlatform, requires
 router = APIRouter()
 
 
-@router.post("/entries/{entry_id}/withdraw", dependencies=[requires(Action.SUBMIT)])
+@router.post("/entries/{entry_id}/withdraw", dependencies=[requires(Action.WITHDRAW)])
 def withdraw(
     platform: ThePlatform,
     actor: CurrentActor,
@@ -25,7 +25,7 @@ def withdraw(
     return RedirectResponse(f"/submissions/{submission_id}", status_code=303)
 
 
-@router.post("/submissions/{submission_id}/public", dependencies=[requires(Action.SUBMIT)])
+@router.post("/submissions/{submission_id}/public", dependencies=[requires(Action.PUBLISH)])
 def make_public(platform: ThePlatform, actor: CurrentActor, submission_id: int) -> Response:
     """Show a submission's method to everybody."""
     method = submissions.submission_page(platform, actor, submission_id).method

@@ -3,8 +3,9 @@
 from sqlalchemy import and_, or_, select, true
 from sqlalchemy.orm import Session
 
-from app.access import Actor
-from app.models import Entry, Method, Run, RunState
+from app.access import Action, Actor, State
+from app.models import Entry, Method, Phase, Run, RunState
+from app.visibility import rows_for
 
 
 def lock_open_runs(session: Session, entry_id: int) -> list[Run]:
@@ -21,20 +22,27 @@ def lock_open_runs(session: Session, entry_id: int) -> list[Run]:
     return list(session.scalars(statement))
 
 
-def lock_entry(session: Session, actor: Actor, entry_id: int) -> tuple[Entry, Method] | None:
-    """An entry of the reader's team, for organisers any, locked, with its method."""
-    is_theirs = true() if actor.is_organiser else Method.team_id.in_(actor.teams)
+def lock_entry(session: Session, actor: Actor, entry_id: int) -> tuple[Entry, Method, int] | None:
+    """An entry that somebody may withdraw in one state or another, locked, with its method and its edition's id."""
+    theirs = rows_for(
+        actor,
+        Action.WITHDRAW,
+        team=Method.team_id,
+        edition=Phase.edition_id,
+        states=dict.fromkeys(State, true()),  # whether in this state is for `withdrawal_refusal` to explain
+    )
     statement = (
-        select(Entry, Method)
+        select(Entry, Method, Phase.edition_id)
         .join(Method, Entry.method_id == Method.id)
-        .where(Entry.id == entry_id, is_theirs)
+        .join(Phase, Entry.phase_id == Phase.id)
+        .where(Entry.id == entry_id, theirs)
         .with_for_update(of=Entry)
     )
     row = session.execute(statement).one_or_none()
-    return (row[0], row[1]) if row else None
+    return (row[0], row[1], row[2]) if row else None
 
 
 def lock_method(session: Session, actor: Actor, method_id: int) -> Method | None:
-    """A method of the reader's team, locked."""
-    statement = select(Method).where(Method.id == method_id, Method.team_id.in_(actor.teams))
-    return session.scalar(statement.with_for_update())
+    """A method that somebody may publish, locked."""
+    theirs = rows_for(actor, Action.PUBLISH, team=Method.team_id)
+    return session.scalar(select(Method).where(Method.id == method_id, theirs).with_for_update())

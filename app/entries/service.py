@@ -3,9 +3,10 @@
 from sqlalchemy import func
 
 from app.access import Actor
+from app.audit import queries as audit
 from app.entries import queries
 from app.errors import NotFoundError
-from app.models import AuditRecord, Decision, EntryState, Run, RunState
+from app.models import Decision, EntryState, Run, RunState
 from app.platform import Platform
 from app.publications import queries as publications
 from app.submissions.rules import withdrawal_refusal
@@ -23,10 +24,10 @@ def withdraw(platform: Platform, actor: Actor, entry_id: int, reason: str | None
         found = queries.lock_entry(session, actor, entry_id)
         if found is None:
             raise NotFoundError(f"your team has no entry {entry_id}")
-        entry, method = found
+        entry, method, edition_id = found
         refusal = withdrawal_refusal(
             entry.state,
-            is_organiser=actor.is_organiser,
+            is_organiser=actor.runs(edition_id),
             is_public=method.public_at is not None,
             reason=reason,
         )
@@ -35,18 +36,19 @@ def withdraw(platform: Platform, actor: Actor, entry_id: int, reason: str | None
         for run in runs:
             _end_for_withdrawal(run, actor)
         publications.take_off_board(session, entry)
-        record = {"method": method.name, "competition": entry.competition, "state": entry.state.value}
+        audit.record(
+            session,
+            actor.user_id,
+            "entry.withdraw",
+            f"entry {entry_id}",
+            edition_id=edition_id,
+            reason=reason or "",
+            before={"state": entry.state.value},
+            after={"state": EntryState.WITHDRAWN.value},
+            details={"method": method.name, "competition": entry.competition},
+        )
         entry.state, entry.withdrawn_at = EntryState.WITHDRAWN, func.clock_timestamp()
         entry.withdrawn_by, entry.withdraw_reason = actor.user_id, reason
-        session.add(
-            AuditRecord(
-                user_id=actor.user_id,
-                action="entry.withdraw",
-                subject=f"entry {entry_id}",
-                reason=reason or "",
-                details=record,
-            )
-        )
         submission_id = entry.submission_id
     platform.cache.forget_versions()
     return submission_id
@@ -74,12 +76,13 @@ def make_public(platform: Platform, actor: Actor, method_id: int) -> None:
             return
         method.public_at = func.clock_timestamp()
         method.revision += 1
-        session.add(
-            AuditRecord(
-                user_id=actor.user_id,
-                action="method.make_public",
-                subject=f"method {method_id}",
-                details={"method": method.name},
-            )
+        audit.record(
+            session,
+            actor.user_id,
+            "method.make_public",
+            f"method {method_id}",
+            before={"public": False},
+            after={"public": True},
+            details={"method": method.name},
         )
     platform.cache.forget_versions()

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from sqlalchemy import and_, or_, select, true
+from sqlalchemy import and_, select, true
 from sqlalchemy.orm import Session
 
-from app.access import Actor
+from app.access import Action, Actor, State
 from app.models import Entry, Exhibit, Method, Phase, Run
+from app.visibility import rows_for
 
 
 def exhibits_of(session: Session, run_id: int) -> list[dict[str, Any]]:
@@ -18,13 +19,13 @@ def exhibits_of(session: Session, run_id: int) -> list[dict[str, Any]]:
 
 def visible_run(session: Session, actor: Actor, run_id: int) -> tuple[Run, Phase] | None:
     """A run whose submission the reader may see, with its phase; of others' runs only what a board shows."""
-    shown = (
-        true()
-        if actor.is_organiser
-        else or_(
-            and_(Method.public_at.is_not(None), Entry.published_run_id == Run.id),
-            Method.team_id.in_(actor.teams),
-        )
+    on_board = and_(Method.public_at.is_not(None), Entry.published_run_id == Run.id)
+    shown = rows_for(
+        actor,
+        Action.READ_SUBMISSION,
+        team=Method.team_id,
+        edition=Phase.edition_id,
+        states={State.PRIVATE: true(), State.PUBLIC: on_board},
     )
     statement = (
         select(Run, Phase)

@@ -65,20 +65,23 @@ def rendered_board(
 
     Raises NotFoundError, and MalformedError for an order that the board does not have.
     """
-    audience = Audience.ORGANISERS if actor.is_organiser else Audience.PUBLIC
-    version = platform.cache.version(address, lambda: _version(platform, address))
-    key = (address, version, audience, order, form)
+    edition_id, version = platform.cache.version(address, lambda: _version(platform, address))
+    key = (address, version, _audience(actor, edition_id), order, form)
     return platform.cache.rendered(key, lambda: write(board_page(platform, actor, address, order)))
 
 
-def _version(platform: Platform, address: BoardAddress) -> Hashable:
-    """What a board depends on: its phase's rules, too."""
+def _audience(actor: Actor, edition_id: int) -> Audience:
+    return Audience.ORGANISERS if actor.runs(edition_id) else Audience.PUBLIC
+
+
+def _version(platform: Platform, address: BoardAddress) -> tuple[int, Hashable]:
+    """The id of a board's edition, and what the board depends on: its phase's rules, too."""
     with platform.snapshot() as session:
         phase = editions.find_phase(session, address.edition, address.image_set)
         version = queries.version(session, phase.id, address.competition)
     if version is None:
         raise _no_board(address)
-    return phase, version
+    return phase.edition_id, (phase, version)
 
 
 def _no_board(address: BoardAddress) -> NotFoundError:
@@ -93,7 +96,7 @@ def board_page(platform: Platform, actor: Actor, address: BoardAddress, order: O
     competition = address.competition
     with platform.snapshot() as session:  # a board that is switched meanwhile is the old one or the new one
         phase = editions.find_phase(session, address.edition, address.image_set)
-        audience = Audience.ORGANISERS if actor.is_organiser else Audience.PUBLIC
+        audience = _audience(actor, phase.edition_id)
         stored = queries.board(session, phase.id, competition, audience)
         if stored is None:
             raise _no_board(address)

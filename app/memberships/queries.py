@@ -1,10 +1,9 @@
 """Teams and their members in the database."""
 
-from sqlalchemy import Select, select
+from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.access import Actor
 from app.models import Approval, Edition, Member, Team, User
 from app.names import folded
 
@@ -14,11 +13,6 @@ def team_in(session: Session, user_id: int | None, edition_id: int) -> int | Non
     return session.scalar(
         select(Member.team_id).where(Member.user_id == user_id, Member.edition_id == edition_id)
     )
-
-
-def teams_now(actor: Actor) -> Select[int]:
-    """The reader's teams at the time of the query, also those that were made since the request began."""
-    return select(Member.team_id).where(Member.user_id == actor.user_id)
 
 
 def lock_person(session: Session, user_id: int) -> User:

@@ -6,8 +6,6 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.access import Action
-from app.delivery import service as delivery
-from app.delivery.schemas import DeadMessage
 from app.editions import service as editions
 from app.organisers import service
 from app.organisers.schemas import OrganiserPhase
@@ -30,22 +28,22 @@ class NewDecision(BaseModel):
 
 
 @router.get("")
-def overview(platform: ThePlatform) -> tuple[OrganiserPhase, ...]:
-    """Every phase with its queue, its ground truth and a re-scoring that is under way."""
-    return service.overview(platform)
+def overview(platform: ThePlatform, actor: CurrentActor) -> tuple[OrganiserPhase, ...]:
+    """Every phase of your editions with its queue, its ground truth and a re-scoring that is under way."""
+    return service.overview(platform, actor)
 
 
 @router.post("/entries/{entry_id}/rescore", status_code=202)
 def rescore_entry(platform: ThePlatform, actor: CurrentActor, entry_id: int) -> dict[str, int]:
     """Score one entry again."""
-    return {"rescore": rescoring.request_entry(platform, entry_id, requested_by=actor.user_id)}
+    return {"rescore": rescoring.request_entry(platform, actor, entry_id)}
 
 
 @router.post("/{edition}/{image_set}/rescore", status_code=202)
 def rescore(platform: ThePlatform, actor: CurrentActor, edition: str, image_set: str) -> dict[str, int]:
     """Score everything on a phase's boards again; they switch all at once when every entry is scored or decided."""
-    phase = editions.phase_page(platform, edition, image_set)
-    return {"rescore": rescoring.request(platform, phase.id, requested_by=actor.user_id)}
+    phase = editions.organised_phase(platform, actor, edition, image_set)
+    return {"rescore": rescoring.request(platform, actor, phase.id)}
 
 
 @router.post("/runs/{run_id}/decision", status_code=204)
@@ -55,30 +53,12 @@ def decide(platform: ThePlatform, actor: CurrentActor, run_id: int, decision: Ne
 
 
 @router.post("/rescores/{rescore_id}/retry")
-def retry(platform: ThePlatform, rescore_id: int) -> dict[str, int]:
+def retry(platform: ThePlatform, actor: CurrentActor, rescore_id: int) -> dict[str, int]:
     """Queue everything again that a re-scoring could not score and nobody has decided; returns how many runs."""
-    return {"runs": rescoring.retry(platform, rescore_id)}
+    return {"runs": rescoring.retry(platform, actor, rescore_id)}
 
 
 @router.post("/rescores/{rescore_id}/abandon", status_code=204)
-def abandon(platform: ThePlatform, rescore_id: int) -> None:
+def abandon(platform: ThePlatform, actor: CurrentActor, rescore_id: int) -> None:
     """Drop a re-scoring; the boards stay as they are."""
-    rescoring.abandon(platform, rescore_id)
-
-
-@router.get("/messages")
-def dead_messages(platform: ThePlatform) -> tuple[DeadMessage, ...]:
-    """Messages of the outbox that were given up after several attempts, the latest first."""
-    return service.dead_messages(platform)
-
-
-@router.post("/messages/{message_id}/retry", status_code=204)
-def retry_message(platform: ThePlatform, message_id: int) -> None:
-    """Deliver a message again that was given up."""
-    delivery.retry(platform, message_id)
-
-
-@router.delete("/messages/{message_id}", status_code=204)
-def discard_message(platform: ThePlatform, actor: CurrentActor, message_id: int) -> None:
-    """Delete a message that was given up."""
-    delivery.discard(platform, actor, message_id)
+    rescoring.abandon(platform, actor, rescore_id)

@@ -6,7 +6,6 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from app.access import Action
-from app.delivery import service as delivery
 from app.organisers import service
 from app.rescoring import service as rescoring
 from app.rescoring.schemas import Choice
@@ -16,23 +15,22 @@ router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 
 
 @router.get("")
-def overview(request: Request, platform: ThePlatform) -> Response:
-    """Every phase with its queue."""
-    phases, dead = service.overview(platform), service.dead_messages(platform)
-    return render(request, "organisers/overview.html", phases=phases, dead=dead)
+def overview(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
+    """Every phase of your editions with its queue."""
+    return render(request, "organisers/overview.html", phases=service.overview(platform, actor))
 
 
 @router.post("/phases/{phase_id}/rescore")
 def rescore_phase(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:
     """Score everything on a phase's boards again."""
-    rescoring.request(platform, phase_id, requested_by=actor.user_id)
+    rescoring.request(platform, actor, phase_id)
     return RedirectResponse("/organise", status_code=303)
 
 
 @router.post("/entries/{entry_id}/rescore")
 def rescore_entry(platform: ThePlatform, actor: CurrentActor, entry_id: int) -> Response:
     """Score one entry again."""
-    rescoring.request_entry(platform, entry_id, requested_by=actor.user_id)
+    rescoring.request_entry(platform, actor, entry_id)
     return RedirectResponse("/organise", status_code=303)
 
 
@@ -50,28 +48,14 @@ def decide(
 
 
 @router.post("/rescores/{rescore_id}/retry")
-def retry(platform: ThePlatform, rescore_id: int) -> Response:
+def retry(platform: ThePlatform, actor: CurrentActor, rescore_id: int) -> Response:
     """Try what failed in a re-scoring again."""
-    rescoring.retry(platform, rescore_id)
+    rescoring.retry(platform, actor, rescore_id)
     return RedirectResponse("/organise", status_code=303)
 
 
 @router.post("/rescores/{rescore_id}/abandon")
-def abandon(platform: ThePlatform, rescore_id: int) -> Response:
+def abandon(platform: ThePlatform, actor: CurrentActor, rescore_id: int) -> Response:
     """Drop a re-scoring; the boards stay as they are."""
-    rescoring.abandon(platform, rescore_id)
-    return RedirectResponse("/organise", status_code=303)
-
-
-@router.post("/messages/{message_id}/retry")
-def retry_message(platform: ThePlatform, message_id: int) -> Response:
-    """Deliver a message again that was given up."""
-    delivery.retry(platform, message_id)
-    return RedirectResponse("/organise", status_code=303)
-
-
-@router.post("/messages/{message_id}/discard")
-def discard_message(platform: ThePlatform, actor: CurrentActor, message_id: int) -> Response:
-    """Delete a message that was given up."""
-    delivery.discard(platform, actor, message_id)
+    rescoring.abandon(platform, actor, rescore_id)
     return RedirectResponse("/organise", status_code=303)

@@ -1,7 +1,6 @@
 """The organiser's overview."""
 
-from app.delivery import queries as delivery
-from app.delivery.schemas import DeadMessage
+from app.access import Actor
 from app.editions import queries as editions
 from app.evaluation import queries as evaluation
 from app.evaluation.schemas import PhaseQueue
@@ -12,10 +11,10 @@ from app.rescoring import queries as rescoring
 NOTHING = PhaseQueue(entries=0, queued=0, running=0, failed=0)
 
 
-def overview(platform: Platform) -> tuple[OrganiserPhase, ...]:
-    """Every phase with its queue, its ground truth and a re-scoring that is under way."""
+def overview(platform: Platform, actor: Actor) -> tuple[OrganiserPhase, ...]:
+    """Every phase of the editions that somebody organises, with its queue, its ground truth and a re-scoring that is under way."""
     with platform.transaction() as session:
-        phases = editions.all_phases(session)
+        phases = editions.organised_phases(session, actor)
         queues = evaluation.queues(session)
         rescores = rescoring.open_rescores(session)
         newest, shown = editions.truth_versions(session)
@@ -34,9 +33,3 @@ def overview(platform: Platform) -> tuple[OrganiserPhase, ...]:
         )
         for phase in phases
     )
-
-
-def dead_messages(platform: Platform) -> tuple[DeadMessage, ...]:
-    """Messages of the outbox that were given up."""
-    with platform.transaction() as session:
-        return delivery.dead_messages(session)

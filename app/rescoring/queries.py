@@ -16,8 +16,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session, aliased
 
+from app.access import Actor
+from app.editions.queries import organised_by
 from app.evaluation.rules import ENDED
-from app.models import Board, Entry, EntryState, Method, Rescore, Run, RunState
+from app.models import Board, Entry, EntryState, Method, Phase, Rescore, Run, RunState
 from app.rescoring.schemas import RescoreView, UndecidedRun
 from app.workers.queries import next_turn
 from app.workers.schemas import LIVE, SHADOW
@@ -248,12 +250,14 @@ def undecided_runs(session: Session, rescore_id: int) -> tuple[UndecidedRun, ...
     return tuple(UndecidedRun(*row) for row in session.execute(statement))
 
 
-def locked_undecided_run(session: Session, run_id: int) -> Run | None:
-    """A run of an open re-scoring that waits for a decision, locked."""
+def locked_undecided_run(session: Session, actor: Actor, run_id: int) -> Run | None:
+    """A run of an open re-scoring that waits for a decision of the actor, locked."""
     statement = (
         select(Run)
         .join(Rescore, Run.rescore_id == Rescore.id)
+        .join(Phase, Rescore.phase_id == Phase.id)
         .where(
+            organised_by(actor),
             Run.id == run_id,
             Run.state.in_(UNSCORED),
             Run.decision.is_(None),
@@ -265,6 +269,13 @@ def locked_undecided_run(session: Session, run_id: int) -> Run | None:
     return session.scalar(statement)
 
 
-def phase_of_entry(session: Session, entry_id: int) -> int | None:
-    """The phase that an entry was made in."""
-    return session.scalar(select(Entry.phase_id).where(Entry.id == entry_id))
+def phase_of_entry(session: Session, actor: Actor, entry_id: int) -> int | None:
+    """The phase that an entry was made in, if the actor organises it."""
+    statement = select(Phase.id).join(Entry, Entry.phase_id == Phase.id)
+    return session.scalar(statement.where(Entry.id == entry_id, organised_by(actor)))
+
+
+def edition_of_rescore(session: Session, rescore_id: int) -> int | None:
+    """The edition that a re-scoring belongs to."""
+    statement = select(Phase.edition_id).join(Rescore, Rescore.phase_id == Phase.id)
+    return session.scalar(statement.where(Rescore.id == rescore_id))

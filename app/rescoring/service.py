@@ -6,10 +6,11 @@ from sqlalchemy.orm import Session
 
 import scoring
 from app.access import Actor
+from app.audit import queries as audit
 from app.editions import queries as editions
 from app.entries import service as entries
 from app.errors import ConflictError, NotFoundError
-from app.models import AuditRecord, Decision, Rescore, Run
+from app.models import Decision, Rescore, Run
 from app.platform import Platform
 from app.publications import queries as publications
 from app.rescoring import queries
@@ -18,15 +19,15 @@ from app.rescoring.schemas import Choice
 log = structlog.get_logger()
 
 
-def request(
-    platform: Platform, phase_id: int, *, entry_id: int | None = None, requested_by: int | None = None
-) -> int:
+def request(platform: Platform, actor: Actor | None, phase_id: int, *, entry_id: int | None = None) -> int:
     """Score a phase's entries, or one of them, again under its newest ground truth and this scorer.
 
-    Returns the id of the re-scoring. Raises NotFoundError for what has no ground truth, ConflictError when the phase is
-    already being scored again, or one entry should get another ground truth or scorer than the rest of its board.
+    actor: None for the command line. Returns the id of the re-scoring. Raises NotFoundError for a phase that the actor does
+    not organise or that has no ground truth, ConflictError when the phase is already being scored again, or one entry
+    should get another ground truth or scorer than the rest of its board.
     """
     with platform.transaction() as session:
+        edition_id = _organised_edition(session, actor, phase_id, f"there is no phase {phase_id}")
         boards = queries.locked_boards(session, phase_id)
         truth = editions.newest_truth(session, phase_id)
         if truth is None:
@@ -45,27 +46,44 @@ def request(
             entry_id=entry_id,
             ground_truth_id=truth.id,
             scorer=scoring.SCORER,
-            requested_by=requested_by,
+            requested_by=actor.user_id if actor else None,
         )
         session.add(rescore)
         session.flush()
         count = queries.queue_missing_runs(session, rescore)
+        _record(session, actor, "rescore.request", rescore, edition_id, runs=count)
     platform.cache.forget_versions()
     log.info("rescore requested", rescore=rescore.id, runs=count)
     platform.notifier.wake_workers(count=min(count, platform.settings.workers))
     return rescore.id
 
 
-def request_entry(platform: Platform, entry_id: int, *, requested_by: int | None = None) -> int:
+def request_entry(platform: Platform, actor: Actor, entry_id: int) -> int:
     """Score one entry again.
 
     Raises NotFoundError, and ConflictError as `request` does.
     """
     with platform.transaction() as session:
-        phase_id = queries.phase_of_entry(session, entry_id)
+        phase_id = queries.phase_of_entry(session, actor, entry_id)
     if phase_id is None:
         raise NotFoundError(f"there is no entry {entry_id}")
-    return request(platform, phase_id, entry_id=entry_id, requested_by=requested_by)
+    return request(platform, actor, phase_id, entry_id=entry_id)
+
+
+def _organised_edition(session: Session, actor: Actor | None, phase_id: int, missing: str) -> int:
+    """The edition of a phase, which the actor organises or the command line names; else NotFoundError."""
+    phase = editions.phase_of_id(session, phase_id)
+    if phase is None or not (actor is None or actor.runs(phase.edition_id)):
+        raise NotFoundError(missing)
+    return phase.edition_id
+
+
+def _record(
+    session: Session, actor: Actor | None, action: str, rescore: Rescore, edition_id: int, **details: int
+) -> None:
+    facts = {"phase": rescore.phase_id, "entry": rescore.entry_id, **details}
+    by = actor.user_id if actor else None
+    audit.record(session, by, action, f"re-scoring {rescore.id}", edition_id=edition_id, details=facts)
 
 
 def activate_complete(platform: Platform) -> int:
@@ -121,20 +139,20 @@ def decide(platform: Platform, actor: Actor, run_id: int, choice: Choice, reason
     Raises NotFoundError for a run that waits for no decision, MalformedError for a withdrawal without a reason.
     """
     with platform.transaction() as session:
-        run = queries.locked_undecided_run(session, run_id)
+        run = queries.locked_undecided_run(session, actor, run_id)
         if run is None or run.rescore_id is None:
             raise NotFoundError(f"no run {run_id} waits for a decision")
         entry_id = run.entry_id
         if choice is Choice.KEEP:
             run.decision, run.decision_reason, run.decided_by = Decision.KEEP, reason, actor.user_id
-            session.add(
-                AuditRecord(
-                    user_id=actor.user_id,
-                    action="rescore.keep",
-                    subject=f"entry {entry_id}",
-                    reason=reason,
-                    details={"run": run_id, "rescore": run.rescore_id},
-                )
+            audit.record(
+                session,
+                actor.user_id,
+                "rescore.keep",
+                f"entry {entry_id}",
+                edition_id=queries.edition_of_rescore(session, run.rescore_id),
+                reason=reason,
+                details={"run": run_id, "rescore": run.rescore_id},
             )
         elif choice is Choice.RETRY:
             queries.requeue_unscored(session, run.rescore_id, run_id)
@@ -143,32 +161,36 @@ def decide(platform: Platform, actor: Actor, run_id: int, choice: Choice, reason
     platform.notifier.wake_workers()
 
 
-def retry(platform: Platform, rescore_id: int) -> int:
+def retry(platform: Platform, actor: Actor, rescore_id: int) -> int:
     """Queue what was refused or failed in a re-scoring again; returns how many runs.
 
-    Raises NotFoundError when it is not under way any more.
+    Raises NotFoundError when it is not under way any more, or not in an edition that the actor organises.
     """
     with platform.transaction() as session:
-        _open_rescore(session, rescore_id)
+        rescore, edition_id = _open_rescore(session, actor, rescore_id)
         count = queries.requeue_unscored(session, rescore_id)
+        _record(session, actor, "rescore.retry", rescore, edition_id, runs=count)
     platform.notifier.wake_workers()
     return count
 
 
-def abandon(platform: Platform, rescore_id: int) -> None:
+def abandon(platform: Platform, actor: Actor, rescore_id: int) -> None:
     """Drop a re-scoring; the boards stay as they are.
 
-    Raises NotFoundError when it is not under way any more.
+    Raises NotFoundError when it is not under way any more, or not in an edition that the actor organises.
     """
     with platform.transaction() as session:
-        rescore = _open_rescore(session, rescore_id)
+        rescore, edition_id = _open_rescore(session, actor, rescore_id)
+        _record(session, actor, "rescore.abandon", rescore, edition_id)
         rescore.abandoned_at = func.clock_timestamp()
         queries.abandon_runs(session, rescore_id, "the re-scoring was abandoned")
     platform.cache.forget_versions()
 
 
-def _open_rescore(session: Session, rescore_id: int) -> Rescore:
+def _open_rescore(session: Session, actor: Actor, rescore_id: int) -> tuple[Rescore, int]:
+    """An open re-scoring that the actor may end, with the id of its edition."""
+    missing = f"there is no open re-scoring {rescore_id}"
     rescore = queries.locked_rescore(session, rescore_id)
     if rescore is None:
-        raise NotFoundError(f"there is no open re-scoring {rescore_id}")
-    return rescore
+        raise NotFoundError(missing)
+    return rescore, _organised_edition(session, actor, rescore.phase_id, missing)

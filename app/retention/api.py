@@ -1,4 +1,4 @@
-"""What the storage holds, for organisers' programs."""
+"""What the storage holds, for admins' programs."""
 
 from fastapi import APIRouter
 
@@ -7,7 +7,7 @@ from app.retention import service
 from app.retention.schemas import StorageView
 from app.web import ThePlatform, requires
 
-router = APIRouter(prefix="/api/v1/organise", tags=["organisers"], dependencies=[requires(Action.ORGANISE)])
+router = APIRouter(prefix="/api/v1/admin", tags=["admins"], dependencies=[requires(Action.READ_STORAGE)])
 
 
 @router.get("/storage")

@@ -1,4 +1,4 @@
-"""What the storage holds, for organisers."""
+"""What the storage holds, for admins."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -7,7 +7,7 @@ from app.access import Action
 from app.retention import service
 from app.web import ThePlatform, render, requires
 
-router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
+router = APIRouter(prefix="/admin", dependencies=[requires(Action.READ_STORAGE)])
 
 
 @router.get("/storage")

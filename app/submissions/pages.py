@@ -73,7 +73,7 @@ class ConfirmForm(BaseModel):
 @router.get("/submissions/new", dependencies=[requires(Action.SUBMIT)])
 def form(request: Request, platform: ThePlatform, actor: CurrentActor, upload: uuid.UUID) -> Response:
     """The form that has a checked upload scored as a method's result."""
-    found = uploads.get_upload(platform, actor, upload)
+    found = uploads.get_upload(platform, actor, upload, Action.CHANGE_UPLOAD)
     return _form(request, found, ConfirmForm(competition=[str(n) for n in found.competitions]), {})
 
 
@@ -115,11 +115,12 @@ def confirm(
         submission_id, _ = service.confirm(platform, actor, form.to_submission(upload))
     except ValidationError as error:
         problems = {FIELDS.get(field, field): message for field, message in field_errors(error).items()}
-        return _form(request, uploads.get_upload(platform, actor, upload), form, problems, 422)
+        found = uploads.get_upload(platform, actor, upload, Action.CHANGE_UPLOAD)
+        return _form(request, found, form, problems, 422)
     except RefusedError as error:
         return _form(
             request,
-            uploads.get_upload(platform, actor, upload),
+            uploads.get_upload(platform, actor, upload, Action.CHANGE_UPLOAD),
             form,
             _messages_by_field(error.refusals),
             409,

@@ -3,10 +3,10 @@
 import uuid
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import ColumnElement, and_, func, null, or_, select, true
+from sqlalchemy import ColumnElement, and_, func, null, select, true
 from sqlalchemy.orm import Session, aliased
 
-from app.access import Actor
+from app.access import Action, Actor, State
 from app.models import (
     Board,
     ClassScore,
@@ -24,12 +24,11 @@ from app.models import (
 )
 from app.submissions.rules import PriorEntry
 from app.submissions.schemas import MethodView, SubmissionRow
+from app.visibility import rows_for
 
 
 def visible_submissions(actor: Actor) -> ColumnElement[bool]:
-    """Which submissions a reader may see: organisers all, a team its own, everybody results of public methods."""
-    if actor.is_organiser:
-        return true()
+    """The submissions that somebody may read; for statements that join Method and Phase."""
     any_entry = aliased(Entry)
     has_result = (
         select(any_entry.id)
@@ -40,7 +39,16 @@ def visible_submissions(actor: Actor) -> ColumnElement[bool]:
         )
         .correlate(Submission)
     )
-    return or_(and_(Method.public_at.is_not(None), has_result.exists()), Method.team_id.in_(actor.teams))
+    return rows_for(
+        actor,
+        Action.READ_SUBMISSION,
+        team=Method.team_id,
+        edition=Phase.edition_id,
+        states={
+            State.PRIVATE: true(),
+            State.PUBLIC: and_(Method.public_at.is_not(None), has_result.exists()),
+        },
+    )
 
 
 def team_of_upload(session: Session, actor: Actor, upload_id: uuid.UUID) -> int | None:
@@ -111,6 +119,7 @@ def submission_of(
         .join(Method, Submission.method_id == Method.id)
         .join(Team, Method.team_id == Team.id)
         .join(Upload, Submission.upload_id == Upload.id)
+        .join(Phase, Submission.phase_id == Phase.id)
         .where(Submission.id == submission_id, visible_submissions(actor))
     )
     return session.execute(statement).one_or_none()

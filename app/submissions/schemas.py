@@ -140,6 +140,7 @@ class SubmissionView:
     created_at: datetime
     entries: tuple[EntryView, ...]
     is_ours: bool  # the reader is of its team, or an organiser
+    is_organised: bool  # the reader is an organiser of its edition
     can_make_public: bool  # the reader is of its team, and the method is not public yet
     is_final: bool  # nothing will change by waiting
     beyond_public: bool  # the reader is an organiser, who sees what participants do not

@@ -59,8 +59,6 @@ def confirm(
     gives the same submission again.
     Raises NotFoundError, RefusedError with all reasons, ConflictError for a key that was used for something else.
     """
-    if requested.method.is_baseline and not actor.is_organiser:
-        raise ForbiddenError("only organisers enter baselines")
     digest = hashlib.sha256(json.dumps(requested.model_dump(mode="json"), sort_keys=True).encode()).digest()
     try:
         with platform.transaction() as session:
@@ -90,6 +88,8 @@ def _confirm(
     phase = editions.phase_of_id(session, upload.phase_id) if upload else None
     if upload is None or phase is None:
         raise NotFoundError(f"your team has no upload {requested.upload}")
+    if requested.method.is_baseline and not actor.runs(phase.edition_id):
+        raise ForbiddenError("only organisers enter baselines")
     archive = _archive(upload)
     chosen = tuple(sorted(set(requested.competitions or archive.competitions)))
     prior = queries.prior_entries(session, team_id, phase.id)
@@ -211,7 +211,8 @@ def submission_page(platform: Platform, actor: Actor, submission_id: int) -> Sub
         phase = editions.phase_of_id(session, submission.phase_id)
         assert phase is not None
         runs = queries.runs_of(session, submission_id)
-        ours = actor.is_organiser or method.team_id in actor.teams
+        is_organised = actor.runs(phase.edition_id)
+        ours = is_organised or actor.is_member(method.team_id)
         visible = [row for row in runs if ours or row[0].state is EntryState.SCORED]
         sight = sight_of(actor, phase)
         views = _run_views(session, sight, [(entry, run) for entry, run, _ in visible])
@@ -234,7 +235,8 @@ def submission_page(platform: Platform, actor: Actor, submission_id: int) -> Sub
             _entry_view(actor, phase, method, entry, views[run.id], count) for entry, run, count in visible
         ),
         is_ours=ours,
-        can_make_public=method.public_at is None and method.team_id in actor.teams,
+        is_organised=is_organised,
+        can_make_public=method.public_at is None and actor.is_member(method.team_id),
         is_final=all(is_final(entry.state, run.state) for entry, run, _ in visible),
         withheld=withheld(phase, sight, is_complete=all(entry.is_complete for entry, _, _ in visible)),
         beyond_public=sight.beyond_public,
@@ -249,10 +251,11 @@ def _method_view(method: Method, sight: Sight) -> MethodView:
 def _entry_view(
     actor: Actor, phase: PhaseView, method: Method, entry: Entry, shown: RunView, runs: int
 ) -> EntryView:
-    is_ours = actor.is_organiser or method.team_id in actor.teams
+    is_organised = actor.runs(phase.edition_id)
+    is_ours = is_organised or actor.is_member(method.team_id)
     refusal = withdrawal_refusal(
         entry.state,
-        is_organiser=actor.is_organiser,
+        is_organiser=is_organised,
         is_public=method.public_at is not None,
         reason="given in the form",
     )

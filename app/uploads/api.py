@@ -8,9 +8,10 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from app.access import Action
+from app.access import Action, Actor
 from app.editions import service as editions
 from app.errors import BadRequestError, ProtocolVersionError, RangeError, RemovedError, UnsupportedTypeError
+from app.platform import Platform
 from app.rate_limits import Limited
 from app.storage.streams import verified
 from app.uploads import service
@@ -33,7 +34,7 @@ router = APIRouter(prefix="/api/v1", tags=["uploads"])
 
 PIECE_TYPE = "application/offset+octet-stream"
 
-UPLOAD = requires(Action.UPLOAD)
+UPLOAD, READ, CHANGE = map(requires, (Action.UPLOAD, Action.READ_UPLOAD, Action.CHANGE_UPLOAD))
 
 
 def speaks_tus(
@@ -161,7 +162,7 @@ def _state(upload: UploadView) -> dict[str, str]:
     return headers
 
 
-@router.patch("/uploads/{upload_id}", status_code=204, dependencies=[UPLOAD, TUS])
+@router.patch("/uploads/{upload_id}", status_code=204, dependencies=[CHANGE, TUS])
 async def append(
     request: Request,
     platform: ThePlatform,
@@ -181,25 +182,25 @@ async def append(
         size = parse_size(length, "Upload-Length") if length is not None else None
     except ValueError as error:
         raise BadRequestError(str(error)) from error
-    upload = await run_in_threadpool(_stored, platform, actor, upload_id)
+    upload = await run_in_threadpool(_stored, platform, actor, upload_id, Action.CHANGE_UPLOAD)
     if size is not None and upload.size is None:
         upload = await run_in_threadpool(service.declare_size, platform, actor, upload_id, size)
     await service.receive(platform, upload, start, _body(request, expected))
     return Response(status_code=204, headers=_state(await service.finish(platform, actor, upload_id)))
 
 
-def _stored(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> UploadView:
+def _stored(platform: Platform, actor: Actor, upload_id: uuid.UUID, action: Action) -> UploadView:
     """An upload whose bytes have not been removed."""
-    upload = service.get_upload(platform, actor, upload_id)
+    upload = service.get_upload(platform, actor, upload_id, action)
     if upload.is_removed:
         raise RemovedError("the bytes of this upload have been removed; send the archive again")
     return upload
 
 
-@router.head("/uploads/{upload_id}", dependencies=[UPLOAD])
+@router.head("/uploads/{upload_id}", dependencies=[READ])
 def where(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
     """How many bytes an upload has (tus), in the header Upload-Offset."""
-    upload = _stored(platform, actor, upload_id)
+    upload = _stored(platform, actor, upload_id, Action.READ_UPLOAD)
     offset = service.upload_offset(platform, actor, upload_id)
     size = {"Upload-Defer-Length": "1"} if upload.size is None else {"Upload-Length": str(upload.size)}
     metadata = {"filename": upload.filename, "sha256": upload.expected_sha256 or ""}
@@ -213,7 +214,7 @@ def where(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> R
     return Response(headers=headers)
 
 
-@router.delete("/uploads/{upload_id}", status_code=204, dependencies=[UPLOAD])
+@router.delete("/uploads/{upload_id}", status_code=204, dependencies=[CHANGE])
 def remove(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
     """Delete an upload that was not confirmed (tus), with its bytes."""
     service.delete_upload(platform, actor, upload_id)
@@ -253,13 +254,13 @@ def uploads(platform: ThePlatform, actor: CurrentActor, after: str | None = None
     return service.my_uploads(platform, actor, after)
 
 
-@router.get("/uploads/{upload_id}", dependencies=[UPLOAD])
+@router.get("/uploads/{upload_id}", dependencies=[READ])
 def upload(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> UploadView:
     """An upload with its validation report."""
     return service.get_upload(platform, actor, upload_id)
 
 
-@router.get("/uploads/{upload_id}/archive", dependencies=[UPLOAD])
+@router.get("/uploads/{upload_id}/archive", dependencies=[READ])
 def archive(
     platform: ThePlatform,
     actor: CurrentActor,
@@ -291,7 +292,7 @@ def archive(
     )
 
 
-@router.post("/uploads/{upload_id}/check", dependencies=[UPLOAD, limited(Limited.CHECK)])
+@router.post("/uploads/{upload_id}/check", dependencies=[CHANGE, limited(Limited.CHECK)])
 async def check(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> UploadView:
     """Check an upload whose check was interrupted; does nothing otherwise."""
     return await service.check(platform, actor, upload_id)

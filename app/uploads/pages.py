@@ -16,14 +16,16 @@ from app.uploads import service
 from app.uploads.schemas import UploadMetadata
 from app.web import CurrentActor, ThePlatform, limited, render, requires
 
-router = APIRouter(dependencies=[requires(Action.UPLOAD)])
+router = APIRouter()
+
+UPLOAD, READ, CHANGE = map(requires, (Action.UPLOAD, Action.READ_UPLOAD, Action.CHANGE_UPLOAD))
 
 PIECE = 1 << 20
 
 Sent = Annotated[UploadFile | str | None, File()]  # words where a program forgot to attach a file
 
 
-@router.post("/editions/{edition}/{image_set}/submit", dependencies=[limited(Limited.UPLOAD)])
+@router.post("/editions/{edition}/{image_set}/submit", dependencies=[UPLOAD, limited(Limited.UPLOAD)])
 async def send(
     platform: ThePlatform,
     actor: CurrentActor,
@@ -48,13 +50,13 @@ async def _pieces(archive: UploadFile) -> AsyncIterator[bytes]:
         yield piece
 
 
-@router.get("/uploads")
+@router.get("/uploads", dependencies=[UPLOAD])
 def mine(request: Request, platform: ThePlatform, actor: CurrentActor, after: str | None = None) -> Response:
     """The team's uploads, each with what can be done with it."""
     return render(request, "uploads/mine.html", page=service.my_uploads(platform, actor, after))
 
 
-@router.get("/uploads/{upload_id}")
+@router.get("/uploads/{upload_id}", dependencies=[READ])
 def upload(request: Request, platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
     """An upload with what its check found, and what can be done next."""
     found = service.get_upload(platform, actor, upload_id)
@@ -62,21 +64,21 @@ def upload(request: Request, platform: ThePlatform, actor: CurrentActor, upload_
     return render(request, "uploads/upload.html", upload=found, phase=phase)
 
 
-@router.post("/uploads/{upload_id}/check", dependencies=[limited(Limited.CHECK)])
+@router.post("/uploads/{upload_id}/check", dependencies=[CHANGE, limited(Limited.CHECK)])
 async def check(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
     """Check an upload whose check was interrupted."""
     await service.check(platform, actor, upload_id)
     return RedirectResponse(f"/uploads/{upload_id}", status_code=303)
 
 
-@router.post("/uploads/{upload_id}/delete")
+@router.post("/uploads/{upload_id}/delete", dependencies=[CHANGE])
 def remove(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
     """Delete an upload that was not confirmed."""
     service.delete_upload(platform, actor, upload_id)
     return RedirectResponse("/uploads", status_code=303)
 
 
-@router.get("/uploads/{upload_id}/archive")
+@router.get("/uploads/{upload_id}/archive", dependencies=[READ])
 def archive(upload_id: uuid.UUID) -> Response:
     """The archive as it is stored."""
     return RedirectResponse(f"/api/v1/uploads/{upload_id}/archive", status_code=303)

@@ -9,13 +9,13 @@ from sqlalchemy import BigInteger, ColumnElement, cast, func, select, text, true
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.orm import Session
 
-from app.access import Actor
-from app.memberships.queries import teams_now
+from app.access import Action, Actor
 from app.models import Edition, Phase, Submission, Upload, UploadState
 from app.retention.queries import expires_at
 from app.retention.schemas import Retention
 from app.storage import digest_of
 from app.uploads.schemas import Cursor, StoredContent, UploadRow, UploadView
+from app.visibility import rows_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +48,26 @@ def _problems() -> ColumnElement[Any]:
     return cast(func.jsonb_array_length(listed) + more.correlate(Upload).scalar_subquery(), BigInteger)
 
 
+def visible_uploads(actor: Actor, action: Action = Action.READ_UPLOAD) -> ColumnElement[bool]:
+    """The uploads that somebody may read or change; for statements that join Phase."""
+    return rows_for(actor, action, team=Upload.team_id, edition=Phase.edition_id)
+
+
 def upload_of(
-    session: Session, actor: Actor, upload_id: uuid.UUID, retention: Retention
+    session: Session, actor: Actor, action: Action, upload_id: uuid.UUID, retention: Retention
 ) -> UploadView | None:
-    """An upload of the reader's own team; organisers see all."""
+    """An upload, if `actor` may do `action` to it."""
     columns = (
         Upload.id, Edition.code, Phase.image_set, Upload.filename, Upload.size, Upload.received, Upload.sha256,
         Upload.state, Upload.valid, Upload.report, Upload.started_at, Upload.checked_at,
         expires_at(retention), Upload.expected_sha256, Upload.competitions, _submissions(),
+        visible_uploads(actor, Action.CHANGE_UPLOAD),
     )  # fmt: skip
-    own = true() if actor.is_organiser else Upload.team_id.in_(teams_now(actor))
     statement = (
         select(*columns)
         .join(Phase, Upload.phase_id == Phase.id)
         .join(Edition)
-        .where(Upload.id == upload_id, own)
+        .where(Upload.id == upload_id, visible_uploads(actor, action))
     )
     row = session.execute(statement).one_or_none()
     return UploadView(*row) if row else None
@@ -90,9 +95,10 @@ def uploads_of_teams(
 
 
 def locked_upload(session: Session, actor: Actor, upload_id: uuid.UUID) -> Upload | None:
-    """An upload of the reader's team, locked; organisers see all."""
-    own = true() if actor.is_organiser else Upload.team_id.in_(teams_now(actor))
-    return session.scalar(select(Upload).where(Upload.id == upload_id, own).with_for_update())
+    """An upload that somebody may change, locked."""
+    theirs = visible_uploads(actor, Action.CHANGE_UPLOAD)
+    statement = select(Upload).join(Phase, Upload.phase_id == Phase.id).where(Upload.id == upload_id, theirs)
+    return session.scalar(statement.with_for_update(of=Upload))
 
 
 def submissions_of(session: Session, upload_id: uuid.UUID) -> list[int]:

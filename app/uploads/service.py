@@ -7,7 +7,7 @@ from contextlib import aclosing, suppress
 
 from starlette.concurrency import run_in_threadpool
 
-from app.access import Actor
+from app.access import Action, Actor
 from app.checks import service as checks
 from app.editions.schemas import PhaseView
 from app.errors import (
@@ -76,13 +76,15 @@ def refuse_larger(platform: Platform, size: int) -> None:
         )
 
 
-def get_upload(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> UploadView:
-    """An upload of the reader's team.
+def get_upload(
+    platform: Platform, actor: Actor, upload_id: uuid.UUID, action: Action = Action.READ_UPLOAD
+) -> UploadView:
+    """An upload that somebody may read, or may do something else to.
 
     Raises NotFoundError.
     """
     with platform.transaction() as session:
-        found = queries.upload_of(session, actor, upload_id, retention.retention_of(platform))
+        found = queries.upload_of(session, actor, action, upload_id, retention.retention_of(platform))
     if found is None:
         raise NotFoundError(f"your team has no upload {upload_id}")
     return found
@@ -173,7 +175,7 @@ async def check(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> Uploa
 
 
 async def _store(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> None:
-    upload = await run_in_threadpool(get_upload, platform, actor, upload_id)
+    upload = await run_in_threadpool(get_upload, platform, actor, upload_id, Action.CHANGE_UPLOAD)
     if upload.state is UploadState.RECEIVING and await run_in_threadpool(_is_whole, platform, upload):
         await run_in_threadpool(_commit, platform, upload_id)
 
@@ -223,7 +225,7 @@ def declare_size(platform: Platform, actor: Actor, upload_id: uuid.UUID, size: i
     refuse_larger(platform, size)
     if size == 0:
         raise MalformedError("The archive is empty")
-    get_upload(platform, actor, upload_id)
+    get_upload(platform, actor, upload_id, Action.CHANGE_UPLOAD)
     with platform.transaction() as session:
         queries.declare_size(session, upload_id, size)
     upload = get_upload(platform, actor, upload_id)

@@ -23,7 +23,7 @@ PARTICIPANTS = (
     "/submissions/new?upload={valid}", "/uploads",
     "/uploads/{spoilt}", "/organise", "/role-links/used",
 )  # fmt: skip
-ORGANISERS = ("/organise", "/organise/storage", "/submissions/{test3}")
+ORGANISERS = ("/organise", "/admin/storage", "/submissions/{test3}")
 MISTAKES = ("/nowhere", "/organise", "/leaderboards/sample/test/3?sort=nothing", "/role-links/used")
 PAGES = [
     *((None, path) for path in PUBLIC),

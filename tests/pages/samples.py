@@ -163,13 +163,15 @@ def of_boards() -> Iterator[Sample]:
 
 def of_the_rest() -> Iterator[Sample]:
     message = DeadMessage(3, Topic.INTERVALS, {"run_id": 7}, 5, EVIL, NOW)
-    yield "organisers/overview.html", {"phases": (), "dead": (message,)}
+    yield "administration/overview.html", {"dead": (message,)}
+    yield "administration/overview.html", {"dead": ()}
+    yield "organisers/overview.html", {"phases": ()}
     closed = replace(PHASE, id=3, state=PhaseState.CLOSED)
     upcoming = replace(PHASE, id=4, state=PhaseState.UPCOMING)
     untruthful = organised(upcoming, ground_truth=0, rescore=None, failed=2)
     yield (
         "organisers/overview.html",
-        {"phases": (organised(), organised(closed, rescore=None), untruthful), "dead": ()},
+        {"phases": (organised(), organised(closed, rescore=None), untruthful)},
     )
     field = Field("id", "path", is_required=True, description=EVIL)
     paragraphs = (EVIL, f"`{EVIL}`")

@@ -12,11 +12,11 @@ import pytest
 from sqlalchemy import text
 
 from app.accounts import service as accounts
+from app.administration import service as administration
 from app.delivery import service as delivery
 from app.mail import service as mail
 from app.mail.schemas import Letter
 from app.models import Topic, User
-from app.organisers import service as organisers
 from app.platform import Platform
 from app.setting_types import MailEncryption
 from app.smtp import MailError
@@ -141,7 +141,7 @@ def test_a_refusal_of_the_mail_server_is_tried_again_then_shown_to_organisers_wi
                 session.execute(text("UPDATE outbox SET not_before = now() WHERE dead_at IS NULL"))
             deliver(connected)
 
-    dead = organisers.dead_messages(platform)
+    dead = administration.dead_messages(platform)
     assert [message.topic for message in dead] == [Topic.MAIL] * 2
     assert {message.payload["letter"] for message in dead} == {"confirm-address", "address-changed"}
     assert "SMTPRecipientsRefused 550" in dead[0].error

@@ -142,6 +142,7 @@ def submission(*runs: RunView, final: bool = True) -> SubmissionView:
         created_at=NOW - timedelta(minutes=1),
         entries=entries,
         is_ours=True,
+        is_organised=False,
         can_make_public=False,
         beyond_public=True,
         withheld=EVIL,
@@ -222,6 +223,7 @@ def upload(state: UploadState, *, valid: bool | None = None) -> dict[str, Any]:
         expected_sha256=None,
         only_competitions=None,
         submissions=[],
+        is_ours=True,
     )
     return {"upload": view, "phase": PHASE}
 

@@ -2,35 +2,76 @@
 
 import pytest
 
-from app.access import Action, Actor, allowed
+from app.access import Action, Actor, Relation, State, allowed, may, relations
 from app.disclosure.rules import sight_of
 from app.models import Role
 from tests.pages.views import PHASE
 
+OTHER_EDITION = PHASE.edition_id + 1
+
 NOBODY = Actor()
-PARTICIPANT = Actor(user_id=1)
-ORGANISER = Actor(user_id=2, organises=frozenset({PHASE.edition_id}))
-ADMIN = Actor(user_id=3, role=Role.ADMIN)
+PARTICIPANT = Actor(user_id=1, teams=frozenset({1}))
+STRANGER = Actor(user_id=2, teams=frozenset({2}))
+ORGANISER = Actor(user_id=3, teams=frozenset({3}), organises=frozenset({PHASE.edition_id}))
+ELSEWHERE = Actor(user_id=4, teams=frozenset({4}), organises=frozenset({OTHER_EDITION}))
+ADMIN = Actor(user_id=5, teams=frozenset({5}), role=Role.ADMIN)
+PEOPLE = {"N": NOBODY, "P": PARTICIPANT, "S": STRANGER, "O": ORGANISER, "E": ELSEWHERE, "A": ADMIN}
 
 
-@pytest.mark.parametrize("action", [Action.UPLOAD, Action.SUBMIT, Action.MANAGE_ACCOUNT, Action.ORGANISE])
-def test_nobody_in_particular_only_reads_and_registers(action: Action) -> None:
-    assert not allowed(NOBODY, action)
-    assert allowed(NOBODY, Action.READ_PUBLIC)
-    assert allowed(NOBODY, Action.REGISTER)
+# to something of PARTICIPANT's team in the edition that ORGANISER organises: who may do it while it is private, and once it is public
+WHO_MAY = {
+    Action.READ_PUBLIC: ("everybody", "everybody"),
+    Action.REGISTER: ("everybody", "everybody"),
+    Action.MANAGE_ACCOUNT: ("PSOEA", "PSOEA"),
+    Action.UPLOAD: ("PSOEA", "PSOEA"),
+    Action.READ_UPLOAD: ("POA", "POA"),
+    Action.CHANGE_UPLOAD: ("P", "P"),
+    Action.SUBMIT: ("P", "P"),
+    Action.READ_SUBMISSION: ("POA", "everybody"),
+    Action.WITHDRAW: ("POA", "OA"),
+    Action.PUBLISH: ("P", "P"),
+    Action.ORGANISE: ("OA", "OA"),
+    Action.MANAGE_PEOPLE: ("A", "A"),
+    Action.MANAGE_ROLES: ("A", "A"),
+    Action.READ_AUDIT: ("OA", "OA"),
+    Action.READ_STORAGE: ("A", "A"),
+    Action.MANAGE_JOBS: ("A", "A"),
+}
 
 
-def test_a_participant_submits_and_does_not_organise() -> None:
-    assert allowed(PARTICIPANT, Action.SUBMIT)
-    assert not allowed(PARTICIPANT, Action.ORGANISE)
-
-
-@pytest.mark.parametrize("actor", [ORGANISER, ADMIN])
 @pytest.mark.parametrize("action", list(Action))
-def test_organisers_and_admins_may_do_everything_there_is(actor: Actor, action: Action) -> None:
-    assert allowed(actor, action)
+def test_the_table_says_who_may_do_what_to_a_teams_result(action: Action) -> None:
+    [team], edition = PARTICIPANT.teams, PHASE.edition_id
+
+    for state, letters in zip((State.PRIVATE, State.PUBLIC), WHO_MAY[action], strict=True):
+        found = "".join(
+            letter
+            for letter, actor in PEOPLE.items()
+            if may(relations(actor, team_id=team, edition_id=edition), action, state)
+        )
+        assert found == ("".join(PEOPLE) if letters == "everybody" else letters)
+
+
+@pytest.mark.parametrize("actor", PEOPLE.values())
+@pytest.mark.parametrize("action", list(Action))
+def test_a_route_opens_for_who_may_do_its_action_to_anything(actor: Actor, action: Action) -> None:
+    somewhere = any(
+        may(relations(actor, team_id=team, edition_id=edition), action, state)
+        for team in (1, 2, 3, 4, 5)
+        for edition in (PHASE.edition_id, OTHER_EDITION)
+        for state in State
+    )
+
+    assert allowed(actor, action) == somewhere
 
 
 def test_a_role_without_a_person_opens_nothing() -> None:
-    assert not allowed(Actor(role=Role.ADMIN), Action.ORGANISE)
-    assert not sight_of(Actor(role=Role.ADMIN), PHASE).details
+    nobody = Actor(teams=frozenset({1}), role=Role.ADMIN, organises=frozenset({PHASE.edition_id}))
+
+    assert relations(nobody, team_id=1, edition_id=PHASE.edition_id) == {Relation.ANYBODY}
+    assert not allowed(nobody, Action.ORGANISE)
+    assert not sight_of(nobody, PHASE).details
+
+
+def test_every_digit_of_a_held_out_phase_is_for_organisers_of_its_edition() -> None:
+    assert "".join(letter for letter, actor in PEOPLE.items() if sight_of(actor, PHASE).details) == "OA"

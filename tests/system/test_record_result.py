@@ -26,7 +26,7 @@ def board(small_board: Platform) -> Rows:
 
 def switch(board: Rows) -> None:
     """Score the phase again under the newest ground truth, and switch."""
-    rescoring.request(board.platform, board.phase_id)
+    rescoring.request(board.platform, None, board.phase_id)
     for entry_id in list(board.standing()):
         [(run_id, truth)] = board.unfinished(entry_id)
         assert truth == board.truths[1]
@@ -75,7 +75,7 @@ def test_a_run_that_waits_while_its_board_is_switched_is_scored_under_the_new_ve
 
 def test_a_score_that_commits_before_the_switch_joins_the_rescoring(board: Rows) -> None:
     early, late = board.entry(mean=0.5), board.entry()
-    rescoring.request(board.platform, board.phase_id)
+    rescoring.request(board.platform, None, board.phase_id)
     [(run_id, _)] = board.unfinished(early)
     board.score(late, 0.7)
     board.end(run_id, RunState.SCORED, 0.9)
@@ -146,7 +146,7 @@ def test_a_withdrawal_waits_for_the_score_that_is_being_written_and_takes_it_off
 
 def test_what_a_rescoring_could_not_score_is_withdrawn_with_its_decision(board: Rows) -> None:
     kept, gone = board.entry(mean=0.5), board.entry(mean=0.6, is_public=False)
-    rescoring.request(board.platform, board.phase_id)
+    rescoring.request(board.platform, None, board.phase_id)
     [[good, _]], [[bad, _]] = board.unfinished(kept), board.unfinished(gone)
     board.end(good, RunState.SCORED, 0.9)
     board.refuse(bad)
@@ -160,7 +160,7 @@ def test_what_a_rescoring_could_not_score_is_withdrawn_with_its_decision(board: 
 
 def test_an_organiser_decides_what_a_rescoring_could_not_score(board: Rows) -> None:
     good, kept, gone, retried = [board.entry(mean=0.1 * place) for place in (1, 2, 3, 4)]
-    rescoring.request(board.platform, board.phase_id)
+    rescoring.request(board.platform, None, board.phase_id)
     runs = {entry: board.unfinished(entry)[0][0] for entry in (good, kept, gone, retried)}
     board.end(runs[good], RunState.SCORED, 0.9)
     for entry in (kept, gone, retried):
@@ -185,10 +185,10 @@ def test_an_organiser_decides_what_a_rescoring_could_not_score(board: Rows) -> N
 
 def test_runs_of_an_abandoned_rescoring_are_abandoned_and_not_failed(board: Rows) -> None:
     entry_id = board.entry(mean=0.5)
-    rescore_id = rescoring.request(board.platform, board.phase_id)
+    rescore_id = rescoring.request(board.platform, None, board.phase_id)
     [(run_id, _)] = board.unfinished(entry_id)
 
-    rescoring.abandon(board.platform, rescore_id)
+    rescoring.abandon(board.platform, Actor(user_id=board.user_id, role=Role.ADMIN), rescore_id)
 
     with board.platform.transaction() as session:
         assert session.get_one(Run, run_id).state is RunState.ABANDONED

@@ -221,14 +221,14 @@ def test_an_organiser_sees_what_the_storage_holds(place: Place, oak: Client) -> 
     oak.create(PHASE, 500)
     good(oak.confirm(oak.upload(PHASE, next(ARCHIVES)), "Stored for good"))
 
-    storage = good(place.installation.organiser(place.address).http.get("/api/v1/organise/storage"))
+    storage = good(place.installation.organiser(place.address).http.get("/api/v1/admin/storage"))
 
     kinds = {line["kind"]: line for line in storage["lines"]}
     assert kinds["partial"]["uploads"] >= 1
     assert kinds["partial"]["next_removal"] is not None
     assert kinds["confirmed"]["next_removal"] is None
     assert storage["contents"] > 0
-    assert oak.http.get("/api/v1/organise/storage").status_code == 403
+    assert oak.http.get("/api/v1/admin/storage").status_code == 403
 
 
 def test_logins_that_have_been_over_for_30_days_are_deleted(place: Place, platform: Platform) -> None:
@@ -281,7 +281,7 @@ def test_descriptions_and_truths_that_nothing_names_any_more_are_listed_to_organ
                 made_old(file)
 
     service.note_unused(platform)
-    storage = good(place.installation.organiser(place.address).http.get("/api/v1/organise/storage"))
+    storage = good(place.installation.organiser(place.address).http.get("/api/v1/admin/storage"))
 
     assert {each["store"]: each["key"] for each in storage["unused"]} == left
     assert storage["unused_bytes"] == sum(len(f"left in {name}") for name in left)
@@ -289,7 +289,7 @@ def test_descriptions_and_truths_that_nothing_names_any_more_are_listed_to_organ
     for name, key in left.items():
         stores[name].delete(key)
     service.note_unused(platform)
-    storage = good(place.installation.organiser(place.address).http.get("/api/v1/organise/storage"))
+    storage = good(place.installation.organiser(place.address).http.get("/api/v1/admin/storage"))
     assert (storage["unused"], storage["unused_contents"], storage["unused_bytes"]) == ([], 0, 0)
     platform.truths.delete(young)
 

@@ -1,0 +1,1 @@
+"""What admins do: people, and jobs that failed."""

@@ -1,0 +1,77 @@
+"""Organisers see and change their editions, and nothing of others."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import pytest
+from starlette.testclient import TestClient
+
+from app.models import Disclosure, Edition, Phase
+from app.platform import Platform
+from app.roles import service as roles
+from app.roles.schemas import Grant
+from tests.pages.conftest import Browser
+from tests.pages.test_accounts import registered
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Two editions with a phase each, and the organiser of one of them."""
+
+    organiser: TestClient
+    own: int
+    other: int
+
+
+@pytest.fixture
+def scene(browser: Browser, platform: Platform, request: pytest.FixtureRequest) -> Scene:
+    name = request.node.name[5:25]
+    phases = [add_phase(platform, f"{name} {number}") for number in (1, 2)]
+    organiser = registered(browser(), f"{name}@example.org")
+    roles.grant(platform, f"{name}@example.org", Grant.ORGANISER, f"{name} 1")
+    return Scene(organiser, *phases)
+
+
+def add_phase(platform: Platform, code: str) -> int:
+    """The id of a phase of a new edition."""
+    with platform.transaction() as session:
+        edition = Edition(code=code, title=f"The {code}", dataset="VOC2007")
+        session.add(edition)
+        session.flush()
+        phase = Phase(
+            edition_id=edition.id,
+            image_set="val",
+            disclosure=Disclosure.FULL,
+            protocol="voc2007",
+            description_key="none",
+            opens_at=datetime(2026, 1, 1, tzinfo=UTC),
+        )
+        session.add(phase)
+        session.flush()
+        return phase.id
+
+
+def test_an_organiser_sees_the_phases_of_their_editions(scene: Scene) -> None:
+    shown = scene.organiser.get("/api/v1/organise").json()
+
+    assert [each["phase"]["id"] for each in shown] == [scene.own]
+
+
+def test_an_organiser_does_nothing_in_other_editions(scene: Scene) -> None:
+    ours, theirs, nowhere = (
+        scene.organiser.post(f"/organise/phases/{number}/rescore", headers={"Accept": "application/json"})
+        for number in (scene.own, scene.other, 999_999)
+    )
+
+    assert (ours.json()["detail"], ours.status_code) == ("this phase has no ground truth", 404)
+    assert theirs.status_code == nowhere.status_code == 404
+    assert theirs.json()["detail"] == f"there is no phase {scene.other}"
+    assert nowhere.json()["detail"] == "there is no phase 999999"
+
+
+def test_an_organiser_is_no_admin(scene: Scene) -> None:
+    pages = ("/admin", "/admin/storage", "/api/v1/admin/storage", "/api/v1/admin/messages")
+
+    assert {scene.organiser.get(page).status_code for page in pages} == {403}
+    assert "Only admins may do this" in scene.organiser.get("/admin").text
+    assert 'href="/admin"' not in scene.organiser.get("/organise").text
