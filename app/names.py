@@ -1,8 +1,15 @@
 """Names and addresses as people spell them."""
 
 import unicodedata
+from functools import cache
+from typing import Final
 
+from confusable_homoglyphs.confusables import confusables_data
 from pydantic import AfterValidator
+
+_ONE_STROKE: Final = str.maketrans(
+    {"i": "l"}
+)  # a capital i and a small L are alike, and so is what differs only in case
 
 
 def folded(text: str) -> str:
@@ -12,6 +19,38 @@ def folded(text: str) -> str:
     True
     """
     return unicodedata.normalize("NFKC", text).casefold().strip()
+
+
+def lookalike_key(name: str) -> str:
+    r"""The form that all names have in common which look the same: folded, and one character for all that look like it.
+
+    Characters are compared as in Unicode Technical Standard 39, section 4, spaces as one. The form is for comparing only.
+
+    >>> lookalike_key("Oak") == lookalike_key("\u041eAK") == lookalike_key("0ak")  # a Cyrillic letter, a digit
+    True
+    >>> lookalike_key("rnodern Pine") == lookalike_key("MODERN  PlNE"), lookalike_key("Oak") == lookalike_key("Oaks")
+    (True, False)
+    """
+    once = folded(_plain(unicodedata.normalize("NFKC", name)))
+    return " ".join(_plain(once).casefold().split()).translate(_ONE_STROKE)
+
+
+def _plain(text: str) -> str:
+    return "".join(_prototype(character) for character in text)
+
+
+@cache
+def _prototype(character: str) -> str:
+    """What stands for all characters that look like this one; a character that has one look-alike is not the one that stands."""
+    alike = _alike(character)
+    if len(alike) != 1:
+        return character
+    [other] = alike
+    return min(character, other) if len(_alike(other)) == 1 else other
+
+
+def _alike(character: str) -> list[str]:
+    return [each["c"].strip("\u200e") for each in confusables_data.get(character, ())]
 
 
 def is_visible(name: str) -> bool:

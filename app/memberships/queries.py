@@ -5,7 +5,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from app.models import Approval, Edition, Member, Team, User
-from app.names import folded
+from app.names import lookalike_key
 
 
 def team_in(session: Session, user_id: int | None, edition_id: int) -> int | None:
@@ -31,7 +31,7 @@ def add_team(session: Session, edition_id: int, name: str) -> int | None:
     statement = insert(Team).values(
         edition_id=edition_id,
         name=name,
-        name_key=folded(name),
+        name_key=lookalike_key(name),
         approval=Approval.WAITING if waits else Approval.APPROVED,
     )
     return session.scalar(statement.on_conflict_do_nothing().returning(Team.id))

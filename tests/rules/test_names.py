@@ -1,0 +1,35 @@
+"""Which names look the same."""
+
+import pytest
+
+from app.names import lookalike_key
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("Oak", "OAK"),
+        ("Oak", "\u041e\u0430k"),  # Cyrillic letters
+        ("OAK", "\u039f\u0391\u039a"),  # Greek ones
+        ("Oak", "0ak"),
+        ("Oak", "\uff2f\uff41\uff4b"),  # of full width
+        ("Ill", "lll"),
+        ("Modern", "rnodern"),
+        ("Oak  Team ", "oak\u00a0team"),
+    ],
+)
+def test_these_names_look_the_same(name: str, other: str) -> None:
+    assert lookalike_key(name) == lookalike_key(other)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("Oak", "Oaks"), ("Oak Team", "OakTeam"), ("Müller", "Muller"), ("東京", "京都"), ("Oak 2", "Oak 3")],
+)
+def test_these_names_do_not(name: str, other: str) -> None:
+    assert lookalike_key(name) != lookalike_key(other)
+
+
+def test_a_key_is_its_own_key() -> None:
+    for name in ("rnodern Pine", "PayPal", "\u041e\u0430k", "Κ ĸ"):
+        assert lookalike_key(lookalike_key(name)) == lookalike_key(name)
