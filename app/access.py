@@ -19,6 +19,7 @@ class Action(enum.StrEnum):
     SUBMIT = "submission.create"
     READ_SUBMISSION = "submission.read"
     WITHDRAW = "entry.withdraw"
+    CHANGE_METHOD = "method.change"
     PUBLISH = "method.publish"
     ORGANISE = "edition.organise"
     MANAGE_PEOPLE = "people.manage"
@@ -97,6 +98,7 @@ PERMISSIONS: Mapping[Action, Mapping[State, frozenset[Relation]]] = {
     Action.SUBMIT: _always(Relation.MEMBER),
     Action.READ_SUBMISSION: {State.PRIVATE: _TEAM, State.PUBLIC: frozenset({Relation.ANYBODY})},
     Action.WITHDRAW: {State.PRIVATE: _TEAM, State.PUBLIC: frozenset({Relation.ORGANISER})},
+    Action.CHANGE_METHOD: _always(Relation.MEMBER),
     Action.PUBLISH: _always(Relation.MEMBER),
     Action.ORGANISE: _always(Relation.ORGANISER),
     Action.MANAGE_PEOPLE: _always(Relation.ADMIN),

@@ -20,6 +20,8 @@ from app.home import api as home_api
 from app.home import pages as home_pages
 from app.leaderboards import api as leaderboard_api
 from app.leaderboards import pages as leaderboard_pages
+from app.methods import api as method_api
+from app.methods import pages as method_pages
 from app.middleware import RequestMiddleware
 from app.organisers import api as organiser_api
 from app.organisers import pages as organiser_pages
@@ -44,6 +46,7 @@ API = (
     retention_api.router,
     submission_api.router,
     entry_api.router,
+    method_api.router,
     exhibit_api.router,
     leaderboard_api.router,
     home_api.router,
@@ -63,6 +66,7 @@ PAGES = (
     retention_pages.router,
     submission_pages.router,
     entry_pages.router,
+    method_pages.router,
     leaderboard_pages.router,
     organiser_pages.router,
     administration_pages.router,

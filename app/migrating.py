@@ -12,11 +12,11 @@ from alembic.util import CommandError
 from sqlalchemy import Connection, create_engine, make_url, text
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
-from app.models import AuditRecord, Publication
+from app.models import AuditRecord, MethodChange, Publication
 from app.settings import ROOT, Settings, variable
 
 LOCK = 0x4845_4C44  # any number of our own: two processes that start at once migrate one after the other
-APPEND_ONLY = (AuditRecord.__tablename__, Publication.__tablename__)
+APPEND_ONLY = (AuditRecord.__tablename__, MethodChange.__tablename__, Publication.__tablename__)
 
 
 class MigrationError(Exception):

@@ -102,6 +102,30 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             "Name retired",
             "A method of this name was withdrawn from the competition; its name is not used again there.",
         ),
+        _row(
+            "name-taken",
+            409,
+            "Name taken",
+            "An abbreviation is unique in an edition, and none looks like another. Choose one that is not mistaken for it.",
+        ),
+        _row(
+            "name-fixed",
+            409,
+            "Name has a score",
+            "The abbreviation of a method can be changed until its first score.",
+        ),
+        _row(
+            "training-statement",
+            409,
+            "Statement missing",
+            "Every competition asks which data a method was trained on. The message says what is missing.",
+        ),
+        _row(
+            "description-too-short",
+            409,
+            "Description too short",
+            "A method is described in at least 500 characters before it becomes public.",
+        ),
         _row("removed", 410, "Gone", "The bytes have been removed. Send the archive again."),
         _row(
             "tus-version",

@@ -17,6 +17,10 @@ class RefusalCode(enum.StrEnum):
     NOT_IN_ARCHIVE = "not-in-archive"
     ONE_RESULT = "one-result"
     NAME_RETIRED = "name-retired"
+    NAME_TAKEN = "name-taken"
+    NAME_FIXED = "name-fixed"
+    TRAINING_STATEMENT = "training-statement"
+    DESCRIPTION_TOO_SHORT = "description-too-short"
     QUOTA = "quota"
 
 

@@ -1,4 +1,4 @@
-"""Withdrawing entries and making methods public, for programs."""
+"""Withdrawing entries, for programs."""
 
 from typing import Annotated
 
@@ -34,9 +34,3 @@ def withdraw(
     """
     submission_id = service.withdraw(platform, actor, entry_id, withdrawal.reason)
     return submissions.submission_page(platform, actor, submission_id)
-
-
-@router.post("/methods/{method_id}/public", status_code=204, dependencies=[requires(Action.PUBLISH)])
-def make_public(platform: ThePlatform, actor: CurrentActor, method_id: int) -> None:
-    """Show a method of your team and all its results to everybody. It cannot be undone."""
-    service.make_public(platform, actor, method_id)

@@ -1,4 +1,4 @@
-"""The forms that withdraw an entry or make a method public."""
+"""The forms on the page of a submission: withdraw an entry, make the method public."""
 
 from typing import Annotated
 
@@ -7,6 +7,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from app.access import Action
 from app.entries import service
+from app.methods import service as methods
 from app.submissions import service as submissions
 from app.web import CurrentActor, ThePlatform, requires
 
@@ -29,5 +30,5 @@ def withdraw(
 def make_public(platform: ThePlatform, actor: CurrentActor, submission_id: int) -> Response:
     """Show a submission's method to everybody."""
     method = submissions.submission_page(platform, actor, submission_id).method
-    service.make_public(platform, actor, method.id)
+    methods.make_public(platform, actor, method.id)
     return RedirectResponse(f"/submissions/{submission_id}", status_code=303)

@@ -40,9 +40,3 @@ def lock_entry(session: Session, actor: Actor, entry_id: int) -> tuple[Entry, Me
     )
     row = session.execute(statement).one_or_none()
     return (row[0], row[1], row[2]) if row else None
-
-
-def lock_method(session: Session, actor: Actor, method_id: int) -> Method | None:
-    """A method that somebody may publish, locked."""
-    theirs = rows_for(actor, Action.PUBLISH, team=Method.team_id)
-    return session.scalar(select(Method).where(Method.id == method_id, theirs).with_for_update())

@@ -1,4 +1,4 @@
-"""Withdrawing entries, and showing methods to everybody."""
+"""Withdrawing entries."""
 
 from sqlalchemy import func
 
@@ -61,28 +61,3 @@ def _end_for_withdrawal(run: Run, actor: Actor) -> None:
         return
     run.state, run.failure_message = RunState.ABANDONED, "the entry was withdrawn"
     run.lease_until, run.finished_at = None, func.clock_timestamp()
-
-
-def make_public(platform: Platform, actor: Actor, method_id: int) -> None:
-    """Show a method of the reader's team to everybody, with all its results; it cannot be hidden again.
-
-    Raises NotFoundError.
-    """
-    with platform.transaction() as session:
-        method = queries.lock_method(session, actor, method_id)
-        if method is None:
-            raise NotFoundError(f"your team has no method {method_id}")
-        if method.public_at is not None:
-            return
-        method.public_at = func.clock_timestamp()
-        method.revision += 1
-        audit.record(
-            session,
-            actor.user_id,
-            "method.make_public",
-            f"method {method_id}",
-            before={"public": False},
-            after={"public": True},
-            details={"method": method.name},
-        )
-    platform.cache.forget_versions()

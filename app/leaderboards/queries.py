@@ -10,6 +10,8 @@ from sqlalchemy.orm import Session
 from app.disclosure.queries import SCORE
 from app.disclosure.schemas import StoredScore
 from app.leaderboards.rules import Audience
+from app.methods.queries import method_view
+from app.methods.schemas import MethodView
 from app.models import (
     Board,
     ClassScore,
@@ -23,8 +25,6 @@ from app.models import (
     Run,
     Submission,
 )
-from app.submissions.queries import method_view
-from app.submissions.schemas import MethodView
 
 Version = tuple[Hashable, ...]
 

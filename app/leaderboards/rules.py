@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.leaderboards.schemas import BoardRow, Cell, Leader
-from app.submissions.schemas import MethodView
+from app.methods.schemas import MethodView
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from app.models.states import (
     Topic,
     UploadState,
 )
-from app.models.submissions import Entry, Method, Removal, Submission, Upload
+from app.models.submissions import Entry, Method, MethodChange, Removal, Submission, Upload
 from app.models.table import Base
 from app.models.teams import Invitation, Member, Team
 
@@ -42,6 +42,7 @@ __all__ = [
     "MailRequest",
     "Member",
     "Method",
+    "MethodChange",
     "OneTimeLink",
     "OutboxMessage",
     "Phase",

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.editions import Phase
+from app.models.editions import Edition, Phase
 from app.models.people import User
 from app.models.states import EntryState, UploadState
 from app.models.table import Base, key_column, now_column
@@ -18,18 +18,33 @@ class Method(Base):
     """What a team enters, as it stands on the board."""
 
     __tablename__ = "method"
-    __table_args__ = (Index("uq_method_team_id_name", "team_id", text("lower(name)"), unique=True),)
+    __table_args__ = (UniqueConstraint("edition_id", "name_key"),)
     id: Mapped[int] = key_column()
-    team_id: Mapped[int] = mapped_column(ForeignKey(Team.id))
+    edition_id: Mapped[int] = mapped_column(ForeignKey(Edition.id))
+    team_id: Mapped[int] = mapped_column(ForeignKey(Team.id), index=True)
     name: Mapped[str]
+    name_key: Mapped[str]  # the same for names that look alike
     title: Mapped[str] = mapped_column(default="")
     contributors: Mapped[str] = mapped_column(default="")
     affiliation: Mapped[str] = mapped_column(default="")
     description: Mapped[str] = mapped_column(default="")
+    paper_url: Mapped[str] = mapped_column(default="")
+    code_url: Mapped[str] = mapped_column(default="")
     is_baseline: Mapped[bool] = mapped_column(default=False)
     public_at: Mapped[datetime | None]  # since when everybody sees it on the boards
     revision: Mapped[int] = mapped_column(default=0)  # grows with every change of what boards show of it
     created_at: Mapped[datetime] = now_column()
+
+
+class MethodChange(Base):
+    """What a public method said of itself before somebody changed it; only ever appended."""
+
+    __tablename__ = "method_change"
+    id: Mapped[int] = key_column()
+    method_id: Mapped[int] = mapped_column(ForeignKey(Method.id), index=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey(User.id))
+    changed_at: Mapped[datetime] = now_column()
+    before: Mapped[dict[str, Any]]  # the fields that were changed, with their values before
 
 
 class Upload(Base):
@@ -90,6 +105,7 @@ class Submission(Base):
     user_id: Mapped[int] = mapped_column(ForeignKey(User.id))
     idempotency_key: Mapped[str | None]
     request_digest: Mapped[bytes]
+    training: Mapped[dict[str, Any]]  # what the team stated of the data that the method was trained on
     created_at: Mapped[datetime] = now_column()
 
 

@@ -12,6 +12,7 @@ import scoring
 from app.access import Action
 from app.exhibits.schemas import ExhibitView
 from app.form_errors import field_errors
+from app.methods.schemas import Annotation, Training
 from app.models import RunState
 from app.rate_limits import Limited
 from app.refusals import Refusal, RefusalCode, RefusedError
@@ -38,6 +39,9 @@ FIELDS = {
 FIELD_OF_REFUSAL = {
     RefusalCode.ONE_RESULT: "method",
     RefusalCode.NAME_RETIRED: "method",
+    RefusalCode.NAME_TAKEN: "method",
+    RefusalCode.TRAINING_STATEMENT: "training",
+    RefusalCode.DESCRIPTION_TOO_SHORT: "description",
     RefusalCode.NOT_IN_ARCHIVE: "competition",
 }
 
@@ -50,8 +54,14 @@ class ConfirmForm(BaseModel):
     contributors: str = ""
     affiliation: str = ""
     description: str = ""
+    paper_url: str = ""
+    code_url: str = ""
     competition: list[str] = []
     make_public: bool = False
+    given_data_only: bool = False
+    other_data: str = ""
+    no_excluded_data: bool = False
+    annotation: str = ""
 
     def shown(self) -> dict[str, object]:
         """The form again, as it was filled in."""
@@ -59,11 +69,16 @@ class ConfirmForm(BaseModel):
 
     def to_submission(self, upload_id: uuid.UUID) -> NewSubmission:
         """The form as a request of the API; raises ValidationError."""
-        method = self.model_dump(exclude={"method", "competition", "make_public"}) | {"name": self.method}
+        training = self.model_dump(include=set(Training.model_fields)) | {
+            "annotation": self.annotation or None
+        }
+        said = {"method", "competition", "make_public", *Training.model_fields}
+        method = self.model_dump(exclude=said) | {"name": self.method}
         return NewSubmission.model_validate(
             {
                 "upload": upload_id,
                 "method": method,
+                "training": training,
                 "competitions": self.competition,
                 "make_public": self.make_public,
             }
@@ -86,6 +101,7 @@ def _form(
     refused: tuple[str, ...] = (),
 ) -> Response:
     sheet = service.confirmation(platform_of_request(request), actor_of_request(request), upload)
+    infos = [each for each in scoring.competitions(sheet.phase.dataset) if each.number in upload.competitions]
     return render(
         request,
         "submissions/new.html",
@@ -96,7 +112,10 @@ def _form(
         methods=sheet.methods,
         quota=sheet.quota,
         refusals=tuple(dict.fromkeys((*sheet.refusals, *refused))),
-        rules={one.number: one.own_data_rule for one in scoring.competitions(sheet.phase.dataset)},
+        given_data=[one for one in infos if not one.own_data],
+        other_data=[one for one in infos if one.own_data],
+        rules={one.number: one.own_data_rule for one in infos},
+        annotations=[one.value for one in Annotation],
         form=form.shown(),
         problems=problems,
     )

@@ -23,7 +23,7 @@ from app.models import (
     Upload,
 )
 from app.submissions.rules import PriorEntry
-from app.submissions.schemas import MethodView, SubmissionRow
+from app.submissions.schemas import SubmissionRow
 from app.visibility import rows_for
 
 
@@ -74,27 +74,6 @@ def prior_entries(session: Session, team_id: int, phase_id: int) -> list[PriorEn
         .where(Method.team_id == team_id, Entry.phase_id == phase_id)
     )
     return [PriorEntry(*row) for row in session.execute(statement)]
-
-
-def method_of_name(session: Session, team_id: int, name: str) -> Method | None:
-    """A team's method, whatever the case of its letters."""
-    return session.scalar(
-        select(Method).where(Method.team_id == team_id, func.lower(Method.name) == name.lower())
-    )
-
-
-def methods_of(session: Session, team_id: int) -> tuple[MethodView, ...]:
-    """A team's methods by name."""
-    statement = select(Method).where(Method.team_id == team_id).order_by(func.lower(Method.name))
-    return tuple(method_view(method) for method in session.scalars(statement))
-
-
-def method_view(method: Method) -> MethodView:
-    """A method as pages show it."""
-    return MethodView(
-        method.id, method.name, method.title, method.contributors, method.affiliation, method.description,
-        method.is_baseline, method.public_at,
-    )  # fmt: skip
 
 
 def submission_of_key(session: Session, user_id: int, key: str) -> Submission | None:

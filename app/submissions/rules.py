@@ -7,6 +7,7 @@ from itertools import groupby
 
 from app.editions.schemas import PhaseState, PhaseView
 from app.errors import ConflictError, ForbiddenError, MalformedError
+from app.methods.rules import METHOD_NAME, NAME_RACED
 from app.models import EntryState
 from app.refusals import Refusal, RefusalCode, RefusedError
 
@@ -188,6 +189,8 @@ def withdrawal_refusal(
 
 def race_conflict(constraint: str | None) -> Exception:
     """What a confirmation says that lost a race, by the database's constraint that decided it."""
+    if constraint == METHOD_NAME:
+        return RefusedError([NAME_RACED])
     if constraint == "uq_entry_one_result":
         message = "this method already has a result here, and a method has only one"
         return RefusedError([Refusal(RefusalCode.ONE_RESULT, message)])

@@ -12,26 +12,9 @@ from app.disclosure.rules import Sight
 from app.disclosure.schemas import StoredScore
 from app.editions.schemas import PhaseView
 from app.exhibits.schemas import ClassValue
+from app.methods.schemas import MethodView, NewMethod, Training
 from app.models import ClassScore, EntryState, Run, RunState
-from app.names import Visible
 from app.workers.schemas import Queue
-
-
-class NewMethod(BaseModel):
-    """What a team says about a method, as the leaderboard shows it."""
-
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
-
-    name: Annotated[
-        str, Field(min_length=2, max_length=40, description="short name, e.g. 'LEAR_flat'"), Visible
-    ]
-    title: Annotated[str, Field(max_length=200, description="what the short name stands for")] = ""
-    contributors: Annotated[str, Field(max_length=500, description="who made it")] = ""
-    affiliation: Annotated[str, Field(max_length=300, description="where they work")] = ""
-    description: Annotated[str, Field(max_length=4000, description="how it works, in one paragraph")] = ""
-    is_baseline: Annotated[bool, Field(description="marked as a baseline on the board; for organisers")] = (
-        False
-    )
 
 
 class NewSubmission(BaseModel):
@@ -47,26 +30,15 @@ class NewSubmission(BaseModel):
         Annotated[tuple[int, ...], Field(min_length=1)] | None,
         Field(description="numbers of competitions; default: all that the archive has files for"),
     ] = None
+    training: Annotated[
+        Training, Field(description="which data the method was trained on; not asked of baselines")
+    ] = Training()
     make_public: Annotated[
         bool,
         Field(
             description="show the method to everybody as soon as it is scored; default: only your team and the organisers see it"
         ),
     ] = False
-
-
-@dataclass(frozen=True, slots=True)
-class MethodView:
-    """A method of a team."""
-
-    id: int
-    name: str
-    title: str
-    contributors: str
-    affiliation: str
-    description: str
-    is_baseline: bool
-    public_at: datetime | None  # none: only its team and organisers see its results
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +102,7 @@ class SubmissionView:
     edition: str
     image_set: str
     method: MethodView
+    training_data: str  # as its team stated it
     team: str
     upload_id: uuid.UUID | None  # for its team, to download the archive and its report
     filename: str
@@ -142,6 +115,7 @@ class SubmissionView:
     is_ours: bool  # the reader is of its team, or an organiser
     is_organised: bool  # the reader is an organiser of its edition
     can_make_public: bool  # the reader is of its team, and the method is not public yet
+    unpublishable: str | None  # why it cannot be made public yet
     is_final: bool  # nothing will change by waiting
     beyond_public: bool  # the reader is an organiser, who sees what participants do not
     withheld: str | None  # which parts of the results this reader does not see, and until when

@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlalchemy import func, literal
+from sqlalchemy import literal
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -20,9 +20,13 @@ from app.errors import ConflictError, ForbiddenError, NotFoundError, violated_co
 from app.exhibits import service as further
 from app.exhibits.schemas import ExhibitView
 from app.memberships import queries as memberships
+from app.methods import queries as method_queries
+from app.methods import service as methods
+from app.methods.rules import training_refusals, training_text
+from app.methods.schemas import MethodView, Training
 from app.models import Board, Entry, EntryState, Method, Run, Submission, Upload, UploadState
 from app.platform import Platform
-from app.refusals import RefusedError
+from app.refusals import Refusal, RefusedError
 from app.submissions import queries
 from app.submissions.rules import (
     Archive,
@@ -36,7 +40,6 @@ from app.submissions.rules import (
 from app.submissions.schemas import (
     Confirmation,
     EntryView,
-    MethodView,
     NewSubmission,
     RunScores,
     RunView,
@@ -94,16 +97,24 @@ def _confirm(
     chosen = tuple(sorted(set(requested.competitions or archive.competitions)))
     prior = queries.prior_entries(session, team_id, phase.id)
     proposal = Proposal(requested.method.name, chosen, tasks_of(phase), requested.method.is_baseline)
-    found = refusals(editions.now(session), phase, archive, proposal, prior)
-    if found:
+    method, against = methods.describe(
+        session, actor, (phase.edition_id, team_id), requested.method, make_public=requested.make_public
+    )
+    found = [
+        *refusals(editions.now(session), phase, archive, proposal, prior),
+        *_statement_refusals(phase, chosen, requested),
+        *against,
+    ]
+    if found or method is None:
         raise RefusedError(found)
     submission = Submission(
         upload_id=upload.id,
         phase_id=phase.id,
-        method_id=_method(session, team_id, requested).id,
+        method_id=method.id,
         user_id=actor.user_id,
         idempotency_key=key,
         request_digest=digest,
+        training=requested.training.model_dump(mode="json"),
     )
     session.add(submission)
     session.flush()
@@ -118,21 +129,14 @@ def _archive(upload: Upload) -> Archive:
     return Archive(upload.started_at, upload.valid, competitions_of(upload.report), is_removed)
 
 
-def _method(session: Session, team_id: int, requested: NewSubmission) -> Method:
-    """The team's method of this name, with what the request says of it."""
-    method = queries.method_of_name(session, team_id, requested.method.name)
-    if method is None:
-        method = Method(team_id=team_id, revision=0, **requested.method.model_dump())
-        session.add(method)
-    for field, value in requested.method.model_dump(exclude={"name"}).items():
-        if value and value != getattr(method, field):
-            setattr(method, field, value)
-            method.revision += 1
-    if requested.make_public and method.public_at is None:
-        method.public_at = func.clock_timestamp()
-        method.revision += 1
-    session.flush()
-    return method
+def _statement_refusals(
+    phase: PhaseView, chosen: Sequence[int], requested: NewSubmission
+) -> tuple[Refusal, ...]:
+    """What is missing of the statement on training data; baselines are organisers' own, and state nothing."""
+    if requested.method.is_baseline:
+        return ()
+    known = (each for each in scoring.competitions(phase.dataset) if each.number in chosen)
+    return training_refusals(requested.training, known)
 
 
 def _enter(session: Session, submission: Submission, board: Board, team_id: int) -> None:
@@ -166,14 +170,14 @@ def confirmation(platform: Platform, actor: Actor, upload: UploadView) -> Confir
         assert phase is not None
         team_id = memberships.team_in(session, actor.user_id, phase.edition_id) or 0
         prior = queries.prior_entries(session, team_id, phase.id)
-        methods = queries.methods_of(session, team_id)
+        own = method_queries.methods_of(session, phase.edition_id, team_id)
         now = editions.now(session)
     archive = Archive(upload.started_at, upload.valid, upload.competitions, upload.is_removed)
     tasks = tasks_of(phase)
     against = refusals(now, phase, archive, smallest_proposal(archive, tasks), prior)
     return Confirmation(
         phase=phase,
-        methods=methods,
+        methods=own,
         quota=quota_text(now, phase, archive, tasks, prior),
         refusals=tuple(refusal.message for refusal in against),
     )
@@ -223,6 +227,9 @@ def submission_page(platform: Platform, actor: Actor, submission_id: int) -> Sub
         edition=phase.edition,
         image_set=phase.image_set,
         method=_method_view(method, sight),
+        training_data=training_text(
+            Training.model_validate(submission.training), is_baseline=method.is_baseline
+        ),
         team=team.name,
         upload_id=upload.id if ours else None,
         filename=upload.filename if ours else "",
@@ -237,6 +244,7 @@ def submission_page(platform: Platform, actor: Actor, submission_id: int) -> Sub
         is_ours=ours,
         is_organised=is_organised,
         can_make_public=method.public_at is None and actor.is_member(method.team_id),
+        unpublishable=method_queries.unpublishable_reason(method),
         is_final=all(is_final(entry.state, run.state) for entry, run, _ in visible),
         withheld=withheld(phase, sight, is_complete=all(entry.is_complete for entry, _, _ in visible)),
         beyond_public=sight.beyond_public,
@@ -244,7 +252,7 @@ def submission_page(platform: Platform, actor: Actor, submission_id: int) -> Sub
 
 
 def _method_view(method: Method, sight: Sight) -> MethodView:
-    view = queries.method_view(method)
+    view = method_queries.method_view(method)
     return replace(view, public_at=view.public_at and sight.moment(view.public_at))
 
 

@@ -338,22 +338,26 @@ def upgrade() -> None:
     op.create_table(
         "method",
         sa.Column("id", sa.BigInteger(), nullable=False),
+        sa.Column("edition_id", sa.BigInteger(), nullable=False),
         sa.Column("team_id", sa.BigInteger(), nullable=False),
         sa.Column("name", sa.String(), nullable=False),
+        sa.Column("name_key", sa.String(), nullable=False),
         sa.Column("title", sa.String(), nullable=False),
         sa.Column("contributors", sa.String(), nullable=False),
         sa.Column("affiliation", sa.String(), nullable=False),
         sa.Column("description", sa.String(), nullable=False),
+        sa.Column("paper_url", sa.String(), nullable=False),
+        sa.Column("code_url", sa.String(), nullable=False),
         sa.Column("is_baseline", sa.Boolean(), nullable=False),
         sa.Column("public_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("revision", sa.Integer(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.ForeignKeyConstraint(["edition_id"], ["edition.id"], name=op.f("fk_method_edition_id")),
         sa.ForeignKeyConstraint(["team_id"], ["team.id"], name=op.f("fk_method_team_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_method")),
+        sa.UniqueConstraint("edition_id", "name_key", name=op.f("uq_method_edition_id_name_key")),
     )
-    op.create_index(
-        "uq_method_team_id_name", "method", ["team_id", sa.literal_column("lower(name)")], unique=True
-    )
+    op.create_index(op.f("ix_method_team_id"), "method", ["team_id"], unique=False)
     op.create_table(
         "upload",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -428,6 +432,18 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("phase_id", "competition", name=op.f("pk_board")),
     )
     op.create_table(
+        "method_change",
+        sa.Column("id", sa.BigInteger(), nullable=False),
+        sa.Column("method_id", sa.BigInteger(), nullable=False),
+        sa.Column("user_id", sa.BigInteger(), nullable=False),
+        sa.Column("changed_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column("before", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
+        sa.ForeignKeyConstraint(["method_id"], ["method.id"], name=op.f("fk_method_change_method_id")),
+        sa.ForeignKeyConstraint(["user_id"], ["user_account.id"], name=op.f("fk_method_change_user_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_method_change")),
+    )
+    op.create_index(op.f("ix_method_change_method_id"), "method_change", ["method_id"], unique=False)
+    op.create_table(
         "submission",
         sa.Column("id", sa.BigInteger(), nullable=False),
         sa.Column("upload_id", sa.Uuid(), nullable=False),
@@ -436,6 +452,7 @@ def upgrade() -> None:
         sa.Column("user_id", sa.BigInteger(), nullable=False),
         sa.Column("idempotency_key", sa.String(), nullable=True),
         sa.Column("request_digest", sa.LargeBinary(), nullable=False),
+        sa.Column("training", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.ForeignKeyConstraint(["method_id"], ["method.id"], name=op.f("fk_submission_method_id")),
         sa.ForeignKeyConstraint(["phase_id"], ["phase.id"], name=op.f("fk_submission_phase_id")),
@@ -735,12 +752,14 @@ def downgrade() -> None:
     op.drop_index(op.f("ix_submission_phase_id"), table_name="submission")
     op.drop_index(op.f("ix_submission_method_id"), table_name="submission")
     op.drop_table("submission")
+    op.drop_index(op.f("ix_method_change_method_id"), table_name="method_change")
+    op.drop_table("method_change")
     op.drop_table("board")
     op.drop_index("ix_upload_team", table_name="upload")
     op.drop_index("ix_upload_person", table_name="upload")
     op.drop_index("ix_upload_due", table_name="upload")
     op.drop_table("upload")
-    op.drop_index("uq_method_team_id_name", table_name="method")
+    op.drop_index(op.f("ix_method_team_id"), table_name="method")
     op.drop_table("method")
     op.drop_index(op.f("ix_member_user_id"), table_name="member")
     op.drop_table("member")

@@ -85,6 +85,7 @@ def test_a_method_that_has_a_result_is_reported_at_its_field(site: Site, visit: 
     page = visit("participant")
     page.goto(f"/submissions/new?upload={site.uploads['valid']}")
     page.get_by_label("Method", exact=True).fill(taken)
+    page.get_by_role("group", name="Training data").get_by_role("checkbox").check()
 
     page.get_by_role("button", name="Score it").click()
 

@@ -40,8 +40,11 @@ def test_an_archive_is_uploaded_and_confirmed_by_keyboard_alone(site: Site, visi
 
     tab_until(page, "field-method")
     page.keyboard.type("By_keyboard")
-    fields = ["field-title", "field-contributors", "field-affiliation", "field-description"]
-    assert tab_until(page, "confirm") == [*fields, "", "", "confirm"]
+    fields = ["title", "contributors", "affiliation", "description", "paper_url", "code_url"]
+    expected = [*(f"field-{name}" for name in fields), "", "given-data-only"]
+    assert tab_until(page, "given-data-only") == expected
+    page.keyboard.press("Space")
+    assert tab_until(page, "confirm") == ["", "confirm"]
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"/submissions/\d+$"))
     expect(page.locator("#status h2 .chip")).to_have_text("scored")

@@ -7,6 +7,7 @@ from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from tests.browser.conftest import Visit
 from tests.browser.sites import Site
+from tests.system.installations import DESCRIPTION
 
 pytestmark = pytest.mark.browser
 
@@ -82,6 +83,8 @@ def confirm(page: Page, method: str) -> None:
     page.get_by_role("link", name="Choose a method and score it").click()
     page.get_by_label("Method", exact=True).fill(method)
     page.get_by_label("Title").fill("Each second box")
+    page.get_by_label("Description").fill(DESCRIPTION)
+    page.get_by_role("group", name="Training data").get_by_role("checkbox").check()
     page.get_by_role("button", name="Score it").click()
     page.wait_for_url(re.compile(r"/submissions/\d+$"))
 

@@ -20,6 +20,7 @@ from app.passwords.service import MAX_WAITING, THREADS, pool
 from app.platform import Platform
 from app.rate_limits import Limited
 from tests.pages.test_accounts import PASSWORD
+from tests.system.installations import STATEMENT
 from tests.system.kits import results, small_kit
 from tests.system.servers import OwnServers
 
@@ -50,7 +51,7 @@ class Scene:
 
     def confirm(self, upload: str, method: str, key: str = "", **more: Any) -> Any:
         """Have an upload scored."""
-        body = {"upload": upload, "method": {"name": method}, **more}
+        body = {"upload": upload, "method": {"name": method}, "training": STATEMENT, **more}
         return self.program.post(
             "/api/v1/submissions", json=body, headers={"Idempotency-Key": key} if key else {}
         )
@@ -138,6 +139,18 @@ def used_quota(scene: Scene) -> Any:
     return scene.confirm(scene.upload("open"), "Beech")
 
 
+def name_of_another_team(scene: Scene) -> Any:
+    confirmation(scene)
+    return scene.confirm(scene.upload("free"), "haze1")
+
+
+def new_name_of_a_scored_method(scene: Scene) -> Any:
+    made = scene.confirm(scene.upload("free"), "Elder").json()
+    entry = made["entries"][0]["id"]
+    scene.run_sql(f"UPDATE run SET state = 'scored', finished_at = now() WHERE entry_id = {entry}")
+    return scene.program.patch(f"/api/v1/methods/{made['method']['id']}", json={"name": "Fir"})
+
+
 def other_request_under_a_key(scene: Scene) -> Any:
     scene.confirm(scene.upload("open"), "Alder", "first")
     return scene.confirm(scene.upload("open"), "Cedar", "first")
@@ -200,7 +213,7 @@ def confirmation(scene: Scene, edition: str = "free", **fields: Any) -> Any:
             f"/api/v1/editions/{edition}/test/uploads?filename=results.tar.gz", content=results(cat=5, dog=5)
         )
         scene.uploads[upload] = sent.json()["id"]
-    form = {"method": "Hazel", "competition": ["3"], **fields}
+    form = {"method": "Hazel", "competition": ["3"], "given_data_only": "true", **fields}
     return scene.visitor.post(f"/submissions/new?upload={scene.uploads[upload]}", data=form)
 
 

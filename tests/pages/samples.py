@@ -20,12 +20,14 @@ from app.tokens.schemas import TokenView
 from app.uploads.schemas import UploadPage
 from tests.pages.drawn import EVIL, shown
 from tests.pages.views import (
+    METHOD,
     NOW,
     PHASE,
     VAL,
     board,
     competition,
     confirmation,
+    method_page,
     organised,
     run,
     submission,
@@ -116,10 +118,22 @@ def of_uploads() -> Iterator[Sample]:
     yield "uploads/upload.html", upload(UploadState.CHECKED, valid=True)
     yield "submissions/new.html", confirmation()
     wrong = {"method": EVIL, "competition": "choose one", "description": "is too long"}
-    form = {"method": EVIL, "description": EVIL, "competition": [3]}
+    form = {"method": EVIL, "description": EVIL, "competition": [3], "other_data": EVIL}
     yield (
         "submissions/new.html",
         {**confirmation(), "form": form, "problems": wrong, "refusals": (EVIL,), "quota": None},
+    )
+    private = replace(METHOD, public_at=None, is_baseline=False, paper_url="", code_url=EVIL, description="")
+    yield "methods/method.html", {"page": method_page()}
+    yield (
+        "methods/method.html",
+        {"page": method_page(private, submissions=(), changes=(), unpublishable=EVIL)},
+    )
+    yield "methods/method.html", {"page": method_page(is_ours=False, can_rename=False)}
+    yield "methods/edit.html", {"page": method_page(), "form": {"name": EVIL}, "problems": {}}
+    yield (
+        "methods/edit.html",
+        {"page": method_page(private, can_rename=False), "form": {}, "problems": {"paper_url": EVIL}},
     )
 
 
@@ -143,6 +157,7 @@ def of_submissions() -> Iterator[Sample]:
         exhibits = {entry.id: shown(entry.shown) for entry in ended.entries}
         yield page, {"submission": ended, "exhibits": exhibits}
         yield page, {"submission": withdrawn(), "exhibits": {}}
+        yield page, {"submission": replace(withdrawn(), unpublishable=EVIL), "exhibits": {}}
     row = SubmissionRow(
         12, "VOC2007", "test", 3, EVIL, NOW, EntryState.PENDING, RunState.QUEUED, 2, None, None
     )

@@ -19,6 +19,8 @@ from tests.pages.provoking import (
     invalid_archive,
     login_beyond_the_limit,
     login_while_others_log_in,
+    name_of_another_team,
+    new_name_of_a_scored_method,
     one_result,
     other_request_under_a_key,
     removed_upload,
@@ -106,6 +108,20 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a name that was withdrawn": (
         retired_name, 409, "name-retired", "Dogwood was withdrawn from competition 3; .*",
+    ),
+    "a name that looks like another team's": (
+        name_of_another_team, 409, "name-taken", "haze1 looks like the name of another method of this edition; .*",
+    ),
+    "a new name of a method with a score": (
+        new_name_of_a_scored_method, 409, "name-fixed", "Elder has a score, and a name that has one stays",
+    ),
+    "a result without a statement on training data": (
+        lambda scene: scene.confirm(scene.upload("free"), "Linden", training={}),
+        409, "training-statement", "state that only the given training and validation data was used .*",
+    ),
+    "a public method that nobody can understand": (
+        lambda scene: scene.confirm(scene.upload("free"), "Linden", make_public=True),
+        409, "description-too-short", "a public method has a description of at least 500 characters, and this one has 0",
     ),
     "an upload that is not checked": (
         unfinished_upload, 409, "not-checked", "the upload is not complete, or has not been checked yet",
@@ -246,7 +262,11 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a method whose name hides": (
         lambda scene: confirmation(scene, method="Ha\u200bzel"),
-        422, "Fix 1 problem", "must have visible characters, and no control or invisible ones",
+        422, "Fix 1 problem", "must have only letters A to Z, digits and ASCII punctuation",
+    ),
+    "a statement that is missing": (
+        lambda scene: confirmation(scene, method="Linden", given_data_only=""),
+        409, "Fix 1 problem", "state that only the given training and validation data was used",
     ),
     "a method without a competition": (
         lambda scene: confirmation(scene, competition=[]), 422, "Fix 1 problem", "choose at least one",

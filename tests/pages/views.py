@@ -5,15 +5,17 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import scoring
 from app.access import Actor
 from app.editions.schemas import PhaseState, PhaseView
 from app.exhibits.schemas import ClassValue
 from app.home.schemas import CompetitionCard
 from app.leaderboards.schemas import BoardRow, BoardView, Cell, Leader
+from app.methods.schemas import Change, MethodPage, MethodView
 from app.models import Disclosure, EntryState, Role, RunState, UploadState
 from app.organisers.schemas import OrganiserPhase
 from app.rescoring.schemas import RescoreView, UndecidedRun
-from app.submissions.schemas import EntryView, MethodView, RunView, SubmissionView
+from app.submissions.schemas import EntryView, RunView, SubmissionView
 from app.uploads.schemas import UploadRow, UploadView
 from tests.pages.drawn import CLASSES, EVIL
 
@@ -47,6 +49,8 @@ METHOD = MethodView(
     "A. Author, B. Author",
     "Somewhere",
     f"One\nparagraph {EVIL}",
+    "https://example.org/paper",
+    "",
     is_baseline=True,
     public_at=NOW,
 )
@@ -132,6 +136,7 @@ def submission(*runs: RunView, final: bool = True) -> SubmissionView:
         edition="VOC2007",
         image_set="test",
         method=METHOD,
+        training_data=f"ImageNet {EVIL}",
         team="Oak",
         upload_id=uuid.UUID(int=7),
         filename=f"results_{EVIL}.tar.gz",
@@ -146,6 +151,7 @@ def submission(*runs: RunView, final: bool = True) -> SubmissionView:
         can_make_public=False,
         beyond_public=True,
         withheld=EVIL,
+        unpublishable=None,
         is_final=final,
     )
 
@@ -255,9 +261,32 @@ def confirmation() -> dict[str, Any]:
         "refusals": (),
         "quota": "uses 1 of 3; next slot Tue 14:00 UTC",
         "rules": {3: "trained on the given images only", 4: EVIL},
-        "form": {"competition": [3, 4]},
+        "given_data": [each for each in scoring.competitions("VOC2012") if each.number in {3, 5}],
+        "other_data": [each for each in scoring.competitions("VOC2012") if each.number == 4],
+        "annotations": ("segmentations", EVIL),
+        "form": {
+            "competition": [3, 4],
+            "given_data_only": True,
+            "no_excluded_data": True,
+            "annotation": EVIL,
+        },
         "problems": {},
     }
+
+
+def method_page(method: MethodView = METHOD, **changes: Any) -> MethodPage:
+    page = MethodPage(
+        method,
+        "VOC2007",
+        EVIL,
+        EVIL,
+        submissions=(7, 12),
+        changes=(Change(NOW, {"title": EVIL, "paper_url": ""}),),
+        is_ours=True,
+        can_rename=True,
+        unpublishable=None,
+    )
+    return replace(page, **changes)
 
 
 def board(methods: int, **changes: Any) -> BoardView:

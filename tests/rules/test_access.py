@@ -29,6 +29,7 @@ WHO_MAY = {
     Action.SUBMIT: ("P", "P"),
     Action.READ_SUBMISSION: ("POA", "everybody"),
     Action.WITHDRAW: ("POA", "OA"),
+    Action.CHANGE_METHOD: ("P", "P"),
     Action.PUBLISH: ("P", "P"),
     Action.ORGANISE: ("OA", "OA"),
     Action.MANAGE_PEOPLE: ("A", "A"),

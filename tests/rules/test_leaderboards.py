@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.leaderboards.rules import Order, Standing, arrange
-from app.submissions.schemas import MethodView
+from app.methods.schemas import MethodView
 
 DAY = datetime(2026, 11, 21, tzinfo=UTC)
 CLASSES = ("car", "dog")
@@ -15,7 +15,7 @@ CLASSES = ("car", "dog")
 def standing(
     name: str, mean: float | None, car: float | None = None, dog: float | None = None, age: int = 0
 ) -> Standing:
-    method = MethodView(1, name, "", "", "", "", is_baseline=False, public_at=DAY)
+    method = MethodView(1, name, "", "", "", "", "", "", is_baseline=False, public_at=DAY)
     return Standing(method, 1, DAY - timedelta(days=age), False, None, mean, {"car": car, "dog": dog})
 
 

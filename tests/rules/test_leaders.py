@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from app.disclosure.rules import PUBLIC
 from app.disclosure.schemas import StoredScore
 from app.leaderboards.rules import Candidate, Order, Standing, arrange, leaders_of
+from app.methods.schemas import MethodView
 from app.models import Disclosure
-from app.submissions.schemas import MethodView
 
 DAY = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -24,7 +24,7 @@ def leaders(means: list[float | None], ranks: int = 3) -> list[tuple[int, int, f
 
 
 def method(place: int) -> MethodView:
-    return MethodView(place, f"m{place}", "", "", "", "", is_baseline=False, public_at=DAY)
+    return MethodView(place, f"m{place}", "", "", "", "", "", "", is_baseline=False, public_at=DAY)
 
 
 def board_ranks(means: list[float | None]) -> dict[int, int | None]:

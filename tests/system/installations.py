@@ -37,6 +37,14 @@ LONGEST = 60  # seconds in which everything has to come to its end
 FREE_BROKER_DATABASES = list(range(1, 16))
 PEOPLE = count(1)
 
+DESCRIPTION = "Features of the whole image, and one linear classifier for each class. " * 8
+STATEMENT = {
+    "given_data_only": True,
+    "other_data": "none",
+    "no_excluded_data": True,
+    "annotation": "segmentations",
+}
+
 Answer = TypeVar("Answer")
 
 
@@ -93,7 +101,12 @@ class Client:
         make_public: bool = True,
     ) -> httpx2.Response:
         """Have an upload scored as a method's result."""
-        request: dict[str, Any] = {"upload": upload, "method": {"name": method}, "make_public": make_public}
+        request: dict[str, Any] = {
+            "upload": upload,
+            "method": {"name": method, "description": DESCRIPTION},
+            "training": STATEMENT,
+            "make_public": make_public,
+        }
         if competitions is not None:
             request["competitions"] = competitions
         return self.http.post(

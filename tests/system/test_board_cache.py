@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from tests.system.conftest import SharedSite
-from tests.system.installations import Client, good
+from tests.system.installations import STATEMENT, Client, good
 from tests.system.kits import results, small_kit
 from tests.system.servers import eventually
 
@@ -85,7 +85,9 @@ def test_a_change_shows_at_once_where_it_was_made_and_soon_at_the_other_server(
     assert eventually(lambda: "Beech" in other.means("cached/test"), 5)
     title = {"name": "Beech", "title": "An attentive tree"}
     upload = oak.upload("cached/test", results(4, cat=2, dog=2))
-    good(oak.http.post("/api/v1/submissions", json={"upload": upload, "method": title}))
+    good(
+        oak.http.post("/api/v1/submissions", json={"upload": upload, "method": title, "training": STATEMENT})
+    )
     rows = {row["method"]: row["title"] for row in site.anybody.board("cached/test")["rows"]}
     assert rows["Beech"] == "An attentive tree"
 

@@ -17,6 +17,7 @@ from app.submissions.schemas import NewSubmission
 from tests.system.holds import away, broken, in_a_pipe
 from tests.system.installations import (
     LONGEST,
+    STATEMENT,
     Client,
     Installation,
     awaited,
@@ -300,7 +301,7 @@ def test_a_submission_without_any_notification_is_scored(scene: Scene) -> None:
     nowhere = f"redis://127.0.0.1:{free_port()}/0"
     unnotified = platform_of(scene.running.settings.model_copy(update={"broker_url": nowhere}))
     [[user, team]] = scene.running.ask("SELECT user_id, team_id FROM upload WHERE id = %s", scene.upload)
-    request = {"upload": scene.upload, "method": {"name": "Quiet"}}
+    request = {"upload": scene.upload, "method": {"name": "Quiet"}, "training": STATEMENT}
 
     submission_id, _ = submissions.confirm(
         unnotified, Actor(user, frozenset({team})), NewSubmission.model_validate(request)

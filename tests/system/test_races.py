@@ -96,14 +96,26 @@ def test_a_key_that_was_used_for_something_else_is_refused(site: SharedSite, pha
     assert again.json()["detail"] == f"the idempotency key 'once' was used for another submission ({first})"
 
 
-def test_two_people_may_use_the_same_key_and_the_same_name(site: SharedSite, phase: str) -> None:
+def test_two_people_may_use_the_same_key(site: SharedSite, phase: str) -> None:
     numbers = []
     for name in ("fir", "yew"):
         someone = site.participant(name)
         upload = someone.upload(phase, results(cat=5, dog=5))
-        numbers.append(good(someone.confirm(upload, "Twig", "key"))["id"])
+        numbers.append(good(someone.confirm(upload, f"Twig of {name}", "key"))["id"])
 
     assert len(set(numbers)) == 2
+
+
+def test_of_two_teams_that_take_a_name_at_once_one_has_it(site: SharedSite, phase: str) -> None:
+    names = {"fig": "Bough 101", "ash": "bough-lO1"}
+    clients = {site.participant(person): name for person, name in names.items()}
+    uploads = {client: client.upload(phase, results(cat=5, dog=5)) for client in clients}
+
+    answers = at_once(list(clients), lambda client: client.confirm(uploads[client], clients[client]))
+
+    assert sorted(answer.status_code for answer in answers) == [201, 409]
+    [refused] = [answer.json()["code"] for answer in answers if answer.status_code == 409]
+    assert refused == "name-taken"
 
 
 def test_20_registrations_of_one_address_are_one_account(site: SharedSite) -> None:

@@ -1,0 +1,1 @@
+"""Methods: what teams enter, as boards show it."""

@@ -1,0 +1,78 @@
+"""The page of a method, and the forms that change or publish it."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import RedirectResponse, Response
+from pydantic import BaseModel, ValidationError
+
+from app.access import Action
+from app.form_errors import field_errors
+from app.methods import service
+from app.methods.schemas import MethodEdit, MethodPage
+from app.refusals import RefusalCode, RefusedError
+from app.web import CurrentActor, ThePlatform, render, requires
+
+router = APIRouter()
+
+FIELD_OF_REFUSAL = {RefusalCode.NAME_TAKEN: "name", RefusalCode.NAME_FIXED: "name"}
+
+
+class MethodForm(BaseModel):
+    """The fields as the browser sends them; `NewMethod` says which are good."""
+
+    name: str = ""
+    title: str = ""
+    contributors: str = ""
+    affiliation: str = ""
+    description: str = ""
+    paper_url: str = ""
+    code_url: str = ""
+
+
+@router.get("/methods/{method_id}", dependencies=[requires(Action.READ_SUBMISSION)])
+def method(request: Request, platform: ThePlatform, actor: CurrentActor, method_id: int) -> Response:
+    """What a method is, with its earlier texts."""
+    return render(request, "methods/method.html", page=service.method_page(platform, actor, method_id))
+
+
+@router.get("/methods/{method_id}/edit", dependencies=[requires(Action.CHANGE_METHOD)])
+def form(request: Request, platform: ThePlatform, actor: CurrentActor, method_id: int) -> Response:
+    """The form that changes what a method says of itself."""
+    page = service.own_method_page(platform, actor, method_id)
+    return _form(request, page, MethodForm.model_validate(page.method, from_attributes=True), {})
+
+
+def _form(
+    request: Request, page: MethodPage, form: MethodForm, problems: dict[str, str], code: int = 200
+) -> Response:
+    return render(
+        request, "methods/edit.html", code=code, page=page, form=form.model_dump(), problems=problems
+    )
+
+
+@router.post("/methods/{method_id}/edit", dependencies=[requires(Action.CHANGE_METHOD)])
+def edit(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    method_id: int,
+    form: Annotated[MethodForm, Form()],
+) -> Response:
+    """Change what a method says of itself."""
+    try:
+        service.edit(platform, actor, method_id, MethodEdit(**form.model_dump()))
+    except ValidationError as error:
+        page = service.own_method_page(platform, actor, method_id)
+        return _form(request, page, form, dict(field_errors(error)), 422)
+    except RefusedError as error:
+        problems = {FIELD_OF_REFUSAL.get(one.code, "description"): one.message for one in error.refusals}
+        return _form(request, service.own_method_page(platform, actor, method_id), form, problems, 409)
+    return RedirectResponse(f"/methods/{method_id}", status_code=303)
+
+
+@router.post("/methods/{method_id}/public", dependencies=[requires(Action.PUBLISH)])
+def make_public(platform: ThePlatform, actor: CurrentActor, method_id: int) -> Response:
+    """Show a method to everybody."""
+    service.make_public(platform, actor, method_id)
+    return RedirectResponse(f"/methods/{method_id}", status_code=303)

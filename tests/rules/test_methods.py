@@ -1,0 +1,136 @@
+"""Names of methods, statements on training data, and texts that may change."""
+
+import pytest
+from pydantic import ValidationError
+
+import scoring
+from app.methods.rules import (
+    changed_fields,
+    edit_refusals,
+    name_key,
+    name_refusal,
+    publication_refusal,
+    training_refusals,
+    training_text,
+)
+from app.methods.schemas import Annotation, MethodEdit, NewMethod, Training
+from app.refusals import RefusalCode
+
+LONG = "Features of the whole image, and one linear classifier for each class. " * 8
+GIVEN = Training(given_data_only=True)
+ANY = Training(other_data="ImageNet-1k", no_excluded_data=True)
+
+
+def competitions(*numbers: int) -> list[scoring.CompetitionInfo]:
+    return [scoring.competition_of("VOC2012", number) for number in numbers]
+
+
+@pytest.mark.parametrize("other", ["lear-flat", "LEAR flat", "Lear.Flat", "LEAR_f1at", "IEAR_flat"])
+def test_names_that_look_alike_have_one_key(other: str) -> None:
+    assert name_key(other) == name_key("LEAR_flat")
+
+
+@pytest.mark.parametrize("other", ["LEAR_flat+", "LEAR_flat2", "LEARflat", "LEAR"])
+def test_names_that_differ_have_different_keys(other: str) -> None:
+    assert name_key(other) != name_key("LEAR_flat")
+
+
+@pytest.mark.parametrize("name", ["LЕAR", "ＬＥＡＲ", "LEAR\u200b", "a\tb", "x" * 41, " ", "é-net"])
+def test_a_name_that_others_could_be_taken_for_is_refused(name: str) -> None:
+    with pytest.raises(ValidationError):
+        NewMethod(name=name)
+
+
+def test_only_a_name_of_the_own_team_is_named() -> None:
+    assert "LEAR" not in name_refusal("1EAR", "LEAR", is_ours=False).message
+    assert "your method LEAR" in name_refusal("1EAR", "LEAR", is_ours=True).message
+
+
+@pytest.mark.parametrize("address", ["javascript:alert(1)", "ftp://a.example/x", "a.example", "//a.example"])
+def test_an_address_of_another_kind_than_http_is_refused(address: str) -> None:
+    with pytest.raises(ValidationError, match="https://"):
+        NewMethod(name="Net", paper_url=address)
+
+
+def test_an_address_may_be_left_out_or_taken_back() -> None:
+    assert NewMethod(name="Net", code_url="https://example.org/code").code_url == "https://example.org/code"
+    assert MethodEdit(code_url="").code_url == ""
+
+
+@pytest.mark.parametrize(
+    ("training", "numbers", "fields"),
+    [
+        (GIVEN, (1, 3, 7, 9), []),
+        (ANY, (2, 4, 6, 8, 10), []),
+        (Training(), (1, 3), ["given_data_only"]),
+        (Training(), (2,), ["other_data", "no_excluded_data"]),
+        (GIVEN, (2,), ["other_data", "no_excluded_data"]),
+        (ANY, (1,), ["given_data_only"]),
+        (GIVEN, (5,), ["annotation"]),
+        (GIVEN.model_copy(update={"annotation": Annotation.BOXES}), (5,), []),
+        (Training(), (5, 6), ["given_data_only", "annotation", "other_data", "no_excluded_data"]),
+    ],
+)
+def test_everything_that_a_statement_lacks_is_named(
+    training: Training, numbers: tuple[int, ...], fields: list[str]
+) -> None:
+    found = training_refusals(training, competitions(*numbers))
+    assert {each.code for each in found} <= {RefusalCode.TRAINING_STATEMENT}
+    assert len(found) == len(fields)
+    for refusal, field in zip(found, fields, strict=True):
+        assert field in refusal.message
+
+
+def test_competitions_are_named_together() -> None:
+    [refusal] = training_refusals(Training(), competitions(1, 3))
+    assert "competitions 1, 3 allows" not in refusal.message
+    assert "competitions 1, 3 allow no other" in refusal.message
+
+
+@pytest.mark.parametrize(("length", "is_refused"), [(0, True), (499, True), (500, False)])
+def test_a_public_method_is_described(length: int, *, is_refused: bool) -> None:
+    assert (publication_refusal("x" * length, is_baseline=False) is not None) == is_refused
+    assert publication_refusal("x" * length, is_baseline=True) is None
+
+
+METHOD = NewMethod(name="Net", description=LONG)
+
+
+@pytest.mark.parametrize(
+    ("change", "is_public", "has_score", "codes"),
+    [
+        ({"title": "A net"}, True, True, []),
+        ({"name": "Web"}, False, False, []),
+        ({"name": "Web"}, False, True, [RefusalCode.NAME_FIXED]),
+        ({"description": "short"}, False, True, []),
+        ({"description": "short"}, True, False, [RefusalCode.DESCRIPTION_TOO_SHORT]),
+        (
+            {"name": "Web", "description": ""}, True, True,
+            [RefusalCode.NAME_FIXED, RefusalCode.DESCRIPTION_TOO_SHORT],
+        ),
+    ],
+)  # fmt: skip
+def test_what_was_seen_stays(
+    change: dict[str, str], codes: list[RefusalCode], *, is_public: bool, has_score: bool
+) -> None:
+    found = edit_refusals(METHOD, METHOD.model_copy(update=change), is_public=is_public, has_score=has_score)
+    assert [each.code for each in found] == codes
+
+
+def test_only_what_differs_is_kept() -> None:
+    assert changed_fields(METHOD, METHOD) == {}
+    assert changed_fields(METHOD, METHOD.model_copy(update={"title": "A net"})) == {"title": ""}
+
+
+@pytest.mark.parametrize(
+    ("training", "is_baseline", "text"),
+    [
+        (GIVEN, False, "Given data only"),
+        (ANY, False, "ImageNet-1k"),
+        (Training(given_data_only=True, other_data="none"), False, "Given data only; none"),
+        (Training(), True, "Not trained, or not stated: a baseline"),
+        (Training(), False, "Not stated"),
+    ],
+)
+def test_a_statement_reads_as_a_sentence(training: Training, text: str, *, is_baseline: bool) -> None:
+    assert training_text(training, is_baseline=is_baseline) == text
