@@ -25,7 +25,10 @@ NEVER = "never"
 
 def import_tree(
     tree: Annotated[
-        Path, typer.Argument(help="a development-kit tree: Annotations, ImageSets, …", exists=True)
+        Path,
+        typer.Argument(
+            help="a development-kit tree (Annotations, ImageSets, …), or COCO's instances.json", exists=True
+        ),
     ],
     *,
     edition: Annotated[str, typer.Option(help="code in addresses, e.g. VOC2007", metavar="CODE")],
@@ -68,7 +71,7 @@ def import_tree(
         ),
     ] = None,
 ) -> None:
-    """Load a tree into a phase: public description and hidden annotation apart; all of it or nothing.
+    """Load a tree or COCO's JSON into a phase: public description and hidden annotation apart; all of it or nothing.
 
     Of a phase that is there already, the given options change and the others stay.
     """

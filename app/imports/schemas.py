@@ -21,7 +21,7 @@ NONE = NoLimit.NONE
 
 @dataclass(frozen=True, slots=True)
 class TreeImport:
-    """A development-kit tree to load, and the rules of its phase.
+    """A development-kit tree or a file of COCO's JSON to load, and the rules of its phase.
 
     What is None is not given: it keeps its value in an existing phase, and has its default in a new one.
     """

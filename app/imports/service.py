@@ -16,7 +16,7 @@ from app.platform import Platform
 
 
 def import_tree(platform: Platform, request: TreeImport) -> Imported:
-    """Load a tree into a phase: the public description apart from the hidden annotation.
+    """Load a tree, or COCO's JSON, into a phase: the public description apart from the hidden annotation.
 
     Options that are given are applied to a phase that is there already. Files are stored first and rows written in one
     transaction, so a failure leaves nothing that can be seen.
@@ -24,8 +24,8 @@ def import_tree(platform: Platform, request: TreeImport) -> Imported:
     """
     check_name(request.edition, "edition code")
     check_name(request.image_set, "image set")
-    truth = scoring.read_tree(request.tree, request.image_set)
-    protocol = _protocol(request, truth.description.dataset)
+    truth = _read(request)
+    protocol = _protocol(request, truth.description)
     _check_that_something_is_offered(truth)
     with platform.truths.draft() as draft:
         truth.save(draft)
@@ -78,11 +78,25 @@ class _StoredPhase:
     warnings: tuple[str, ...] = ()
 
 
-def _protocol(request: TreeImport, dataset: str) -> str:
+def _read(request: TreeImport) -> scoring.GroundTruth:
+    if request.tree.is_dir():
+        return scoring.read_tree(request.tree, request.image_set)
     try:
-        return scoring.protocol_of(request.protocol or scoring.default_protocol(dataset)).name
+        return scoring.GroundTruth.from_coco(request.tree, image_set=request.image_set)
+    except scoring.SubmissionError as error:
+        raise scoring.TreeError(error.problems) from None
+
+
+def _protocol(request: TreeImport, description: scoring.Description) -> str:
+    """The protocol by which the phase is scored: it has rules for every competition of the dataset."""
+    dataset = description.dataset
+    try:
+        protocol = scoring.protocol_of(request.protocol or scoring.default_protocol(dataset)).name
+        for competition in scoring.competitions(dataset):
+            scoring.columns(description, competition.number, protocol)
     except LookupError as error:
         raise ValueError(str(error)) from None
+    return protocol
 
 
 def _check_that_something_is_offered(truth: scoring.GroundTruth) -> None:

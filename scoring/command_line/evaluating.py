@@ -4,6 +4,7 @@ from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from scoring.codec import to_plain
 from scoring.command_line.asked import competition_in, existing_tree, require
 from scoring.command_line.coco import score_coco_files
 from scoring.command_line.finding import find_results
@@ -81,6 +82,7 @@ def _plain(report: Result, bounds: Mapping[str | None, Interval]) -> dict[str, A
         **confusion,
         "scorer": report.scorer,
         "receipt": report.receipt,
+        "notes": [to_plain(note) for note in report.notes],
     }
 
 

@@ -1,42 +1,14 @@
-import json
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 
-from scoring.competitions import classes_of
 from scoring.errors import SubmissionError
-from scoring.tasks.coco.results import CocoResult
 from scoring.tasks.coco.scoring import evaluate_coco
+from tests.scoring.coco_detectors import as_json, assert_equal, real_detections
 from tests.scoring.coco_masks import compressed, draw_mask_set
-from tests.scoring.coco_sets import FIGURES, Plain, draw_coco_set, official, official_figures
+from tests.scoring.coco_sets import FIGURES, Plain, draw_coco_set
 from tests.scoring.conftest import ReadTruth, Unpack
-
-CLOSE = 1e-12
-VOC2007 = ("voc2007_annotations_imagesets.tar.xz", "VOC2007", "test")
-
-
-def as_json(value: Any, **style: Any) -> bytes:
-    return json.dumps(value, **style).encode()
-
-
-def by_class(instances: Plain, evaluation: Any) -> Mapping[str, float | None]:
-    """The official AP of each class."""
-    names = {each["id"]: each["name"] for each in instances["categories"]}
-    precision = evaluation.eval["precision"][:, :, :, 0, -1]
-    return {
-        names[category]: None if (found := precision[:, :, place]).max() < 0 else float(found.mean())
-        for place, category in enumerate(evaluation.params.catIds)
-    }
-
-
-def assert_equal(result: CocoResult, instances: Plain, detections: list[Plain], kind: str = "bbox") -> None:
-    evaluation = official(instances, detections, kind)
-    assert result.figures == pytest.approx(official_figures(evaluation), abs=CLOSE)
-    values = {each.name: each.value for each in result.classes}
-    assert values == pytest.approx(by_class(instances, evaluation), abs=CLOSE)
-
 
 STYLES: list[dict[str, Any]] = [{}, {"separators": (",", ":")}, {"indent": 2}, {"sort_keys": True}]
 
@@ -105,59 +77,16 @@ def test_a_result_prints_as_a_table_of_percent() -> None:
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("detector", ["yolo2_e150", "darknet_hli", "yolov1_choasup"])
+@pytest.mark.parametrize("detector", ["yolo2_e150", "darknet_hli"])
 def test_real_detectors_score_as_the_official_program_scores_them(
     detector: str, real_truth: ReadTruth, unpacked: Unpack
 ) -> None:
-    truth, names = as_coco(real_truth)
-    found = detections_of(next(unpacked(f"results/{detector}.tar.xz").glob("*")), names)
+    """In every twentieth image; `tests/slow` has all of them, and another detector."""
+    truth, found = real_detections(detector, real_truth, unpacked, every=20)
 
     result = evaluate_coco(as_json(truth), as_json(found))
 
     assert_equal(result, truth, found)
-
-
-def as_coco(real_truth: ReadTruth) -> tuple[Plain, Mapping[str, int]]:
-    """VOC2007's test set, difficult objects as crowds, and the numbers of its images by name."""
-    truth = real_truth(*VOC2007)
-    objects, images = truth.tables.objects, truth.description.images
-    annotations = [
-        {
-            "id": number,
-            "image_id": int(image) + 1,
-            "category_id": int(label) + 1,
-            "bbox": [left - 1, top - 1, right - left + 1, bottom - top + 1],
-            "area": (right - left + 1) * (bottom - top + 1),
-            "iscrowd": int(difficult),
-        }
-        for number, (image, label, (left, top, right, bottom), difficult) in enumerate(
-            zip(objects.image, objects.name, objects.boxes.tolist(), objects.difficult, strict=True), 1
-        )
-    ]
-    instances = {
-        "images": [
-            {"id": number, "file_name": image.id, "width": image.width, "height": image.height}
-            for number, image in enumerate(images, 1)
-        ],
-        "categories": [{"id": number, "name": name} for number, name in enumerate(classes_of("VOC2007"), 1)],
-        "annotations": annotations,
-    }
-    return instances, {image.id: number for number, image in enumerate(images, 1)}
-
-
-def detections_of(folder: Any, names: Mapping[str, int]) -> list[Plain]:
-    """The lines of a detector's files; boxes that end before they begin are left out."""
-    found = []
-    for number, name in enumerate(classes_of("VOC2007"), 1):
-        for path in folder.rglob(f"*_det_test_{name}.txt"):
-            for line in path.read_text().splitlines():
-                image, score, *box = line.split()
-                left, top, right, bottom = map(float, box)
-                size = [right - left + 1, bottom - top + 1]
-                if min(size) >= 0:
-                    entry = {"image_id": names[image], "category_id": number, "score": float(score)}
-                    found.append(entry | {"bbox": [left - 1, top - 1, *size]})
-    return found
 
 
 @pytest.mark.shared

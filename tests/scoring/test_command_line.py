@@ -62,7 +62,8 @@ def codes(prediction: dict[str, Any]) -> list[str]:
 
 
 def test_scores_are_said_as_one_object_with_the_promised_keys(tmp_path: Path, run: Run) -> None:
-    code, said = run(*about(kit(tmp_path).root, laid_out(tmp_path / "sent"), "--protocol", "voc2012"))
+    marked = FILES | {f"{PLACE}/comp3_det_test_cat.txt": b"\xef\xbb\xbf" + CAT}
+    code, said = run(*about(kit(tmp_path).root, laid_out(tmp_path / "sent", marked), "--protocol", "voc2012"))
 
     assert code == 0
     assert (said["protocol"], said["competition"], said["headline"], said["scorer"]) == ("voc2012", 3, 1, "1")
@@ -77,6 +78,7 @@ def test_scores_are_said_as_one_object_with_the_promised_keys(tmp_path: Path, ru
         "high": None,
     }
     assert len(said["receipt"]) == 64
+    assert [note["code"] for note in said["notes"]] == ["byte-order-mark"]
 
 
 @pytest.mark.parametrize("above", [PLACE, "results/VOC2012", "results", "", ".."])

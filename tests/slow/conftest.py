@@ -1,9 +1,13 @@
-"""How long the slow tests go on."""
+"""How long the slow tests go on, and the real data."""
 
 import os
 from datetime import timedelta
 
 import pytest
+
+from tests.scoring.conftest import real_truth, shared, unpacked
+
+__all__ = ["real_truth", "shared", "unpacked"]
 
 
 @pytest.fixture

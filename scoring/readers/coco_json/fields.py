@@ -85,9 +85,9 @@ class Entries:
             self._wrong.add((index, name))
             if name in self.values[index]:
                 message = f"expected {expected} as '{name}', found {shown(repr(value))}"
-                self.say(index, f"bad-{name.replace('_', '-')}", message, value, expected)
+                self.say(index, f"bad-{name.replace('_', '-')}", message, value, expected.rstrip(","))
             else:
-                self.say(index, "missing-field", f"'{name}' is missing", expected=expected)
+                self.say(index, "missing-field", f"'{name}' is missing", expected=expected.rstrip(","))
 
     def wholes(self, name: str, default: int | None = None) -> Identifiers:
         """Whole numbers: int64 (n,), 0 for an unfit entry. A number such as 3.0 counts as one."""

@@ -59,7 +59,11 @@ class TensorflowRow:
 
 
 def _documented(rules: DetectionRules) -> DetectionRules:
-    """The texts ask for an IoU greater than 0.5, the programs for at least 0.5."""
+    """The programs ask for an IoU of at least 0.5, the texts for more.
+
+    Source: VOC2010 development kit ("must exceed 50%"), to which g3doc/evaluation_protocols.md refers for PASCAL VOC, weighted or
+    not; that page for Open Images V2 ("greater than"); the page of the Open Images Challenge ("IoU > 0.5").
+    """
     return replace(rules, iou_threshold=math.nextafter(rules.iou_threshold, 1.0))
 
 

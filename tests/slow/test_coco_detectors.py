@@ -1,0 +1,26 @@
+"""COCO's figures of real detectors in all images of VOC2007, as the official program has them."""
+
+import os
+
+import pytest
+
+from scoring.tasks.coco.scoring import evaluate_coco
+from tests.scoring.coco_detectors import as_json, assert_equal, real_detections
+from tests.scoring.conftest import ReadTruth, Unpack
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.shared,
+    pytest.mark.skipif("HELDOUT_SHORT" in os.environ, reason="the official program takes two minutes"),
+]
+
+
+@pytest.mark.parametrize("detector", ["yolo2_e150", "darknet_hli", "yolov1_choasup"])
+def test_real_detectors_score_as_the_official_program_scores_them(
+    detector: str, real_truth: ReadTruth, unpacked: Unpack
+) -> None:
+    truth, found = real_detections(detector, real_truth, unpacked)
+
+    result = evaluate_coco(as_json(truth), as_json(found))
+
+    assert_equal(result, truth, found)
