@@ -12,7 +12,7 @@ from scoring.data.description import UNKNOWN_SIDE, Description, Image
 from scoring.data.layout_set import LayoutSet
 from scoring.readers.coco_json.numbers import CocoNumbers
 from scoring.readers.lines.words import Words
-from scoring.readers.subjects import Subjects, check_names, images_of, persons_of
+from scoring.readers.subjects import Subjects, as_written, check_names, images_of, persons_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +48,9 @@ class ImageIndex:
     @cached_property
     def places(self) -> Mapping[bytes, int]:
         """The place of each image in the Main set. Raises ValueError for one that no line of a result file can name."""
-        check_names(image.id for image in self.images)
-        return {image.id.encode(): place for place, image in enumerate(self.images)}
+        names = [image.id for image in self.images]
+        check_names(names)
+        return dict(zip(as_written(names), range(len(names)), strict=True))
 
     def require_names(self) -> None:
         """Raise ValueError for an image of the Main set that no line of a result file can name; checked once."""
@@ -63,8 +64,8 @@ class ImageIndex:
     @cached_property
     def sizes(self) -> NDArray[np.float64]:
         """Width and height in pixels of the images of the Main set, float64 (images, 2)."""
-        sizes = [(image.width, image.height) for image in self.images]
-        return np.array(sizes, np.float64).reshape(-1, 2)
+        columns = [image.width for image in self.images], [image.height for image in self.images]
+        return np.array(columns, np.float64).T
 
     @cached_property
     def names(self) -> Words:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.data.arrays import Integers
+from scoring.data.arrays import Flags, Integers
 from scoring.data.description import Description
 from scoring.errors import shown
+from scoring.readers.lines.words import Words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 Keys = NDArray[np.int64]
 
 _NAME: Final = re.compile(r"[!-~]+")
+_NAMES: Final = re.compile(r"[!-~]+(?:\n[!-~]+)*")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,45 +38,60 @@ class Subjects:
     fields: tuple[str, ...]
     places: Mapping[tuple[bytes, ...], int]
     images: frozenset[bytes]
-    words: tuple[pl.Enum, ...]
+    words: tuple[Words, ...]
     keys: Keys
     order: Integers
 
     @classmethod
     def of(cls, kind: str, where: str, names: Mapping[str, Iterable[str]]) -> Self:
-        """The subjects in their order; names: for each field its values for all of them.
+        """The subjects in their order; names: for each field its values for all of them, that of the image first.
 
         Raises ValueError for an image that no line can name.
         """
-        names = {field: tuple(column) for field, column in names.items()}
-        check_names(names["image"])
-        columns = list(names.values())
-        numbers = [{word: number for number, word in enumerate(dict.fromkeys(column))} for column in columns]
-        import polars as pl  # noqa: PLC0415 - polars takes longer to import than all of `scoring`
-
-        words = tuple(pl.Enum(list(known)) for known in numbers)
+        columns = [tuple(column) for column in names.values()]
+        check_names(columns[0])
+        different = [dict.fromkeys(column) for column in columns]
+        words = tuple(map(Words.of, different))
+        numbers = [dict(zip(each, range(len(each)), strict=True)) for each in different]
         codes = [
-            np.array([known[word] for word in column], np.int64)
+            np.fromiter(map(known.__getitem__, column), np.int64, len(column))
             for known, column in zip(numbers, columns, strict=True)
         ]
         keys = _keys(codes, words)
         order = np.argsort(keys).astype(np.int32)
-        written = zip(*([word.encode() for word in column] for column in columns), strict=True)
+        written = zip(*map(as_written, columns), strict=True)
         places = {name: place for place, name in enumerate(written)}
-        images = frozenset(image for image, *_ in places)
+        images = frozenset(as_written(tuple(different[0])))
         return cls(kind, where, tuple(names), places, images, words, keys[order], order)
 
     def __len__(self) -> int:
         """The number of subjects."""
         return len(self.places)
 
-    def find(self, columns: Sequence[NDArray[Any]]) -> Integers | None:
-        """The places of the subjects in the columns, which hold each field's number in `words`; None if one is unknown."""
-        places, known = self.search(columns)
+    def types(self) -> Mapping[str, pl.DataType]:
+        """The type of each field's column, for a schema."""
+        return {name: words.type for name, words in zip(self.fields, self.words, strict=True)}
+
+    def find(self, table: pl.DataFrame) -> Integers | None:
+        """The places of the subjects in the rows, whose fields are of `types`: int32 (n,); None if one is unknown."""
+        columns = []
+        for name, words in zip(self.fields, self.words, strict=True):
+            column = words.places(table[name])
+            if column is None:
+                return None
+            columns.append(column)
+        places, known = self._search(columns)
         return places if known.all() else None
 
-    def search(self, columns: Sequence[NDArray[Any]]) -> tuple[Integers, NDArray[np.bool_]]:
-        """The places of the subjects in the columns, and which are known; an arbitrary place for the others."""
+    def search(self, table: pl.DataFrame) -> tuple[Integers, Flags]:
+        """The places of the subjects in the rows, int32 (n,), and which are known, bool (n,); others have any place."""
+        columns = [
+            words.known_places(table[name]) for name, words in zip(self.fields, self.words, strict=True)
+        ]
+        places, found = self._search([column for column, _ in columns])
+        return places, np.logical_and.reduce([found, *(known for _, known in columns)])
+
+    def _search(self, columns: Sequence[Integers]) -> tuple[Integers, Flags]:
         keys = _keys(columns, self.words)
         if len(self.fields) == 1:  # every word is somebody's name
             return self.order[keys], np.ones(len(keys), np.bool_)
@@ -87,12 +104,24 @@ def check_names(images: Iterable[str]) -> None:
 
     >>> check_names(["2008_000008"])
     """
-    for image in images:
-        if not _NAME.fullmatch(image):
-            raise ValueError(
-                f"no line of a result file can name the image '{shown(image)}': names there are of ASCII characters without"
-                " blanks; rename it, or evaluate arrays instead of files"
-            )
+    images = tuple(images)
+    together = "\n".join(images)
+    if not images or (_NAMES.fullmatch(together) and together.count("\n") == len(images) - 1):
+        return
+    wrong = next(image for image in images if not _NAME.fullmatch(image))
+    raise ValueError(
+        f"no line of a result file can name the image '{shown(wrong)}': names there are of ASCII characters without"
+        " blanks; rename it, or evaluate arrays instead of files"
+    )
+
+
+def as_written(names: Sequence[str]) -> list[bytes]:
+    """ASCII names without line feeds as bytes.
+
+    >>> as_written(["a", "b"])
+    [b'a', b'b']
+    """
+    return "\n".join(names).encode().split(b"\n") if names else []
 
 
 def images_of(description: Description) -> Subjects:
@@ -116,9 +145,9 @@ def persons_of(description: Description) -> Subjects:
     return Subjects.of("person", where, names)
 
 
-def _keys(columns: Sequence[NDArray[Any]], words: Sequence[pl.Enum]) -> Keys:
+def _keys(columns: Sequence[NDArray[Any]], words: Sequence[Words]) -> Keys:
     """One integer for each combination."""
     keys = columns[0].astype(np.int64)
     for column, known in zip(columns[1:], words[1:], strict=True):
-        keys = keys * len(known.categories) + column
+        keys = keys * len(known) + column
     return keys

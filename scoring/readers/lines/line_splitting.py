@@ -74,8 +74,9 @@ def line_ends(text: bytes) -> Flags:
 def has_long_line(block: bytes) -> bool:
     """Is any line longer than LONGEST_LINE?"""
     half = LONGEST_LINE // 2
-    halves = line_ends(block[: len(block) // half * half]).reshape(-1, half)
-    if halves.any(axis=1).all():  # a longer line would have one of these pieces to itself
+    halves = np.frombuffer(block, np.uint8, len(block) // half * half).reshape(-1, half)
+    # a longer line would have one of these pieces to itself; the only smaller printable character is a tab
+    if (halves.min(axis=1) == _LINE_FEED).all():
         return False
     start = 0
     while len(block) - start > LONGEST_LINE:

@@ -39,7 +39,7 @@ class Words:
         """
         import polars as pl  # noqa: PLC0415 - polars takes longer to import than all of `scoring`
 
-        column = pl.Series(tuple(words), dtype=pl.String).cast(pl.Categorical(pl.Categories.random()))
+        column = pl.Series(list(words), dtype=pl.String).cast(pl.Categorical(pl.Categories.random()))
         assert np.array_equal(column.to_physical().to_numpy(), np.arange(len(column))), (
             "polars numbers otherwise"
         )
@@ -57,7 +57,9 @@ class Words:
     def places(self, column: pl.Series) -> Integers | None:
         """The places of a column's words in the list, int32 (n,); None if one is not in it."""
         places = column.to_physical().to_numpy()
-        return None if np.any(places >= len(self)) else places.astype(np.int32)
+        if len(places) and int(places.max()) >= len(self):
+            return None
+        return places.view(np.int32)
 
     def known_places(self, column: pl.Series) -> tuple[Integers, NDArray[np.bool_]]:
         """The places of a column's words in the list, int32 (n,), 0 for unknown ones, and which are known, bool (n,)."""

@@ -13,7 +13,8 @@ def check_detections(file: ResultFile, checked: Checked, inspection: Inspection)
     for found in read_in_blocks(data, Reading(images, file.name, problems, inspection.mistake_severity)):
         lines += len(found)
         checked.outside += int(outside(found, images).sum())
-        checked.inverted += int(inverted(found, images).sum())
+        if inspection.mistake_severity is Severity.NOTE:  # otherwise they are problems, and not in `found`
+            checked.inverted += int(inverted(found, images).sum())
     checked.lines += lines
     if is_blank(data):
         problems.note(Problem("empty-file", f"no detection of '{file.key}': the file is empty", file.name))

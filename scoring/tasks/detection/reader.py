@@ -74,10 +74,11 @@ def read_in_blocks(data: bytes, reading: Reading) -> Iterator[ClassDetections]:
 
 def outside(found: ClassDetections, images: ImageIndex) -> NDArray[np.bool_]:
     """Which boxes extend beyond their image, with pixels counted from 1: bool (n,)."""
-    result = np.zeros(len(found), np.bool_)
-    for edge, size in ((0, 0), (1, 1), (2, 0), (3, 1)):
-        result |= found.boxes[:, edge] < 1
-        result |= found.boxes[:, edge] > images.sizes[found.image, size]
+    width, height = (np.take(sizes, found.image) for sizes in images.sizes.T)
+    left, top, right, bottom = found.boxes.T
+    result: NDArray[np.bool_] = np.minimum(np.minimum(left, top), np.minimum(right, bottom)) < 1
+    result |= np.maximum(left, right) > width
+    result |= np.maximum(top, bottom) > height
     return result
 
 
@@ -131,9 +132,15 @@ def _parse(block: bytes, images: ImageIndex) -> ClassDetections | None:
     image = None if table is None else images.names.places(table["image"])
     if table is None or image is None:
         return None
-    found = ClassDetections(image, table["confidence"].to_numpy(), table.select(_BOX).to_numpy())
-    numbers_are_fair = np.isfinite(found.confidence).all() and (np.abs(found.boxes) <= FURTHEST).all()
-    return found if numbers_are_fair else None  # not a number compares as false
+    boxes = np.stack([table[edge].to_numpy() for edge in _BOX]).T
+    found = ClassDetections(image, table["confidence"].to_numpy(), boxes)
+    is_fair = _is_within(found.confidence, np.finfo(np.float64).max) and _is_within(found.boxes, FURTHEST)
+    return found if is_fair else None
+
+
+def _is_within(values: NDArray[np.float64], limit: float) -> bool:
+    """Whether all values are numbers and none is beyond the limit; not a number, which the extremes become, is not less."""
+    return bool(-limit <= values.min(initial=0) and values.max(initial=0) <= limit)
 
 
 def _read_exactly(block: bytes, reading: Reading, *, first: int) -> tuple[ClassDetections, int]:

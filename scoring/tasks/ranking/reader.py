@@ -15,6 +15,7 @@ from scoring.readers.image_index import ImageIndex
 from scoring.readers.lines.grammar import QUOTED, Invalid, number_in, split, unknown_image
 from scoring.readers.lines.line_reader import (
     LineReader,
+    Schema,
     lenient_table_of,
     parse_tidied,
     table_of,
@@ -137,39 +138,31 @@ def _read_fast(block: bytes, subjects: Subjects) -> ClassConfidences | None:
 
 def _read_leniently(block: bytes, subjects: Subjects) -> tuple[ClassConfidences, Flags] | None:
     """A row for each regular line, and which rows are valid."""
-    import polars as pl  # noqa: PLC0415 - polars takes longer to import than all of `scoring`
-
     if not len(subjects):
         return None
-    table = lenient_table_of(block, dict.fromkeys(subjects.fields, pl.String) | {CONFIDENCE: pl.Float64})
+    table = lenient_table_of(block, _schema(subjects))
     if table is None:
         return None
-    columns, known = [], np.ones(table.height, np.bool_)
-    for name, words in zip(subjects.fields, subjects.words, strict=True):
-        column = table[name].cast(words, strict=False)
-        known &= column.is_not_null().to_numpy()
-        columns.append(column.to_physical().fill_null(0).to_numpy())
-    subject, found = subjects.search(columns)
+    subject, known = subjects.search(table)
     confidence = table[CONFIDENCE].fill_null(np.nan).to_numpy()
-    return ClassConfidences(subject, confidence), known & found & np.isfinite(confidence)
+    return ClassConfidences(subject, confidence), known & np.isfinite(confidence)
+
+
+def _schema(subjects: Subjects) -> Schema:
+    import polars as pl  # noqa: PLC0415 - polars takes longer to import than all of `scoring`
+
+    return {**subjects.types(), CONFIDENCE: pl.Float64}
 
 
 def _parse(block: bytes, subjects: Subjects) -> ClassConfidences | None:
-    import polars as pl  # noqa: PLC0415 - polars takes longer to import than all of `scoring`
-
     if block[: block.find(b" ")] not in subjects.images:
         return None  # also what the parser would take for a compressed file
-    names = dict(zip(subjects.fields, subjects.words, strict=True))
-    table = table_of(block, {**names, CONFIDENCE: pl.Float64})
-    if table is None:
+    table = table_of(block, _schema(subjects))
+    subject = None if table is None else subjects.find(table)
+    if table is None or subject is None:
         return None
     confidence = table[CONFIDENCE].to_numpy()
-    subject = subjects.find([table[name].to_physical().to_numpy() for name in subjects.fields])
-    return (
-        None
-        if subject is None or not np.isfinite(confidence).all()
-        else ClassConfidences(subject, confidence)
-    )
+    return ClassConfidences(subject, confidence) if np.isfinite(confidence).all() else None
 
 
 def _read_exactly(
