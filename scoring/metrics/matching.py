@@ -1,7 +1,8 @@
 """Matching of detections to the annotated objects of their class and image."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from scoring.metrics.boxes import IoU
 from scoring.metrics.ranking import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE, rank
 
 _NO_OBJECT: Final = -1
+_PAIRS: Final = 1 << 14  # pairs of boxes compared at once: few enough for a processor's own cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,25 +174,48 @@ def _match(
 def _nearest_objects(
     predictions: ClassDetections, ground_truth: ClassObjects, iou: IoU, iou_threshold: float
 ) -> tuple[Places, Integers]:
-    """The detections with an IoU of at least the threshold, and the object that each overlaps most.
-
-    All images at once: first their first objects, then the second ones of those that have two, and so on.
-    """
-    counts = ground_truth.count[predictions.image]
+    """The detections with an IoU of at least the threshold, and the object that each overlaps most."""
+    counts = np.take(ground_truth.count, predictions.image)
     rows = np.flatnonzero(counts)
-    counts, boxes = counts[rows], _take_rows(predictions.boxes, rows)
-    objects, corners = ground_truth.first[predictions.image[rows]], np.asfortranarray(ground_truth.boxes)
-    nearest, most = objects, iou(boxes, _take_rows(corners, objects))
-    left, nth = np.arange(len(rows)), 1
-    while len(more := np.flatnonzero(counts > nth)):
-        left, counts, boxes = left[more], counts[more], _take_rows(boxes, more)
-        objects = objects[more] + 1
-        overlap = iou(boxes, _take_rows(corners, objects))
-        better = np.flatnonzero(overlap > most[left])
-        most[left[better]], nearest[left[better]] = overlap[better], objects[better]
-        nth += 1
-    enough = most >= iou_threshold
-    return rows[enough], nearest[enough]
+    counts, first = counts[rows], np.take(ground_truth.first, predictions.image[rows])
+    corners, ends = np.asfortranarray(ground_truth.boxes), np.cumsum(counts, dtype=np.intp)
+    found = [(rows[:0], first[:0], np.empty(0))]
+    for start, stop in _slices(ends):
+        some = counts[start:stop]
+        pairs = np.arange(int(some.sum()), dtype=np.int32)
+        objects = pairs + np.repeat(first[start:stop] - (np.cumsum(some, dtype=np.int32) - some), some)
+        detections = np.repeat(rows[start:stop], some)
+        overlap = iou(_take_rows(predictions.boxes, detections), _take_rows(corners, objects))
+        enough = np.flatnonzero(overlap >= iou_threshold)
+        found.append((detections[enough], objects[enough], overlap[enough]))
+    detections, objects, overlap = (np.concatenate(each) for each in zip(*found, strict=True))
+    best = _first_largest(overlap, detections)
+    return detections[best], objects[best]
+
+
+def _slices(ends: Places) -> Iterator[tuple[int, int]]:
+    """Slices of detections with about `_PAIRS` pairs each, where `ends` counts the pairs up to each detection."""
+    total = int(ends[-1]) if len(ends) else 0
+    cuts = np.searchsorted(ends, np.arange(_PAIRS, total, _PAIRS), side="right")
+    places = np.unique(np.concatenate([[0], cuts, [len(ends)]])).tolist()
+    return pairwise(places)
+
+
+def _first_largest(values: Floats, groups: Places) -> Places:
+    """The index of the largest value of each group, the first of equal ones; equal groups are adjacent."""
+    starts = _starts(groups)
+    if len(starts) == len(groups):
+        return starts
+    most = np.repeat(np.maximum.reduceat(values, starts), np.diff(starts, append=len(values)))
+    largest = np.flatnonzero(values == most)
+    return largest[_starts(groups[largest])]
+
+
+def _starts(groups: Places) -> Places:
+    """Where each group of equal adjacent values begins."""
+    begins = np.ones(len(groups), np.bool_)
+    np.not_equal(groups[1:], groups[:-1], out=begins[1:])
+    return np.flatnonzero(begins)
 
 
 def _take_rows(boxes: Floats, rows: Places | Integers) -> Floats:
