@@ -1,58 +1,70 @@
-"""Files in, numbers out: checks and scores the results of visual recognition challenges."""
+"""Files in, numbers out: checks and scores the results of visual recognition challenges.
 
-from scoring.analysis.object_counts import Statistics, count_objects
-from scoring.codec import from_plain, to_plain
-from scoring.competitions import CompetitionInfo, competition_of, competitions
-from scoring.data.annotations import AnnotatedObject, Annotation, Box, Part
-from scoring.data.boxes import BoxConvention
-from scoring.data.checking import DataError
-from scoring.data.confidences import Confidences
-from scoring.data.description import Description, Image
-from scoring.data.detections import Detections
-from scoring.data.ground_truth import GroundTruth
-from scoring.data.label_maps import LabelMaps
-from scoring.data.layouts import Layout, Layouts
-from scoring.data.limits import Limits
-from scoring.errors import Problem, Severity, SubmissionError
-from scoring.evaluation import SCORER, columns, evaluate, is_scorable, missing_truth
-from scoring.exhibits import EXHIBITS, ConfusionMatrix, Curve, Exhibit, RocCurve, ScoreTable
-from scoring.intake.png import labels_to_png
-from scoring.metrics.shorthand import ApRule, average_precision, confusion_matrix, iou_matrix
-from scoring.painting import create_segmentations_from_detections
-from scoring.parallel import use_threads
-from scoring.protocols import (
-    PROTOCOLS,
-    VOC2006,
-    VOC2007,
-    VOC2008,
-    VOC2009,
-    VOC2010,
-    VOC2011,
-    VOC2012,
-    default_protocol,
-    protocol_of,
-)
-from scoring.readers.boxes import truth_of_boxes
-from scoring.readers.coco import read_coco
-from scoring.readers.open_images import read_open_images
-from scoring.readers.open_images_detections import expand_detections, read_open_images_detections
-from scoring.readers.open_images_hierarchy import read_hierarchy
-from scoring.readers.voc.colours import label_colours
-from scoring.readers.voc.kit_files import TreeError
-from scoring.readers.voc.public_tree import read_public
-from scoring.readers.voc.tree import read_tree
-from scoring.results import ClassResult, Result
-from scoring.statistics.bootstrap import bootstrap, intervals_of
-from scoring.statistics.comparison import Comparison, Standings, compare, standings
-from scoring.statistics.intervals import Interval, IntervalTable
-from scoring.statistics.rank_tests import RankDiagram, compare_pairs, rank_methods
-from scoring.statistics.resampling import Replicates
-from scoring.statistics.scoreboard import Scoreboard, read_scoreboard
-from scoring.tasks.coco.explaining import Explanation
-from scoring.tasks.coco.results import CocoClass, CocoResult
-from scoring.tasks.coco.scoring import evaluate_coco
-from scoring.tasks.layout.writer import layouts_to_xml
-from scoring.validation import FoundCompetition, Validation, validate
+A name is imported with its module when it is first used, so that `import scoring` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from scoring.competitions import (
+    CompetitionInfo,
+    competition_of,
+    competitions,
+)  # at once: the module has the same name
+
+if TYPE_CHECKING:
+    from scoring.analysis.object_counts import Statistics, count_objects
+    from scoring.codec import from_plain, to_plain
+    from scoring.data.annotations import AnnotatedObject, Annotation, Box, Part
+    from scoring.data.boxes import BoxConvention
+    from scoring.data.checking import DataError
+    from scoring.data.confidences import Confidences
+    from scoring.data.description import Description, Image
+    from scoring.data.detections import Detections
+    from scoring.data.ground_truth import GroundTruth
+    from scoring.data.label_maps import LabelMaps
+    from scoring.data.layouts import Layout, Layouts
+    from scoring.data.limits import Limits
+    from scoring.errors import Problem, Severity, SubmissionError
+    from scoring.evaluation import SCORER, columns, evaluate, is_scorable, missing_truth
+    from scoring.exhibits import EXHIBITS, ConfusionMatrix, Curve, Exhibit, RocCurve, ScoreTable
+    from scoring.intake.png import labels_to_png
+    from scoring.metrics.shorthand import ApRule, average_precision, confusion_matrix, iou_matrix
+    from scoring.painting import create_segmentations_from_detections
+    from scoring.parallel import use_threads
+    from scoring.protocols import (
+        PROTOCOLS,
+        VOC2006,
+        VOC2007,
+        VOC2008,
+        VOC2009,
+        VOC2010,
+        VOC2011,
+        VOC2012,
+        default_protocol,
+        protocol_of,
+    )
+    from scoring.readers.boxes import truth_of_boxes
+    from scoring.readers.coco import read_coco
+    from scoring.readers.open_images import read_open_images
+    from scoring.readers.open_images_detections import expand_detections, read_open_images_detections
+    from scoring.readers.open_images_hierarchy import read_hierarchy
+    from scoring.readers.voc.colours import label_colours
+    from scoring.readers.voc.kit_files import TreeError
+    from scoring.readers.voc.public_tree import read_public
+    from scoring.readers.voc.tree import read_tree
+    from scoring.results import ClassResult, Result
+    from scoring.statistics.bootstrap import bootstrap, intervals_of
+    from scoring.statistics.comparison import Comparison, Standings, compare, standings
+    from scoring.statistics.intervals import Interval, IntervalTable
+    from scoring.statistics.rank_tests import RankDiagram, compare_pairs, rank_methods
+    from scoring.statistics.resampling import Replicates
+    from scoring.statistics.scoreboard import Scoreboard, read_scoreboard
+    from scoring.tasks.coco.explaining import Explanation
+    from scoring.tasks.coco.results import CocoClass, CocoResult
+    from scoring.tasks.coco.scoring import evaluate_coco
+    from scoring.tasks.layout.writer import layouts_to_xml
+    from scoring.validation import FoundCompetition, Validation, validate
 
 __all__ = [
     "EXHIBITS",
@@ -143,3 +155,73 @@ __all__ = [
     "use_threads",
     "validate",
 ]
+
+
+_NAMES: Final = {
+    "analysis.object_counts": ("Statistics", "count_objects"),
+    "codec": ("from_plain", "to_plain"),
+    "data.annotations": ("AnnotatedObject", "Annotation", "Box", "Part"),
+    "data.boxes": ("BoxConvention",),
+    "data.checking": ("DataError",),
+    "data.confidences": ("Confidences",),
+    "data.description": ("Description", "Image"),
+    "data.detections": ("Detections",),
+    "data.ground_truth": ("GroundTruth",),
+    "data.label_maps": ("LabelMaps",),
+    "data.layouts": ("Layout", "Layouts"),
+    "data.limits": ("Limits",),
+    "errors": ("Problem", "Severity", "SubmissionError"),
+    "evaluation": ("SCORER", "columns", "evaluate", "is_scorable", "missing_truth"),
+    "exhibits": ("EXHIBITS", "ConfusionMatrix", "Curve", "Exhibit", "RocCurve", "ScoreTable"),
+    "intake.png": ("labels_to_png",),
+    "metrics.shorthand": ("ApRule", "average_precision", "confusion_matrix", "iou_matrix"),
+    "painting": ("create_segmentations_from_detections",),
+    "parallel": ("use_threads",),
+    "protocols": (
+        "PROTOCOLS",
+        "VOC2006",
+        "VOC2007",
+        "VOC2008",
+        "VOC2009",
+        "VOC2010",
+        "VOC2011",
+        "VOC2012",
+        "default_protocol",
+        "protocol_of",
+    ),
+    "readers.boxes": ("truth_of_boxes",),
+    "readers.coco": ("read_coco",),
+    "readers.open_images": ("read_open_images",),
+    "readers.open_images_detections": ("expand_detections", "read_open_images_detections"),
+    "readers.open_images_hierarchy": ("read_hierarchy",),
+    "readers.voc.colours": ("label_colours",),
+    "readers.voc.kit_files": ("TreeError",),
+    "readers.voc.public_tree": ("read_public",),
+    "readers.voc.tree": ("read_tree",),
+    "results": ("ClassResult", "Result"),
+    "statistics.bootstrap": ("bootstrap", "intervals_of"),
+    "statistics.comparison": ("Comparison", "Standings", "compare", "standings"),
+    "statistics.intervals": ("Interval", "IntervalTable"),
+    "statistics.rank_tests": ("RankDiagram", "compare_pairs", "rank_methods"),
+    "statistics.resampling": ("Replicates",),
+    "statistics.scoreboard": ("Scoreboard", "read_scoreboard"),
+    "tasks.coco.explaining": ("Explanation",),
+    "tasks.coco.results": ("CocoClass", "CocoResult"),
+    "tasks.coco.scoring": ("evaluate_coco",),
+    "tasks.layout.writer": ("layouts_to_xml",),
+    "validation": ("FoundCompetition", "Validation", "validate"),
+}
+_HOMES: Final = {name: module for module, names in _NAMES.items() for name in names}
+
+
+if not TYPE_CHECKING:  # type checkers would take every name for an attribute
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'scoring' has no attribute '{name}'")
+        value = globals()[name] = getattr(import_module(f"scoring.{_HOMES[name]}"), name)
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

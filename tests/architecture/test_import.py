@@ -1,14 +1,17 @@
 """`import scoring` costs little, and brings no library that only files need."""
 
+import ast
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import scoring
 
-LATER = ("polars", "PIL", "matplotlib", "pandas", "pyarrow", "urllib.request")
+LATER = ("numpy", "scoring.evaluation", "polars", "PIL", "matplotlib", "pandas", "pyarrow", "urllib.request")
 PROGRAM = f"""
 import json, sys, scoring
 print(json.dumps([name for name in {LATER} if name in sys.modules]))
@@ -32,6 +35,22 @@ def run(program: str, *arguments: object) -> str:
 
 def test_importing_brings_no_library_that_only_files_or_plots_need() -> None:
     assert json.loads(run(PROGRAM)) == []
+
+
+def test_every_public_name_comes_from_the_module_that_type_checkers_are_told() -> None:
+    tree = ast.parse(Path(scoring.__file__).read_text())
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    told = {alias.name: node.module for node in imports for alias in node.names}
+
+    for name in scoring.__all__:
+        assert getattr(scoring, name) is getattr(sys.modules[str(told[name])], name), name
+
+
+def test_an_unknown_name_is_no_attribute() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'assess'"):
+        _ = scoring.assess  # type: ignore[attr-defined]
+
+    assert "evaluate" in dir(scoring)
 
 
 def test_the_first_text_file_brings_polars() -> None:
