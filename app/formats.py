@@ -62,6 +62,15 @@ def when(moment: datetime | None) -> str:
     return _time(moment, "%Y-%m-%d %H:%M UTC")
 
 
+def local(moment: datetime | None) -> str:
+    """A moment in UTC with the day of the week, to which a script adds the time in the viewer's zone.
+
+    >>> print(local(datetime(2026, 11, 24, 14, tzinfo=UTC)))
+    <time datetime="2026-11-24T14:00:00Z" data-local>Tue 24 Nov 2026 14:00 UTC</time>
+    """
+    return _time(moment, "%a %d %b %Y %H:%M UTC", " data-local")
+
+
 def day(moment: datetime | None) -> str:
     """The day of a moment in UTC, for narrow columns."""
     return _time(moment, "%Y-%m-%d")
@@ -164,11 +173,12 @@ def _thinned(column: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     yield from dict.fromkeys((places[0], min(places), max(places), places[-1]))
 
 
-def _time(moment: datetime | None, form: str) -> str:
+def _time(moment: datetime | None, form: str, attributes: str = "") -> str:
     if moment is None:
         return ""
     moment = moment.astimezone(UTC)
-    return Markup('<time datetime="{}">{}</time>').format(f"{moment:%Y-%m-%dT%H:%M:%SZ}", f"{moment:{form}}")
+    written = f"{moment:%Y-%m-%dT%H:%M:%SZ}", Markup(attributes), f"{moment:{form}}"  # noqa: S704 - a constant
+    return Markup('<time datetime="{}"{}>{}</time>').format(*written)
 
 
 def _parts(seconds: float) -> list[str]:
@@ -186,6 +196,7 @@ FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "bytes": size,
     "day": day,
     "duration": duration,
+    "local": local,
     "number": number,
     "plural": plural,
     "problem_count": problem_count,

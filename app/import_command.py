@@ -12,14 +12,14 @@ from rich.table import Table
 import scoring
 from app.command_settings import platform_of_installation
 from app.imports import service
-from app.imports.rules import date_of
+from app.imports.rules import date_of, quota_from
 from app.imports.schemas import NONE, Imported, TreeImport
-from app.models import Disclosure
+from app.models import Disclosure, Quota
 
 console = Console(soft_wrap=True)
 problems = Console(stderr=True, soft_wrap=True)
 
-NO_QUOTA = 0
+NO_QUOTA = "0"
 NEVER = "never"
 
 
@@ -43,12 +43,13 @@ def import_tree(
         ),
     ] = None,
     quota: Annotated[
-        int | None,
+        list[str] | None,
         typer.Option(
-            help="results per team and task in a week; 2 where the annotation is held out; 0: no quota", min=0
+            help="results of a task that a team, and a person, may have scored in so many days; repeatable; by default 2/7 and"
+            " 30/365 where the annotation is held out; 0: no quota",
+            metavar="RESULTS/DAYS",
         ),
     ] = None,
-    quota_days: Annotated[int | None, typer.Option(help="the quota's window, by default 7", min=1)] = None,
     opens: Annotated[str | None, typer.Option(help="by default at once", metavar="2027-01-31T12:00Z")] = None,
     closes: Annotated[
         str | None, typer.Option(help="a date, or 'never'", metavar="2027-03-31T12:00Z")
@@ -83,8 +84,7 @@ def import_tree(
             title=title,
             protocol=protocol,
             disclosure=disclosure,
-            quota=NONE if quota == NO_QUOTA else quota,
-            quota_window=timedelta(days=quota_days) if quota_days else None,
+            quotas=_quotas(quota) if quota else None,
             opens_at=date_of(opens) if opens else None,
             closes_at=(NONE if closes == NEVER else date_of(closes)) if closes else None,
             closes_in=timedelta(days=closes_in) if closes_in else None,
@@ -102,6 +102,10 @@ def import_tree(
         problems.print(str(error), markup=False, highlight=False)
         raise typer.Exit(1) from None
     _print_summary(imported, edition, phase)
+
+
+def _quotas(words: list[str]) -> tuple[Quota, ...]:
+    return () if words == [NO_QUOTA] else tuple(map(quota_from, words))
 
 
 def _numbers(words: Iterable[str]) -> dict[str, int]:

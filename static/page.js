@@ -7,6 +7,18 @@ function addLocalTimes(root) {
   }
 }
 
+// Beside a time in UTC the viewer's own: "Tue 24 Nov 2026 14:00 UTC / 16:00 your time", with the day where it is another.
+function addOwnTimes(root) {
+  if (new Date().getTimezoneOffset() === 0) return;
+  for (const time of root.querySelectorAll("time[data-local]:not([data-shown])")) {
+    const moment = new Date(time.dateTime);
+    const sameDay = moment.getDate() === moment.getUTCDate();
+    const form = { hour: "2-digit", minute: "2-digit", hour12: false, ...(sameDay ? {} : { weekday: "short", day: "numeric", month: "short" }) };
+    time.dataset.shown = "";
+    time.append(` / ${moment.toLocaleString("en-GB", form)} your time`);
+  }
+}
+
 function offerCopying(block) {
   const button = document.createElement("button");
   button.type = "button";
@@ -30,10 +42,12 @@ function announce() {
 
 document.documentElement.classList.add("scripted");
 addLocalTimes(document);
+addOwnTimes(document);
 announce();
 if (navigator.clipboard) document.querySelectorAll("pre[data-copy]").forEach(offerCopying);
 document.querySelector(".problems")?.focus();
 document.addEventListener("htmx:afterSettle", () => {
   addLocalTimes(document);
+  addOwnTimes(document);
   announce();
 });

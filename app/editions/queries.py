@@ -44,8 +44,7 @@ def _view(phase: Phase, edition: Edition, moment: datetime) -> PhaseView:
         opens_at=phase.opens_at,
         closes_at=phase.closes_at,
         grace=phase.grace,
-        quota=phase.quota,
-        quota_window=phase.quota_window,
+        quotas=phase.quotas,
         state=state_of(phase, moment),
         not_offered=tuple(sorted(map(int, phase.not_offered))),
     )

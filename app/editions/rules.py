@@ -5,9 +5,9 @@ from typing import Protocol
 
 import scoring
 from app.editions.schemas import PhaseState, PhaseView
-from app.models import Disclosure
+from app.models import Disclosure, Quota, in_order
 
-HELD_OUT_QUOTA = 2  # results per team and task in a window, where an organiser sets nothing else
+HELD_OUT_QUOTAS = (Quota(2, 7), Quota(30, 365))  # where an organiser sets nothing else
 
 
 class Period(Protocol):
@@ -50,10 +50,12 @@ def tasks_of(phase: PhaseView) -> dict[int, str]:
     return {each.number: each.task for each in scoring.competitions(phase.dataset)}
 
 
-def quota_of(given: int | None, disclosure: Disclosure) -> int | None:
-    """The quota of a new phase: a held-out one always has one, because every score reveals something of its labels.
+def quotas_of(given: tuple[Quota, ...] | None, disclosure: Disclosure) -> tuple[Quota, ...]:
+    """The quotas of a new phase: a held-out one always has some, because every score reveals something of its labels.
 
-    >>> quota_of(None, Disclosure.CLASSES), quota_of(5, Disclosure.CLASSES), quota_of(None, Disclosure.FULL)
-    (2, 5, None)
+    >>> [str(quota) for quota in quotas_of(None, Disclosure.CLASSES)], quotas_of(None, Disclosure.FULL)
+    (['2 in 7 days', '30 in 365 days'], ())
     """
-    return HELD_OUT_QUOTA if given is None and disclosure is not Disclosure.FULL else given
+    if given is None:
+        return () if disclosure is Disclosure.FULL else HELD_OUT_QUOTAS
+    return in_order(given)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from app.models import Disclosure
+from app.models import Disclosure, Quota
 
 
 class PhaseState(StrEnum):
@@ -34,7 +34,6 @@ class PhaseView:
     opens_at: datetime
     closes_at: datetime | None
     grace: timedelta
-    quota: int | None
-    quota_window: timedelta
+    quotas: tuple[Quota, ...]  # of a team and of a person, for each task; the shortest window first
     state: PhaseState
     not_offered: tuple[int, ...] = ()  # competitions without ground truth

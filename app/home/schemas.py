@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from app.editions.schemas import PhaseView
 from app.leaderboards.schemas import Leader
-from app.submissions.rules import QuotaLine
+from app.quotas.schemas import QuotaLine
 from scoring import CompetitionInfo
 
 

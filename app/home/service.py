@@ -23,8 +23,7 @@ from app.leaderboards import service as boards
 from app.leaderboards.schemas import BoardSummary
 from app.memberships import queries as memberships
 from app.platform import Platform
-from app.submissions import queries as submissions
-from app.submissions.rules import quota_lines
+from app.quotas import service as quotas
 
 
 def home(platform: Platform) -> tuple[EditionSummary, ...]:
@@ -91,14 +90,13 @@ def submit_page(platform: Platform, actor: Actor, edition: str, image_set: str) 
     """
     with platform.snapshot() as session:
         phase = find_phase(session, edition, image_set)
+        offered = offered_competitions(phase)
+        numbers = [each.number for each in offered]
         team_id = memberships.team_in(session, actor.user_id, phase.edition_id)
-        prior = submissions.prior_entries(session, team_id or 0, phase.id)
-        now = editions.now(session)
-    offered = offered_competitions(phase)
-    tasks = {each.number: each.task for each in offered}
+        quota = quotas.lines(session, phase, team_id or 0, actor.user_id or 0, numbers)
     return SubmitView(
         phase=phase,
         competitions=tuple(ExpectedFiles(each, line_grammar(each.task)) for each in offered),
-        quota=quota_lines(now, phase, tasks, prior),
+        quota=quota,
         max_upload=platform.settings.max_upload,
     )

@@ -6,13 +6,13 @@ from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from app.editions.rules import quota_of
+from app.editions.rules import quotas_of
 from app.imports.schemas import NONE, Change, Rules, TreeImport
-from app.models import Disclosure
+from app.models import Disclosure, Quota
 
 LONGEST_NAME = 40
 DEFAULT_GRACE = timedelta(hours=1)
-DEFAULT_QUOTA_WINDOW = timedelta(days=7)
+DEFAULT_WINDOW = 7  # days of a quota that is given without any
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 # words that stand in addresses where an edition or an image set stands, or may do so one day
@@ -79,13 +79,26 @@ def date_of(text: str) -> datetime:
     return moment.astimezone(UTC)
 
 
+def quota_from(text: str) -> Quota:
+    """A quota as it is typed: results, or results and days.
+
+    Raises ValueError for anything else.
+
+    >>> print(quota_from("30/365"), quota_from("2"), sep="; ")
+    30 in 365 days; 2 in 7 days
+    """
+    found = re.fullmatch(r"([1-9]\d{0,5})(?:/([1-9]\d{0,3}))?", text.strip(), re.ASCII)
+    if found is None:
+        raise ValueError(f"a quota is written as results/days, such as 2/7, not {text!r}")
+    return Quota(int(found[1]), int(found[2] or DEFAULT_WINDOW))
+
+
 def new_rules(request: TreeImport, now: datetime) -> Rules:
     """The rules of a phase that is imported for the first time. Raises ValueError where they contradict each other."""
     nothing = Rules(
         disclosure=Disclosure.CLASSES,
         details_at_close=False,
-        quota=None,
-        quota_window=DEFAULT_QUOTA_WINDOW,
+        quotas=(),
         opens_at=now,
         closes_at=None,
         grace=DEFAULT_GRACE,
@@ -97,12 +110,10 @@ def changed_rules(rules: Rules, request: TreeImport, now: datetime) -> Rules:
     """The rules of a phase with the given options applied. Raises ValueError where they contradict each other."""
     disclosure = _or(request.disclosure, rules.disclosure)
     closes_at = now + request.closes_in if request.closes_in else _or(request.closes_at, rules.closes_at)
-    quota = _or(request.quota, rules.quota)
     result = Rules(
         disclosure=disclosure,
         details_at_close=_or(request.details_at_close, rules.details_at_close),
-        quota=None if quota is NONE else quota_of(quota, disclosure),
-        quota_window=_or(request.quota_window, rules.quota_window),
+        quotas=quotas_of(request.quotas if request.quotas is not None else rules.quotas or None, disclosure),
         opens_at=_or(request.opens_at, rules.opens_at),
         closes_at=None if closes_at is NONE else closes_at,
         grace=_or(request.grace, rules.grace),
@@ -119,7 +130,7 @@ def _or(given: Any, otherwise: Any) -> Any:
 def _contradictions(rules: Rules, request: TreeImport) -> Iterator[str]:
     if request.closes_in is not None and request.closes_at is not None:
         yield "either a closing date or the days until then can be given, not both"
-    if rules.quota is None and rules.disclosure is not Disclosure.FULL:
+    if not rules.quotas and rules.disclosure is not Disclosure.FULL:
         yield "a held-out phase needs a quota, because every score reveals something of the hidden annotation"
     if rules.closes_at is None and rules.disclosure is Disclosure.AT_CLOSE:
         yield "a phase that discloses scores at its close needs a closing date"
@@ -161,6 +172,8 @@ def shown(value: object) -> str:
         return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return "; ".join(map(str, value)) or "none"
     if isinstance(value, datetime):
         return f"{value.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
     if isinstance(value, timedelta):

@@ -7,11 +7,11 @@ from enum import Enum
 from pathlib import Path
 
 import scoring
-from app.models import Disclosure
+from app.models import Disclosure, Quota
 
 
 class NoLimit(Enum):
-    """An option that takes a rule away: a phase without a quota, or without a closing date."""
+    """An option that takes a rule away: a phase without a closing date."""
 
     NONE = "none"
 
@@ -33,8 +33,9 @@ class TreeImport:
     protocol: str | None = None  # by default that of the tree's year
     disclosure: Disclosure | None = None
     details_at_close: bool | None = None
-    quota: int | NoLimit | None = None  # scored archives of a team and task within the window
-    quota_window: timedelta | None = None
+    quotas: tuple[Quota, ...] | None = (
+        None  # results of a team, and of a person, for each task; empty: as many as they like
+    )
     opens_at: datetime | None = None
     closes_at: datetime | NoLimit | None = None
     closes_in: timedelta | None = None  # from the import on, instead of closes_at
@@ -48,8 +49,7 @@ class Rules:
 
     disclosure: Disclosure
     details_at_close: bool
-    quota: int | None
-    quota_window: timedelta
+    quotas: tuple[Quota, ...]
     opens_at: datetime
     closes_at: datetime | None
     grace: timedelta

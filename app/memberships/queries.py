@@ -21,8 +21,11 @@ def lock_person(session: Session, user_id: int) -> User:
 
 
 def lock_team(session: Session, team_id: int) -> None:
-    """Let one change of a team, and one confirmation of it, pass at a time."""
-    session.execute(select(Team.id).where(Team.id == team_id).with_for_update())
+    """Let one change of a team, and one confirmation of it, pass at a time; rows that refer to it are not held up.
+
+    Who locks a person, too, does so after the team.
+    """
+    session.execute(select(Team.id).where(Team.id == team_id).with_for_update(key_share=True))
 
 
 def add_team(session: Session, edition_id: int, name: str) -> int | None:

@@ -4,6 +4,7 @@ from app.models.editions import Board, Edition, GroundTruth, Phase
 from app.models.mail import MailLink, MailRequest
 from app.models.operations import AuditRecord, Heartbeat, OutboxMessage, UnusedContent
 from app.models.people import ApiToken, EditionOrganiser, LoginSession, OneTimeLink, User
+from app.models.quotas import Quota, in_order
 from app.models.runs import ClassScore, Exhibit, Publication, Rescore, Run
 from app.models.states import (
     Approval,
@@ -47,6 +48,7 @@ __all__ = [
     "OutboxMessage",
     "Phase",
     "Publication",
+    "Quota",
     "Removal",
     "Rescore",
     "Role",
@@ -60,4 +62,5 @@ __all__ = [
     "Upload",
     "UploadState",
     "User",
+    "in_order",
 ]

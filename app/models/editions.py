@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, ForeignKey, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.models.quotas import Quota, stored
 from app.models.states import Disclosure
 from app.models.table import Base, key_column, now_column
 
@@ -28,12 +29,13 @@ class Phase(Base):
     __tablename__ = "phase"
     __table_args__ = (
         UniqueConstraint("edition_id", "image_set"),
-        CheckConstraint("quota > 0", name="quota_positive"),
-        CheckConstraint("disclosure = 'full' OR quota IS NOT NULL", name="held_out_has_quota"),
         CheckConstraint("disclosure <> 'at close' OR closes_at IS NOT NULL", name="discloses_one_day"),
+        CheckConstraint(
+            "NOT jsonb_path_exists(quotas, '$[*] ? (@.results < 1 || @.days < 1)')", name="quotas_positive"
+        ),
+        CheckConstraint("disclosure = 'full' OR jsonb_array_length(quotas) > 0", name="held_out_has_quota"),
         CheckConstraint("closes_at > opens_at", name="closes_after_opening"),
         CheckConstraint("grace >= interval '0'", name="grace_not_negative"),
-        CheckConstraint("quota_window > interval '0'", name="quota_window_positive"),
     )
     id: Mapped[int] = key_column()
     edition_id: Mapped[int] = mapped_column(ForeignKey(Edition.id))
@@ -48,11 +50,19 @@ class Phase(Base):
     opens_at: Mapped[datetime]
     closes_at: Mapped[datetime | None]
     grace: Mapped[timedelta] = mapped_column(default=timedelta(hours=1))
-    quota: Mapped[int | None]  # scored archives per team and task within the window
-    quota_window: Mapped[timedelta] = mapped_column(default=timedelta(days=7))
+    stored_quotas: Mapped[list[dict[str, Any]]] = mapped_column("quotas", default=list)
     not_offered: Mapped[dict[str, Any]] = mapped_column(
         default=dict
     )  # competition number: why it has no board
+
+    @property
+    def quotas(self) -> tuple[Quota, ...]:
+        """How many results of each task a team and a person may have scored, the shortest window first."""
+        return tuple(Quota(**quota) for quota in self.stored_quotas)
+
+    @quotas.setter
+    def quotas(self, quotas: tuple[Quota, ...]) -> None:
+        self.stored_quotas = stored(quotas)
 
 
 class GroundTruth(Base):

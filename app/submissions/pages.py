@@ -14,6 +14,7 @@ from app.exhibits.schemas import ExhibitView
 from app.form_errors import field_errors
 from app.methods.schemas import Annotation, Training
 from app.models import RunState
+from app.quotas.rules import quota_text
 from app.rate_limits import Limited
 from app.refusals import Refusal, RefusalCode, RefusedError
 from app.submissions import service
@@ -111,6 +112,7 @@ def _form(
         phase=sheet.phase,
         methods=sheet.methods,
         quota=sheet.quota,
+        quota_text=quota_text(sheet.quota),
         refusals=tuple(dict.fromkeys((*sheet.refusals, *refused))),
         given_data=[one for one in infos if not one.own_data],
         other_data=[one for one in infos if one.own_data],

@@ -67,10 +67,9 @@ def stored_upload(session: Session, user_id: int, team_id: int, upload_id: uuid.
 def prior_entries(session: Session, team_id: int, phase_id: int) -> list[PriorEntry]:
     """What the team entered in this phase before."""
     statement = (
-        select(Method.name, Entry.competition, Entry.state, Submission.created_at)
+        select(Method.name, Entry.competition, Entry.state)
         .select_from(Entry)
         .join(Method, Entry.method_id == Method.id)
-        .join(Submission, Entry.submission_id == Submission.id)
         .where(Method.team_id == team_id, Entry.phase_id == phase_id)
     )
     return [PriorEntry(*row) for row in session.execute(statement)]

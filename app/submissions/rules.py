@@ -1,14 +1,16 @@
 """Whether a submission is taken: each rule a pure function, each refusal a message."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from itertools import groupby
+from datetime import datetime
 
 from app.editions.schemas import PhaseState, PhaseView
 from app.errors import ConflictError, ForbiddenError, MalformedError
 from app.methods.rules import METHOD_NAME, NAME_RACED
 from app.models import EntryState
+from app.quotas.rules import quota_refusals
+from app.quotas.schemas import CountedResult
 from app.refusals import Refusal, RefusalCode, RefusedError
 
 COUNTED_STATES = frozenset({EntryState.PENDING, EntryState.SCORED})  # an entry is its method's one result
@@ -21,7 +23,6 @@ class PriorEntry:
     method: str
     competition: int
     state: EntryState
-    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +48,19 @@ class Archive:
 
 
 def refusals(
-    now: datetime, phase: PhaseView, archive: Archive, proposal: Proposal, prior: Sequence[PriorEntry]
+    now: datetime,
+    phase: PhaseView,
+    archive: Archive,
+    proposal: Proposal,
+    prior: Sequence[PriorEntry],
+    counted: Sequence[CountedResult],
 ) -> list[Refusal]:
     """Every reason why `archive` is not accepted as the proposed result; none if it is."""
     return [
         *_period_refusals(now, phase, archive.started_at),
         *_archive_refusals(archive, proposal.competitions),
         *_method_refusals(proposal, prior),
-        *_quota_refusals(now, phase, proposal, prior),
+        *quota_refusals(now, phase.quotas, _wanted(proposal), counted),
     ]
 
 
@@ -103,53 +109,10 @@ def _method_refusals(proposal: Proposal, prior: Sequence[PriorEntry]) -> Iterabl
             )
 
 
-def _quota_refusals(
-    now: datetime, phase: PhaseView, proposal: Proposal, prior: Sequence[PriorEntry]
-) -> Iterable[Refusal]:
-    """A refusal for each task whose quota the proposal would exceed; organisers' baselines have none."""
-    if phase.quota is None or proposal.is_baseline:
-        return
-    for task, results in _by_task(proposal):
-        used = counted_results(now, phase.quota_window, task, proposal.tasks, prior)
-        excess = len(used) + len(results) - phase.quota
-        if excess <= 0:
-            continue
-        used_slots = f"{len(used)} of {phase.quota} {task} results in {phase.quota_window.days} days are used"
-        if excess > len(used):  # too many at once, however long one waits
-            yield Refusal(
-                RefusalCode.QUOTA,
-                f"{used_slots}, and this archive has {len(results)}: score fewer competitions of this task at once",
-            )
-            continue
-        free = used[excess - 1].created_at + phase.quota_window
-        yield Refusal(
-            RefusalCode.QUOTA, f"{used_slots}; the next slot is free at {free:%Y-%m-%d %H:%M} UTC", free
-        )
-
-
-def _by_task(proposal: Proposal) -> Iterable[tuple[str, list[int]]]:
-    def task(competition: int) -> str:
-        return proposal.tasks.get(competition, "")
-
-    for name, competitions in groupby(sorted(proposal.competitions, key=task), key=task):
-        yield name, list(competitions)
-
-
-def counted_results(
-    now: datetime, window: timedelta, task: str, tasks: Mapping[int, str], prior: Sequence[PriorEntry]
-) -> list[PriorEntry]:
-    """The results that count against the quota of a task, oldest first: what revealed a score, or is about to.
-
-    Both competitions of a task count, because they are scored against the same annotation. What was refused or failed
-    revealed nothing and is free; what was withdrawn did reveal a score.
-    """
-    states = {*COUNTED_STATES, EntryState.WITHDRAWN}
-    recent = (
-        entry
-        for entry in prior
-        if tasks.get(entry.competition) == task and entry.state in states and entry.created_at > now - window
-    )
-    return sorted(recent, key=lambda entry: entry.created_at)
+def _wanted(proposal: Proposal) -> dict[str, int]:
+    """How many results of each task are proposed; baselines of organisers have no quota."""
+    competitions = () if proposal.is_baseline else proposal.competitions
+    return dict(Counter(proposal.tasks.get(competition, "") for competition in sorted(competitions)))
 
 
 def smallest_proposal(archive: Archive, tasks: Mapping[int, str]) -> Proposal:
@@ -158,18 +121,6 @@ def smallest_proposal(archive: Archive, tasks: Mapping[int, str]) -> Proposal:
         task: number for number, task in sorted(tasks.items(), reverse=True) if number in archive.competitions
     }
     return Proposal("", sorted(first.values()), tasks)
-
-
-def quota_text(
-    now: datetime, phase: PhaseView, archive: Archive, tasks: Mapping[int, str], prior: Sequence[PriorEntry]
-) -> str | None:
-    """How much of the quota is left for the tasks of an archive, in words; none where there is no quota."""
-    if phase.quota is None:
-        return None
-    archive_tasks = {tasks[number] for number in archive.competitions if number in tasks}
-    used = [len(counted_results(now, phase.quota_window, task, tasks, prior)) for task in archive_tasks]
-    left = max(0, phase.quota - max(used, default=0))
-    return f"{left} of {phase.quota} results per task left in {phase.quota_window.days} days"
 
 
 def withdrawal_refusal(
@@ -197,33 +148,3 @@ def race_conflict(constraint: str | None) -> Exception:
     return ConflictError(
         "the same request arrived twice at the same time; look at your submissions, then send it again"
     )
-
-
-@dataclass(frozen=True, slots=True)
-class QuotaLine:
-    """How much of a phase's quota a team has left for one task."""
-
-    task: str
-    quota: int
-    left: int
-    window: timedelta
-    next_free: datetime | None  # none: a slot is free now
-
-
-def quota_lines(
-    now: datetime, phase: PhaseView, tasks: Mapping[int, str], prior: Sequence[PriorEntry]
-) -> tuple[QuotaLine, ...]:
-    """The quota of every task of a phase; nothing where there is no quota."""
-    if phase.quota is None:
-        return ()
-    return tuple(_quota_line(now, phase, task, tasks, prior) for task in dict.fromkeys(tasks.values()))
-
-
-def _quota_line(
-    now: datetime, phase: PhaseView, task: str, tasks: Mapping[int, str], prior: Sequence[PriorEntry]
-) -> QuotaLine:
-    assert phase.quota is not None
-    used = counted_results(now, phase.quota_window, task, tasks, prior)
-    left = max(0, phase.quota - len(used))
-    next_free = None if left else used[len(used) - phase.quota].created_at + phase.quota_window
-    return QuotaLine(task, phase.quota, left, phase.quota_window, next_free)

@@ -14,6 +14,7 @@ from app.editions.schemas import PhaseView
 from app.exhibits.schemas import ClassValue
 from app.methods.schemas import MethodView, NewMethod, Training
 from app.models import ClassScore, EntryState, Run, RunState
+from app.quotas.schemas import QuotaLine
 from app.workers.schemas import Queue
 
 
@@ -47,7 +48,7 @@ class Confirmation:
 
     phase: PhaseView
     methods: tuple[MethodView, ...]
-    quota: str | None  # what pressing it uses up
+    quota: tuple[QuotaLine, ...]  # what is left for each task of the archive
     refusals: tuple[str, ...]  # what is against it whatever the method
 
 

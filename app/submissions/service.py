@@ -26,12 +26,13 @@ from app.methods.rules import training_refusals, training_text
 from app.methods.schemas import MethodView, Training
 from app.models import Board, Entry, EntryState, Method, Run, Submission, Upload, UploadState
 from app.platform import Platform
+from app.quotas import service as quotas
+from app.quotas.rules import quota_lines
 from app.refusals import Refusal, RefusedError
 from app.submissions import queries
 from app.submissions.rules import (
     Archive,
     Proposal,
-    quota_text,
     race_conflict,
     refusals,
     smallest_proposal,
@@ -82,6 +83,7 @@ def _confirm(
     assert actor.user_id is not None
     team_id = queries.team_of_upload(session, actor, requested.upload) or 0
     memberships.lock_team(session, team_id)  # so that nobody can race quota and one-result rule
+    memberships.lock_person(session, actor.user_id)
     before = queries.submission_of_key(session, actor.user_id, key) if key else None
     if before is not None:
         if before.request_digest != digest:
@@ -97,11 +99,12 @@ def _confirm(
     chosen = tuple(sorted(set(requested.competitions or archive.competitions)))
     prior = queries.prior_entries(session, team_id, phase.id)
     proposal = Proposal(requested.method.name, chosen, tasks_of(phase), requested.method.is_baseline)
+    counted = quotas.counted_results(session, phase, team_id, actor.user_id)
     method, against = methods.describe(
         session, actor, (phase.edition_id, team_id), requested.method, make_public=requested.make_public
     )
     found = [
-        *refusals(editions.now(session), phase, archive, proposal, prior),
+        *refusals(editions.now(session), phase, archive, proposal, prior, counted),
         *_statement_refusals(phase, chosen, requested),
         *against,
     ]
@@ -171,14 +174,16 @@ def confirmation(platform: Platform, actor: Actor, upload: UploadView) -> Confir
         team_id = memberships.team_in(session, actor.user_id, phase.edition_id) or 0
         prior = queries.prior_entries(session, team_id, phase.id)
         own = method_queries.methods_of(session, phase.edition_id, team_id)
+        counted = quotas.counted_results(session, phase, team_id, actor.user_id or 0)
         now = editions.now(session)
     archive = Archive(upload.started_at, upload.valid, upload.competitions, upload.is_removed)
-    tasks = tasks_of(phase)
-    against = refusals(now, phase, archive, smallest_proposal(archive, tasks), prior)
+    smallest = smallest_proposal(archive, tasks_of(phase))
+    against = refusals(now, phase, archive, smallest, prior, counted)
+    tasks = [smallest.tasks[number] for number in smallest.competitions]
     return Confirmation(
         phase=phase,
         methods=own,
-        quota=quota_text(now, phase, archive, tasks, prior),
+        quota=quota_lines(now, phase.quotas, tasks, counted),
         refusals=tuple(refusal.message for refusal in against),
     )
 

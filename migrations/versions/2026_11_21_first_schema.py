@@ -229,19 +229,20 @@ def upgrade() -> None:
         sa.Column("opens_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("closes_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("grace", sa.Interval(), nullable=False),
-        sa.Column("quota", sa.Integer(), nullable=True),
-        sa.Column("quota_window", sa.Interval(), nullable=False),
+        sa.Column("quotas", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
         sa.Column("not_offered", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
+        sa.CheckConstraint(
+            "NOT jsonb_path_exists(quotas, '$[*] ? (@.results < 1 || @.days < 1)')",
+            name=op.f("ck_phase_quotas_positive"),
+        ),
         sa.CheckConstraint(
             "disclosure <> 'at close' OR closes_at IS NOT NULL", name=op.f("ck_phase_discloses_one_day")
         ),
         sa.CheckConstraint(
-            "disclosure = 'full' OR quota IS NOT NULL", name=op.f("ck_phase_held_out_has_quota")
+            "disclosure = 'full' OR jsonb_array_length(quotas) > 0", name=op.f("ck_phase_held_out_has_quota")
         ),
         sa.CheckConstraint("grace >= interval '0'", name=op.f("ck_phase_grace_not_negative")),
-        sa.CheckConstraint("quota_window > interval '0'", name=op.f("ck_phase_quota_window_positive")),
         sa.CheckConstraint("closes_at > opens_at", name=op.f("ck_phase_closes_after_opening")),
-        sa.CheckConstraint("quota > 0", name=op.f("ck_phase_quota_positive")),
         sa.ForeignKeyConstraint(["edition_id"], ["edition.id"], name=op.f("fk_phase_edition_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_phase")),
         sa.UniqueConstraint("edition_id", "image_set", name=op.f("uq_phase_edition_id_image_set")),

@@ -9,7 +9,7 @@ from pathlib import Path
 import sample
 from app.imports.schemas import TreeImport
 from app.imports.service import import_tree
-from app.models import Disclosure
+from app.models import Disclosure, Quota
 from app.roles import service as roles
 from app.web import SESSION_COOKIE
 from tests.browser.archives import spoilt, thinned
@@ -68,7 +68,7 @@ def running_site(servers: OwnServers) -> Iterator[Site]:
                     title="Sample edition",
                     disclosure=disclosure,
                     protocol="voc2012",
-                    quota=1000,
+                    quotas=(Quota(1000, 7),),
                 ),
             )
         address = place.start_web()

@@ -15,7 +15,7 @@ from app.errors import StorageFullError
 from app.imports.schemas import TreeImport
 from app.imports.service import import_tree
 from app.main import create_app
-from app.models import Disclosure, Role
+from app.models import Disclosure, Quota, Role
 from app.passwords.service import MAX_WAITING, THREADS, pool
 from app.platform import Platform
 from app.rate_limits import Limited
@@ -75,7 +75,7 @@ def scene(
 ) -> Iterator[Scene]:
     tree = small_kit(tmp_path_factory.mktemp("messages"))
     for edition in ("open", "future", "past"):
-        import_tree(platform, TreeImport(tree, edition, "test", quota=1))
+        import_tree(platform, TreeImport(tree, edition, "test", quotas=(Quota(1, 7),)))
     import_tree(platform, TreeImport(tree, "free", "test", disclosure=Disclosure.FULL))
     app = create_app(platform)
 

@@ -10,11 +10,11 @@ from app.delivery.schemas import DeadMessage
 from app.documentation.schemas import Field, Operation
 from app.editions.schemas import PhaseState
 from app.home.schemas import EditionSummary, EditionView, ExpectedFiles, PhaseCard
-from app.models import EntryState, RunState, Topic, UploadState
+from app.models import EntryState, Quota, RunState, Topic, UploadState
 from app.problems import PROBLEMS
+from app.quotas.schemas import Holder, QuotaLine, QuotaUse
 from app.retention.schemas import Retention, StorageLine, StorageView, UnusedContentView
 from app.roles.schemas import LinkView
-from app.submissions.rules import QuotaLine
 from app.submissions.schemas import SubmissionRow
 from app.tokens.schemas import TokenView
 from app.uploads.schemas import UploadPage
@@ -95,9 +95,15 @@ def of_accounts() -> Iterator[Sample]:
 def of_uploads() -> Iterator[Sample]:
     files = [ExpectedFiles(each, EVIL) for each in scoring.competitions("VOC2007")]
     submit = {"phase": PHASE, "competitions": files, "quota": (), "max_upload": 1024**3}
-    used = QuotaLine("detection", 2, 0, timedelta(days=7), NOW + timedelta(days=3))
+    team, person = (
+        QuotaUse(holder, Quota(2, 7), used) for holder, used in ((Holder.TEAM, 1), (Holder.PERSON, 2))
+    )
+    used = QuotaLine("detection", 0, NOW + timedelta(days=3), (team, person))
     yield "home/submit.html", submit
-    yield "home/submit.html", {**submit, "phase": VAL, "quota": (used, replace(used, left=1, next_free=None))}
+    yield (
+        "home/submit.html",
+        {**submit, "phase": VAL, "quota": (used, replace(used, left=1, next_slot=None, uses=(team,)))},
+    )
     for state in UploadState:
         if state is not UploadState.CHECKED:
             yield "uploads/upload.html", upload(state)
@@ -121,7 +127,14 @@ def of_uploads() -> Iterator[Sample]:
     form = {"method": EVIL, "description": EVIL, "competition": [3], "other_data": EVIL}
     yield (
         "submissions/new.html",
-        {**confirmation(), "form": form, "problems": wrong, "refusals": (EVIL,), "quota": None},
+        {
+            **confirmation(),
+            "form": form,
+            "problems": wrong,
+            "refusals": (EVIL,),
+            "quota": (),
+            "quota_text": None,
+        },
     )
     private = replace(METHOD, public_at=None, is_baseline=False, paper_url="", code_url=EVIL, description="")
     yield "methods/method.html", {"page": method_page()}

@@ -205,7 +205,7 @@ def test_the_header_that_sorts_already_turns_the_order_around() -> None:
 def test_the_button_says_what_it_costs() -> None:
     page = render("submissions/new.html", confirmation())
 
-    assert "Score it (uses 1 of 3; next slot Tue 14:00 UTC)</button>" in page
+    assert "Score it (1 of 3 detection results left in 7 days)</button>" in page
 
 
 def test_a_refused_archive_is_said_to_cost_nothing_and_offers_no_scoring() -> None:

@@ -12,7 +12,7 @@ from app.exhibits.schemas import ClassValue
 from app.home.schemas import CompetitionCard
 from app.leaderboards.schemas import BoardRow, BoardView, Cell, Leader
 from app.methods.schemas import Change, MethodPage, MethodView
-from app.models import Disclosure, EntryState, Role, RunState, UploadState
+from app.models import Disclosure, EntryState, Quota, Role, RunState, UploadState
 from app.organisers.schemas import OrganiserPhase
 from app.rescoring.schemas import RescoreView, UndecidedRun
 from app.submissions.schemas import EntryView, RunView, SubmissionView
@@ -37,11 +37,10 @@ PHASE = PhaseView(
     opens_at=NOW - timedelta(days=30),
     closes_at=NOW + timedelta(days=7),
     grace=timedelta(hours=1),
-    quota=3,
-    quota_window=timedelta(days=7),
+    quotas=(Quota(3, 7), Quota(30, 365)),
     state=PhaseState.OPEN,
 )
-VAL = replace(PHASE, id=2, image_set="val", disclosure=Disclosure.FULL, closes_at=None, quota=None)
+VAL = replace(PHASE, id=2, image_set="val", disclosure=Disclosure.FULL, closes_at=None, quotas=())
 METHOD = MethodView(
     1,
     "LEAR_flat",
@@ -259,7 +258,8 @@ def confirmation() -> dict[str, Any]:
         "phase": PHASE,
         "methods": (METHOD,),
         "refusals": (),
-        "quota": "uses 1 of 3; next slot Tue 14:00 UTC",
+        "quota": (),
+        "quota_text": "1 of 3 detection results left in 7 days",
         "rules": {3: "trained on the given images only", 4: EVIL},
         "given_data": [each for each in scoring.competitions("VOC2012") if each.number in {3, 5}],
         "other_data": [each for each in scoring.competitions("VOC2012") if each.number == 4],

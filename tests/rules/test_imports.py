@@ -7,7 +7,7 @@ import pytest
 
 from app.imports.rules import changed_rules, changes, check_name, date_of, new_rules, shown, warnings
 from app.imports.schemas import NONE, Change, TreeImport
-from app.models import Disclosure
+from app.models import Disclosure, Quota
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -54,13 +54,13 @@ def test_a_date_needs_its_time_zone(text: str) -> None:
 def test_a_new_phase_is_held_out_with_a_quota_unless_something_else_is_given() -> None:
     rules = new_rules(request(), NOW)
 
-    assert (rules.disclosure, rules.quota, rules.quota_window) == (Disclosure.CLASSES, 2, 7 * DAY)
+    assert (rules.disclosure, rules.quotas) == (Disclosure.CLASSES, (Quota(2, 7), Quota(30, 365)))
     assert (rules.opens_at, rules.closes_at, rules.grace) == (NOW, None, timedelta(hours=1))
-    assert new_rules(request(disclosure=Disclosure.FULL), NOW).quota is None
+    assert new_rules(request(disclosure=Disclosure.FULL), NOW).quotas == ()
 
 
 def test_options_that_are_not_given_stay() -> None:
-    rules = new_rules(request(quota=5, closes_in=30 * DAY, details_at_close=True), NOW)
+    rules = new_rules(request(quotas=(Quota(5, 7),), closes_in=30 * DAY, details_at_close=True), NOW)
 
     assert changed_rules(rules, request(), NOW + DAY) == rules
     assert changed_rules(rules, request(closes_at=NONE), NOW) == replace(rules, closes_at=None)
@@ -68,10 +68,12 @@ def test_options_that_are_not_given_stay() -> None:
 
 def test_what_changed_is_said_with_both_values() -> None:
     before = new_rules(request(), NOW)
-    after = changed_rules(before, request(quota=5, closes_at=NOW + DAY, grace=timedelta(0)), NOW)
+    after = changed_rules(
+        before, request(quotas=(Quota(30, 30), Quota(5, 7)), closes_at=NOW + DAY, grace=timedelta(0)), NOW
+    )
 
     assert changes(before, after) == (
-        Change("quota", "2", "5"),
+        Change("quotas", "2 in 7 days; 30 in 365 days", "5 in 7 days; 30 in 30 days"),
         Change("closes at", "none", "2026-11-22 12:00 UTC"),
         Change("grace", "60 minutes", "0 minutes"),
     )
@@ -80,7 +82,7 @@ def test_what_changed_is_said_with_both_values() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"quota": NONE}, "a held-out phase needs a quota"),
+        ({"quotas": ()}, "a held-out phase needs a quota"),
         ({"closes_at": NOW - DAY}, r"would close \(2026-11-20 12:00 UTC\) before it opens"),
         ({"closes_at": NOW + DAY, "closes_in": DAY}, "not both"),
     ],
@@ -94,7 +96,7 @@ def test_an_open_phase_that_becomes_held_out_has_a_quota_and_a_warning() -> None
     before = new_rules(request(disclosure=Disclosure.FULL), NOW)
     after = changed_rules(before, request(disclosure=Disclosure.CLASSES), NOW)
 
-    assert after.quota == 2
+    assert after.quotas == (Quota(2, 7), Quota(30, 365))
     [warning] = warnings(before, after)
     assert "were public until now" in warning
     [warning] = warnings(after, before)

@@ -20,7 +20,7 @@ from app.accounts import service as accounts
 from app.imports.schemas import Imported, TreeImport
 from app.imports.service import import_tree
 from app.migrating import migrate
-from app.models import Role
+from app.models import Quota, Role
 from app.platform import Platform, platform_of
 from app.processes import environment_of, web_child, worker_child
 from app.serving import listen
@@ -218,7 +218,7 @@ class Installation:
 
     def load(self, tree: Path, edition: str, **rules: Any) -> Imported:
         """Import a tree as the test set of an edition, with room for as many results as a test sends."""
-        rules = {"quota": 1000} | rules
+        rules = {"quotas": (Quota(rules.pop("quota", 1000), 7),)} | rules
         return import_tree(self.platform, TreeImport(tree, edition, "test", **rules))
 
     def truth(self, phase: str) -> Path:

@@ -34,15 +34,14 @@ def test_a_second_import_applies_its_options_and_says_what_changed(site: SharedS
     imported(site, tree, "--edition", "changing", "--title", "Before")
 
     printed = imported(
-        site, tree, "--edition", "changing", "--title", "After", "--quota", "7", "--quota-days", "14",
+        site, tree, "--edition", "changing", "--title", "After", "--quota", "7/14",
         "--closes", "2099-01-31T12:00+02:00", "--disclosure", "full", "--limit", "max_files=30000",
     )  # fmt: skip
 
     assert "was there already, with other rules: ground truth version 1" in printed
     for change in (
         "title: Before → After",
-        "quota: 2 → 7",
-        "quota window: 7 days → 14 days",
+        "quotas: 2 in 7 days; 30 in 365 days → 7 in 14 days",
         "closes at: none → 2099-01-31 10:00 UTC",
         "disclosure: classes → full",
         "limit max_files: 20000 → 30000",
@@ -50,18 +49,21 @@ def test_a_second_import_applies_its_options_and_says_what_changed(site: SharedS
     ):
         assert change in printed
     [phase] = good(site.anybody.http.get("/api/v1/editions/changing"))["phases"]
-    assert (phase["phase"]["quota"], phase["phase"]["closes_at"]) == (7, "2099-01-31T10:00:00Z")
+    assert phase["phase"]["quotas"] == [{"results": 7, "days": 14}]
+    assert phase["phase"]["closes_at"] == "2099-01-31T10:00:00Z"
     created, changed = site.installation.ask(AUDIT, "changing test")
     assert created == ("phase.create", [])
     assert changed[0] == "phase.import"
-    assert {"name": "quota", "before": "2", "after": "7"} in changed[1]
+    assert {"name": "quotas", "before": "2 in 7 days; 30 in 365 days", "after": "7 in 14 days"} in changed[1]
 
 
 def test_an_import_with_nothing_new_leaves_no_trace(site: SharedSite, tmp_path: Path) -> None:
     tree = small_kit(tmp_path)
     imported(site, tree, "--edition", "still")
 
-    assert "nothing changed" in imported(site, tree, "--edition", "still", "--quota", "2")
+    assert "nothing changed" in imported(
+        site, tree, "--edition", "still", "--quota", "2/7", "--quota", "30/365"
+    )
     assert [action for action, _ in site.installation.ask(AUDIT, "still test")] == ["phase.create"]
 
 

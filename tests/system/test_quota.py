@@ -9,19 +9,23 @@ from tests.system.kits import results, small_kit
 pytestmark = pytest.mark.system
 
 
-def test_a_method_that_is_entered_in_another_edition_too_uses_one_result_of_each_quota(
+def test_two_editions_with_one_ground_truth_share_the_quota_of_a_person(
     site: SharedSite, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    for edition in ("quota-one", "quota-two"):
-        site.installation.load(small_kit(tmp_path_factory.mktemp(edition)), edition, quota=2)
+    trees = {
+        "quota-one": small_kit(tmp_path_factory.mktemp("one"), without=3),
+        "quota-two": small_kit(tmp_path_factory.mktemp("two"), without=3),
+        "quota-other": small_kit(tmp_path_factory.mktemp("other"), without=4),
+    }
+    for edition, tree in trees.items():
+        site.installation.load(tree, edition, quota=1)
     larch = site.participant("larch")
 
-    def confirmed(edition: str, method: str) -> int:
+    def confirmed(edition: str) -> int:
         upload = larch.upload(f"{edition}/test", results(cat=5, dog=5))
-        return larch.confirm(upload, method).status_code
+        return larch.confirm(upload, f"Method {edition}").status_code
 
-    assert [confirmed(edition, "Same") for edition in ("quota-one", "quota-two")] == [201, 201]
-    assert [confirmed("quota-one", method) for method in ("Second", "Third")] == [201, 429]
+    assert [confirmed(edition) for edition in trees] == [201, 429, 201]
 
 
 def test_the_results_of_one_method_count_once_each(

@@ -1,0 +1,90 @@
+"""What quotas leave, and when; each a pure function."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+
+from app.models import Quota
+from app.quotas.schemas import CountedResult, Holder, QuotaLine, QuotaUse
+from app.refusals import Refusal, RefusalCode
+
+
+def quota_refusals(
+    now: datetime, quotas: Sequence[Quota], wanted: Mapping[str, int], counted: Sequence[CountedResult]
+) -> Iterator[Refusal]:
+    """A refusal for every quota that so many further results of each task would exceed."""
+    for task, number in wanted.items():
+        told: set[Quota] = set()
+        for holder in Holder:
+            for quota in quotas:
+                used = times_of(now, quota, holder, task, counted)
+                if len(used) + number > quota.results and quota not in told:
+                    told.add(quota)  # a team of one person hears it once
+                    yield _refusal(quota, holder, task, number, used)
+
+
+def _refusal(quota: Quota, holder: Holder, task: str, number: int, used: Sequence[datetime]) -> Refusal:
+    slots = f"{len(used)} of {quota.results} {task} results in {quota.days} days are used"
+    if holder is Holder.PERSON:
+        slots += " by you, in this team or another"
+    if number > quota.results:  # too many at once, however long one waits
+        message = f"{slots}, and this archive has {number}: score fewer competitions of this task at once"
+        return Refusal(RefusalCode.QUOTA, message)
+    free = free_at(quota, used, number)
+    assert free is not None
+    return Refusal(RefusalCode.QUOTA, f"{slots}; the next slot is free at {free:%Y-%m-%d %H:%M} UTC", free)
+
+
+def times_of(
+    now: datetime, quota: Quota, holder: Holder, task: str, counted: Sequence[CountedResult]
+) -> list[datetime]:
+    """When the results were confirmed that count against a quota at `now`, oldest first."""
+    return sorted(
+        result.confirmed_at
+        for result in counted
+        if result.task == task
+        and (result.is_teams if holder is Holder.TEAM else result.is_persons)
+        and result.confirmed_at > now - quota.window
+    )
+
+
+def free_at(quota: Quota, used: Sequence[datetime], number: int) -> datetime | None:
+    """When so many further results fit into a quota of which these are used; none if they do now. `number` is at most the quota."""
+    excess = len(used) + number - quota.results
+    return used[excess - 1] + quota.window if excess > 0 else None
+
+
+def quota_line(
+    now: datetime, quotas: Sequence[Quota], task: str, counted: Sequence[CountedResult]
+) -> QuotaLine:
+    """What the quotas of a phase leave for one task; at least one quota."""
+    times = {
+        (holder, quota): times_of(now, quota, holder, task, counted) for holder in Holder for quota in quotas
+    }
+    uses = tuple(QuotaUse(holder, quota, len(used)) for (holder, quota), used in times.items())
+    left = min(use.left for use in uses)
+    if any(left >= quota.results for quota in quotas):  # waiting brings no more
+        return QuotaLine(task, left, None, uses)
+    waits = [free_at(quota, used, left + 1) for (_, quota), used in times.items()]
+    return QuotaLine(task, left, max(moment for moment in waits if moment is not None), uses)
+
+
+def quota_lines(
+    now: datetime, quotas: Sequence[Quota], tasks: Sequence[str], counted: Sequence[CountedResult]
+) -> tuple[QuotaLine, ...]:
+    """What is left for each task; nothing where there is no quota."""
+    return tuple(quota_line(now, quotas, task, counted) for task in tasks) if quotas else ()
+
+
+def quota_text(lines: Sequence[QuotaLine]) -> str | None:
+    """What is left for the tasks of an archive, in words: that of the task with the least; none where there is no quota.
+
+    >>> from app.models import Quota
+    >>> use = QuotaUse(Holder.TEAM, Quota(2, 7), 1)
+    >>> quota_text([QuotaLine("detection", 1, None, (use,))])
+    '1 of 2 detection results left in 7 days'
+    """
+    if not lines:
+        return None
+    line = min(lines, key=lambda line: line.left)
+    quota = line.tightest.quota
+    return f"{line.left} of {quota.results} {line.task} results left in {quota.days} days"

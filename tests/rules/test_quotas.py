@@ -1,0 +1,130 @@
+"""What quotas leave, and when."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from app.editions.rules import HELD_OUT_QUOTAS
+from app.models import Quota, in_order
+from app.quotas.rules import quota_line, quota_lines, quota_refusals, quota_text
+from app.quotas.schemas import CountedResult, Holder
+from app.refusals import Refusal
+
+NOW = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)
+DAY = timedelta(days=1)
+WEEK = Quota(2, 7)
+YEAR = Quota(3, 365)
+
+
+def result(
+    age: float, task: str = "detection", *, is_teams: bool = True, is_persons: bool = True
+) -> CountedResult:
+    return CountedResult(task, NOW - age * DAY, is_teams, is_persons)
+
+
+def refused(
+    number: int, *counted: CountedResult, quotas: tuple[Quota, ...] = (WEEK,), task: str = "detection"
+) -> list[Refusal]:
+    return list(quota_refusals(NOW, quotas, {task: number}, counted))
+
+
+def test_the_third_result_of_a_week_is_refused_until_the_first_is_a_week_old() -> None:
+    [refusal] = refused(1, result(2), result(6))
+
+    assert refusal.message == (
+        "2 of 2 detection results in 7 days are used; the next slot is free at 2026-11-22 02:00 UTC"
+    )
+    assert refusal.retry_at == NOW + DAY
+
+
+def test_a_result_is_free_again_at_the_moment_in_which_its_window_ends() -> None:
+    assert refused(1, result(2), result(7)) == []
+    assert refused(1, result(2), result(6.999)) != []
+
+
+def test_another_task_has_a_quota_of_its_own() -> None:
+    assert refused(1, result(1), result(1), task="classification") == []
+
+
+def test_every_window_that_is_full_is_a_reason() -> None:
+    messages = [
+        refusal.message for refusal in refused(1, result(1), result(2), result(200), quotas=(WEEK, YEAR))
+    ]
+
+    assert [message.split(";")[0] for message in messages] == [
+        "2 of 2 detection results in 7 days are used",
+        "3 of 3 detection results in 365 days are used",
+    ]
+
+
+def test_what_a_person_used_in_another_team_counts_for_the_person_and_not_for_the_team() -> None:
+    elsewhere = [result(1, is_teams=False), result(3, is_teams=False)]
+
+    [refusal] = refused(1, *elsewhere)
+
+    assert refusal.message.startswith(
+        "2 of 2 detection results in 7 days are used by you, in this team or another;"
+    )
+    assert refusal.retry_at == NOW + 4 * DAY
+
+
+def test_what_others_of_the_team_used_counts_for_the_team() -> None:
+    [refusal] = refused(1, result(1, is_persons=False), result(3, is_persons=False))
+
+    assert "are used;" in refusal.message
+
+
+def test_more_results_at_once_than_the_quota_never_fit() -> None:
+    [refusal] = refused(3)
+
+    assert refusal.retry_at is None
+    assert refusal.message.endswith("this archive has 3: score fewer competitions of this task at once")
+
+
+def test_two_results_at_once_wait_until_two_slots_are_free() -> None:
+    [refusal] = refused(2, result(2), result(6))
+
+    assert refusal.retry_at == NOW + 5 * DAY
+
+
+def test_what_is_left_is_the_least_of_all_windows_of_team_and_person() -> None:
+    counted = [result(1, is_teams=False), result(100), result(200)]
+
+    line = quota_line(NOW, (WEEK, YEAR), "detection", counted)
+
+    assert line.left == 0
+    assert (line.tightest.holder, line.tightest.quota) == (Holder.PERSON, YEAR)
+    assert [(use.holder, use.quota, use.left) for use in line.windows] == [
+        (Holder.PERSON, WEEK, 1),
+        (Holder.PERSON, YEAR, 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ages", "left", "days"),
+    [((), 2, None), ((3,), 1, 4), ((3, 5), 0, 2), ((3, 5, 200), 0, 165), ((100, 200, 300), 0, 65)],
+)
+def test_the_next_slot_is_when_one_more_will_be_left(
+    ages: tuple[int, ...], left: int, days: int | None
+) -> None:
+    line = quota_line(NOW, (WEEK, YEAR), "detection", [result(age) for age in ages])
+
+    assert (line.left, line.next_slot) == (left, None if days is None else NOW + days * DAY)
+
+
+def test_a_smaller_quota_of_a_longer_window_is_all_that_will_ever_be_left() -> None:
+    line = quota_line(NOW, (Quota(5, 7), Quota(1, 365)), "detection", [result(1, "layout")])
+
+    assert (line.left, line.next_slot) == (1, None)
+
+
+def test_the_line_of_the_task_with_least_is_said_in_words() -> None:
+    lines = quota_lines(NOW, (WEEK,), ("classification", "detection"), [result(1)])
+
+    assert quota_text(lines) == "1 of 2 detection results left in 7 days"
+    assert quota_lines(NOW, (), ("detection",), [result(1)]) == ()
+    assert quota_text(()) is None
+
+
+def test_of_two_quotas_with_one_window_the_smaller_counts() -> None:
+    assert in_order([Quota(30, 365), Quota(5, 7), Quota(2, 7)]) == HELD_OUT_QUOTAS
