@@ -1,4 +1,4 @@
-"""The work of child processes with limits: checking an archive, scoring it, computing its intervals."""
+"""The work of child processes with limits: checking an archive, scoring it, computing its intervals, comparing it."""
 
 import json
 import os
@@ -12,8 +12,10 @@ from scoring import (
     Limits,
     Result,
     SubmissionError,
+    bootstrap,
     evaluate,
     intervals_of,
+    standard_error_of_difference,
     to_plain,
     validate,
 )
@@ -51,3 +53,13 @@ def intervals(statistics: Path, truth: Path, report: str) -> bytes:
     """The confidence intervals of a report (its exhibits are not needed) as JSON of an `IntervalTable`."""
     table = intervals_of(Result.from_json(report), GroundTruth.open(truth), statistics=statistics)
     return json.dumps(to_plain(table)).encode()
+
+
+def standard_error(truth: Path, results: tuple[tuple[Path, str], tuple[Path, str]]) -> bytes:
+    """The standard error of the difference of two results' means as JSON; each is its statistics and its report as JSON."""
+    ground_truth = GroundTruth.open(truth)
+    one, other = (
+        bootstrap(Result.from_json(report), ground_truth, statistics=statistics)
+        for statistics, report in results
+    )
+    return json.dumps(standard_error_of_difference(one, other)).encode()

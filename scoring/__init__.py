@@ -55,7 +55,13 @@ if TYPE_CHECKING:
     from scoring.readers.voc.tree import read_tree
     from scoring.results import ClassResult, Result
     from scoring.statistics.bootstrap import bootstrap, intervals_of
-    from scoring.statistics.comparison import Comparison, Standings, compare, standings
+    from scoring.statistics.comparison import (
+        Comparison,
+        Standings,
+        compare,
+        standard_error_of_difference,
+        standings,
+    )
     from scoring.statistics.intervals import Interval, IntervalTable
     from scoring.statistics.rank_tests import RankDiagram, compare_pairs, rank_methods
     from scoring.statistics.resampling import Replicates
@@ -149,6 +155,7 @@ __all__ = [
     "read_public",
     "read_scoreboard",
     "read_tree",
+    "standard_error_of_difference",
     "standings",
     "to_plain",
     "truth_of_boxes",
@@ -200,7 +207,13 @@ _NAMES: Final = {
     "readers.voc.tree": ("read_tree",),
     "results": ("ClassResult", "Result"),
     "statistics.bootstrap": ("bootstrap", "intervals_of"),
-    "statistics.comparison": ("Comparison", "Standings", "compare", "standings"),
+    "statistics.comparison": (
+        "Comparison",
+        "Standings",
+        "compare",
+        "standard_error_of_difference",
+        "standings",
+    ),
     "statistics.intervals": ("Interval", "IntervalTable"),
     "statistics.rank_tests": ("RankDiagram", "compare_pairs", "rank_methods"),
     "statistics.resampling": ("Replicates",),

@@ -27,6 +27,8 @@ from app.evaluation.rules import (
     state_after_lost_lease,
 )
 from app.evaluation.schemas import Assignment, Claim, exhibits, score_rows
+from app.ladder import service as ladder
+from app.ladder.schemas import Comparison
 from app.leaderboards import service as leaderboards
 from app.models import Run, RunState, Service
 from app.platform import Platform
@@ -79,7 +81,8 @@ def evaluate_next(platform: Platform) -> bool:
     try:
         with _heartbeat(platform, claim):
             outcome = _score(platform, claim)
-        _record(platform, claim, outcome)
+            while not _record(platform, claim, outcome, _comparison(platform, claim, outcome)):
+                pass  # another result of the team was recorded meanwhile, and this one is compared with it
     except Exception as error:
         if _is_infrastructure(error):
             log.warning("run postponed", run=claim.run_id, attempt=claim.attempt, error=str(error))
@@ -157,13 +160,21 @@ def _child_limits(settings: Settings) -> ChildLimits:
     return ChildLimits(seconds=settings.scoring_seconds, memory=settings.child_memory)
 
 
-def _record(platform: Platform, claim: Claim, outcome: Outcome) -> None:
-    """Scores, exhibits and states in one transaction, if the claim still holds."""
+def _comparison(platform: Platform, claim: Claim, outcome: Outcome) -> Comparison | None:
+    if isinstance(outcome, Refused):
+        return None
+    return ladder.compare(platform, claim.run_id, outcome.report, outcome.statistics_key)
+
+
+def _record(platform: Platform, claim: Claim, outcome: Outcome, comparison: Comparison | None) -> bool:
+    """Scores, exhibits and states in one transaction, if the claim still holds; False for an outdated comparison."""
     with platform.transaction() as session:
         run = queries.claimed_run(session, claim)
         if run is None:
             log.warning("claim lost", run=claim.run_id, attempt=claim.attempt)
-            return
+            return True
+        if comparison is not None and not ladder.climb(session, run, comparison):
+            return False
         match outcome:
             case Refused(message):
                 run.state, run.failure_message = RunState.REFUSED, message
@@ -172,6 +183,7 @@ def _record(platform: Platform, claim: Claim, outcome: Outcome) -> None:
                 run.measure, run.receipt = report.measure, report.receipt
                 session.add_all((*score_rows(run.id, report), *exhibits(run.id, report)))
         _finish(session, run)
+    return True
 
 
 def _finish(session: Session, run: Run) -> None:

@@ -10,6 +10,7 @@ from app.errors import NotFoundError
 from app.intervals import queries
 from app.platform import Platform
 from app.sandbox import ChildLimits, run_in_subprocess
+from app.scored_runs import queries as scored_runs
 
 
 def compute(platform: Platform, payload: Mapping[str, Any]) -> None:
@@ -19,7 +20,7 @@ def compute(platform: Platform, payload: Mapping[str, Any]) -> None:
     """
     run_id = int(payload["run_id"])
     with platform.transaction() as session:
-        run = queries.scored_run(session, run_id)
+        run = scored_runs.scored_run(session, run_id)
     if run is None:
         raise NotFoundError(f"there is no scored run {run_id} with statistics")
     settings = platform.settings

@@ -10,6 +10,7 @@ from app.audit import queries as audit
 from app.editions import queries as editions
 from app.entries import service as entries
 from app.errors import ConflictError, NotFoundError
+from app.ladder import queries as ladder
 from app.models import Decision, Rescore, Run
 from app.platform import Platform
 from app.publications import queries as publications
@@ -116,6 +117,7 @@ def _activate(session: Session, rescore: Rescore) -> None:
     if rescore.entry_id is None:
         queries.switch_boards(session, rescore)
         queries.move_queued_runs(session, rescore.phase_id)
+    ladder.carry_over(session, rescore.id)
     count = publications.publish(session, Run.rescore_id == rescore.id)
     kept = publications.keep(session, rescore.id)
     rescore.activated_at = func.clock_timestamp()

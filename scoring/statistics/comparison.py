@@ -52,6 +52,27 @@ def compare(
     )
 
 
+def standard_error_of_difference(one: Replicates, other: Replicates) -> float | None:
+    """The standard error of the difference of two methods' headlines: its standard deviation over paired replicates.
+
+    None if fewer than `FEWEST` replicates have a value for both. Raises ValueError for replicates that are not paired.
+
+    >>> from scoring.statistics.resampling import Draws, Setup
+    >>> setup, drawn = Setup("detection", "voc2012", "0f"), np.array([[0.25, 0.75] * 50])
+    >>> one = Replicates(setup, Draws(9, 100), (), (0.5,), drawn)
+    >>> other = Replicates(setup, Draws(9, 100), (), (0.25,), np.full((1, 100), 0.25))
+    >>> standard_error_of_difference(one, other)
+    0.25
+    """
+    _check_paired(one, other)
+    differences = one.values[-1] - other.values[-1]
+    differences = differences[~np.isnan(differences)]
+    if len(differences) < FEWEST:
+        return None
+    centred = differences - _mean(differences)
+    return math.sqrt(_mean(centred * centred))
+
+
 def _difference(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else one - other
 

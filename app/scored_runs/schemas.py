@@ -1,4 +1,4 @@
-"""What intervals are computed from."""
+"""What intervals and comparisons are computed from."""
 
 from dataclasses import dataclass
 

@@ -1,0 +1,1 @@
+"""Scored runs with the statistics that are kept of them."""

@@ -1,0 +1,59 @@
+"""A scored run in the database, as far as further questions need it."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+import scoring
+from app.models import ClassScore, Edition, Entry, GroundTruth, Phase, Run, RunState
+from app.scored_runs.schemas import ScoredRun
+
+
+def scored_run(session: Session, run_id: int) -> ScoredRun | None:
+    """A scored run with what its intervals are computed from; none if it is not there or keeps no statistics."""
+    statement = (
+        select(Run, Entry.competition, Edition.dataset, GroundTruth.fingerprint)
+        .join(Entry, Run.entry_id == Entry.id)
+        .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
+        .join(Phase, GroundTruth.phase_id == Phase.id)
+        .join(Edition, Phase.edition_id == Edition.id)
+        .where(Run.id == run_id, Run.state == RunState.SCORED, Run.statistics_key.is_not(None))
+    )
+    row = session.execute(statement).one_or_none()
+    if row is None:
+        return None
+    run, competition, dataset, fingerprint = row
+    scores = session.scalars(
+        select(ClassScore).where(ClassScore.run_id == run_id).order_by(ClassScore.position)
+    ).all()
+    report = _report(run, scoring.competition_of(dataset, competition), fingerprint, scores)
+    return ScoredRun(run.statistics_key or "", fingerprint, report) if report else None
+
+
+def _report(
+    run: Run, info: scoring.CompetitionInfo, truth: str, scores: Sequence[ClassScore]
+) -> scoring.Result | None:
+    """The report as far as it is stored in rows, which is all that intervals need."""
+    headline = next((score for score in scores if score.class_name is None), None)
+    if headline is None:
+        return None
+    return scoring.Result(
+        competition=info.number,
+        task=info.task,
+        protocol=run.protocol,
+        measure=run.measure or "",
+        headline=headline.value,
+        headline_reason=headline.reason,
+        classes=tuple(
+            scoring.ClassResult(
+                score.class_name, score.value, score.reason, score.positives or 0, score.predictions or 0
+            )
+            for score in scores
+            if score.class_name is not None
+        ),
+        exhibits=(),
+        scorer=run.scorer,
+        truth=truth,
+        receipt=run.receipt or "",
+    )

@@ -1,0 +1,55 @@
+"""A phase with a ladder, from the archive to what its readers see."""
+
+from pathlib import Path
+
+import pytest
+
+from app.models import Disclosure
+from tests.system.conftest import SharedSite
+from tests.system.installations import Client, awaited, good
+from tests.system.kits import results, small_kit
+
+pytestmark = pytest.mark.system
+
+PHASE = "rungs/test"
+
+
+def submit(client: Client, method: str, cat: int, dog: int) -> int:
+    number = client.submit(PHASE, results(cat=cat, dog=dog), method)
+    client.final(number)
+    return number
+
+
+def test_a_team_sees_a_new_mean_only_for_a_step_and_keeps_it(site: SharedSite, tmp_path: Path) -> None:
+    site.installation.load(small_kit(tmp_path / "first"), "rungs", disclosure=Disclosure.LADDER)
+    rowan = site.participant("rowan")
+    submit(rowan, "First", cat=5, dog=5)
+    submit(rowan, "Second", cat=3, dog=8)  # 0.55, within a standard error of 0.5
+    third = submit(rowan, "Third", cat=8, dog=8)
+    worse = submit(rowan, "Worse", cat=1, dog=1)
+
+    assert rowan.means(PHASE) == {"First": 0.5, "Second": 0.5, "Third": 0.8, "Worse": 0.8}
+    assert {row["mean"] for row in good(rowan.http.get("/api/v1/submissions"))} == {0.5, 0.8}
+    [entry] = rowan.submission(worse)["entries"]
+    assert (entry["shown"]["headline"], entry["shown"]["classes"]) == (0.8, [])
+    truth = {name: round(mean or 0, 3) for name, mean in site.organiser.means(PHASE).items()}
+    assert truth == {"First": 0.5, "Second": 0.55, "Third": 0.8, "Worse": 0.1}
+    page = rowan.http.get(f"/submissions/{worse}", headers={"Accept": "text/html"}).text
+    assert "unless this one beats it by a standard error" in page
+
+    withdraw(site.organiser, third)
+    submit(rowan, "Fifth", cat=10, dog=7)  # within a standard error of what was withdrawn
+
+    assert rowan.means(PHASE) == {"First": 0.5, "Second": 0.5, "Worse": 0.8, "Fifth": 0.8}
+
+    site.installation.load(small_kit(tmp_path / "second", without=2), "rungs", disclosure=Disclosure.LADDER)
+    good(site.organiser.http.post(f"/api/v1/organise/{PHASE}/rescore"))
+    awaited(lambda: rowan.board(PHASE)["ground_truth"] == 2)
+
+    # 5 of 10 cats and 5 of 8 dogs; what showed the withdrawn result goes on showing it
+    assert rowan.means(PHASE) == {"First": 0.562, "Second": 0.562, "Worse": 0.8, "Fifth": 0.8}
+
+
+def withdraw(organiser: Client, submission: int) -> None:
+    [entry] = organiser.submission(submission)["entries"]
+    good(organiser.http.post(f"/api/v1/entries/{entry['id']}/withdraw", json={"reason": "a test"}))
