@@ -8,6 +8,8 @@ from app import logs
 from app.accounts import pages as account_pages
 from app.administration import api as administration_api
 from app.administration import pages as administration_pages
+from app.audit import api as audit_api
+from app.audit import pages as audit_pages
 from app.documentation import pages as documentation_pages
 from app.editions import api as edition_api
 from app.entries import api as entry_api
@@ -30,6 +32,7 @@ from app.problems import problem_responses
 from app.proxies import ForwardedHeaders
 from app.retention import api as retention_api
 from app.retention import pages as retention_pages
+from app.roles import api as role_api
 from app.roles import pages as role_pages
 from app.sandbox import warm_up
 from app.sessions import pages as session_pages
@@ -53,6 +56,8 @@ API = (
     edition_api.router,
     organiser_api.router,
     administration_api.router,
+    role_api.router,
+    audit_api.router,
     health_api.router,
 )
 PAGES = (
@@ -70,6 +75,7 @@ PAGES = (
     leaderboard_pages.router,
     organiser_pages.router,
     administration_pages.router,
+    audit_pages.router,
     documentation_pages.router,
 )
 

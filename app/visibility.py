@@ -9,7 +9,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 from app.access import PERMISSIONS, Action, Actor, Relation, State
 from app.models import Member
 
-Number = InstrumentedAttribute[int]
+Number = InstrumentedAttribute[int] | InstrumentedAttribute[int | None]
 NO_STATES: Mapping[State, ColumnElement[bool]] = MappingProxyType({})
 
 

@@ -1,16 +1,49 @@
 """What admins' programs can do."""
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Query
 
 from app.access import Action
 from app.administration import service
+from app.administration.schemas import Change, PeoplePage, Person, RoleChange, Search
 from app.delivery import service as delivery
 from app.delivery.schemas import DeadMessage
 from app.web import CurrentActor, ThePlatform, requires
 
 router = APIRouter(prefix="/api/v1/admin", tags=["admins"])
 
-JOBS = requires(Action.MANAGE_JOBS)
+PEOPLE, ROLES, JOBS = map(requires, (Action.MANAGE_PEOPLE, Action.MANAGE_ROLES, Action.MANAGE_JOBS))
+
+
+@router.get("/people", dependencies=[PEOPLE])
+def people(platform: ThePlatform, actor: CurrentActor, search: Annotated[Search, Query()]) -> PeoplePage:
+    """Accounts, newest first, fifty a page."""
+    return service.people(platform, actor, search)
+
+
+@router.get("/people/{user_id}", dependencies=[PEOPLE])
+def person(platform: ThePlatform, actor: CurrentActor, user_id: int) -> Person:
+    """One account."""
+    return service.person(platform, actor, user_id)
+
+
+@router.post("/people/{user_id}/suspend", status_code=204, dependencies=[PEOPLE])
+def suspend(platform: ThePlatform, actor: CurrentActor, user_id: int, change: Change) -> None:
+    """Close an account: its sessions end, its tokens open nothing, and nobody logs in to it."""
+    service.suspend(platform, actor, user_id, change.reason)
+
+
+@router.post("/people/{user_id}/unsuspend", status_code=204, dependencies=[PEOPLE])
+def unsuspend(platform: ThePlatform, actor: CurrentActor, user_id: int, change: Change) -> None:
+    """Open a suspended account again, with its tokens."""
+    service.unsuspend(platform, actor, user_id, change.reason)
+
+
+@router.post("/people/{user_id}/role", status_code=204, dependencies=[ROLES])
+def change_role(platform: ThePlatform, actor: CurrentActor, user_id: int, change: RoleChange) -> None:
+    """Make somebody an admin, or an admin a participant; organisers are named edition by edition."""
+    service.change_role(platform, actor, user_id, change.role, change.reason)
 
 
 @router.get("/messages", dependencies=[JOBS])

@@ -61,6 +61,10 @@ class AuditRecord(Base):
     """Who did what, when and why; the application can add rows and never change them."""
 
     __tablename__ = "audit"
+    __table_args__ = (
+        Index("ix_audit_edition", "edition_id", "id"),
+        Index("ix_audit_subject", "subject", "id"),
+    )
     id: Mapped[int] = key_column()
     at: Mapped[datetime] = now_column()
     user_id: Mapped[int | None] = mapped_column(ForeignKey(User.id))  # none: from the command line

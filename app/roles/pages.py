@@ -1,10 +1,15 @@
-"""The links that make organisers and admins."""
+"""The links that make organisers and admins, and the organisers of an edition."""
 
-from fastapi import APIRouter, Request
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from app.access import Action
+from app.errors import NotFoundError
 from app.roles import service
+from app.roles.schemas import OrganisedEdition
 from app.web import CurrentActor, ThePlatform, render, requires
 
 router = APIRouter()
@@ -23,3 +28,44 @@ def take_role(request: Request, platform: ThePlatform, actor: CurrentActor, toke
     if actor.user_id is None or not service.use_link(platform, token, actor.user_id):
         return render(request, "roles/link.html", code=410, token=token, link=None)
     return RedirectResponse("/organise", status_code=303)
+
+
+@router.get("/admin/editions/{edition}/organisers", dependencies=[requires(Action.MANAGE_ROLES)])
+def organisers(request: Request, platform: ThePlatform, edition: str) -> Response:
+    """Who organises an edition."""
+    return _organisers(request, service.organised_edition(platform, edition), "", None)
+
+
+def _organisers(
+    request: Request, edition: OrganisedEdition, email: str, problem: str | None, code: int = 200
+) -> Response:
+    problems = {"email": problem} if problem else {}
+    return render(
+        request, "roles/organisers.html", code=code, edition=edition, form={"email": email}, problems=problems
+    )
+
+
+@router.post("/admin/editions/{edition}/organisers", dependencies=[requires(Action.MANAGE_ROLES)])
+def add_organiser(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    edition: str,
+    email: Annotated[str, Form(max_length=254)] = "",
+) -> Response:
+    """Make somebody an organiser of an edition."""
+    shown = service.organised_edition(platform, edition)
+    try:
+        service.add_organiser(platform, actor, edition, email)
+    except NotFoundError:
+        return _organisers(request, shown, email, "no account has this address", 422)
+    return RedirectResponse(f"/admin/editions/{quote(edition)}/organisers", status_code=303)
+
+
+@router.post(
+    "/admin/editions/{edition}/organisers/{user_id}/remove", dependencies=[requires(Action.MANAGE_ROLES)]
+)
+def remove_organiser(platform: ThePlatform, actor: CurrentActor, edition: str, user_id: int) -> Response:
+    """Take an edition from one of its organisers."""
+    service.remove_organiser(platform, actor, edition, user_id)
+    return RedirectResponse(f"/admin/editions/{quote(edition)}/organisers", status_code=303)

@@ -4,6 +4,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from app.models import EditionOrganiser, OneTimeLink, Role, User
+from app.roles.schemas import Organiser
 
 
 def usable_link(session: Session, token_hash: bytes) -> OneTimeLink | None:
@@ -34,6 +35,17 @@ def has_organiser(session: Session, edition_id: int) -> bool:
         .where(EditionOrganiser.edition_id == edition_id, User.password_hash.is_not(None))
     )
     return session.scalar(statement.limit(1)) is not None
+
+
+def organisers_of(session: Session, edition_id: int) -> tuple[Organiser, ...]:
+    """Who organises an edition, in the order in which they came."""
+    statement = (
+        select(User.id, User.name, User.email, EditionOrganiser.added_at)
+        .join(EditionOrganiser, EditionOrganiser.user_id == User.id)
+        .where(EditionOrganiser.edition_id == edition_id)
+        .order_by(EditionOrganiser.added_at, User.id)
+    )
+    return tuple(Organiser(*row) for row in session.execute(statement))
 
 
 def locked_person(session: Session, user_id: int) -> User | None:

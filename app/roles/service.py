@@ -9,6 +9,7 @@ from typing import Unpack
 from sqlalchemy import func
 from sqlalchemy.orm import Session
 
+from app.access import Actor
 from app.audit import queries as audit
 from app.editions import queries as editions
 from app.errors import ConflictError, NotFoundError
@@ -16,7 +17,7 @@ from app.models import Edition, EditionOrganiser, OneTimeLink, Role, User
 from app.names import folded
 from app.platform import Platform
 from app.roles import queries
-from app.roles.schemas import Grant, LinkView
+from app.roles.schemas import Grant, LinkView, OrganisedEdition
 from app.secret_hashes import hash_of_token
 from app.sessions import queries as sessions
 
@@ -121,6 +122,41 @@ def grant(platform: Platform, email: str, granted: Grant, code: str | None = Non
             else:
                 _give(session, user, edition_id if granted is Grant.ORGANISER else None)
         return True
+
+
+def editions_with_organisers(platform: Platform) -> tuple[OrganisedEdition, ...]:
+    """Every edition, the newest first."""
+    with platform.transaction() as session:
+        return tuple(OrganisedEdition(each.code, each.title) for each in editions.all_editions(session))
+
+
+def organised_edition(platform: Platform, code: str) -> OrganisedEdition:
+    """An edition with its organisers. Raises NotFoundError."""
+    with platform.transaction() as session:
+        edition = _edition(session, code)
+        return OrganisedEdition(edition.code, edition.title, queries.organisers_of(session, edition.id))
+
+
+def add_organiser(platform: Platform, actor: Actor, code: str, email: str) -> None:
+    """Make the person with this address an organiser of an edition. Raises NotFoundError."""
+    with platform.transaction() as session:
+        edition = _edition(session, code)
+        user = sessions.user_of_email(session, folded(email))
+        if user is None:
+            raise NotFoundError(f"no account has the address {email}")
+        with _recorded(session, actor.user_id, "role.grant", user, edition_id=edition.id):
+            _give(session, user, edition.id)
+
+
+def remove_organiser(platform: Platform, actor: Actor, code: str, user_id: int) -> None:
+    """Take an edition from one of its organisers. Raises NotFoundError."""
+    with platform.transaction() as session:
+        edition = _edition(session, code)
+        user = queries.locked_person(session, user_id)
+        if user is None or edition.id not in queries.organised_by(session, user_id):
+            raise NotFoundError(f"person {user_id} does not organise {code!r}")
+        with _recorded(session, actor.user_id, "role.revoke", user, edition_id=edition.id):
+            _take(session, user, edition.id)
 
 
 def _give(session: Session, user: User, edition_id: int | None) -> None:

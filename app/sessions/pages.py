@@ -66,6 +66,10 @@ def log_in(
     except service.WrongPasswordError:
         wrong = {"email": "no account has this e-mail address and password"}
         return _login_page(request, form, wrong, 401)
+    except service.SuspendedError:
+        return _login_page(
+            request, form, {"email": "is of an account that is suspended; ask the admins"}, 403
+        )
     return logged_in(request, platform, token, next_page)
 
 

@@ -20,6 +20,10 @@ from app.sessions.schemas import Browser, Login, Visit
 from app.tokens import queries as tokens
 
 
+class SuspendedError(DomainError):
+    """An admin has suspended this account; said only to who knows its password."""
+
+
 class WrongPasswordError(DomainError):
     """No account has this address and password."""
 
@@ -27,7 +31,8 @@ class WrongPasswordError(DomainError):
 def log_in(platform: Platform, login: Login, browser: Browser, draft: Draft | None = None) -> str:
     """The token of a new session; `draft` is the form that its page will show filled in again, if it is this person's.
 
-    Raises WrongPasswordError, after the same time whether or not there is such an account; BusyError, RateLimitedError.
+    Raises WrongPasswordError, after the same time whether or not there is such an account; SuspendedError, BusyError,
+    RateLimitedError.
     """
     account = _account_key(login.email)
     with platform.transaction() as session:
@@ -41,6 +46,8 @@ def log_in(platform: Platform, login: Login, browser: Browser, draft: Draft | No
         platform.limiter.hit(Limited.LOGIN_ACCOUNT, account)
     if not is_password(login.password, user.password_hash if user else None) or user is None:
         raise WrongPasswordError("the e-mail address or the password is wrong")
+    if user.suspended_at is not None:
+        raise SuspendedError("this account is suspended")
     platform.limiter.clear(Limited.LOGIN_PAIR, account, client)
     with platform.transaction() as session:
         return start_session(session, platform, user.id, draft)

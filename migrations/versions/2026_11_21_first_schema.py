@@ -134,6 +134,8 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["user_id"], ["user_account.id"], name=op.f("fk_audit_user_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_audit")),
     )
+    op.create_index("ix_audit_edition", "audit", ["edition_id", "id"], unique=False)
+    op.create_index("ix_audit_subject", "audit", ["subject", "id"], unique=False)
     op.create_table(
         "edition_organiser",
         sa.Column("edition_id", sa.BigInteger(), nullable=False),
@@ -781,6 +783,8 @@ def downgrade() -> None:
     op.drop_table("login_session")
     op.drop_index(op.f("ix_edition_organiser_user_id"), table_name="edition_organiser")
     op.drop_table("edition_organiser")
+    op.drop_index("ix_audit_subject", table_name="audit")
+    op.drop_index("ix_audit_edition", table_name="audit")
     op.drop_table("audit")
     op.drop_index(op.f("ix_api_token_user_id"), table_name="api_token")
     op.drop_table("api_token")

@@ -6,15 +6,17 @@ from datetime import timedelta
 from typing import Any
 
 import scoring
+from app.administration.schemas import PeoplePage, Person
+from app.audit.schemas import Record, RecordPage
 from app.delivery.schemas import DeadMessage
 from app.documentation.schemas import Field, Operation
 from app.editions.schemas import PhaseState
 from app.home.schemas import EditionSummary, EditionView, ExpectedFiles, PhaseCard
-from app.models import EntryState, Quota, RunState, Topic, UploadState
+from app.models import EntryState, Quota, Role, RunState, Topic, UploadState
 from app.problems import PROBLEMS
 from app.quotas.schemas import Holder, QuotaLine, QuotaUse
 from app.retention.schemas import Retention, StorageLine, StorageView, UnusedContentView
-from app.roles.schemas import LinkView
+from app.roles.schemas import LinkView, OrganisedEdition, Organiser
 from app.submissions.schemas import SubmissionRow
 from app.tokens.schemas import TokenView
 from app.uploads.schemas import UploadPage
@@ -189,10 +191,41 @@ def of_boards() -> Iterator[Sample]:
     yield "leaderboards/board.html", {"board": board(0)}
 
 
+def of_admins(edition: OrganisedEdition) -> Iterator[Sample]:
+    form, problems = {"email": EVIL}, {"email": EVIL}
+    yield "roles/organisers.html", {"edition": edition, "form": form, "problems": problems}
+    yield "roles/organisers.html", {"edition": replace(edition, organisers=()), "form": {}, "problems": {}}
+    person = Person(7, EVIL, EVIL, Role.PARTICIPANT, (EVIL,), NOW, NOW, is_program=True)
+    active = replace(person, role=Role.ADMIN, suspended_at=None, organises=(), is_program=False)
+    program = replace(person, suspended_at=None)
+    people = PeoplePage((person, active, program), 5)
+    yield (
+        "administration/people.html",
+        {"page": people, "form": {"text": EVIL}, "older": "/admin/people?after=5"},
+    )
+    yield "administration/people.html", {"page": PeoplePage((), None), "form": {}, "older": None}
+    for each in (person, active, replace(person, id=1)):
+        yield "administration/person.html", {"person": each, "form": {}, "problems": {"reason": EVIL}}
+    change: dict[str, Any] = {"role": EVIL, "organises": [1, 2], "nothing": None}
+    record = Record(3, NOW, 1, EVIL, EVIL, EVIL, EVIL, EVIL, change, change, change)
+    rows = (
+        record,
+        replace(record, by=None, name=None, edition=None, before=None, after=None),
+        replace(record, name=None),
+    )
+    yield (
+        "audit/audit.html",
+        {"page": RecordPage(rows, 2), "form": {"action": EVIL}, "older": "/audit?before=2"},
+    )
+    yield "audit/audit.html", {"page": RecordPage((), None), "form": {}, "older": None}
+
+
 def of_the_rest() -> Iterator[Sample]:
     message = DeadMessage(3, Topic.INTERVALS, {"run_id": 7}, 5, EVIL, NOW)
-    yield "administration/overview.html", {"dead": (message,)}
-    yield "administration/overview.html", {"dead": ()}
+    edition = OrganisedEdition(EVIL, EVIL, (Organiser(7, EVIL, EVIL, NOW),))
+    yield "administration/overview.html", {"dead": (message,), "editions": (edition, edition)}
+    yield "administration/overview.html", {"dead": (), "editions": ()}
+    yield from of_admins(edition)
     yield "organisers/overview.html", {"phases": ()}
     closed = replace(PHASE, id=3, state=PhaseState.CLOSED)
     upcoming = replace(PHASE, id=4, state=PhaseState.UPCOMING)

@@ -1,0 +1,241 @@
+"""What admins do with accounts and roles, and what the audit says of it."""
+
+from collections.abc import Callable
+
+import pytest
+from starlette.testclient import TestClient
+
+from app.accounts import service as accounts
+from app.administration import service
+from app.errors import ConflictError, NotFoundError
+from app.models import Edition, Role
+from app.platform import Platform
+from app.roles import service as roles
+from app.roles.schemas import Grant
+from app.sessions import service as sessions
+from tests.pages.conftest import Browser
+from tests.pages.test_accounts import PASSWORD, registered
+from tests.pages.test_roles import audited, person_id
+
+Api = Callable[[str], TestClient]
+
+
+@pytest.fixture
+def admin(browser: Browser, platform: Platform) -> TestClient:
+    """Somebody who runs the server."""
+    return admin_of(browser(), platform, "root@example.org")
+
+
+def admin_of(client: TestClient, platform: Platform, email: str) -> TestClient:
+    if person_id(platform, email) is None:
+        registered(client, email)
+        roles.grant(platform, email, Grant.ADMIN)
+    else:
+        client.post("/login", data={"email": email, "password": PASSWORD})
+    return client
+
+
+def number(platform: Platform, email: str) -> int:
+    found = person_id(platform, email)
+    assert found is not None
+    return found
+
+
+def test_people_are_listed_newest_first_and_found_by_parts_of_name_and_address(
+    browser: Browser, platform: Platform, admin: TestClient
+) -> None:
+    for name in ("aspen", "birch", "100%pine"):
+        registered(browser(), f"{name}@example.org")
+
+    def found(text: str) -> list[str]:
+        people = admin.get("/api/v1/admin/people", params={"text": text}).json()["people"]
+        return [each["email"].partition("@")[0] for each in people]
+
+    assert found("")[:3] == ["100%pine", "birch", "aspen"]
+    assert found("IRCH@") == ["birch"]
+    assert found("0%p") == ["100%pine"]
+    assert found("%") == ["100%pine"]
+    assert "birch@example.org" in admin.get("/admin/people?text=birch").text
+    assert "No account has this" in admin.get("/admin/people?text=nobody+like+this").text
+
+
+def test_people_are_paged(
+    browser: Browser, platform: Platform, admin: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registered(browser(), "elm@example.org")
+    monkeypatch.setattr(service, "PAGE", 1)
+
+    first = admin.get("/api/v1/admin/people").json()
+    second = admin.get("/api/v1/admin/people", params={"after": first["next"]}).json()
+
+    assert [each["email"] for each in first["people"]] == ["elm@example.org"]
+    assert second["people"][0]["id"] < first["people"][0]["id"]
+    assert f"/admin/people?text=&amp;after={first['next']}" in admin.get("/admin/people").text
+
+
+def test_a_suspended_person_is_out_at_once_and_for_tokens_and_logins_too(
+    browser: Browser, platform: Platform, admin: TestClient
+) -> None:
+    fern = registered(browser(), "fern@example.org")
+    fern_id = number(platform, "fern@example.org")
+    token = accounts.token_of_program(platform, "program@localhost", "Program", Role.PARTICIPANT)
+    program_id = number(platform, "program@localhost")
+
+    for person in (fern_id, program_id):
+        done = admin.post(f"/admin/people/{person}/suspend", data={"reason": "sells accounts"})
+        assert done.headers["location"] == f"/admin/people/{person}"
+
+    assert fern.get("/account").headers["location"].startswith("/login")
+    assert not sessions.identify(platform, None, token).is_logged_in
+    refused = browser().post("/login", data={"email": "fern@example.org", "password": PASSWORD})
+    assert refused.status_code == 403
+    assert "suspended" in refused.text
+    assert (
+        "suspended"
+        not in browser()
+        .post("/login", data={"email": "fern@example.org", "password": "another password"})
+        .text
+    )
+
+    admin.post(f"/admin/people/{program_id}/unsuspend", data={"reason": "was a mistake"})
+    admin.post(f"/admin/people/{fern_id}/unsuspend", data={"reason": "was a mistake"})
+    assert sessions.identify(platform, None, token).is_logged_in
+    assert not sessions.identify(platform, fern.cookies["heldout_session"], None).is_logged_in
+    assert (
+        browser().post("/login", data={"email": "fern@example.org", "password": PASSWORD}).status_code == 303
+    )
+    [closed, _, _, opened] = audited(platform, "person.suspend", "person.unsuspend")
+    assert (closed.subject, closed.reason) == (f"person {fern_id}", "sells accounts")
+    assert (closed.before, closed.after) == ({"suspended": False}, {"suspended": True})
+    assert closed.details == {"sessions": 1}
+    assert (opened.before, opened.after) == ({"suspended": True}, {"suspended": False})
+
+
+def test_suspending_needs_a_reason_and_does_nothing_the_second_time(
+    browser: Browser, platform: Platform, admin: TestClient
+) -> None:
+    registered(browser(), "gorse@example.org")
+    page = f"/admin/people/{number(platform, 'gorse@example.org')}"
+    before = len(audited(platform, "person.suspend", "person.unsuspend"))
+
+    refused = admin.post(f"{page}/suspend", data={"reason": " "})
+    assert refused.status_code == 422
+    assert "must have at least 1 characters" in refused.text
+    assert admin.post(f"{page}/unsuspend", data={"reason": "none"}).status_code == 303
+    for _ in range(2):
+        admin.post(f"{page}/suspend", data={"reason": "spam"})
+
+    assert len(audited(platform, "person.suspend", "person.unsuspend")) == before + 1
+
+
+def test_an_admin_is_made_and_unmade_with_a_reason(
+    browser: Browser, platform: Platform, admin: TestClient
+) -> None:
+    hazel = registered(browser(), "hazel@example.org")
+    page = f"/admin/people/{number(platform, 'hazel@example.org')}"
+
+    admin.post(f"{page}/role", data={"role": "admin", "reason": "helps"})
+    assert hazel.get("/admin").status_code == 200
+    hazel.post(f"{page}/role", data={"role": "participant", "reason": "enough"})
+    assert hazel.get("/admin").status_code == 403
+
+    [up, down] = audited(platform, "role.change")
+    assert (up.reason, up.before, up.after) == ("helps", {"role": "participant"}, {"role": "admin"})
+    assert (down.reason, down.after) == ("enough", {"role": "participant"})
+
+
+def test_an_admin_who_can_log_in_is_left(platform: Platform, admin: TestClient) -> None:
+    root = number(platform, "root@example.org")
+    actor = sessions.identify(platform, admin.cookies["heldout_session"], None)
+
+    with pytest.raises(ConflictError, match="the last admin"):
+        service.change_role(platform, actor, root, Role.PARTICIPANT, "tired")
+    with pytest.raises(ConflictError, match="your own account"):
+        service.suspend(platform, actor, root, "tired")
+    other = sessions.identify(
+        platform, None, accounts.token_of_program(platform, "robot@localhost", "Robot", Role.ADMIN)
+    )
+    with pytest.raises(ConflictError, match="the last admin"):
+        service.suspend(platform, other, root, "a coup")
+    with pytest.raises(NotFoundError, match="there is no person 999999"):
+        service.suspend(platform, actor, 999_999, "nobody")
+
+
+def test_organisers_of_an_edition_are_added_by_address_and_removed(
+    browser: Browser, platform: Platform, admin: TestClient
+) -> None:
+    with platform.transaction() as session:
+        session.add(Edition(code="voc 1", title="The first", dataset="VOC2007"))
+    page, ivy = "/admin/editions/voc%201/organisers", registered(browser(), "ivy@example.org")
+    person = number(platform, "ivy@example.org")
+
+    assert admin.post(page, data={"email": "Ivy@example.org"}).headers["location"] == page
+    assert "ivy@example.org" in admin.get(page).text
+    assert ivy.get("/organise").status_code == 200
+    unknown = admin.post(page, data={"email": "nobody@example.org"})
+    assert (unknown.status_code, "no account has this address" in unknown.text) == (422, True)
+    admin.post(f"{page}/{person}/remove")
+    assert ivy.get("/organise").status_code == 403
+    assert admin.post(f"{page}/{person}/remove").status_code == 404
+
+    api = f"/api/v1{page}"
+    assert admin.post(api, json={"email": "ivy@example.org"}).status_code == 204
+    assert [each["id"] for each in admin.get(api).json()["organisers"]] == [person]
+    assert admin.delete(f"{api}/{person}").status_code == 204
+    assert [each.details for each in audited(platform, "role.revoke")] == [{}, {}]
+
+
+def test_programs_suspend_and_change_roles_too(
+    browser: Browser, platform: Platform, admin: TestClient
+) -> None:
+    registered(browser(), "juniper@example.org")
+    address = f"/api/v1/admin/people/{number(platform, 'juniper@example.org')}"
+
+    assert admin.post(f"{address}/suspend", json={"reason": "spam"}).status_code == 204
+    assert admin.get(address).json()["suspended_at"] is not None
+    assert admin.post(f"{address}/unsuspend", json={"reason": "no spam"}).status_code == 204
+    assert admin.post(f"{address}/role", json={"role": "admin", "reason": "helps"}).status_code == 204
+    assert admin.get(address).json()["role"] == "admin"
+    assert admin.post(f"{address}/role", json={"role": "participant", "reason": "no"}).status_code == 204
+    assert admin.get("/api/v1/admin/people/999999").status_code == 404
+
+
+def test_the_audit_is_filtered_and_paged(
+    browser: Browser, platform: Platform, admin: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registered(browser(), "lime@example.org")
+    for granted in (Grant.ADMIN, Grant.PARTICIPANT):
+        roles.grant(platform, "lime@example.org", granted)
+    lime, root = (f"person {number(platform, f'{each}@example.org')}" for each in ("lime", "root"))
+    admin.post(f"/admin/people/{lime.split()[1]}/suspend", data={"reason": "a <reason>"})
+
+    def found(**search: str | int) -> list[str]:
+        return [each["action"] for each in admin.get("/api/v1/audit", params=search).json()["records"]]
+
+    assert found(subject=lime) == ["person.suspend", "role.grant", "role.grant"]
+    assert found(subject=lime, action="role") == ["role.grant", "role.grant"]
+    assert found(subject=lime, by=int(root.split()[1])) == ["person.suspend"]
+    assert found(subject="person 999999") == []
+    assert "a &lt;reason&gt;" in admin.get("/audit", params={"subject": lime}).text
+
+    monkeypatch.setattr("app.audit.service.PAGE", 2)
+    page = admin.get("/audit", params={"subject": lime}).text
+    first = admin.get("/api/v1/audit", params={"subject": lime}).json()
+    assert f"/audit?subject=person+{lime.split()[1]}&amp;before={first['next']}" in page
+    assert found(subject=lime, before=first["next"]) == ["role.grant"]
+
+
+def test_an_organiser_reads_the_audit_of_their_editions(
+    browser: Browser, platform: Platform, admin: TestClient
+) -> None:
+    with platform.transaction() as session:
+        session.add_all(Edition(code=code, title=code, dataset="VOC2007") for code in ("north", "south"))
+    north, south = (registered(browser(), f"{each}@example.org") for each in ("north", "south"))
+    for code in ("north", "south"):
+        roles.grant(platform, f"{code}@example.org", Grant.ORGANISER, code)
+
+    for client, code in ((north, "north"), (south, "south")):
+        records = client.get("/api/v1/audit").json()["records"]
+        assert [(each["action"], each["edition"]) for each in records] == [("role.grant", code)]
+    assert "What was done in the editions that you organise" in north.get("/audit").text
+    assert registered(browser(), "east@example.org").get("/audit").status_code == 403
