@@ -203,7 +203,9 @@ def _answer_refused(request: Request, error: RefusedError) -> Response:
     free = [refusal.retry_at for refusal in error.refusals if refusal.retry_at is not None]
     is_waiting_enough = len(free) == len(error.refusals)
     headers = {"Retry-After": str(_seconds_until(max(free)))} if is_waiting_enough else {}
-    return respond(request, PROBLEMS[error.refusals[0].code], str(error), problems, headers)
+    return respond(
+        request, PROBLEMS[error.refusals[0].code], str(error), problems, {**error.fields, **headers}
+    )
 
 
 def _seconds_until(moment: datetime) -> int:

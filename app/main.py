@@ -30,6 +30,7 @@ from app.organisers import pages as organiser_pages
 from app.platform import INTERACTIVE, Platform, platform_of
 from app.problems import problem_responses
 from app.proxies import ForwardedHeaders
+from app.quotas import api as quota_api
 from app.retention import api as retention_api
 from app.retention import pages as retention_pages
 from app.roles import api as role_api
@@ -47,6 +48,7 @@ from app.web import ROOT
 API = (
     upload_api.router,
     retention_api.router,
+    quota_api.router,
     submission_api.router,
     entry_api.router,
     method_api.router,

@@ -1,7 +1,7 @@
 """Reasons of the rules against a request, for programs and for people."""
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -36,6 +36,8 @@ class Refusal:
 class RefusedError(Exception):
     """The rules do not take a request; all the reasons at once."""
 
-    def __init__(self, refusals: Sequence[Refusal]) -> None:
+    def __init__(self, refusals: Sequence[Refusal], fields: Mapping[str, str] | None = None) -> None:
+        """`fields` tells programs more, such as what is left of a limit."""
         super().__init__("; ".join(refusal.message for refusal in refusals))
         self.refusals = tuple(refusals)
+        self.fields = dict(fields or {})

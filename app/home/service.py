@@ -21,7 +21,6 @@ from app.home.schemas import (
 from app.leaderboards import queries as leaderboards
 from app.leaderboards import service as boards
 from app.leaderboards.schemas import BoardSummary
-from app.memberships import queries as memberships
 from app.platform import Platform
 from app.quotas import service as quotas
 
@@ -91,9 +90,7 @@ def submit_page(platform: Platform, actor: Actor, edition: str, image_set: str) 
     with platform.snapshot() as session:
         phase = find_phase(session, edition, image_set)
         offered = offered_competitions(phase)
-        numbers = [each.number for each in offered]
-        team_id = memberships.team_in(session, actor.user_id, phase.edition_id)
-        quota = quotas.lines(session, phase, team_id or 0, actor.user_id or 0, numbers)
+        quota = quotas.lines(session, actor, phase)
     return SubmitView(
         phase=phase,
         competitions=tuple(ExpectedFiles(each, line_grammar(each.task)) for each in offered),

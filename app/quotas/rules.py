@@ -1,5 +1,6 @@
 """What quotas leave, and when; each a pure function."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
@@ -60,7 +61,10 @@ def quota_line(
     times = {
         (holder, quota): times_of(now, quota, holder, task, counted) for holder in Holder for quota in quotas
     }
-    uses = tuple(QuotaUse(holder, quota, len(used)) for (holder, quota), used in times.items())
+    uses = tuple(
+        QuotaUse(holder, quota, len(used), used[0] + quota.window if used else None)
+        for (holder, quota), used in times.items()
+    )
     left = min(use.left for use in uses)
     if any(left >= quota.results for quota in quotas):  # waiting brings no more
         return QuotaLine(task, left, None, uses)
@@ -75,11 +79,36 @@ def quota_lines(
     return tuple(quota_line(now, quotas, task, counted) for task in tasks) if quotas else ()
 
 
+def rate_limit_fields(now: datetime, lines: Sequence[QuotaLine]) -> dict[str, str]:
+    """What is left, as HTTP fields of draft-ietf-httpapi-ratelimit-headers-10: q of results in w seconds, r left, more in t seconds.
+
+    >>> from datetime import UTC, timedelta
+    >>> now = datetime(2026, 11, 21, tzinfo=UTC)
+    >>> use = QuotaUse(Holder.TEAM, Quota(2, 7), 1, now + timedelta(hours=1))
+    >>> for name, value in rate_limit_fields(now, [QuotaLine("detection", 1, None, (use,))]).items():
+    ...     print(f"{name}: {value}")
+    RateLimit-Policy: "detection-7d";q=2;w=604800
+    RateLimit: "detection-7d";r=1;t=3600
+    """
+    uses = [(f'"{line.task}-{use.quota.days}d"', use) for line in lines for use in line.windows]
+    if not uses:
+        return {}
+    policies = (
+        f"{name};q={use.quota.results};w={int(use.quota.window.total_seconds())}" for name, use in uses
+    )
+    states = (f"{name};r={use.left}{_seconds(now, use.frees_at)}" for name, use in uses)
+    return {"RateLimit-Policy": ", ".join(policies), "RateLimit": ", ".join(states)}
+
+
+def _seconds(now: datetime, moment: datetime | None) -> str:
+    return "" if moment is None else f";t={max(1, math.ceil((moment - now).total_seconds()))}"
+
+
 def quota_text(lines: Sequence[QuotaLine]) -> str | None:
     """What is left for the tasks of an archive, in words: that of the task with the least; none where there is no quota.
 
     >>> from app.models import Quota
-    >>> use = QuotaUse(Holder.TEAM, Quota(2, 7), 1)
+    >>> use = QuotaUse(Holder.TEAM, Quota(2, 7), 1, None)
     >>> quota_text([QuotaLine("detection", 1, None, (use,))])
     '1 of 2 detection results left in 7 days'
     """

@@ -31,6 +31,7 @@ class QuotaUse:
     holder: Holder
     quota: Quota
     used: int
+    frees_at: datetime | None  # when the oldest counted result leaves the window
 
     @property
     def left(self) -> int:

@@ -4,11 +4,15 @@ from collections.abc import Iterable
 
 from sqlalchemy.orm import Session
 
+from app.access import Actor
 from app.editions import queries as editions
-from app.editions.rules import tasks_of
+from app.editions.rules import offered_competitions, tasks_of
 from app.editions.schemas import PhaseView
+from app.editions.service import find_phase
+from app.memberships import queries as memberships
+from app.platform import Platform
 from app.quotas import queries
-from app.quotas.rules import quota_lines
+from app.quotas.rules import quota_lines, rate_limit_fields
 from app.quotas.schemas import CountedResult, QuotaLine
 
 
@@ -21,10 +25,25 @@ def counted_results(session: Session, phase: PhaseView, team_id: int, user_id: i
 
 
 def lines(
-    session: Session, phase: PhaseView, team_id: int, user_id: int, competitions: Iterable[int]
+    session: Session, actor: Actor, phase: PhaseView, competitions: Iterable[int] | None = None
 ) -> tuple[QuotaLine, ...]:
-    """What is left for the tasks of these competitions; nothing where there is no quota."""
+    """What is left for the tasks of these competitions, by default of all; nothing where there is no quota."""
     tasks = tasks_of(phase)
-    wanted = dict.fromkeys(tasks[number] for number in competitions if number in tasks)
-    counted = counted_results(session, phase, team_id, user_id)
+    numbers = [each.number for each in offered_competitions(phase)] if competitions is None else competitions
+    wanted = dict.fromkeys(tasks[number] for number in numbers if number in tasks)
+    team_id = memberships.team_in(session, actor.user_id, phase.edition_id)
+    counted = counted_results(session, phase, team_id or 0, actor.user_id or 0)
     return quota_lines(editions.now(session), phase.quotas, tuple(wanted), counted)
+
+
+def fields(
+    platform: Platform, actor: Actor, edition: str, image_set: str, competitions: Iterable[int] | None = None
+) -> tuple[tuple[QuotaLine, ...], dict[str, str]]:
+    """What is left in a phase, and the same as HTTP fields.
+
+    Raises NotFoundError.
+    """
+    with platform.transaction() as session:
+        phase = find_phase(session, edition, image_set)
+        found = lines(session, actor, phase, competitions)
+        return found, rate_limit_fields(editions.now(session), found)

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Response
 
 from app.access import Action
+from app.quotas import service as quotas
 from app.rate_limits import Limited
 from app.submissions import service
 from app.submissions.schemas import NewSubmission, SubmissionRow, SubmissionView
@@ -34,7 +35,11 @@ def confirm(
     submission_id, is_new = service.confirm(platform, actor, requested, idempotency_key)
     response.status_code = 201 if is_new else 200
     response.headers["Location"] = f"/api/v1/submissions/{submission_id}"
-    return service.submission_page(platform, actor, submission_id)
+    view = service.submission_page(platform, actor, submission_id)
+    competitions = [entry.competition for entry in view.entries]
+    _, fields = quotas.fields(platform, actor, view.edition, view.image_set, competitions)
+    response.headers.update(fields)
+    return view
 
 
 @router.get("/submissions", dependencies=[requires(Action.SUBMIT)])

@@ -162,7 +162,9 @@ def _messages_by_field(refusals: Iterable[Refusal]) -> dict[str, str]:
 @router.get("/submissions", dependencies=[requires(Action.SUBMIT)])
 def mine(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
     """What the reader's team has entered."""
-    return render(request, "submissions/mine.html", rows=service.my_rows(platform, actor))
+    rows = service.my_rows(platform, actor)
+    quotas = service.my_quotas(platform, actor, rows)
+    return render(request, "submissions/mine.html", rows=rows, quota=quotas)
 
 
 @router.get("/submissions/{submission_id}", dependencies=[requires(Action.READ_SUBMISSION)])

@@ -60,7 +60,7 @@ def refusals(
         *_period_refusals(now, phase, archive.started_at),
         *_archive_refusals(archive, proposal.competitions),
         *_method_refusals(proposal, prior),
-        *quota_refusals(now, phase.quotas, _wanted(proposal), counted),
+        *quota_refusals(now, phase.quotas, wanted(proposal), counted),
     ]
 
 
@@ -109,7 +109,7 @@ def _method_refusals(proposal: Proposal, prior: Sequence[PriorEntry]) -> Iterabl
             )
 
 
-def _wanted(proposal: Proposal) -> dict[str, int]:
+def wanted(proposal: Proposal) -> dict[str, int]:
     """How many results of each task are proposed; baselines of organisers have no quota."""
     competitions = () if proposal.is_baseline else proposal.competitions
     return dict(Counter(proposal.tasks.get(competition, "") for competition in sorted(competitions)))

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from sqlalchemy import literal
@@ -15,7 +15,7 @@ from app.disclosure import queries as disclosure
 from app.disclosure.rules import Sight, sight_of, withheld
 from app.editions import queries as editions
 from app.editions.rules import tasks_of
-from app.editions.schemas import PhaseView
+from app.editions.schemas import PhaseState, PhaseView
 from app.errors import ConflictError, ForbiddenError, NotFoundError, violated_constraint
 from app.exhibits import service as further
 from app.exhibits.schemas import ExhibitView
@@ -27,7 +27,8 @@ from app.methods.schemas import MethodView, Training
 from app.models import Board, Entry, EntryState, Method, Run, Submission, Upload, UploadState
 from app.platform import Platform
 from app.quotas import service as quotas
-from app.quotas.rules import quota_lines
+from app.quotas.rules import quota_lines, rate_limit_fields
+from app.quotas.schemas import QuotaLine
 from app.refusals import Refusal, RefusedError
 from app.submissions import queries
 from app.submissions.rules import (
@@ -36,6 +37,7 @@ from app.submissions.rules import (
     race_conflict,
     refusals,
     smallest_proposal,
+    wanted,
     withdrawal_refusal,
 )
 from app.submissions.schemas import (
@@ -103,13 +105,15 @@ def _confirm(
     method, against = methods.describe(
         session, actor, (phase.edition_id, team_id), requested.method, make_public=requested.make_public
     )
+    now = editions.now(session)
     found = [
-        *refusals(editions.now(session), phase, archive, proposal, prior, counted),
+        *refusals(now, phase, archive, proposal, prior, counted),
         *_statement_refusals(phase, chosen, requested),
         *against,
     ]
     if found or method is None:
-        raise RefusedError(found)
+        lines = quota_lines(now, phase.quotas, [*wanted(proposal)], counted)
+        raise RefusedError(found, rate_limit_fields(now, lines))
     submission = Submission(
         upload_id=upload.id,
         phase_id=phase.id,
@@ -205,6 +209,20 @@ def my_rows(platform: Platform, actor: Actor) -> tuple[SubmissionRow, ...]:
         )
         for row, run, ladder in rows
     )
+
+
+def my_quotas(
+    platform: Platform, actor: Actor, rows: Iterable[SubmissionRow]
+) -> dict[PhaseView, tuple[QuotaLine, ...]]:
+    """What is left in the open phases that these rows are of."""
+    entered = {(row.edition, row.image_set) for row in rows}
+    with platform.snapshot() as session:
+        phases = [
+            phase
+            for phase in editions.all_phases(session)
+            if phase.quotas and phase.state is PhaseState.OPEN and (phase.edition, phase.image_set) in entered
+        ]
+        return {phase: quotas.lines(session, actor, phase) for phase in phases}
 
 
 def submission_page(platform: Platform, actor: Actor, submission_id: int) -> SubmissionView:

@@ -94,17 +94,22 @@ def of_accounts() -> Iterator[Sample]:
         yield "roles/link.html", {"token": "t0ken", "link": link}
 
 
+TEAM_USE = QuotaUse(Holder.TEAM, Quota(2, 7), 1, NOW)
+PERSON_USE = QuotaUse(Holder.PERSON, Quota(2, 7), 2, NOW)
+QUOTA_LINE = QuotaLine("detection", 0, NOW + timedelta(days=3), (TEAM_USE, PERSON_USE))
+
+
 def of_uploads() -> Iterator[Sample]:
     files = [ExpectedFiles(each, EVIL) for each in scoring.competitions("VOC2007")]
     submit = {"phase": PHASE, "competitions": files, "quota": (), "max_upload": 1024**3}
-    team, person = (
-        QuotaUse(holder, Quota(2, 7), used) for holder, used in ((Holder.TEAM, 1), (Holder.PERSON, 2))
-    )
-    used = QuotaLine("detection", 0, NOW + timedelta(days=3), (team, person))
     yield "home/submit.html", submit
     yield (
         "home/submit.html",
-        {**submit, "phase": VAL, "quota": (used, replace(used, left=1, next_slot=None, uses=(team,)))},
+        {
+            **submit,
+            "phase": VAL,
+            "quota": (QUOTA_LINE, replace(QUOTA_LINE, left=1, next_slot=None, uses=(TEAM_USE,))),
+        },
     )
     for state in UploadState:
         if state is not UploadState.CHECKED:
@@ -180,8 +185,8 @@ def of_submissions() -> Iterator[Sample]:
         row, state=EntryState.FAILED, run_state=RunState.FAILED, position=None, failure_message=EVIL
     )
     scored = replace(row, state=EntryState.SCORED, run_state=RunState.SCORED, position=None, mean=0.0)
-    yield "submissions/mine.html", {"rows": ()}
-    yield "submissions/mine.html", {"rows": (row, failed, scored)}
+    yield "submissions/mine.html", {"rows": (), "quota": {}}
+    yield "submissions/mine.html", {"rows": (row, failed, scored), "quota": {PHASE: (QUOTA_LINE,)}}
 
 
 def of_boards() -> Iterator[Sample]:

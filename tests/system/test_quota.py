@@ -42,3 +42,24 @@ def test_the_results_of_one_method_count_once_each(
     assert refused.status_code == 429
     assert "2 of 3 detection results in 7 days are used" in refused.json()["detail"]
     assert rowan.confirm(upload, "Other", competitions=(3,)).status_code == 201
+
+
+def test_programs_are_told_what_is_left_with_every_confirmation(
+    site: SharedSite, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    site.installation.load(small_kit(tmp_path_factory.mktemp("told")), "quota-told", quota=1)
+    hazel = site.participant("hazel")
+    address = "/api/v1/editions/quota-told/test/quota"
+    upload = hazel.upload("quota-told/test", results(cat=5, dog=5))
+    assert good(hazel.http.get(address))[0]["left"] == 1
+
+    taken = hazel.confirm(upload, "Nut")
+    refused = hazel.confirm(upload, "Shell")
+
+    assert taken.headers["RateLimit-Policy"] == '"detection-7d";q=1;w=604800'
+    assert taken.headers["RateLimit"].startswith('"detection-7d";r=0;t=604')
+    assert (refused.status_code, refused.headers["RateLimit-Policy"]) == (429, '"detection-7d";q=1;w=604800')
+    assert 604700 < int(refused.headers["Retry-After"]) <= 604800
+    [line] = good(hazel.http.get(address))
+    assert (line["task"], line["left"], line["next_slot"] is None) == ("detection", 0, False)
+    assert "0 of 1 left in 7 days" in hazel.http.get("/submissions").text
