@@ -55,6 +55,7 @@ class Actor:
     name: str = ""
     email: str = ""
     role: Role = Role.PARTICIPANT
+    is_verified: bool = False  # the e-mail address is known to be theirs
     organises: frozenset[int] = frozenset()  # ids of editions
     by_token: bool = False
 

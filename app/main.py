@@ -10,6 +10,7 @@ from app.administration import api as administration_api
 from app.administration import pages as administration_pages
 from app.audit import api as audit_api
 from app.audit import pages as audit_pages
+from app.confirmation import pages as confirmation_pages
 from app.documentation import pages as documentation_pages
 from app.editions import api as edition_api
 from app.entries import api as entry_api
@@ -64,6 +65,7 @@ API = (
 )
 PAGES = (
     account_pages.router,
+    confirmation_pages.router,
     session_pages.router,
     token_pages.router,
     role_pages.router,

@@ -2,10 +2,12 @@
 
 import unicodedata
 from functools import cache
-from typing import Final
+from typing import Annotated, Final
 
 from confusable_homoglyphs.confusables import confusables_data
 from pydantic import AfterValidator
+
+from app.mail_addresses import is_mail_address
 
 _ONE_STROKE: Final = str.maketrans(
     {"i": "l"}
@@ -73,3 +75,13 @@ def _visible(name: str) -> str:
 
 
 Visible = AfterValidator(_visible)
+
+
+def _mail_address(text: str) -> str:
+    address = folded(text)
+    if not is_mail_address(address):
+        raise ValueError("is not an e-mail address, such as name@example.org")
+    return address
+
+
+MailAddress = Annotated[str, AfterValidator(_mail_address)]

@@ -64,6 +64,12 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             "Forbidden",
             "A page of another site sent this request. Open the form on this site and send it from there.",
         ),
+        _row(
+            "address-not-confirmed",
+            403,
+            "Address not confirmed",
+            "Open the link in the mail to your address; /account/address sends it again.",
+        ),
         _row("not-open", 403, "Not open yet", "The phase opens later; the message says when."),
         _row("closed", 403, "Closed", "The phase does not accept submissions any more."),
         _row(

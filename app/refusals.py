@@ -22,6 +22,7 @@ class RefusalCode(enum.StrEnum):
     TRAINING_STATEMENT = "training-statement"
     DESCRIPTION_TOO_SHORT = "description-too-short"
     QUOTA = "quota"
+    ADDRESS_NOT_CONFIRMED = "address-not-confirmed"
 
 
 @dataclass(frozen=True, slots=True)

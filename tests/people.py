@@ -7,6 +7,7 @@ from email.policy import default
 from sqlalchemy import text
 
 from app.delivery import service as delivery
+from app.names import folded
 from app.platform import Platform
 
 
@@ -14,7 +15,7 @@ def confirm_address(platform: Platform, email: str) -> None:
     """Make an account one whose address is confirmed, without its mail."""
     statement = text("UPDATE user_account SET verified_at = now() WHERE email = :email")
     with platform.transaction() as session:
-        session.execute(statement, {"email": email})
+        session.execute(statement, {"email": folded(email)})
 
 
 def letters(platform: Platform, address: str) -> list[EmailMessage]:

@@ -70,9 +70,6 @@ def register(
         token = service.register(platform, Registration.model_validate(form), Draft.carried(draft))
     except ValidationError as error:
         return _form_page(request, "accounts/register.html", form, field_errors(error))
-    except service.EmailTakenError:
-        taken = {"email": "has an account already; log in instead"}
-        return _form_page(request, "accounts/register.html", form, taken, 409)
     return logged_in(request, platform, token, next_page)
 
 

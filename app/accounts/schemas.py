@@ -4,15 +4,12 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
-from app.names import Visible
+from app.names import MailAddress, Visible
 from app.passwords.service import accepted_password
 
 # not trimmed: a password is what was typed
 Password = Annotated[
     str, StringConstraints(strip_whitespace=False), Field(description="at least 10 characters")
-]
-Email = Annotated[
-    str, Field(max_length=254, pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$", description="where we can reach you")
 ]
 
 
@@ -21,7 +18,7 @@ class Registration(BaseModel):
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
 
-    email: Email
+    email: Annotated[MailAddress, Field(description="where we can reach you")]
     name: Annotated[str, Field(min_length=2, max_length=80, description="as it is shown to others"), Visible]
     password: Password
 

@@ -1,16 +1,17 @@
 """Accounts of people and of programs."""
 
 from sqlalchemy import func
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.accounts.schemas import Registration
 from app.drafts import Draft
-from app.errors import ConflictError, violated_constraint
+from app.mail import service as mail
+from app.mail.schemas import Letter
 from app.models import Role, User
 from app.names import folded
 from app.passwords.service import hash_password
 from app.platform import Platform
+from app.queue import Job
 from app.sessions.queries import user_of_email
 from app.sessions.service import start_session
 from app.tokens import queries as token_queries
@@ -18,33 +19,33 @@ from app.tokens.schemas import NewToken
 from app.tokens.service import create_token
 
 
-class EmailTakenError(ConflictError):
-    """There is an account with this address."""
-
-
 def register(platform: Platform, person: Registration, draft: Draft | None = None) -> str:
     """Create an account; returns the token of a new session, which keeps a form as a login does.
 
-    Raises EmailTakenError, BusyError.
+    The address is not confirmed yet. An address that somebody has confirmed makes an account like any other, whose
+    link is never mailed: so nobody learns who has an account. Raises BusyError.
     """
     password_hash = hash_password(person.password)
-    try:
-        with platform.transaction() as session:
-            user = create_person(session, person.email, person.name, password_hash)
-            return start_session(session, platform, user.id, draft)
-    except IntegrityError as error:
-        if violated_constraint(error) != "uq_user_account_email":
-            raise
-        raise EmailTakenError("there is an account with this e-mail address; log in instead") from error
+    with platform.transaction() as session:
+        user = create_person(session, person.email, person.name, password_hash)
+        mail.ask_for(session, Letter.CONFIRM_ADDRESS, address=user.email, user_id=user.id, asked_by=user.id)
+        token = start_session(session, platform, user.id, draft)
+    platform.notifier.wake_workers(Job.DELIVER)
+    return token
 
 
 def create_person(
-    session: Session, email: str, name: str, password_hash: str | None, role: Role = Role.PARTICIPANT
+    session: Session,
+    email: str,
+    name: str,
+    password_hash: str | None,
+    role: Role = Role.PARTICIPANT,
+    *,
+    is_verified: bool = False,
 ) -> User:
     """A new person; without a password they act with tokens only."""
-    user = User(
-        email=folded(email), name=name, password_hash=password_hash, role=role, verified_at=func.now()
-    )
+    user = User(email=folded(email), name=name, password_hash=password_hash, role=role)
+    user.verified_at = func.now() if is_verified else None
     session.add(user)
     session.flush()
     return user
@@ -53,7 +54,9 @@ def create_person(
 def token_of_program(platform: Platform, email: str, name: str, role: Role) -> str:
     """A new token for an account that only programs use, created if needed; its earlier tokens are revoked."""
     with platform.transaction() as session:
-        user = user_of_email(session, email) or create_person(session, email, name, None, role)
+        user = user_of_email(session, email) or create_person(
+            session, email, name, None, role, is_verified=True
+        )
         for token in token_queries.tokens_of(session, user.id):
             token_queries.revoke_token(session, user.id, token.id)
         user_id = user.id

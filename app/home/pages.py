@@ -35,4 +35,5 @@ def submit(
         competitions=page.competitions,
         quota=page.quota,
         max_upload=page.max_upload,
+        refusals=page.refusals,
     )

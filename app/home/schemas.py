@@ -67,3 +67,4 @@ class SubmitView:
     competitions: tuple[ExpectedFiles, ...]
     quota: tuple[QuotaLine, ...]
     max_upload: int  # bytes
+    refusals: tuple[str, ...] = ()  # what this person has to do first

@@ -21,6 +21,7 @@ from app.home.schemas import (
 from app.leaderboards import queries as leaderboards
 from app.leaderboards import service as boards
 from app.leaderboards.schemas import BoardSummary
+from app.participation.rules import address_refusals
 from app.platform import Platform
 from app.quotas import service as quotas
 
@@ -96,4 +97,5 @@ def submit_page(platform: Platform, actor: Actor, edition: str, image_set: str) 
         competitions=tuple(ExpectedFiles(each, line_grammar(each.task)) for each in offered),
         quota=quota,
         max_upload=platform.settings.max_upload,
+        refusals=tuple(refusal.message for refusal in address_refusals(actor, phase)),
     )

@@ -6,10 +6,12 @@ from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime, make_msgid
+from urllib.parse import urlsplit
 
-from app.mail.schemas import Letter, Limit, Link, Recipient, Requested, Text
+from app.mail.schemas import Letter, Limit, Link, Place, Recipient, Requested, Text
 
 DAY = timedelta(days=1)
+LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 # of one letter to one address, whoever asks; the links of the last day all work, so that nobody can be locked out
 TO_ADDRESS = (Limit(3, timedelta(hours=1)), Limit(5, DAY))
 BY_PERSON = (Limit(20, DAY),)
@@ -43,6 +45,18 @@ def _waits(now: datetime, times: Sequence[datetime], limits: Sequence[Limit]) ->
         if len(recent) >= limit.count:
             waits.append(recent[-limit.count] + limit.window)
     return waits
+
+
+def place_of(mail_server: str | None, address: str, folder: str) -> Place:
+    """Where people find their mail; the folder is shown only where they use the server at the machine that it runs on.
+
+    >>> place_of(None, "http://127.0.0.1:8000", "/home/ash/heldout-data/mail").folder
+    '/home/ash/heldout-data/mail'
+    >>> place_of(None, "https://voc.example", "/srv/heldout/mail")
+    Place(is_sent=False, folder=None)
+    """
+    is_here = urlsplit(address).hostname in LOOPBACK
+    return Place(mail_server is not None, folder if is_here and mail_server is None else None)
 
 
 def letter_for(letter: Letter, recipient: Recipient) -> Letter | None:

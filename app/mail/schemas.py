@@ -60,3 +60,11 @@ class Text:
 
     subject: str
     body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where people find their mail: where it is sent to, or in a folder of this machine."""
+
+    is_sent: bool
+    folder: str | None = None

@@ -12,8 +12,8 @@ from sqlalchemy import func
 from sqlalchemy.orm import Session
 
 from app.mail import queries
-from app.mail.rules import LINKS, address_for, letter_for, message_of, next_allowed, parted
-from app.mail.schemas import Letter, Text
+from app.mail.rules import LINKS, address_for, letter_for, message_of, next_allowed, parted, place_of
+from app.mail.schemas import Letter, Place, Text
 from app.models import MailLink, Topic
 from app.outbox import queries as outbox
 from app.platform import Platform
@@ -25,19 +25,19 @@ log = structlog.get_logger()
 
 
 def ask_for(
-    session: Session, letter: Letter, *, address: str, user_id: int | None, **fields: str | int
+    session: Session, letter: Letter, *, address: str, user_id: int | None, asked_by: int | None
 ) -> datetime | None:
     """Have a letter sent to a person once this transaction has committed; returns when, if the limits forbid it now.
 
-    `address` is what is counted; without a person nothing is sent, and nobody can tell from the time taken. `fields`
-    are for the template, and lie in the outbox for some days: no secrets.
+    `address` and `asked_by` are what is counted. Without a person nothing is sent, which nobody can tell from the time
+    taken. The worker looks for it within seconds.
     """
-    wait = next_allowed(queries.requested(session, letter, address, user_id))
+    wait = next_allowed(queries.requested(session, letter, address, asked_by))
     if wait is not None:
         log.info("mail limit reached", letter=letter.value)
         return wait
-    queries.count(session, letter, address, user_id)
-    outbox.add(session, Topic.MAIL, {"letter": letter.value, "user_id": user_id, "fields": fields})
+    queries.count(session, letter, address, asked_by)
+    outbox.add(session, Topic.MAIL, {"letter": letter.value, "user_id": user_id, "fields": {}})
     return None
 
 
@@ -47,6 +47,11 @@ def tell(session: Session, letter: Letter, *, address: str) -> None:
     The address goes with it, because the account may not have it any more.
     """
     outbox.add(session, Topic.MAIL, {"letter": letter.value, "address": address, "fields": {}})
+
+
+def place_of_mail(settings: Settings) -> Place:
+    """Where people find their mail."""
+    return place_of(settings.smtp_host, settings.address, str(settings.data / "mail"))
 
 
 def deliver(platform: Platform, payload: Mapping[str, Any]) -> None:

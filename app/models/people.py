@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey
+from sqlalchemy import ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.editions import Edition
@@ -15,8 +15,14 @@ class User(Base):
     """A person who can log in."""
 
     __tablename__ = "user_account"
+    __table_args__ = (
+        Index(
+            "uq_user_account_email", "email", unique=True, postgresql_where=text("verified_at IS NOT NULL")
+        ),
+        Index("ix_user_account_email", "email"),
+    )
     id: Mapped[int] = key_column()
-    email: Mapped[str] = mapped_column(unique=True)  # NFKC, case folded
+    email: Mapped[str]  # NFKC, case folded; of one account once it is confirmed
     name: Mapped[str]
     password_hash: Mapped[str | None]  # none: this account acts with tokens only
     role: Mapped[Role] = mapped_column(default=Role.PARTICIPANT)

@@ -11,8 +11,8 @@ from app.sessions.rules import KEEP_ENDED
 
 
 def user_of_email(session: Session, email: str) -> User | None:
-    """The person with this e-mail address, which is case folded."""
-    return session.scalar(select(User).where(User.email == email))
+    """The person who has confirmed this e-mail address, which is case folded."""
+    return session.scalar(select(User).where(User.email == email, User.verified_at.is_not(None)))
 
 
 def actor_of_session(session: Session, token_hash: bytes) -> Actor | None:
@@ -35,6 +35,7 @@ def actor_of_person(session: Session, user_id: int | None, *, by_token: bool) ->
         name=user.name,
         email=user.email,
         role=user.role,
+        is_verified=user.verified_at is not None,
         organises=frozenset(organised),
         by_token=by_token,
     )

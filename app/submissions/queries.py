@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import ColumnElement, and_, func, null, select, true
+from sqlalchemy import ColumnElement, and_, func, literal, null, select, true
 from sqlalchemy.orm import Session, aliased
 
 from app.access import Action, Actor, State
@@ -25,6 +25,8 @@ from app.models import (
 from app.submissions.rules import PriorEntry
 from app.submissions.schemas import SubmissionRow
 from app.visibility import rows_for
+from app.workers import queries as workers
+from app.workers.schemas import LIVE
 
 
 def visible_submissions(actor: Actor) -> ColumnElement[bool]:
@@ -168,3 +170,25 @@ def rows_of_teams(session: Session, teams: Collection[int]) -> list[tuple[Submis
     )  # fmt: skip
     found = [(SubmissionRow(*row), ladder) for *row, ladder in session.execute(statement)]
     return [(row, row.position or 0, ladder) for row, ladder in found]
+
+
+def enter(session: Session, submission: Submission, board: Board, team_id: int) -> None:
+    """Make a submission an entry of a board, with a run in the queue."""
+    entry = Entry(
+        submission_id=submission.id,
+        method_id=submission.method_id,
+        phase_id=submission.phase_id,
+        competition=board.competition,
+    )
+    session.add(entry)
+    session.flush()
+    session.add(
+        Run(
+            entry_id=entry.id,
+            ground_truth_id=board.ground_truth_id,
+            protocol=board.protocol,
+            scorer=board.scorer,
+            team_id=team_id,
+            turn=workers.next_turn(literal(team_id), literal(board.scorer), literal(LIVE)),
+        )
+    )

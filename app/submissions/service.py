@@ -5,7 +5,6 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from sqlalchemy import literal
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -24,7 +23,8 @@ from app.methods import queries as method_queries
 from app.methods import service as methods
 from app.methods.rules import training_refusals, training_text
 from app.methods.schemas import MethodView, Training
-from app.models import Board, Entry, EntryState, Method, Run, Submission, Upload, UploadState
+from app.models import Entry, EntryState, Method, Run, Submission, Upload, UploadState
+from app.participation.rules import address_refusals
 from app.platform import Platform
 from app.quotas import service as quotas
 from app.quotas.rules import quota_lines, rate_limit_fields
@@ -53,7 +53,6 @@ from app.submissions.schemas import (
 )
 from app.uploads.schemas import UploadView, competitions_of
 from app.workers import queries as workers
-from app.workers.schemas import LIVE
 
 
 def confirm(
@@ -107,6 +106,7 @@ def _confirm(
     )
     now = editions.now(session)
     found = [
+        *address_refusals(actor, phase),
         *refusals(now, phase, archive, proposal, prior, counted),
         *_statement_refusals(phase, chosen, requested),
         *against,
@@ -127,7 +127,7 @@ def _confirm(
     session.flush()
     boards = queries.boards_for(session, phase.id, chosen)
     for board in boards:
-        _enter(session, submission, board, team_id)
+        queries.enter(session, submission, board, team_id)
     return submission.id, len(boards)
 
 
@@ -146,27 +146,6 @@ def _statement_refusals(
     return training_refusals(requested.training, known)
 
 
-def _enter(session: Session, submission: Submission, board: Board, team_id: int) -> None:
-    entry = Entry(
-        submission_id=submission.id,
-        method_id=submission.method_id,
-        phase_id=submission.phase_id,
-        competition=board.competition,
-    )
-    session.add(entry)
-    session.flush()
-    session.add(
-        Run(
-            entry_id=entry.id,
-            ground_truth_id=board.ground_truth_id,
-            protocol=board.protocol,
-            scorer=board.scorer,
-            team_id=team_id,
-            turn=workers.next_turn(literal(team_id), literal(board.scorer), literal(LIVE)),
-        )
-    )
-
-
 def confirmation(platform: Platform, actor: Actor, upload: UploadView) -> Confirmation:
     """What the form that confirms an upload shows: the team's methods, the quota, and what is against it.
 
@@ -182,7 +161,10 @@ def confirmation(platform: Platform, actor: Actor, upload: UploadView) -> Confir
         now = editions.now(session)
     archive = Archive(upload.started_at, upload.valid, upload.competitions, upload.is_removed)
     smallest = smallest_proposal(archive, tasks_of(phase))
-    against = refusals(now, phase, archive, smallest, prior, counted)
+    against = (
+        *address_refusals(actor, phase),
+        *refusals(now, phase, archive, smallest, prior, counted),
+    )
     tasks = [smallest.tasks[number] for number in smallest.competitions]
     return Confirmation(
         phase=phase,

@@ -22,6 +22,7 @@ from app.errors import (
 )
 from app.memberships import service as memberships
 from app.models import Upload, UploadState
+from app.participation.rules import refuse_unconfirmed_address
 from app.platform import Platform
 from app.retention import queries as retention_queries
 from app.retention import service as retention
@@ -39,10 +40,11 @@ PAGE = 50  # uploads
 def create_upload(platform: Platform, actor: Actor, phase: PhaseView, metadata: UploadMetadata) -> uuid.UUID:
     """Make room for an archive; nothing is counted yet.
 
-    Raises TooLargeError, StoredBytesError, and MalformedError for a single file that is not one of a result and for
-    competitions that the phase does not have.
+    Raises RefusedError before the address is confirmed, TooLargeError, StoredBytesError, and MalformedError for a single
+    file that is not one of a result and for competitions that the phase does not have.
     """
     assert actor.user_id is not None
+    refuse_unconfirmed_address(actor, phase)
     refuse_larger(platform, metadata.size or 0)
     if metadata.size == 0:
         raise MalformedError("The archive is empty")

@@ -99,7 +99,14 @@ def upgrade() -> None:
         sa.Column("new_email", sa.String(), nullable=True),
         sa.Column("deleted_at", sa.DateTime(timezone=True), nullable=True),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_user_account")),
-        sa.UniqueConstraint("email", name=op.f("uq_user_account_email")),
+    )
+    op.create_index("ix_user_account_email", "user_account", ["email"], unique=False)
+    op.create_index(
+        "uq_user_account_email",
+        "user_account",
+        ["email"],
+        unique=True,
+        postgresql_where=sa.text("verified_at IS NOT NULL"),
     )
     op.create_table(
         "api_token",
@@ -788,6 +795,12 @@ def downgrade() -> None:
     op.drop_table("audit")
     op.drop_index(op.f("ix_api_token_user_id"), table_name="api_token")
     op.drop_table("api_token")
+    op.drop_index(
+        "uq_user_account_email",
+        table_name="user_account",
+        postgresql_where=sa.text("verified_at IS NOT NULL"),
+    )
+    op.drop_index("ix_user_account_email", table_name="user_account")
     op.drop_table("user_account")
     op.drop_table("unused_content")
     op.drop_table("removal")

@@ -13,6 +13,7 @@ from app.models import Disclosure, Quota
 from app.roles import service as roles
 from app.web import SESSION_COOKIE
 from tests.browser.archives import spoilt, thinned
+from tests.people import confirm_address
 from tests.system.installations import Client, Installation, installation
 from tests.system.process_trees import stopped, tree_of
 from tests.system.servers import OwnServers
@@ -85,7 +86,7 @@ def _filled(place: Installation, address: str, tree: Path) -> Site:
         (image_set, number): [one for one in drawn[image_set] if one.competition == number][:most]
         for (image_set, number), most in ROWS.items()
     }
-    participant, organiser = (_person(place.client(address), name) for name in ("Ada Byron", "Olga Orga"))
+    participant, organiser = (_person(place, address, name) for name in ("Ada Byron", "Olga Orga"))
     token = roles.create_admin_link(place.platform)
     assert organiser.http.post(f"/role-links/{token}").status_code == 303
     numbers = {
@@ -106,8 +107,10 @@ def _filled(place: Installation, address: str, tree: Path) -> Site:
     return Site(place, address, participant, organiser, good, good_val, spoilt(good), scored, uploads)
 
 
-def _person(client: Client, name: str) -> Client:
+def _person(place: Installation, address: str, name: str) -> Client:
+    client = place.client(address)
     email = f"{name.split(maxsplit=1)[0].lower()}@example.org"
     form = {"email": email, "name": name, "password": "a long password"}
     assert client.http.post("/register", data=form).status_code == 303
+    confirm_address(place.platform, email)
     return client

@@ -77,7 +77,7 @@ def test_the_first_upload_of_the_readme_works_as_it_is_written(running: Site, tm
     found = re.search(r"^server=.*?(?=^# →)", README, re.MULTILINE | re.DOTALL)
     assert found is not None
     commands = found[0].replace("http://127.0.0.1:8000", running.address)
-    token = registered(running.address, "Reader")
+    token = registered(running.installation.platform, running.address, "Reader")
 
     ended = subprocess.run(
         ["bash", "-euc", commands],

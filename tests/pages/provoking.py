@@ -20,6 +20,7 @@ from app.passwords.service import MAX_WAITING, THREADS, pool
 from app.platform import Platform
 from app.rate_limits import Limited
 from tests.pages.test_accounts import PASSWORD
+from tests.people import confirm_address
 from tests.system.installations import STATEMENT
 from tests.system.kits import results, small_kit
 from tests.system.servers import OwnServers
@@ -95,6 +96,7 @@ def scene(
     ):
         person = {"email": "visitor@example.org", "name": "Visitor", "password": PASSWORD}
         assert visitor.post("/register", data=person).status_code == 303
+        confirm_address(platform, person["email"])
         made = Scene(platform, own_servers, program, visitor, stranger)
         for edition in ("future", "past"):
             made.upload(edition)
@@ -127,6 +129,13 @@ def login_while_others_log_in(scene: Scene) -> Any:
     response = scene.stranger.post("/login", data={"email": "ash@example.org", "password": PASSWORD})
     pool.places.release(len(places))
     return response
+
+
+def sent_without_confirmed_address(scene: Scene) -> Any:
+    scene.run_sql("UPDATE user_account SET verified_at = NULL WHERE email = 'program@localhost'")
+    sent = scene.program.put("/api/v1/editions/open/test/uploads?filename=x.zip", content=b"x")
+    scene.run_sql("UPDATE user_account SET verified_at = now() WHERE email = 'program@localhost'")
+    return sent
 
 
 def one_result(scene: Scene) -> Any:

@@ -21,6 +21,7 @@ from app.submissions.schemas import SubmissionRow
 from app.tokens.schemas import TokenView
 from app.uploads.schemas import UploadPage
 from tests.pages.drawn import EVIL, shown
+from tests.pages.people_samples import of_confirmation
 from tests.pages.views import (
     METHOD,
     NOW,
@@ -46,6 +47,7 @@ def samples() -> Iterator[Sample]:
     """Each page with contexts that walk through its branches."""
     yield from of_editions()
     yield from of_accounts()
+    yield from of_confirmation()
     yield from of_uploads()
     yield from of_submissions()
     yield from of_boards()
@@ -101,13 +103,14 @@ QUOTA_LINE = QuotaLine("detection", 0, NOW + timedelta(days=3), (TEAM_USE, PERSO
 
 def of_uploads() -> Iterator[Sample]:
     files = [ExpectedFiles(each, EVIL) for each in scoring.competitions("VOC2007")]
-    submit = {"phase": PHASE, "competitions": files, "quota": (), "max_upload": 1024**3}
+    submit = {"phase": PHASE, "competitions": files, "quota": (), "max_upload": 1024**3, "refusals": ()}
     yield "home/submit.html", submit
     yield (
         "home/submit.html",
         {
             **submit,
             "phase": VAL,
+            "refusals": (EVIL,),
             "quota": (QUOTA_LINE, replace(QUOTA_LINE, left=1, next_slot=None, uses=(TEAM_USE,))),
         },
     )

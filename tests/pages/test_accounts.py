@@ -9,6 +9,7 @@ from app.platform import Platform
 from app.sessions import service as sessions
 from app.tokens import service as tokens
 from tests.pages.conftest import Browser
+from tests.people import confirm_address
 
 PASSWORD = "a long enough password"
 
@@ -16,6 +17,7 @@ PASSWORD = "a long enough password"
 def registered(client: TestClient, email: str, password: str = PASSWORD) -> TestClient:
     response = client.post("/register", data={"email": email, "name": "Ash Grove", "password": password})
     assert response.status_code == 303, response.text
+    confirm_address(client.app.state.platform, email)  # type: ignore[attr-defined]
     return client
 
 
@@ -34,17 +36,6 @@ def test_the_session_cookie_is_out_of_reach_for_scripts_and_other_sites(browser:
     cookie = response.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=lax" in cookie
-
-
-def test_an_address_registers_once_however_it_is_spelt(browser: Browser) -> None:
-    registered(browser(), "cedar@example.org")
-
-    again = browser().post(
-        "/register", data={"email": "CEDAR@example.org ", "name": "Cedar", "password": PASSWORD}
-    )
-
-    assert again.status_code == 409
-    assert "has an account already" in again.text
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,10 @@ from app.platform import Platform
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
 
-TAKEN = "INSERT INTO user_account (email, name, role) SELECT email, name, role FROM user_account"
+TAKEN = (
+    "INSERT INTO user_account (email, name, role, verified_at)"
+    " SELECT email, name, role, verified_at FROM user_account"
+)
 
 
 def logged(**event: Any) -> str:

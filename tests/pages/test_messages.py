@@ -26,6 +26,7 @@ from tests.pages.provoking import (
     removed_upload,
     retired_name,
     scene,
+    sent_without_confirmed_address,
     unfinished_upload,
     used_quota,
     without_database,
@@ -92,6 +93,10 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     "a number beyond the database's": (
         lambda scene: scene.program.get(f"/api/v1/submissions/{10**30}"),
         422, "malformed", "The request has a value that cannot be stored: a NUL character, or a number out of range",
+    ),
+    "an address that is not confirmed": (
+        sent_without_confirmed_address,
+        403, "address-not-confirmed", "confirm your e-mail address before you send results to a phase .*",
     ),
     "a phase that is not open yet": (
         lambda scene: scene.confirm(scene.upload("future"), "Ash"), 403, "not-open", f"test opens at {UNTIL}",
@@ -220,10 +225,6 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
     "a wrong password": (
         lambda scene: scene.visitor.post("/login", data={**LOGIN, "password": "wrong"}),
         401, "Fix 1 problem", "no account has this e-mail address and password",
-    ),
-    "an e-mail address that is taken": (
-        lambda scene: scene.visitor.post("/register", data={**REGISTRATION, "email": LOGIN["email"]}),
-        409, "Fix 1 problem", "has an account already; log in instead",
     ),
     "an e-mail address that is none": (
         lambda scene: scene.visitor.post("/register", data={**REGISTRATION, "email": "nowhere"}),

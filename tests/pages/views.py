@@ -53,7 +53,7 @@ METHOD = MethodView(
     is_baseline=True,
     public_at=NOW,
 )
-PARTICIPANT = Actor(user_id=1, teams=frozenset({1}), name=EVIL, email="ada@example.org")
+PARTICIPANT = Actor(user_id=1, teams=frozenset({1}), name=EVIL, email="ada@example.org", is_verified=True)
 ORGANISER = replace(PARTICIPANT, role=Role.ADMIN)
 
 

@@ -28,6 +28,7 @@ from app.settings import Settings
 from app.storage import Storage
 from app.supervisor import Child, Supervisor, supervised
 from app.uploads.rules import TUS_VERSION, format_metadata
+from tests.people import confirm_address
 from tests.system.process_trees import pool_of
 from tests.system.servers import OwnServers, eventually, plain
 from tests.unlimited import UNLIMITED
@@ -201,7 +202,7 @@ class Installation:
 
     def participant(self, address: str, name: str) -> Client:
         """A client of somebody who registers now, and makes a token on the account page."""
-        return self.client(address, registered(address, name))
+        return self.client(address, registered(self.platform, address, name))
 
     def command(self, *words: str, **changed: str | None) -> subprocess.CompletedProcess[str]:
         """Run `heldout-server` with the settings of this installation as variables, which may be `changed`."""
@@ -283,11 +284,12 @@ def broker_database(servers: OwnServers) -> Iterator[str]:
         FREE_BROKER_DATABASES.append(number)
 
 
-def registered(address: str, name: str) -> str:
-    """The token of somebody who has just registered."""
+def registered(platform: Platform, address: str, name: str) -> str:
+    """The token of somebody who has just registered and confirmed the address."""
     person = {"email": f"person{next(PEOPLE)}@example.org", "name": name, "password": "a long password"}
     with httpx2.Client(base_url=address, timeout=LONGEST) as browser:
         assert browser.post("/register", data=person).status_code == 303
+        confirm_address(platform, person["email"])
         page = browser.post("/account/tokens", data={"name": "tests"}).text
     [token] = set(re.findall(r"hld_[\w-]{40,}", page))
     return str(token)

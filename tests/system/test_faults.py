@@ -304,7 +304,9 @@ def test_a_submission_without_any_notification_is_scored(scene: Scene) -> None:
     request = {"upload": scene.upload, "method": {"name": "Quiet"}, "training": STATEMENT}
 
     submission_id, _ = submissions.confirm(
-        unnotified, Actor(user, frozenset({team})), NewSubmission.model_validate(request)
+        unnotified,
+        Actor(user, frozenset({team}), is_verified=True),
+        NewSubmission.model_validate(request),
     )
     unnotified.engine.dispose()
 

@@ -7,6 +7,7 @@ import httpx2
 import pytest
 
 from app.storage import content_key
+from tests.people import confirm_address
 from tests.system.conftest import SharedSite
 from tests.system.installations import Client, good
 from tests.system.kits import BOXES, IMAGES, line, packed, results, small_kit
@@ -180,6 +181,7 @@ def test_a_form_without_script_takes_an_archive_to_its_score(site: SharedSite) -
     person = {"email": "form@example.org", "name": "Form", "password": "a long password"}
     with httpx2.Client(base_url=site.addresses[0], headers={"Accept": "text/html"}) as browser:
         assert browser.post("/register", data=person).status_code == 303
+        confirm_address(site.installation.platform, person["email"])
 
         sent = browser.post(f"/editions/{PHASE}/submit", files={"archive": ("results.tar.gz", GOOD)})
         assert sent.status_code == 303

@@ -1,0 +1,249 @@
+"""That an address is one's own is proved by a link that works once, and nobody learns who has an account."""
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from statistics import median
+
+import httpx2
+import pytest
+from sqlalchemy import text
+from starlette.testclient import TestClient
+
+from app.imports.schemas import TreeImport
+from app.imports.service import import_tree
+from app.models import Disclosure
+from app.platform import Platform
+from tests.pages.conftest import Browser
+from tests.pages.test_accounts import PASSWORD, registered
+from tests.people import deliver_mail, letters, link_in
+from tests.system.kits import results, small_kit
+
+
+@pytest.fixture(autouse=True)
+def _without_earlier_mail(platform: Platform) -> Iterator[None]:
+    yield
+    with platform.transaction() as session:
+        for table in ("outbox", "mail_request"):
+            session.execute(text(f"DELETE FROM {table}"))
+
+
+def unconfirmed(client: TestClient, email: str) -> TestClient:
+    form = {"email": email, "name": "Ash Grove", "password": PASSWORD}
+    assert client.post("/register", data=form).status_code == 303
+    return client
+
+
+def mailed_link(platform: Platform, email: str) -> str:
+    deliver_mail(platform)
+    return link_in(letters(platform, email)[-1])
+
+
+def can_log_in(client: TestClient, email: str, password: str = PASSWORD) -> bool:
+    return client.post("/login", data={"email": email, "password": password}).status_code == 303
+
+
+def test_the_link_in_the_mail_confirms_the_address_once(browser: Browser, platform: Platform) -> None:
+    ash = unconfirmed(browser(), "ash@example.org")
+    assert "not confirmed yet" in ash.get("/").text
+    assert not can_log_in(browser(), "ash@example.org")
+    link = mailed_link(platform, "ash@example.org")
+
+    assert "ash@example.org" in ash.get(link).text
+    assert "not confirmed yet" in ash.get("/").text  # programs that open links confirm nothing
+    assert ash.post(link).headers["location"] == "/account"
+
+    assert "not confirmed" not in ash.get("/account").text
+    assert can_log_in(browser(), "ash@example.org")
+    assert ash.post(link).status_code == 410
+
+
+def test_on_another_device_the_link_needs_the_password_and_logs_in(
+    browser: Browser, platform: Platform
+) -> None:
+    unconfirmed(browser(), "beech@example.org")
+    link = mailed_link(platform, "beech@example.org")
+    phone = browser()
+
+    wrong = phone.post(link, data={"password": "a stranger's guess"})
+    right = phone.post(link, data={"password": PASSWORD})
+
+    assert wrong.status_code == 401
+    assert "is not the one of this account" in wrong.text
+    assert right.status_code == 303
+    assert phone.get("/account").status_code == 200
+
+
+def test_an_account_that_a_stranger_made_with_my_address_is_not_confirmed_by_me(
+    browser: Browser, platform: Platform
+) -> None:
+    mallory = unconfirmed(browser(), "cedar@example.org")
+    link = mailed_link(platform, "cedar@example.org")
+    cedar = registered(browser(), "other@example.org")
+
+    assert 'name="password"' in cedar.get(link).text
+    assert cedar.post(link).status_code == 401
+    assert "not confirmed yet" in mallory.get("/").text
+
+
+def test_who_registers_with_an_address_that_is_taken_sees_what_everybody_sees(
+    browser: Browser, platform: Platform
+) -> None:
+    registered(browser(), "dogwood@example.org")
+    free, taken = browser(), browser()
+    pages = [
+        (
+            unconfirmed(client, email).get("/account").text.replace(email, "…"),
+            client.get("/account/address").text.replace(email, "…"),
+            client.post("/account/address/resend").status_code,
+            can_log_in(browser(), email, "some other password"),
+        )
+        for client, email in ((free, "new@example.org"), (taken, "Dogwood@example.org".lower()))
+    ]
+    deliver_mail(platform)
+
+    assert pages[0] == pages[1]
+    assert [letter["Subject"] for letter in letters(platform, "dogwood@example.org")][-2:] == [
+        "You already have an account"
+    ] * 2
+    assert "/confirm-address/" not in str(letters(platform, "dogwood@example.org")[-1])
+    assert can_log_in(browser(), "dogwood@example.org")
+
+
+def test_registering_takes_as_long_for_an_address_that_is_taken(browser: Browser) -> None:
+    registered(browser(), "elm@example.org")
+
+    def seconds(email: str) -> float:
+        start = time.perf_counter()
+        unconfirmed(browser(), email)
+        return time.perf_counter() - start
+
+    times = [(seconds("elm@example.org"), seconds(f"free{number}@example.org")) for number in range(8)]
+
+    taken, free = (median(column) for column in zip(*times, strict=True))
+    assert 0.6 < taken / free < 1.6
+
+
+def test_the_mail_is_sent_again_a_few_times(browser: Browser, platform: Platform) -> None:
+    fir = unconfirmed(browser(), "fir@example.org")
+
+    codes = [fir.post("/account/address/resend").status_code for _ in range(4)]
+    late = fir.post("/account/address/resend")
+
+    assert codes == [303, 303, 429, 429]
+    assert re.search("The next one can be sent at", late.text)
+    deliver_mail(platform)
+    links = [link_in(letter) for letter in letters(platform, "fir@example.org")]
+    assert len(set(links)) == 3
+    assert fir.post(links[0]).status_code == 303  # every one of them works
+    assert fir.post(links[1]).status_code == 410
+
+
+def test_a_link_that_has_expired_confirms_nothing(browser: Browser, platform: Platform) -> None:
+    gorse = unconfirmed(browser(), "gorse@example.org")
+    link = mailed_link(platform, "gorse@example.org")
+    with platform.transaction() as session:
+        session.execute(text("UPDATE mail_link SET expires_at = now() - interval '1 second'"))
+
+    assert "has been used or has expired" in gorse.get(link).text
+    assert gorse.post(link).status_code == 410
+    assert browser().get("/confirm-address/nothing").status_code == 200
+
+
+def test_a_new_address_is_proved_and_the_old_one_told(browser: Browser, platform: Platform) -> None:
+    hazel = registered(browser(), "hazel@example.org")
+    form = {"email": "Hazel@New.example.org", "password": PASSWORD}
+
+    assert hazel.post("/account/address", data=form | {"password": "wrong"}).status_code == 403
+    assert hazel.post("/account/address", data=form | {"email": "a@b.c\nBcc: d@e.f"}).status_code == 422
+    assert hazel.post("/account/address", data=form).status_code == 303
+    assert "takes its place" in hazel.get("/account/address").text
+    assert can_log_in(browser(), "hazel@example.org")
+    assert hazel.post(mailed_link(platform, "hazel@new.example.org")).status_code == 303
+
+    deliver_mail(platform)
+    assert [letter["Subject"] for letter in letters(platform, "hazel@example.org")][-1:] == [
+        "Your e-mail address was changed"
+    ]
+    assert "hazel@new.example.org" in hazel.get("/account").text
+    assert not can_log_in(browser(), "hazel@example.org")
+    assert can_log_in(browser(), "hazel@new.example.org")
+
+
+def test_a_new_address_that_somebody_has_is_answered_alike_and_never_taken(
+    browser: Browser, platform: Platform
+) -> None:
+    registered(browser(), "ivy@example.org")
+    juniper = registered(browser(), "juniper@example.org")
+
+    taken = juniper.post("/account/address", data={"email": "ivy@example.org", "password": PASSWORD})
+    deliver_mail(platform)
+
+    assert taken.status_code == 303
+    assert letters(platform, "ivy@example.org")[-1]["Subject"] == "You already have an account"
+
+
+def test_an_address_that_was_confirmed_by_another_in_the_meantime_is_refused(
+    browser: Browser, platform: Platform
+) -> None:
+    first, second = (unconfirmed(browser(), "kapok@example.org") for _ in range(2))
+    deliver_mail(platform)
+    links = [link_in(letter) for letter in letters(platform, "kapok@example.org")]
+
+    assert first.post(links[0]).status_code == 303
+    refused = second.post(links[1])
+
+    assert refused.status_code == 409
+    assert "Another account has confirmed this address" in refused.text
+
+
+@pytest.fixture(scope="module")
+def _phases(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> None:
+    tree = small_kit(tmp_path_factory.mktemp("confirmation"))
+    import_tree(platform, TreeImport(tree, "hidden", "test"))
+    import_tree(platform, TreeImport(tree, "open", "test", disclosure=Disclosure.FULL))
+
+
+def send(client: TestClient, edition: str) -> httpx2.Response:
+    path = f"/api/v1/editions/{edition}/test/uploads?filename=results.tar.gz"
+    response = client.put(path, content=results(cat=5, dog=5), headers={"Accept": "application/json"})
+    assert isinstance(response, httpx2.Response)
+    return response
+
+
+@pytest.mark.usefixtures("_phases")
+def test_nothing_goes_to_hidden_annotation_before_the_address_is_confirmed(
+    browser: Browser, platform: Platform
+) -> None:
+    larch = unconfirmed(browser(), "larch@example.org")
+
+    refused, taken = send(larch, "hidden"), send(larch, "open")
+    page = larch.get("/editions/hidden/test/submit").text
+
+    assert (refused.status_code, refused.json()["code"]) == (403, "address-not-confirmed")
+    assert taken.status_code == 201
+    assert "confirm your e-mail address before you send results" in page
+    assert re.search(r'type="submit" disabled>Upload and check', page)
+    assert larch.post(mailed_link(platform, "larch@example.org")).status_code == 303
+    assert send(larch, "hidden").status_code == 201
+    assert "disabled" not in larch.get("/editions/hidden/test/submit").text
+
+
+def test_the_place_of_mail_is_shown_where_the_server_is_used_at_its_own_machine(
+    browser: Browser, platform: Platform
+) -> None:
+    maple = unconfirmed(browser(), "maple@example.org")
+    here = maple.get("/account/address").text
+    public = platform.settings.model_copy(update={"public_url": "https://voc.example"})
+    maple.app.state.platform = replace(platform, settings=public)  # type: ignore[attr-defined]
+    there = maple.get("/account/address").text
+    sending = public.model_copy(update={"smtp_host": "mail.example"})
+    maple.app.state.platform = replace(platform, settings=sending)  # type: ignore[attr-defined]
+    sent = maple.get("/account/address").text
+    maple.app.state.platform = platform  # type: ignore[attr-defined]
+
+    assert str(platform.settings.data / "mail") in here
+    assert str(platform.settings.data) not in there
+    assert "Ask the people who run it" in there
+    assert "mail server" not in sent
