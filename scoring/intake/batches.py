@@ -8,7 +8,7 @@ from scoring.intake.result_files import ResultFile
 
 Content = tuple[ResultFile, bytes]
 
-_BATCH_BYTES: Final = 1 << 18
+_BATCH_BYTES: Final = 1 << 19
 _BATCH_FILES: Final = 16
 _LARGE_BYTES: Final = 32 << 20
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
@@ -24,19 +25,19 @@ _NAME: Final = re.compile(r"[!-~]+")
 _NAMES: Final = re.compile(r"[!-~]+(?:\n[!-~]+)*")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Subjects:
     """The images or persons that a file should have one line each for; created once for all files.
 
     kind and where: "image" or "person", and the set, for messages; fields: the names of the fields that identify one in a
-    line; places: the place in the set by these fields; images: all images that occur; words: the fields' column types;
-    keys and order: the sorted keys that `find` searches, and their places.
+    line; columns: for each field its values for all of them; images: all images that occur; words: the fields' column
+    types; keys and order: the sorted keys that `find` searches, and their places.
     """
 
     kind: str
     where: str
     fields: tuple[str, ...]
-    places: Mapping[tuple[bytes, ...], int]
+    columns: Sequence[Sequence[str]]
     images: frozenset[bytes]
     words: tuple[Words, ...]
     keys: Keys
@@ -59,14 +60,17 @@ class Subjects:
         ]
         keys = _keys(codes, words)
         order = np.argsort(keys).astype(np.int32)
-        written = zip(*map(as_written, columns), strict=True)
-        places = {name: place for place, name in enumerate(written)}
         images = frozenset(as_written(tuple(different[0])))
-        return cls(kind, where, tuple(names), places, images, words, keys[order], order)
+        return cls(kind, where, tuple(names), columns, images, words, keys[order], order)
 
     def __len__(self) -> int:
         """The number of subjects."""
-        return len(self.places)
+        return int(np.count_nonzero(np.diff(self.keys, prepend=-1)))
+
+    @cached_property
+    def places(self) -> Mapping[tuple[bytes, ...], int]:
+        """The place of each subject in the set by its fields, which only lines that may be invalid are looked up by."""
+        return {name: place for place, name in enumerate(zip(*map(as_written, self.columns), strict=True))}
 
     def types(self) -> Mapping[str, pl.DataType]:
         """The type of each field's column, for a schema."""
@@ -138,11 +142,9 @@ def persons_of(description: Description) -> Subjects:
     0
     """
     where = f"the Action set of {description.dataset} {description.image_set}"
-    names = {
-        "image": (image for image, _ in description.acting),
-        "object": (str(number) for _, number in description.acting),
-    }
-    return Subjects.of("person", where, names)
+    images = [image for image, _ in description.acting]
+    numbers = [str(number) for _, number in description.acting]
+    return Subjects.of("person", where, {"image": images, "object": numbers})
 
 
 def _keys(columns: Sequence[NDArray[Any]], words: Sequence[Words]) -> Keys:

@@ -26,9 +26,9 @@ def sizes_of(*sizes: int) -> list[list[int]]:
         ([], []),
         ([0, 10, 20], [[0, 10, 20]]),
         ([1] * 20, [[1] * 16, [1] * 4]),
-        ([10, 256 * KIB, 20], [[10, 256 * KIB], [20]]),
-        ([256 * KIB, 256 * KIB], [[256 * KIB], [256 * KIB]]),
-        ([240 * KIB, 240 * KIB, 1], [[240 * KIB, 240 * KIB], [1]]),
+        ([10, 512 * KIB, 20], [[10, 512 * KIB], [20]]),
+        ([512 * KIB, 512 * KIB], [[512 * KIB], [512 * KIB]]),
+        ([500 * KIB, 500 * KIB, 1], [[500 * KIB, 500 * KIB], [1]]),
     ],
 )
 def test_small_files_are_handed_over_together_until_they_are_sixteen_or_enough(

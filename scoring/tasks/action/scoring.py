@@ -43,11 +43,11 @@ def missing_truth(truth: GroundTruth) -> str | None:
 
 def _owners(truth: GroundTruth) -> Integers:
     """The objects that the Action set's pairs of image and number refer to: int32 (persons,)."""
-    lists, image = truth.lists, truth.tables.objects.image
-    first = dict(
-        zip(lists.images, np.searchsorted(image, np.arange(len(lists.images))).tolist(), strict=True)
-    )
-    return np.array([first[name] + number - 1 for name, number in lists.acting], np.int32)
+    lists = truth.lists
+    places = dict(zip(lists.images, range(len(lists.images)), strict=True))
+    image = np.array([places[name] for name, _ in lists.acting], np.int32)
+    number = np.array([number for _, number in lists.acting], np.int32)
+    return np.searchsorted(truth.tables.objects.image, image).astype(np.int32) + number - 1
 
 
 def score(
