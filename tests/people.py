@@ -9,6 +9,7 @@ from sqlalchemy import text
 from app.delivery import service as delivery
 from app.names import folded
 from app.platform import Platform
+from tests.system.servers import eventually
 
 
 def confirm_address(platform: Platform, email: str) -> None:
@@ -35,3 +36,9 @@ def link_in(message: EmailMessage) -> str:
     """The path of the one-time link in a letter."""
     [link] = [word for word in message.get_content().split() if word.count("/") == 4]
     return "/" + str(link).split("/", 3)[3]
+
+
+def mailed_link(platform: Platform, address: str) -> str:
+    """The path of the link in the latest letter to an address, once a worker has written one."""
+    assert eventually(lambda: bool(letters(platform, address)), 30)
+    return link_in(letters(platform, address)[-1])

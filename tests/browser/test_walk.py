@@ -7,6 +7,7 @@ from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from tests.browser.conftest import Visit
 from tests.browser.sites import Site
+from tests.people import mailed_link
 from tests.system.installations import DESCRIPTION
 
 pytestmark = pytest.mark.browser
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 def test_a_result_goes_from_the_browser_to_the_leaderboard(site: Site, visit: Visit) -> None:
     page = visit()
-    register(page, "Walker")
+    register(page, site, "Walker")
     upload_with_problems_and_again(page, site)
 
     with site.worker_asleep():
@@ -32,7 +33,7 @@ def test_a_result_goes_from_the_browser_to_the_leaderboard(site: Site, visit: Vi
 
 def test_the_same_without_a_script(site: Site, visit: Visit) -> None:
     page = visit(java_script_enabled=False)
-    register(page, "Plain")
+    register(page, site, "Plain")
     upload_with_problems_and_again(page, site)
 
     with site.worker_asleep():
@@ -45,7 +46,7 @@ def test_the_same_without_a_script(site: Site, visit: Visit) -> None:
     see_it_on_the_board(page, "Plain_net")
 
 
-def register(page: Page, name: str) -> None:
+def register(page: Page, site: Site, name: str) -> None:
     page.goto("/")
     page.get_by_role("link", name="Register").click()
     page.get_by_label("E-mail address").fill(f"{name.lower()}@example.org")
@@ -53,6 +54,12 @@ def register(page: Page, name: str) -> None:
     page.get_by_label("Password").fill("correct horse battery")
     page.get_by_role("button", name="Register").click()
     expect(page.get_by_role("link", name=name)).to_be_visible()
+    page.get_by_role("link", name="Confirm it").click()
+    expect(page.get_by_text(str(site.installation.settings.data / "mail"))).to_be_visible()
+    page.goto(mailed_link(site.installation.platform, f"{name.lower()}@example.org"))
+    page.get_by_role("button", name="Confirm address").click()
+    expect(page.get_by_text("confirmed", exact=True)).to_be_visible()
+    page.goto("/")
 
 
 def upload_with_problems_and_again(page: Page, site: Site) -> None:
