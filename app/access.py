@@ -58,6 +58,7 @@ class Actor:
     is_verified: bool = False  # the e-mail address is known to be theirs
     organises: frozenset[int] = frozenset()  # ids of editions
     by_token: bool = False
+    is_recent: bool = False  # has shown within the last minutes that it is them
 
     @property
     def is_logged_in(self) -> bool:

@@ -27,6 +27,7 @@ from app.errors import (
     ProtocolVersionError,
     RangeError,
     RateLimitedError,
+    RecentLoginNeededError,
     StorageUnavailableError,
     TooLargeError,
 )
@@ -57,20 +58,28 @@ def add_error_handlers(app: FastAPI) -> None:
         app.add_exception_handler(kind, _handle)
 
 
+# the pages that ask who sends a form, each with its status; they carry the form
+LOGIN_PAGES: Mapping[type[Exception], tuple[str, int]] = {
+    LoginNeededError: ("sessions/login.html", 401),
+    RecentLoginNeededError: ("sessions/confirm.html", 403),
+}
+
+
 async def _handle(request: Request, error: Exception) -> Response:
-    if isinstance(error, LoginNeededError) and request.method == "POST" and not wants_json(request):
-        return _login_page(request, await request.form())
+    page = LOGIN_PAGES.get(type(error))
+    if page and request.method == "POST" and not wants_json(request):
+        return _login_page(request, *page, await request.form())
     return answer_error(request, error)
 
 
-def _login_page(request: Request, form: FormData) -> Response:
-    """The login page in response to a form: it carries what was typed, so that it can be filled in again."""
+def _login_page(request: Request, template: str, code: int, form: FormData) -> Response:
+    """A page that asks who sends a form: it carries what was typed, so that it can be filled in again."""
     page = page_of_form(request)
     fields = [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
     return render(
         request,
-        "sessions/login.html",
-        code=401,
+        template,
+        code=code,
         form={},
         problems={},
         next=page,
@@ -173,8 +182,9 @@ def _page(request: Request, kind: ProblemType, detail: str, problems: Problems) 
 
 
 def _answer_domain_error(request: Request, error: DomainError) -> Response:
-    if isinstance(error, LoginNeededError) and request.method == "GET" and not wants_json(request):
-        return RedirectResponse(f"/login?next={quote(address_of(request))}", status_code=303)
+    if type(error) in LOGIN_PAGES and request.method == "GET" and not wants_json(request):
+        page = "/login" if isinstance(error, LoginNeededError) else "/login/confirm"
+        return RedirectResponse(f"{page}?next={quote(address_of(request))}", status_code=303)
     if isinstance(error, StorageUnavailableError):
         log.warning("storage unavailable", path=_logged_path(request), cause=error.cause)
     return respond(request, PROBLEMS[error.code], str(error), headers=_headers_of(error))

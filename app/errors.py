@@ -33,6 +33,12 @@ class LoginNeededError(DomainError):
     code = "login-required"
 
 
+class RecentLoginNeededError(ForbiddenError):
+    """Only somebody who has just shown that it is them may do this."""
+
+    code = "recent-login-required"
+
+
 class ConflictError(DomainError):
     """The request does not fit the present state."""
 

@@ -23,6 +23,12 @@ class LoginSettings(BaseSettings):
     """How long logins last, and the limits of requests; `app/rate_limits.py` says who is counted."""
 
     session_days: Annotated[int, Field(description="how long a login lasts", gt=0)] = 14
+    session_idle_hours: Annotated[int, Field(description="how long a login lasts that nobody uses", gt=0)] = (
+        72
+    )
+    recent_login_minutes: Annotated[
+        int, Field(description="how long after a login nothing asks for the password again", gt=0)
+    ] = 30
 
     limit_login: Annotated[Rates, Field(description="logins from one address")] = "30/minute;300/hour"
     limit_login_pair: Annotated[
@@ -47,3 +53,13 @@ class LoginSettings(BaseSettings):
     def session_lifetime(self) -> timedelta:
         """How long a login lasts at most."""
         return timedelta(days=self.session_days)
+
+    @property
+    def session_idle(self) -> timedelta:
+        """How long a login lasts that nobody uses."""
+        return timedelta(hours=self.session_idle_hours)
+
+    @property
+    def recent_login(self) -> timedelta:
+        """How long after a login sensitive acts are allowed without the password."""
+        return timedelta(minutes=self.recent_login_minutes)

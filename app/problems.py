@@ -57,6 +57,12 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             "login-required", 401, "Login required", "Log in, or send an API token that has not been revoked."
         ),
         _row("forbidden", 403, "Forbidden", "Your account may not do this."),
+        _row(
+            "recent-login-required",
+            403,
+            "Forbidden",
+            "Something that a forgotten browser must not do. Open the page, confirm your password, and send it again.",
+        ),
         _row("withheld", 403, "Forbidden", "This part of a result is hidden until the phase closes."),
         _row(
             "cross-site",

@@ -14,7 +14,7 @@ from app import formats
 from app.access import Action, Actor, allowed, only_for_admins
 from app.addresses import address_of
 from app.drafts import Draft, refilled
-from app.errors import ForbiddenError, LoginNeededError
+from app.errors import ForbiddenError, LoginNeededError, RecentLoginNeededError
 from app.platform import Platform
 from app.rate_limits import Limited, client_of
 
@@ -58,6 +58,17 @@ def requires(action: Action) -> Dependency:
             raise ForbiddenError(f"Only {whose} may do this")
 
     check.action = action  # type: ignore[attr-defined]  # read by the API page and by tests/architecture
+    permission: Dependency = Depends(check)
+    return permission
+
+
+def recently_logged_in() -> Dependency:
+    """What a route needs that changes who can log in: a login, or the password once more, within the last minutes."""
+
+    async def check(actor: CurrentActor) -> None:
+        if not actor.is_recent:
+            raise RecentLoginNeededError("Confirm your password first")
+
     permission: Dependency = Depends(check)
     return permission
 

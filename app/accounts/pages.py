@@ -14,7 +14,7 @@ from app.addresses import local_path
 from app.drafts import Draft, DraftText
 from app.form_errors import field_errors
 from app.rate_limits import Limited
-from app.sessions.pages import logged_in
+from app.sessions.pages import browser_of, logged_in
 from app.web import ThePlatform, limited, render, requires
 
 router = APIRouter()
@@ -67,7 +67,9 @@ def register(
     """Create an account and log in."""
     form = {"email": email, "name": name, "password": password, "next": next_page, "draft": draft}
     try:
-        token = service.register(platform, Registration.model_validate(form), Draft.carried(draft))
+        token = service.register(
+            platform, Registration.model_validate(form), browser_of(request), Draft.carried(draft)
+        )
     except ValidationError as error:
         return _form_page(request, "accounts/register.html", form, field_errors(error))
     return logged_in(request, platform, token, next_page)

@@ -13,13 +13,14 @@ from app.passwords.service import hash_password
 from app.platform import Platform
 from app.queue import Job
 from app.sessions.queries import user_of_email
+from app.sessions.schemas import Browser
 from app.sessions.service import start_session
 from app.tokens import queries as token_queries
 from app.tokens.schemas import NewToken
 from app.tokens.service import create_token
 
 
-def register(platform: Platform, person: Registration, draft: Draft | None = None) -> str:
+def register(platform: Platform, person: Registration, browser: Browser, draft: Draft | None = None) -> str:
     """Create an account; returns the token of a new session, which keeps a form as a login does.
 
     The address is not confirmed yet. An address that somebody has confirmed makes an account like any other, whose
@@ -29,7 +30,7 @@ def register(platform: Platform, person: Registration, draft: Draft | None = Non
     with platform.transaction() as session:
         user = create_person(session, person.email, person.name, password_hash)
         mail.ask_for(session, Letter.CONFIRM_ADDRESS, address=user.email, user_id=user.id, asked_by=user.id)
-        token = start_session(session, platform, user.id, draft)
+        token = start_session(session, platform, user.id, browser, draft)
     platform.notifier.wake_workers(Job.DELIVER)
     return token
 

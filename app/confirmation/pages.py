@@ -16,7 +16,7 @@ from app.form_errors import field_errors
 from app.mail.service import place_of_mail
 from app.platform import Platform
 from app.rate_limits import Limited
-from app.sessions.pages import logged_in
+from app.sessions.pages import browser_of, logged_in
 from app.sessions.service import WrongPasswordError
 from app.web import (
     CurrentActor,
@@ -54,7 +54,7 @@ def confirm(
     request: Request, platform: ThePlatform, actor: CurrentActor, token: str, password: TextField = ""
 ) -> Response:
     """Confirm an address; whoever gave the password is logged in."""
-    used = service.confirm(platform, actor, token, password)
+    used = service.confirm(platform, actor, token, password, browser_of(request))
     if used.outcome is Outcome.WRONG_PASSWORD:
         return _offer(request, token, {"password": "is not the one of this account"}, CODES[used.outcome])
     if used.outcome is not Outcome.CONFIRMED:

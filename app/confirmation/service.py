@@ -18,6 +18,7 @@ from app.passwords.service import is_password
 from app.platform import Platform
 from app.queue import Job
 from app.secret_hashes import hash_of_token
+from app.sessions.schemas import Browser
 from app.sessions.service import WrongPasswordError, start_session
 
 PURPOSES = (Letter.CONFIRM_ADDRESS, Letter.CONFIRM_NEW_ADDRESS)
@@ -41,7 +42,7 @@ def _find(session: Session, token: str) -> tuple[User, MailLink] | None:
     return user, link
 
 
-def confirm(platform: Platform, actor: Actor, token: str, password: str) -> Used:
+def confirm(platform: Platform, actor: Actor, token: str, password: str, browser: Browser) -> Used:
     """Confirm an address by the link that was mailed to it, and log in whoever gave the account's password.
 
     Reading the mail is not enough: an account that a stranger made with this address has their password. Raises BusyError.
@@ -55,14 +56,15 @@ def confirm(platform: Platform, actor: Actor, token: str, password: str) -> Used
     if not is_mine and not is_password(password, password_hash):
         return Used(Outcome.WRONG_PASSWORD)
     try:
-        return _confirm(platform, token, log_in=not is_mine)
+        return _confirm(platform, token, None if is_mine else browser)
     except IntegrityError as error:
         if violated_constraint(error) != "uq_user_account_email":
             raise
         return Used(Outcome.TAKEN)
 
 
-def _confirm(platform: Platform, token: str, *, log_in: bool) -> Used:
+def _confirm(platform: Platform, token: str, browser: Browser | None) -> Used:
+    """Confirm an address, and log its person in on this browser, if any."""
     with platform.transaction() as session:
         found = _find(session, token)  # once more: another request may have used it meanwhile
         if found is None:
@@ -74,7 +76,7 @@ def _confirm(platform: Platform, token: str, *, log_in: bool) -> Used:
         audit.record(session, user.id, "account.confirm_address", f"person {user.id}")
         if was_verified and before != user.email:
             mail.tell(session, Letter.ADDRESS_CHANGED, address=before)
-        session_token = start_session(session, platform, user.id) if log_in else None
+        session_token = start_session(session, platform, user.id, browser) if browser else None
     platform.notifier.wake_workers(Job.DELIVER)
     return Used(Outcome.CONFIRMED, session_token)
 

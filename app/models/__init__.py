@@ -1,9 +1,10 @@
 """The schema."""
 
 from app.models.editions import Board, Edition, GroundTruth, Phase
+from app.models.logins import ApiToken, LoginSession
 from app.models.mail import MailLink, MailRequest
 from app.models.operations import AuditRecord, Heartbeat, OutboxMessage, UnusedContent
-from app.models.people import ApiToken, EditionOrganiser, LoginSession, OneTimeLink, User
+from app.models.people import EditionOrganiser, OneTimeLink, User
 from app.models.quotas import Quota, in_order
 from app.models.runs import ClassScore, Exhibit, Publication, Rescore, Run
 from app.models.states import (

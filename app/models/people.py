@@ -1,7 +1,6 @@
-"""People, sessions and tokens."""
+"""People, teams and roles."""
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
@@ -42,31 +41,6 @@ class EditionOrganiser(Base):
         ForeignKey(User.id, ondelete="CASCADE"), primary_key=True, index=True
     )
     added_at: Mapped[datetime] = now_column()
-
-
-class LoginSession(Base):
-    """A browser that is logged in; the cookie's hash names it."""
-
-    __tablename__ = "login_session"
-    token_hash: Mapped[bytes] = mapped_column(primary_key=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), index=True)
-    created_at: Mapped[datetime] = now_column()
-    expires_at: Mapped[datetime]
-    draft: Mapped[dict[str, Any] | None]  # a form that was sent after the session before had expired
-
-
-class ApiToken(Base):
-    """A program that acts for a person; shown once, kept as a hash."""
-
-    __tablename__ = "api_token"
-    id: Mapped[int] = key_column()
-    user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), index=True)
-    name: Mapped[str]
-    token_hash: Mapped[bytes] = mapped_column(unique=True)
-    hint: Mapped[str]  # the first characters, to distinguish tokens
-    created_at: Mapped[datetime] = now_column()
-    last_used_at: Mapped[datetime | None]
-    revoked_at: Mapped[datetime | None]
 
 
 class OneTimeLink(Base):

@@ -10,7 +10,9 @@ from app.access import Action
 from app.errors import NotFoundError
 from app.roles import service
 from app.roles.schemas import OrganisedEdition
-from app.web import CurrentActor, ThePlatform, render, requires
+from app.sessions import service as sessions
+from app.sessions.pages import logged_in
+from app.web import SESSION_COOKIE, CurrentActor, ThePlatform, render, requires
 
 router = APIRouter()
 
@@ -27,7 +29,8 @@ def take_role(request: Request, platform: ThePlatform, actor: CurrentActor, toke
     """Use the link."""
     if actor.user_id is None or not service.use_link(platform, token, actor.user_id):
         return render(request, "roles/link.html", code=410, token=token, link=None)
-    return RedirectResponse("/organise", status_code=303)
+    token_of_session = sessions.renew(platform, request.cookies.get(SESSION_COOKIE, ""))
+    return logged_in(request, platform, token_of_session, "/organise")
 
 
 @router.get("/admin/editions/{edition}/organisers", dependencies=[requires(Action.MANAGE_ROLES)])

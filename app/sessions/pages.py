@@ -1,9 +1,9 @@
-"""Logging in and out."""
+"""Logging in and out, and the list of one's sessions."""
 
 from collections.abc import Mapping
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import APIRouter, Form, Path, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
@@ -14,14 +14,24 @@ from app.form_errors import field_errors
 from app.platform import Platform
 from app.rate_limits import Limited
 from app.sessions import service
-from app.sessions.rules import KEEP_ENDED
+from app.sessions.rules import KEEP_ENDED, browser_name
 from app.sessions.schemas import Browser, Login
-from app.web import SESSION_COOKIE, ThePlatform, client_of_request, limited, render, requires
+from app.web import (
+    SESSION_COOKIE,
+    CurrentActor,
+    ThePlatform,
+    client_of_request,
+    limited,
+    render,
+    requires,
+)
 
 router = APIRouter()
 
 TextField = Annotated[str, Form()]
 NextPage = Annotated[str, Form(alias="next")]
+DraftField = Annotated[DraftText, Form()]
+SessionKey = Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
 
 
 def logged_in(request: Request, platform: Platform, token: str, address: str) -> Response:
@@ -32,7 +42,7 @@ def logged_in(request: Request, platform: Platform, token: str, address: str) ->
         SESSION_COOKIE,
         token,
         # longer than the session, so that a form that is sent after its end is known to be this person's
-        max_age=settings.session_days * 24 * 3600 + round(KEEP_ENDED.total_seconds()),
+        max_age=round((settings.session_lifetime + KEEP_ENDED).total_seconds()),
         httponly=True,
         samesite="lax",
         secure=settings.secure_cookies or request.url.scheme == "https",
@@ -40,10 +50,16 @@ def logged_in(request: Request, platform: Platform, token: str, address: str) ->
     return response
 
 
+def browser_of(request: Request) -> Browser:
+    """Where a request comes from, for a login."""
+    name = browser_name(request.headers.get("user-agent", ""))
+    return Browser(client_of_request(request), name, request.cookies.get(SESSION_COOKIE))
+
+
 @router.get("/login", dependencies=[requires(Action.REGISTER)])
 def login_form(request: Request, next_page: Annotated[str, Query(alias="next")] = "/") -> Response:
     """The login form."""
-    return _login_page(request, {"next": next_page}, {}, 200)
+    return _form_page(request, "sessions/login.html", {"next": next_page}, {}, 200)
 
 
 @router.post("/login", dependencies=[requires(Action.REGISTER), limited(Limited.LOGIN)])
@@ -53,37 +69,55 @@ def log_in(
     email: TextField = "",
     password: TextField = "",
     next_page: NextPage = "/",
-    draft: Annotated[DraftText, Form()] = "",
+    draft: DraftField = "",
 ) -> Response:
     """Start a session."""
     form = {"email": email, "next": next_page, "draft": draft}
     try:
-        token = service.log_in(
-            platform, Login(email=email, password=password), _browser(request), Draft.carried(draft)
-        )
+        login = Login(email=email, password=password)
+        token = service.log_in(platform, login, browser_of(request), Draft.carried(draft))
     except ValidationError as error:
-        return _login_page(request, form, field_errors(error))
+        return _form_page(request, "sessions/login.html", form, field_errors(error))
     except service.WrongPasswordError:
         wrong = {"email": "no account has this e-mail address and password"}
-        return _login_page(request, form, wrong, 401)
+        return _form_page(request, "sessions/login.html", form, wrong, 401)
     except service.SuspendedError:
-        return _login_page(
-            request, form, {"email": "is of an account that is suspended; ask the admins"}, 403
-        )
+        suspended = {"email": "is of an account that is suspended; ask the admins"}
+        return _form_page(request, "sessions/login.html", form, suspended, 403)
     return logged_in(request, platform, token, next_page)
 
 
-def _browser(request: Request) -> Browser:
-    return Browser(client_of_request(request), request.cookies.get(SESSION_COOKIE))
+@router.get("/login/confirm", dependencies=[requires(Action.MANAGE_ACCOUNT)])
+def confirmation_form(request: Request, next_page: Annotated[str, Query(alias="next")] = "/") -> Response:
+    """Ask for the password once more, before something that a forgotten browser must not do."""
+    return _form_page(request, "sessions/confirm.html", {"next": next_page}, {}, 200)
 
 
-def _login_page(
-    request: Request, form: Mapping[str, str], problems: Mapping[str, str], code: int = 422
+@router.post("/login/confirm", dependencies=[requires(Action.MANAGE_ACCOUNT), limited(Limited.LOGIN)])
+def confirm(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    password: TextField = "",
+    next_page: NextPage = "/",
+    draft: DraftField = "",
+) -> Response:
+    """Note that the person of this session has shown again that it is them."""
+    try:
+        token = service.confirm(platform, actor, password, browser_of(request), Draft.carried(draft))
+    except (ValidationError, service.WrongPasswordError):
+        form = {"next": next_page, "draft": draft}
+        return _form_page(request, "sessions/confirm.html", form, {"password": "is not your password"}, 401)
+    return logged_in(request, platform, token, next_page)
+
+
+def _form_page(
+    request: Request, template: str, form: Mapping[str, str], problems: Mapping[str, str], code: int = 422
 ) -> Response:
     """The form once more, with what was typed and what is wrong with it."""
     return render(
         request,
-        "sessions/login.html",
+        template,
         code=code,
         form=form,
         problems=problems,
@@ -98,3 +132,33 @@ def log_out(request: Request, platform: ThePlatform) -> Response:
     """End this session. The cookie stays and opens nothing; it says whose forms are still open in other tabs."""
     service.log_out(platform, request.cookies.get(SESSION_COOKIE, ""))
     return RedirectResponse("/", status_code=303)
+
+
+@router.get("/account/sessions", dependencies=[requires(Action.MANAGE_ACCOUNT)])
+def sessions(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
+    """Where one is logged in."""
+    found = service.sessions_of(platform, actor, request.cookies.get(SESSION_COOKIE, ""))
+    settings = platform.settings
+    response = render(
+        request,
+        "sessions/sessions.html",
+        sessions=found,
+        lifetime=settings.session_lifetime,
+        idle=settings.session_idle,
+    )
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+@router.post("/account/sessions/{key}/end", dependencies=[requires(Action.MANAGE_ACCOUNT)])
+def end_session(platform: ThePlatform, actor: CurrentActor, key: SessionKey) -> Response:
+    """Log out another browser."""
+    service.end_one(platform, actor, key)
+    return RedirectResponse("/account/sessions", status_code=303)
+
+
+@router.post("/account/sessions/end-all", dependencies=[requires(Action.MANAGE_ACCOUNT)])
+def end_all_sessions(platform: ThePlatform, actor: CurrentActor) -> Response:
+    """Log out everywhere."""
+    service.end_all(platform, actor)
+    return RedirectResponse("/login", status_code=303)

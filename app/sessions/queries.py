@@ -1,13 +1,17 @@
 """Sessions in the database, and the people they belong to."""
 
-from typing import Any
+from datetime import timedelta
 
 from sqlalchemy import ColumnElement, delete, func, null, select, text, update
 from sqlalchemy.orm import Session
 
 from app.access import Actor
+from app.login_settings import LoginSettings
 from app.models import EditionOrganiser, LoginSession, Member, User
 from app.sessions.rules import KEEP_ENDED
+from app.sessions.schemas import SessionRow, SessionView
+
+MINUTE = timedelta(minutes=1)
 
 
 def user_of_email(session: Session, email: str) -> User | None:
@@ -15,14 +19,48 @@ def user_of_email(session: Session, email: str) -> User | None:
     return session.scalar(select(User).where(User.email == email, User.verified_at.is_not(None)))
 
 
-def actor_of_session(session: Session, token_hash: bytes) -> Actor | None:
-    """Who is logged in with this cookie."""
-    live = (LoginSession.token_hash == token_hash, LoginSession.expires_at > func.now())
-    user_id = session.scalar(select(LoginSession.user_id).where(*live))
-    return actor_of_person(session, user_id, by_token=False)
+def live_session(session: Session, token_hash: bytes, lifetimes: LoginSettings) -> SessionRow | None:
+    """The session of this cookie, if it is not over; notes once a minute that somebody uses it."""
+    columns = (
+        LoginSession.user_id,
+        LoginSession.authenticated_at > func.now() - lifetimes.recent_login,
+        LoginSession.last_seen_at < func.now() - MINUTE,
+        LoginSession.draft,
+    )
+    is_this = LoginSession.token_hash == token_hash
+    found = session.execute(select(*columns).where(is_this, *_is_live(lifetimes))).one_or_none()
+    row = SessionRow(*found) if found else None
+    if row and row.is_unseen:
+        session.execute(update(LoginSession).where(is_this).values(last_seen_at=func.now()))
+    return row
 
 
-def actor_of_person(session: Session, user_id: int | None, *, by_token: bool) -> Actor | None:
+def _is_live(lifetimes: LoginSettings) -> tuple[ColumnElement[bool], ...]:
+    return (
+        LoginSession.expires_at > func.now(),
+        LoginSession.last_seen_at > func.now() - lifetimes.session_idle,
+    )
+
+
+def sessions_of(
+    session: Session, user_id: int, this: bytes, lifetimes: LoginSettings
+) -> tuple[SessionView, ...]:
+    """A person's sessions that are not over, the last used first; `this` is the hash of the present one."""
+    columns = (
+        LoginSession.token_hash,
+        LoginSession.browser,
+        LoginSession.created_at,
+        LoginSession.last_seen_at,
+        LoginSession.token_hash == this,
+    )
+    statement = select(*columns).where(LoginSession.user_id == user_id, *_is_live(lifetimes))
+    rows = session.execute(statement.order_by(LoginSession.last_seen_at.desc(), LoginSession.token_hash))
+    return tuple(SessionView(row[0].hex(), *row[1:]) for row in rows)
+
+
+def actor_of_person(
+    session: Session, user_id: int | None, *, by_token: bool = False, is_recent: bool = False
+) -> Actor | None:
     """A person with what decides about permissions."""
     is_active = (User.id == user_id, User.suspended_at.is_(None))
     found = session.execute(select(User, _teams(), _organised()).where(*is_active)).one_or_none()
@@ -38,6 +76,7 @@ def actor_of_person(session: Session, user_id: int | None, *, by_token: bool) ->
         is_verified=user.verified_at is not None,
         organises=frozenset(organised),
         by_token=by_token,
+        is_recent=is_recent,
     )
 
 
@@ -53,11 +92,6 @@ def _organised() -> ColumnElement[list[int]]:
     return statement.where(EditionOrganiser.user_id == User.id).correlate(User).scalar_subquery()
 
 
-def draft_of_session(session: Session, token_hash: bytes) -> dict[str, Any] | None:
-    """The form that is to be filled in again."""
-    return session.scalar(select(LoginSession.draft).where(LoginSession.token_hash == token_hash))
-
-
 def drop_draft(session: Session, token_hash: bytes) -> None:
     """Delete the stored form, which has been sent again."""
     session.execute(update(LoginSession).where(LoginSession.token_hash == token_hash).values(draft=null()))
@@ -69,10 +103,27 @@ def delete_expired_sessions(session: Session) -> int:
     return len(session.scalars(expired.returning(LoginSession.user_id)).all())
 
 
-def end_session(session: Session, token_hash: bytes) -> None:
-    """End a login; the row says for a while whose forms are still open in other tabs."""
-    ended = update(LoginSession).where(LoginSession.token_hash == token_hash)
+def end_session(session: Session, token_hash: bytes, user_id: int | None = None) -> None:
+    """End a login, if it is one of this person; the row says for a while whose forms are still open in other tabs."""
+    ended = update(LoginSession).where(
+        LoginSession.token_hash == token_hash, LoginSession.expires_at > func.now()
+    )
+    if user_id is not None:
+        ended = ended.where(LoginSession.user_id == user_id)
     session.execute(ended.values(expires_at=func.now(), draft=null()))
+
+
+def renew_session(
+    session: Session, token_hash: bytes, new_hash: bytes, draft: dict[str, object] | None
+) -> bool:
+    """Give a session that is not over another token and the present time of login; whether there is such a session."""
+    statement = (
+        update(LoginSession)
+        .where(LoginSession.token_hash == token_hash, LoginSession.expires_at > func.now())
+        .values(token_hash=new_hash, authenticated_at=func.now(), draft=draft or null())
+        .returning(LoginSession.user_id)
+    )
+    return session.scalar(statement) is not None
 
 
 def end_sessions_of(session: Session, user_id: int, *, keep: bytes | None = None) -> int:

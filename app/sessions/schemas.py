@@ -1,6 +1,7 @@
-"""The login form, and who makes a request."""
+"""The login form, sessions as their owners see them, and who makes a request."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -24,7 +25,29 @@ class Browser:
     """Where a login comes from."""
 
     client: str  # whom the limits count: an address or a network
+    name: str = "unknown browser"
     cookie: str | None = None  # of its session, which may be over
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A session that is not over."""
+
+    user_id: int
+    is_recent: bool
+    is_unseen: bool  # for a minute
+    draft: dict[str, object] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    """A session as its owner sees it; the key names it and opens nothing."""
+
+    key: str
+    browser: str
+    created_at: datetime
+    last_seen_at: datetime
+    is_this: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,17 @@ from sqlalchemy import func
 from sqlalchemy.orm import Session
 
 from app.access import Actor
+from app.audit import queries as audit
 from app.drafts import Draft
 from app.errors import DomainError
-from app.models import LoginSession
+from app.models import LoginSession, User
 from app.names import folded
 from app.passwords.service import is_password
 from app.platform import Platform
 from app.rate_limits import Limited
 from app.secret_hashes import hash_of_token
 from app.sessions import queries
-from app.sessions.schemas import Browser, Login, Visit
+from app.sessions.schemas import Browser, Login, SessionView, Visit
 from app.tokens import queries as tokens
 
 
@@ -34,9 +35,18 @@ def log_in(platform: Platform, login: Login, browser: Browser, draft: Draft | No
     Raises WrongPasswordError, after the same time whether or not there is such an account; SuspendedError, BusyError,
     RateLimitedError.
     """
-    account = _account_key(login.email)
     with platform.transaction() as session:
         user = queries.user_of_email(session, folded(login.email))
+    user = _checked(platform, login, user, browser)
+    with platform.transaction() as session:
+        audit.record(session, user.id, "session.start", f"person {user.id}")
+        return start_session(session, platform, user.id, browser, draft)
+
+
+def _checked(platform: Platform, login: Login, user: User | None, browser: Browser) -> User:
+    """The person whose address this is, with the right password; raises what `log_in` raises."""
+    account = _account_key(login.email)
+    with platform.transaction() as session:
         former = queries.owner_of_session(session, hash_of_token(browser.cookie)) if browser.cookie else None
     is_own_browser = user is not None and user.id == former
     # the browser of the owner is counted by itself, so that no stranger can use up its attempts
@@ -44,13 +54,13 @@ def log_in(platform: Platform, login: Login, browser: Browser, draft: Draft | No
     platform.limiter.hit(Limited.LOGIN_PAIR, account, client)
     if not is_own_browser:
         platform.limiter.hit(Limited.LOGIN_ACCOUNT, account)
-    if not is_password(login.password, user.password_hash if user else None) or user is None:
+    is_right = is_password(login.password, user.password_hash if user else None)
+    if user is None or not is_right:
         raise WrongPasswordError("the e-mail address or the password is wrong")
     if user.suspended_at is not None:
         raise SuspendedError("this account is suspended")
     platform.limiter.clear(Limited.LOGIN_PAIR, account, client)
-    with platform.transaction() as session:
-        return start_session(session, platform, user.id, draft)
+    return user
 
 
 def _account_key(email: str) -> str:
@@ -58,16 +68,21 @@ def _account_key(email: str) -> str:
     return hashlib.sha256(folded(email).encode()).hexdigest()[:32]
 
 
-def start_session(session: Session, platform: Platform, user_id: int, draft: Draft | None = None) -> str:
-    """The token of a new session of this person, for the cookie."""
-    token = secrets.token_urlsafe(32)
+def start_session(
+    session: Session, platform: Platform, user_id: int, browser: Browser, draft: Draft | None = None
+) -> str:
+    """The token of a new session of this person, for the cookie; the session that this browser had is over."""
     row = LoginSession(
-        token_hash=hash_of_token(token),
         user_id=user_id,
+        browser=browser.name,
         expires_at=func.now() + platform.settings.session_lifetime,
     )
     if draft is not None and _belongs_to(session, draft, user_id):
         row.draft = draft.model_dump()
+    if browser.cookie:
+        queries.end_session(session, hash_of_token(browser.cookie))
+    token = secrets.token_urlsafe(32)
+    row.token_hash = hash_of_token(token)
     session.add(row)
     return token
 
@@ -77,10 +92,62 @@ def _belongs_to(session: Session, draft: Draft, user_id: int) -> bool:
     return draft.session is None or queries.owner_of_session(session, bytes.fromhex(draft.session)) == user_id
 
 
+def confirm(
+    platform: Platform, actor: Actor, password: str, browser: Browser, draft: Draft | None = None
+) -> str:
+    """The new token of this browser's session, in which its person has given the password once more.
+
+    Raises WrongPasswordError, BusyError, RateLimitedError.
+    """
+    with platform.transaction() as session:
+        user = session.get_one(User, actor.user_id)
+    _checked(platform, Login(email=actor.email, password=password), user, browser)
+    return renew(platform, browser.cookie or "", draft)
+
+
+def renew(platform: Platform, cookie: str, draft: Draft | None = None) -> str:
+    """The new token of this session, after a login was repeated or its person got more rights.
+
+    Whoever knew the old one has nothing. Raises WrongPasswordError for a session that is over.
+    """
+    token = secrets.token_urlsafe(32)
+    with platform.transaction() as session:
+        owner = queries.owner_of_session(session, hash_of_token(cookie))
+        kept = draft.model_dump() if draft and owner and _belongs_to(session, draft, owner) else None
+        if not queries.renew_session(session, hash_of_token(cookie), hash_of_token(token), kept):
+            raise WrongPasswordError("the session is over")
+    return token
+
+
 def log_out(platform: Platform, token: str) -> None:
     """End this session."""
     with platform.transaction() as session:
         queries.end_session(session, hash_of_token(token))
+
+
+def sessions_of(platform: Platform, actor: Actor, cookie: str) -> tuple[SessionView, ...]:
+    """Where a person is logged in, the browser of this cookie among them."""
+    assert actor.user_id is not None
+    with platform.transaction() as session:
+        return queries.sessions_of(session, actor.user_id, hash_of_token(cookie), platform.settings)
+
+
+def end_one(platform: Platform, actor: Actor, key: str) -> None:
+    """End a session of this person by its key; nothing where there is none."""
+    assert actor.user_id is not None
+    with platform.transaction() as session:
+        queries.end_session(session, bytes.fromhex(key), actor.user_id)
+
+
+def end_all(platform: Platform, actor: Actor) -> int:
+    """End all sessions of this person, the present one too; how many. Tokens stay."""
+    assert actor.user_id is not None
+    with platform.transaction() as session:
+        count = queries.end_sessions_of(session, actor.user_id)
+        audit.record(
+            session, actor.user_id, "session.end-all", f"person {actor.user_id}", details={"ended": count}
+        )
+    return count
 
 
 def identify(platform: Platform, cookie: str | None, bearer: str | None) -> Actor:
@@ -96,10 +163,11 @@ def open_visit(platform: Platform, cookie: str | None, bearer: str | None) -> Vi
         if bearer:
             user_id = tokens.use_token(session, hash_of_token(bearer))
             return Visit(queries.actor_of_person(session, user_id, by_token=True) or Actor())
-        token_hash = hash_of_token(cookie or "")
-        actor = queries.actor_of_session(session, token_hash)
-        draft = queries.draft_of_session(session, token_hash) if actor else None
-    return Visit(actor or Actor(), Draft.model_validate(draft) if draft else None)
+        found = queries.live_session(session, hash_of_token(cookie or ""), platform.settings)
+        actor = queries.actor_of_person(session, found.user_id, is_recent=found.is_recent) if found else None
+    if found is None or actor is None:
+        return Visit(Actor())
+    return Visit(actor, Draft.model_validate(found.draft) if found.draft else None)
 
 
 def drop_draft(platform: Platform, cookie: str) -> None:

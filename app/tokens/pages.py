@@ -13,7 +13,7 @@ from app.form_errors import field_errors
 from app.platform import Platform
 from app.tokens import service
 from app.tokens.schemas import NewToken
-from app.web import CurrentActor, ThePlatform, render, requires
+from app.web import CurrentActor, ThePlatform, recently_logged_in, render, requires
 
 router = APIRouter()
 
@@ -46,7 +46,7 @@ def _page(
     return response
 
 
-@router.post("/account/tokens", dependencies=[requires(Action.MANAGE_ACCOUNT)])
+@router.post("/account/tokens", dependencies=[requires(Action.MANAGE_ACCOUNT), recently_logged_in()])
 def create_token(
     request: Request, platform: ThePlatform, actor: CurrentActor, name: Annotated[str, Form()] = ""
 ) -> Response:

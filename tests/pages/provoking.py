@@ -124,6 +124,14 @@ def login_beyond_the_limit(scene: Scene) -> Any:
     return response
 
 
+def token_long_after_the_login(scene: Scene) -> Any:
+    moved = "UPDATE login_session SET authenticated_at = authenticated_at {} interval '1 day'"
+    scene.run_sql(moved.format("-"))
+    response = scene.visitor.post("/account/tokens", data={"name": "x"}, headers={"Accept": "*/*"})
+    scene.run_sql(moved.format("+"))
+    return response
+
+
 def login_while_others_log_in(scene: Scene) -> Any:
     places = [pool.places.acquire(blocking=False) for _ in range(THREADS + MAX_WAITING)]
     response = scene.stranger.post("/login", data={"email": "ash@example.org", "password": PASSWORD})

@@ -18,9 +18,9 @@ from app.quotas.schemas import Holder, QuotaLine, QuotaUse
 from app.retention.schemas import Retention, StorageLine, StorageView, UnusedContentView
 from app.roles.schemas import LinkView, OrganisedEdition, Organiser
 from app.submissions.schemas import SubmissionRow
-from app.tokens.schemas import TokenView
 from app.uploads.schemas import UploadPage
 from tests.pages.drawn import EVIL, shown
+from tests.pages.login_samples import of_logins
 from tests.pages.people_samples import of_confirmation
 from tests.pages.views import (
     METHOD,
@@ -48,6 +48,7 @@ def samples() -> Iterator[Sample]:
     yield from of_editions()
     yield from of_accounts()
     yield from of_confirmation()
+    yield from of_logins()
     yield from of_uploads()
     yield from of_submissions()
     yield from of_boards()
@@ -78,20 +79,6 @@ def of_accounts() -> Iterator[Sample]:
             {"form": typed, "problems": problems, "next": EVIL, "carried": EVIL, "is_interrupted": True},
         )
     yield "accounts/account.html", {}
-    token = TokenView(1, EVIL, "hld_ab", NOW, None, None)
-    yield (
-        "tokens/tokens.html",
-        {"tokens": (), "new_token": None, "form": {"name": EVIL}, "problems": {"name": EVIL}},
-    )
-    yield (
-        "tokens/tokens.html",
-        {
-            "tokens": (token, replace(token, last_used_at=NOW, revoked_at=NOW)),
-            "new_token": "hld_x",
-            "form": {},
-            "problems": {},
-        },
-    )
     for link in (LinkView(EVIL), LinkView(None), None):
         yield "roles/link.html", {"token": "t0ken", "link": link}
 

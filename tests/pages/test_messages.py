@@ -27,6 +27,7 @@ from tests.pages.provoking import (
     retired_name,
     scene,
     sent_without_confirmed_address,
+    token_long_after_the_login,
     unfinished_upload,
     used_quota,
     without_database,
@@ -73,6 +74,9 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a login too many": (
         login_beyond_the_limit, 429, "rate-limit", r"Too many logins from your address. Please try again in \d+ minutes",
+    ),
+    "a new token long after the login": (
+        token_long_after_the_login, 403, "recent-login-required", "Confirm your password first",
     ),
     "a length that is no number": (
         lambda scene: scene.stranger.post("/api/v1/submissions", headers={"Content-Length": "many"}),

@@ -1,0 +1,38 @@
+"""Sessions and tokens: what a cookie or a header opens."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.models.people import User
+from app.models.table import Base, key_column, now_column
+
+
+class LoginSession(Base):
+    """A browser that is logged in; the cookie's hash names it."""
+
+    __tablename__ = "login_session"
+    token_hash: Mapped[bytes] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), index=True)
+    browser: Mapped[str]  # such as "Firefox on Linux"
+    created_at: Mapped[datetime] = now_column()
+    authenticated_at: Mapped[datetime] = now_column()  # when its person last showed that it is them
+    last_seen_at: Mapped[datetime] = now_column()  # to the minute
+    expires_at: Mapped[datetime]
+    draft: Mapped[dict[str, Any] | None]  # a form that was sent after the session before had expired
+
+
+class ApiToken(Base):
+    """A program that acts for a person; shown once, kept as a hash."""
+
+    __tablename__ = "api_token"
+    id: Mapped[int] = key_column()
+    user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), index=True)
+    name: Mapped[str]
+    token_hash: Mapped[bytes] = mapped_column(unique=True)
+    hint: Mapped[str]  # the first characters, to distinguish tokens
+    created_at: Mapped[datetime] = now_column()
+    last_used_at: Mapped[datetime | None]
+    revoked_at: Mapped[datetime | None]

@@ -1,0 +1,35 @@
+"""Templates of logins with what they are rendered with."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from app.sessions.schemas import SessionView
+from app.tokens.schemas import TokenView
+from tests.pages.drawn import EVIL
+from tests.pages.views import NOW
+
+
+def of_logins() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Sessions, tokens and what opens them."""
+    again = {"form": {}, "problems": {}, "next": "/", "carried": ""}
+    yield "sessions/confirm.html", again
+    yield "sessions/confirm.html", {**again, "problems": {"password": EVIL}, "next": EVIL, "carried": EVIL}
+    here = SessionView("ab" * 32, EVIL, NOW, NOW, is_this=True)
+    lasting = {"lifetime": timedelta(days=14), "idle": timedelta(hours=72)}
+    yield "sessions/sessions.html", {"sessions": (here, replace(here, is_this=False)), **lasting}
+    token = TokenView(1, EVIL, "hld_ab", NOW, None, None)
+    yield (
+        "tokens/tokens.html",
+        {"tokens": (), "new_token": None, "form": {"name": EVIL}, "problems": {"name": EVIL}},
+    )
+    yield (
+        "tokens/tokens.html",
+        {
+            "tokens": (token, replace(token, last_used_at=NOW, revoked_at=NOW)),
+            "new_token": "hld_x",
+            "form": {},
+            "problems": {},
+        },
+    )
