@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import PurePosixPath
 from typing import Final
@@ -99,6 +99,8 @@ _CLASSIFICATION_2006: Final = Kind(
 _DETECTION_2006: Final = Kind("detection", "Detection", "comp{number}_det_{{set}}_{{class}}.txt")
 _BOXES: Final = Kind("coco-detection", "Detection, boxes", "detections.json")
 _MASKS: Final = Kind("coco-segmentation", "Instance segmentation, masks", "segmentations.json")
+_LVIS_BOXES: Final = replace(_BOXES, task="lvis-detection")
+_LVIS_MASKS: Final = replace(_MASKS, task="lvis-segmentation")
 
 
 def _info(number: int, kind: Kind, *, own_data: bool) -> CompetitionInfo:
@@ -116,6 +118,7 @@ _OF_2010: Final = (*_OF_2009, *_pair(9, _ACTION))
 _OF_2011: Final = (*_OF_2010, *_pair(11, _BOXLESS))
 
 _OF_COCO: Final = (_info(1, _BOXES, own_data=True), _info(2, _MASKS, own_data=True))
+_OF_LVIS: Final = (_info(1, _LVIS_BOXES, own_data=True), _info(2, _LVIS_MASKS, own_data=True))
 
 EDITIONS: Final[Mapping[str, tuple[CompetitionInfo, ...]]] = {
     "VOC2006": (*_pair(1, _CLASSIFICATION_2006), *_pair(3, _DETECTION_2006)),
@@ -126,6 +129,7 @@ EDITIONS: Final[Mapping[str, tuple[CompetitionInfo, ...]]] = {
     "VOC2011": _OF_2011,
     "VOC2012": _OF_2011,
     "COCO": _OF_COCO,
+    "LVIS": _OF_LVIS,
 }
 """Every edition's competitions with the numbers that they had in that year; source: VOCinit.m of the kits. COCO's archives
 hold one file of each kind; its numbers are ours."""

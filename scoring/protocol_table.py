@@ -12,7 +12,7 @@ from scoring.data.boxes import BoxConvention
 from scoring.metrics.boxes import iou_half_open, iou_inclusive
 from scoring.metrics.coco.arrays import CocoRules
 from scoring.protocols import PROTOCOLS
-from scoring.tasks.coco.task import COCO_SEGMENTATION
+from scoring.tasks.coco.truth import load_masks
 from scoring.tasks.protocol import Protocol
 from scoring.tasks.task import Task, TaskRules
 
@@ -112,22 +112,30 @@ def _describe_task(each: TaskRules[Any]) -> TaskDescription:
 
 def _describe_coco(task: Task[Any, Any, Any, CocoRules], rules: CocoRules) -> TaskDescription:
     """What COCO's rules say, whose functions work for all classes and thresholds at once."""
-    by_size = ", ".join(f"{name} {low:g} to {high:g}" for name, low, high in rules.areas[1:])
     return TaskDescription(
         task.name,
         task.title,
-        counts=f"Positives are the objects that are not crowds. The {rules.max_detections[-1]} most confident detections of a"
-        " class in an image are matched, the most confident first, each with the free object of the largest IoU at each"
-        " threshold; what matches only a crowd is ignored. Figures by size leave out objects, and unmatched detections, of"
-        f" other areas: {by_size} pixels.",
+        counts=" ".join(_counts_of_coco(rules)),
         iou_threshold=float(rules.iou_thresholds[0]),
-        boxes=None if task is COCO_SEGMENTATION else _WRITTEN[BoxConvention.HALF_OPEN],
+        boxes=None if task.load is load_masks else _WRITTEN[BoxConvention.HALF_OPEN],
         measure=f"AP: the mean over the thresholds and {len(rules.recalls)} recalls from 0 to 1 of the best precision at such a"
         " recall or beyond it, 0 where it is not reached.",
         mean="Mean over the classes that have an object that counts.",
-        sources=("pycocotools 2.0.11, cocoeval.py",),
+        sources=("lvis 0.5.3, eval.py" if rules.federated else "pycocotools 2.0.11, cocoeval.py",),
         iou_thresholds=tuple(rules.iou_thresholds.round(9).tolist()),
     )
+
+
+def _counts_of_coco(rules: CocoRules) -> Iterator[str]:
+    yield "Positives are the objects that are not crowds."
+    if rules.federated:
+        yield f"Of all classes together the {rules.in_image} most confident detections of an image count, and of these the ones"
+        yield "of classes that are annotated in the image or known to be absent from it; where a class is not annotated"
+        yield "throughout, its unmatched detections are ignored."
+    yield f"The {rules.max_detections[-1]} most confident detections of a class in an image are matched, the most confident"
+    yield "first, each with the free object of the largest IoU at each threshold; what matches only a crowd is ignored."
+    by_size = ", ".join(f"{name} {low:g} to {high:g}" for name, low, high in rules.areas[1:])
+    yield f"Figures by size leave out objects, and unmatched detections, of other areas: {by_size} pixels."
 
 
 def _counts(rules: Any) -> str:

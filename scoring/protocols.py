@@ -13,7 +13,7 @@ from scoring.competitions import EDITIONS
 from scoring.data.tables import PARTS
 from scoring.metrics.averaging import mean_of_classes
 from scoring.metrics.boxes import iou_inclusive
-from scoring.metrics.coco.arrays import COCO_RULES
+from scoring.metrics.coco.arrays import COCO_RULES, LVIS_RULES
 from scoring.metrics.layout_matching import (
     WHOLE,
     match_boxed_persons_2007,
@@ -30,7 +30,7 @@ from scoring.metrics.matching import (
 from scoring.metrics.measures import AP_11_POINTS, AP_AREA
 from scoring.tasks.action.task import ACTION
 from scoring.tasks.classification.task import CLASSIFICATION
-from scoring.tasks.coco.task import COCO_DETECTION, COCO_SEGMENTATION
+from scoring.tasks.coco.task import COCO_DETECTION, COCO_SEGMENTATION, LVIS_DETECTION, LVIS_SEGMENTATION
 from scoring.tasks.detection.rules import DetectionRules
 from scoring.tasks.detection.task import DETECTION
 from scoring.tasks.detection.tensorflow_rules import EARLIER_NAMES, TENSORFLOW_ROWS
@@ -140,7 +140,13 @@ COCO: Final = Protocol(
 """Source: pycocotools 2.0.11."""
 
 
-_ROWS: Final = {row.name: row for row in (*_YEARS, *_CORRECTED, *_TENSORFLOW, COCO)}
+LVIS: Final = Protocol(
+    "lvis", "LVIS", (TaskRules(LVIS_DETECTION, LVIS_RULES), TaskRules(LVIS_SEGMENTATION, LVIS_RULES))
+)
+"""Source: lvis 0.5.3."""
+
+
+_ROWS: Final = {row.name: row for row in (*_YEARS, *_CORRECTED, *_TENSORFLOW, COCO, LVIS)}
 
 
 PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(

@@ -123,7 +123,12 @@ CONTENTS: Mapping[str, Callable[[Description], Callable[[str], bytes]]] = {
     "action": _action,
     "coco-detection": _coco_boxes,
     "coco-segmentation": _coco_masks,
+    "lvis-detection": _coco_boxes,
+    "lvis-segmentation": _coco_masks,
 }
+
+BOXES = '[{"image_id": …, "category_id": …, "bbox": [left, top, width, height], "score": …}, …]'
+MASKS = '[{"image_id": …, "category_id": …, "segmentation": {"size": [height, width], "counts": …}, "score": …}, …]'
 
 GRAMMARS: Mapping[str, str] = {
     "classification": "<image> <confidence>",
@@ -131,7 +136,6 @@ GRAMMARS: Mapping[str, str] = {
     "segmentation": "an indexed PNG of the image's size for each image; 0 is the background",
     "layout": "<results> with a <layout> for each person: <image>, <object>, <confidence>, a <part> for each part",
     "action": "<image> <object> <confidence>",
-    "coco-detection": '[{"image_id": …, "category_id": …, "bbox": [left, top, width, height], "score": …}, …]',
-    "coco-segmentation": '[{"image_id": …, "category_id": …, "segmentation": {"size": [height, width], "counts": …},'
-    ' "score": …}, …]',
+    **dict.fromkeys(("coco-detection", "lvis-detection"), BOXES),
+    **dict.fromkeys(("coco-segmentation", "lvis-segmentation"), MASKS),
 }

@@ -61,9 +61,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def _add_evaluate(parser: argparse.ArgumentParser) -> None:
     _add_results(parser)
     parser.add_argument(
-        "--protocol", help="whose rules: voc2006 to voc2012 …, coco; those of the edition's year if left out"
+        "--protocol",
+        help="whose rules: voc2006 to voc2012 …, coco, lvis; those of the edition's year if left out",
     )
-    parser.add_argument("--masks", action="store_true", help="coco: score segmentations instead of boxes")
+    parser.add_argument(
+        "--masks", action="store_true", help="coco, lvis: score segmentations instead of boxes"
+    )
     parser.add_argument("--explain", action="store_true", help="coco: say why figures are below 1")
     parser.add_argument("--classes", type=_names, metavar="A,B", help="score and average these only")
     parser.add_argument(

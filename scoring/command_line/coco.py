@@ -1,4 +1,4 @@
-"""`evaluate --protocol coco`: detections in COCO's JSON against annotation in COCO's JSON."""
+"""`evaluate --protocol coco` and `lvis`: detections in COCO's JSON against annotation in COCO's JSON."""
 
 from argparse import Namespace
 from collections.abc import Mapping
@@ -7,18 +7,27 @@ from typing import Any
 
 from scoring.codec import to_plain
 from scoring.command_line.wrong_use import WrongUseError
-from scoring.tasks.coco.scoring import evaluate_coco
+from scoring.tasks.coco.scoring import PROTOCOL, evaluate_coco
 
 
 def score_coco_files(asked: Namespace) -> Mapping[str, Any]:
     """Score one results file against one annotation file; with `explain` say why figures are below 1."""
     for option in ("competition", "image_set", "classes", "bootstrap"):
         if getattr(asked, option) is not None:
-            message = f"--{option.replace('_', '-')} does not go with --protocol coco"
+            message = f"--{option.replace('_', '-')} does not go with --protocol {asked.protocol}"
             raise WrongUseError("usage", message)
-    result = evaluate_coco(
-        _file(asked.truth), _file(asked.results), masks=asked.masks, file=asked.results.name
-    )
+    if asked.explain and asked.protocol != PROTOCOL:
+        raise WrongUseError("usage", f"--explain goes with --protocol {PROTOCOL} only")
+    try:
+        result = evaluate_coco(
+            _file(asked.truth),
+            _file(asked.results),
+            masks=asked.masks,
+            file=asked.results.name,
+            protocol=asked.protocol,
+        )
+    except LookupError as error:
+        raise WrongUseError("no-lvis", str(error)) from None
     return result.to_plain() | (
         {"explanations": [to_plain(each) for each in result.explain()]} if asked.explain else {}
     )

@@ -17,15 +17,15 @@ from scoring.readers.voc.tree import read_tree
 from scoring.results import Result
 from scoring.statistics.bootstrap import intervals_of
 from scoring.statistics.intervals import Interval
-from scoring.tasks.coco.scoring import PROTOCOL as COCO
+from scoring.tasks.coco.scoring import RULES
 
 
 def score(asked: Namespace) -> Mapping[str, Any]:
     """Score results against a tree; with `bootstrap` each value has an interval of 95 %."""
-    if asked.protocol == COCO:
+    if asked.protocol in RULES:
         return score_coco_files(asked)
     if asked.masks or asked.explain:
-        raise WrongUseError("usage", "--masks and --explain go with --protocol coco only")
+        raise WrongUseError("usage", "--masks and --explain go with --protocol coco or lvis only")
     require(asked, "competition", "image_set")
     tree = existing_tree(asked.truth)
     protocol = _protocol(asked.protocol, dataset_of(tree))

@@ -5,9 +5,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.data.arrays import Flags, Floats, Integers
+from scoring.data.arrays import Flags, Floats, Integers, Labels
 
 Wholes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Federation:
+    """What is known of classes in images where not every class is annotated, as LVIS has it.
+
+    negative, inexhaustive: int32 (k, 2), pairs of an image and a class that is not in it, or of which not every object
+    is annotated; frequency: int8 (classes,), 0 for a rare class, 1 for a common, 2 for a frequent one.
+    """
+
+    negative: Integers
+    inexhaustive: Integers
+    frequency: Labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -17,7 +30,7 @@ class CocoTable:
     image, label: int32 (m,), into the images and the classes of `Lists`; boxes: float64 (m, 4), left, top, width, height in
     pixels as annotated; area: float64 (m,), as annotated; crowd: bool (m,); unnumbered: bool (m,), annotations whose id
     is 0. run_start, run_end, run_first: the masks as runs of pixels, int64 (r,), (r,) and (m + 1,), counted down the columns;
-    None where objects have no masks.
+    None where objects have no masks. The last three as in `Federation`, None where every class is annotated in every image.
     """
 
     image: Integers
@@ -29,8 +42,18 @@ class CocoTable:
     run_start: Wholes | None = None
     run_end: Wholes | None = None
     run_first: Wholes | None = None
+    negative: Integers | None = None
+    inexhaustive: Integers | None = None
+    frequency: Labels | None = None
 
     @property
     def has_masks(self) -> bool:
         """Whether the objects have masks."""
         return self.run_first is not None
+
+    @property
+    def federation(self) -> Federation | None:
+        """What LVIS tells of classes in images; None where it is not LVIS."""
+        if self.negative is None or self.inexhaustive is None or self.frequency is None:
+            return None
+        return Federation(self.negative, self.inexhaustive, self.frequency)

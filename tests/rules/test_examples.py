@@ -13,7 +13,7 @@ from scoring import Description, Image
 from scoring.data.description import UNKNOWN_SIDE
 
 IMAGES = (Image("000001", 40, 30), Image("000002", 30, 50))
-DATASETS = ("VOC2006", "VOC2007", "VOC2012", "COCO", "sample")
+DATASETS = ("VOC2006", "VOC2007", "VOC2012", "COCO", "LVIS", "sample")
 
 
 def description(dataset: str) -> Description:
@@ -27,7 +27,7 @@ def description(dataset: str) -> Description:
         segmentation=("000001", "000002"),
         persons=(("000001", person),),
         acting=(("000001", 1), ("000002", 1)),
-        class_numbers=(3, 8) if dataset == "COCO" else (),
+        class_numbers=(3, 8) if dataset in {"COCO", "LVIS"} else (),
     )
 
 

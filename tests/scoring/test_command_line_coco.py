@@ -99,4 +99,7 @@ def test_options_of_coco_are_refused_elsewhere(
 ) -> None:
     code, said = carry_out(capsys, "evaluate", "--truth", tmp_path, "--results", tmp_path, option)
 
-    assert (code, said["problems"][0]["message"]) == (2, "--masks and --explain go with --protocol coco only")
+    assert (code, said["problems"][0]["message"]) == (
+        2,
+        "--masks and --explain go with --protocol coco or lvis only",
+    )

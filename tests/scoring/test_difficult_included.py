@@ -46,7 +46,7 @@ def test_the_years_of_the_challenge_tell_both_numbers_and_no_other_protocol_does
     told = {
         name
         for name, row in PROTOCOLS.items()
-        if name != "coco" and row.rules_of(DETECTION).second_table is all_objects_positive
+        if name not in {"coco", "lvis"} and row.rules_of(DETECTION).second_table is all_objects_positive
     }
 
     assert told == {name for name in PROTOCOLS if name.startswith("voc")}

@@ -96,7 +96,7 @@ def assert_alike(one: Result, other: Result) -> None:
         assert getattr(one, name) == getattr(other, name)
 
 
-@pytest.mark.parametrize("protocol", [name for name in PROTOCOLS if name != "coco"])
+@pytest.mark.parametrize("protocol", [name for name in PROTOCOLS if name not in {"coco", "lvis"}])
 def test_detections_score_what_their_files_score(protocol: str, tmp_path: Path) -> None:
     known = of_voc(truth())
     files = {

@@ -34,7 +34,7 @@ ALIASES = ["pascal_voc_metrics", "weighted_pascal_voc_metrics", "open_images_met
 def test_every_year_has_a_row_of_its_own_name_and_so_have_its_corrections_and_other_programs() -> None:
     rows = {name: row for name, row in PROTOCOLS.items() if name not in ALIASES}
 
-    assert list(rows) == [*YEARS, *CORRECTED, *TENSORFLOW, *DOCUMENTED, "coco"]
+    assert list(rows) == [*YEARS, *CORRECTED, *TENSORFLOW, *DOCUMENTED, "coco", "lvis"]
     assert all(row.name == name for name, row in rows.items())
     assert len({row.title for row in rows.values()}) == len(rows)
 
@@ -108,10 +108,10 @@ def test_rules_are_spelled_with_the_names_of_their_functions() -> None:
 def test_every_competition_has_a_task_that_every_protocol_of_its_dataset_scores() -> None:
     tasks = {info.task for infos in EDITIONS.values() for info in infos}
 
-    of_coco = {each.task.name for each in PROTOCOLS["coco"].tasks}
+    of_coco = {each.task.name for name in ("coco", "lvis") for each in PROTOCOLS[name].tasks}
     assert tasks == TASKS.keys()
     assert all({each.task.name for each in PROTOCOLS[year].tasks} == tasks - of_coco for year in YEARS)
-    assert default_protocol("COCO") == "coco"
+    assert (default_protocol("COCO"), default_protocol("LVIS")) == ("coco", "lvis")
 
 
 def test_a_task_that_a_protocol_does_not_score_is_named() -> None:

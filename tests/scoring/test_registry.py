@@ -44,6 +44,7 @@ def test_a_competition_has_a_rule_for_training_data() -> None:
         ("VOC2007", 7, "Layout", "comp7_layout_test_person.xml", "person", "files"),
         ("VOC2012", 7, "Layout", "comp7_layout_test.xml", "person", "files"),
         ("COCO", 1, "", "detections.json", "detections", "files"),
+        ("LVIS", 1, "", "detections.json", "detections", "files"),
         ("COCO", 2, "", "segmentations.json", "segmentations", "files"),
         ("VOC2012", 9, "Action", "comp9_action_test_reading.txt", ACTIONS[0], "actions"),
     ],

@@ -1,7 +1,7 @@
 """What the COCO measures take."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -18,13 +18,17 @@ class CocoRules:
 
     iou_thresholds: float64 (thresholds,), rising; recalls: float64 (points,), rising from 0, where precision is read;
     max_detections: rising numbers of detections of a class in an image, of which the last is what is matched at most;
-    areas: for each range of sizes its name, smallest and largest area, both included, the first one every size.
+    areas: for each range of sizes its name, smallest and largest area, both included, the first one every size; in_image: detections of all classes in an image of which
+    the most confident count, None for any number; federated: in an image only classes count that are annotated in it or known
+    to be absent, and unmatched detections of classes that are not annotated throughout are ignored.
     """
 
     iou_thresholds: Floats
     recalls: Floats
     max_detections: tuple[int, ...]
     areas: tuple[tuple[str, float, float], ...]
+    in_image: int | None = None
+    federated: bool = False
 
 
 def _frozen(values: Floats) -> Floats:
@@ -44,6 +48,10 @@ COCO_RULES: Final = CocoRules(
     ),
 )
 """The official settings for boxes and masks. Source: pycocotools 2.0.11, cocoeval.py, Params.setDetParams."""
+
+
+LVIS_RULES: Final = replace(COCO_RULES, max_detections=(300,), in_image=300, federated=True)
+"""The settings of LVIS. Source: lvis 0.5.3, eval.py, Params; results.py, limit_dets_per_image."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from scoring.data.arrays import Flags, Floats, Places
+from scoring.data.arrays import Flags, Floats, Labels, Places
 from scoring.metrics.coco.accumulating import PlacedMatches, Ranks, Sizes, accumulate
 from scoring.metrics.coco.arranging import Arranged, arrange
 from scoring.metrics.coco.arrays import (
@@ -118,6 +118,24 @@ def figures_of(tables: CocoTables, rules: CocoRules = COCO_RULES) -> Mapping[str
     (0.5, None)
     """
     return {name: _mean(values) for name, values in _values(tables, rules).items()}
+
+
+def figures_by_frequency(tables: CocoTables, frequency: Labels) -> Mapping[str, float | None]:
+    """AP of rare, common and frequent classes, in [0, 1] or None; frequency: int8 (classes,), 0, 1 or 2.
+
+    Source: lvis 0.5.3, eval.py, LVISEval.summarize.
+
+    >>> none, one = np.array([False]), np.zeros(1, np.int32)
+    >>> car = CocoObjects(one, one, np.array([100.0]), none, none)
+    >>> found = CocoDetections(one, one, np.array([0.9]), np.array([100.0]))
+    >>> tables = tabulate_coco(found, car, lambda d, o: np.array([0.72]), images=1, classes=1)
+    >>> figures_by_frequency(tables, np.array([1]))["APr"]
+    """
+    precision = tables.precision[EVERY_SIZE]
+    return {
+        f"AP{letter}": _mean(np.compress(frequency == group, precision, axis=1))
+        for group, letter in enumerate("rcf")
+    }
 
 
 def figures_by_class(tables: CocoTables, rules: CocoRules = COCO_RULES) -> Mapping[str, list[float | None]]:

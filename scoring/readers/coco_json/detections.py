@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from scoring.data.arrays import Floats, Integers
+from scoring.data.arrays import Floats, Integers, Places
 from scoring.data.limits import MAX_FILE_PROBLEMS
 from scoring.errors import Problem, Problems
 from scoring.metrics.coco.arrays import CocoDetections
@@ -31,6 +31,16 @@ class CocoResults:
     detections: CocoDetections
     boxes: Floats
     masks: Masks | None
+
+
+def take_results(results: CocoResults, rows: Places) -> CocoResults:
+    """These detections, in this order; rows: intp (k,)."""
+    found = results.detections
+    return CocoResults(
+        CocoDetections(found.image[rows], found.label[rows], found.confidence[rows], found.area[rows]),
+        results.boxes[rows],
+        None if results.masks is None else take_masks(results.masks, rows),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,15 +1,17 @@
 """Ground truth in COCO's JSON."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 
 from scoring.data.arrays import Floats
+from scoring.data.coco_table import Federation
 from scoring.errors import Problem, Problems, SubmissionError
 from scoring.metrics.coco.arrays import CocoObjects
-from scoring.metrics.masks.runs import Masks
+from scoring.metrics.masks.runs import Masks, take_masks
+from scoring.readers.coco_json.federation import read_federation
 from scoring.readers.coco_json.fields import Entries, Identifiers
 from scoring.readers.coco_json.masks import read_masks
 from scoring.readers.coco_json.records import JsonError, Records, Table, join_tables, read_list
@@ -23,7 +25,8 @@ class CocoInstances:
 
     images, categories: int64 (images,) and (classes,), identifiers; sizes: int64 (images, 2), width and height in pixels,
     0 where they are not told; boxes: float64 (m, 4), left, top, width, height, around the masks where those were asked for; masks: None unless they were asked for;
-    has_masks: whether any object has a segmentation; fingerprint: sha256 of the file, in hexadecimal.
+    has_masks: whether any object has a segmentation; fingerprint: sha256 of the file, in hexadecimal; federation: of LVIS,
+    None where every class is annotated in every image.
     """
 
     images: Identifiers
@@ -35,6 +38,7 @@ class CocoInstances:
     masks: Masks | None
     fingerprint: str
     has_masks: bool = False
+    federation: Federation | None = None
 
 
 def read_instances(data: bytes, *, file: str = "instances.json", masks: bool = False) -> CocoInstances:
@@ -71,10 +75,29 @@ def read_instances(data: bytes, *, file: str = "instances.json", masks: bool = F
         masks=drawn,
         fingerprint=hashlib.sha256(data).hexdigest(),
         has_masks=annotations.any_has("segmentation"),
+        federation=read_federation(images, image_ids, categories, category_ids[by_category]),
     )
     if problems.listed:
         raise SubmissionError(*problems.listed)
-    return found
+    return found if found.federation is None else _as_in_lvis(found)
+
+
+def _as_in_lvis(instances: CocoInstances) -> CocoInstances:
+    """Without objects that have no area, and without crowds. Source: lvis 0.5.3, lvis.py, LVIS.get_ann_ids; eval.py."""
+    objects = instances.objects
+    rows = np.flatnonzero(objects.area > 0)
+    return replace(
+        instances,
+        objects=CocoObjects(
+            objects.image[rows],
+            objects.label[rows],
+            objects.area[rows],
+            np.zeros(len(rows), np.bool_),
+            objects.unnumbered[rows],
+        ),
+        boxes=instances.boxes[rows],
+        masks=None if instances.masks is None else take_masks(instances.masks, rows),
+    )
 
 
 def _sizes_of(objects: CocoObjects, sizes: Identifiers) -> Identifiers:

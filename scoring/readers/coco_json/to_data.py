@@ -39,8 +39,10 @@ def read_source(source: Source) -> bytes:
     return json.dumps(source).encode()
 
 
-def tables_of_coco(data: bytes, dataset: str, image_set: str) -> tuple[Lists, Tables]:
+def tables_of_coco(data: bytes, dataset: str | None, image_set: str) -> tuple[Lists, Tables]:
     """The lists and tables of `images`, `categories` and `annotations`, with masks where any annotation has a segmentation.
+
+    dataset: None stands for "LVIS" where images have lists of negative categories, and else for "COCO".
 
     Images are called by their numbers, classes by their names, both in rising order of their numbers. A crowd is a difficult
     object and a group for protocols that know no crowds. Raises SubmissionError with every problem.
@@ -55,7 +57,8 @@ def tables_of_coco(data: bytes, dataset: str, image_set: str) -> tuple[Lists, Ta
     masks = read_instances(data, masks=True).masks if instances.has_masks else None
     lists, tables = tables_of_objects(_rows(instances), BoxConvention.HALF_OPEN, _sizes(instances))
     numbers = tuple(instances.categories.tolist())
-    lists = replace(lists, dataset=dataset, image_set=image_set, class_numbers=numbers)
+    own = "COCO" if instances.federation is None else "LVIS"
+    lists = replace(lists, dataset=dataset or own, image_set=image_set, class_numbers=numbers)
     return lists, replace(tables, coco=_table(instances, masks))
 
 
@@ -97,6 +100,10 @@ def _table(instances: CocoInstances, masks: Masks | None) -> CocoTable:
     table = CocoTable(
         objects.image, objects.label, instances.boxes, objects.area, objects.crowd, objects.unnumbered
     )
+    if (told := instances.federation) is not None:
+        table = replace(
+            table, negative=told.negative, inexhaustive=told.inexhaustive, frequency=told.frequency
+        )
     if masks is None:
         return table
     return replace(table, run_start=masks.start, run_end=masks.end, run_first=masks.first)

@@ -13,11 +13,11 @@ from scoring.data.matches import RankedPredictions
 from scoring.exhibits import Exhibit, ScoreTable, draw_precision
 from scoring.metrics.coco.arrays import EVERY_SIZE, CocoDetections, CocoRules
 from scoring.metrics.coco.outcomes import outcomes_of
-from scoring.metrics.coco.tables import CocoTables, figures_by_class, figures_of
+from scoring.metrics.coco.tables import CocoTables, figures_by_class
 from scoring.metrics.masks.runs import join_masks
 from scoring.readers.coco_json.detections import CocoResults
 from scoring.results import ClassResult
-from scoring.tasks.coco.scoring import ABSENT, measure_of, tabulate
+from scoring.tasks.coco.scoring import ABSENT, figures_by_rules, measure_of, tabulate
 from scoring.tasks.coco.truth import Loaded
 from scoring.tasks.task import Keyed, Scores
 
@@ -41,9 +41,10 @@ def match(
 def score(matched: Iterator[Keyed[CocoResults]], loaded: Loaded, rules: CocoRules) -> Scores:
     """AP of each class, and of all; the other figures as tables, precision and recall at the lowest threshold as curves."""
     results = next((each.value for each in matched), _nothing(loaded))
-    everything, _ = tabulate(loaded.instances, results, rules)
-    tables = _of_classes(everything, loaded.scored)
-    by_class, figures = figures_by_class(tables, rules), figures_of(tables, rules)
+    found = tabulate(loaded.instances, results, rules)
+    tables = _of_classes(found.tables, loaded.scored)
+    by_class = figures_by_class(tables, rules)
+    figures = figures_by_rules(tables, loaded.instances, loaded.scored, rules)
     predictions = np.bincount(results.detections.label, minlength=len(loaded.instances.classes))
     names = [loaded.instances.classes[label] for label in loaded.scored.tolist()]
     classes = tuple(
@@ -52,7 +53,7 @@ def score(matched: Iterator[Keyed[CocoResults]], loaded: Loaded, rules: CocoRule
             names, by_class["AP"], tables.positives[EVERY_SIZE].tolist(), loaded.scored.tolist(), strict=True
         )
     )
-    ranked = tuple(_ranked(everything, results.detections, loaded, rules))
+    ranked = tuple(_ranked(found.tables, found.results.detections, loaded, rules))
     measure = measure_of(results)
     exhibits: tuple[Exhibit, ...] = (
         ScoreTable(measure, tuple((each.name, each.value) for each in classes)),

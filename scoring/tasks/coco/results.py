@@ -52,8 +52,10 @@ class CocoResult:
         crowd: crowds need not be found and hide what is detected in them; area: objects without an area, or whose
         annotated area is of another range of sizes than their box or mask; cap: detections beyond the most that count;
         tie: equal confidences or IoU that the order of the files decides; id: annotations numbered 0; missed: objects
-        without a detection; wrong: detections without an object.
+        without a detection; wrong: detections without an object. Raises LookupError for results by the rules of LVIS.
         """
+        if self.protocol != "coco":
+            raise LookupError("explanations are those of COCO's rules")
         return explain(self.evidence)
 
     def to_plain(self) -> dict[str, Any]:

@@ -2,21 +2,32 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
+from scoring.data.arrays import Places
 from scoring.errors import Problems, SubmissionError
-from scoring.metrics.coco.arrays import COCO_RULES, CocoRules, PairIoU, box_iou
-from scoring.metrics.coco.tables import CocoTables, figures_by_class, figures_of, tabulate_coco
+from scoring.metrics.coco.arrays import COCO_RULES, LVIS_RULES, CocoRules, PairIoU, box_iou
+from scoring.metrics.coco.federated import annotated, most_confident_in_images, with_exemptions
+from scoring.metrics.coco.tables import (
+    CocoTables,
+    figures_by_class,
+    figures_by_frequency,
+    figures_of,
+    tabulate_coco,
+)
 from scoring.metrics.masks.runs import join_masks, mask_iou
-from scoring.readers.coco_json.detections import CocoResults, read_coco_detections
+from scoring.readers.coco_json.detections import CocoResults, read_coco_detections, take_results
 from scoring.readers.coco_json.instances import CocoInstances, read_instances
 from scoring.tasks.coco.explaining import Evidence
 from scoring.tasks.coco.results import CocoClass, CocoResult
 
 PROTOCOL: Final = "coco"
+RULES: Final[Mapping[str, CocoRules]] = {PROTOCOL: COCO_RULES, "lvis": LVIS_RULES}
+"""The rules of each protocol that scores COCO's JSON."""
 SCORER: Final = "1"
 """The version of this evaluation: another one may give other numbers for the same files."""
 
@@ -34,13 +45,19 @@ _MASKS: Final = _Kind("Average precision of masks, IoU 0.50:0.95", "masks")
 
 
 def evaluate_coco(
-    truth: bytes, results: bytes, *, masks: bool = False, file: str = "detections.json"
+    truth: bytes,
+    results: bytes,
+    *,
+    masks: bool = False,
+    file: str = "detections.json",
+    protocol: str = PROTOCOL,
 ) -> CocoResult:
     """Score detections in COCO's JSON as the official evaluator does; with `masks` their segmentations.
 
     truth: `images`, `categories` and `annotations`; results: a list of `image_id`, `category_id`, `score` and `bbox` or
     `segmentation`, or an object with such a list as `annotations`. Figures equal those of pycocotools 2.0.11 to 1e-12;
-    what it calls -1 is None. Raises SubmissionError with every problem of the first file that has one.
+    what it calls -1 is None. protocol: "coco", or "lvis" for annotation of LVIS, whose figures are those of lvis 0.5.3.
+    Raises SubmissionError with every problem of the first file that has one, LookupError for "lvis" and other annotation.
 
     >>> truth = b'''{"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations":
     ...   [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 50, 40], "area": 2000, "iscrowd": 0}]}'''
@@ -54,10 +71,12 @@ def evaluate_coco(
     found = read_coco_detections(results, instances, file=file, problems=problems, masks=masks)
     if problems.listed:
         raise SubmissionError(*problems.listed)
-    return score_coco(instances, found, hashlib.sha256(results).hexdigest())
+    return score_coco(instances, found, hashlib.sha256(results).hexdigest(), protocol)
 
 
-def score_coco(truth: CocoInstances, results: CocoResults, digest: str) -> CocoResult:
+def score_coco(
+    truth: CocoInstances, results: CocoResults, digest: str, protocol: str = PROTOCOL
+) -> CocoResult:
     """Score detections that have been read; digest: sha256 of their file, in hexadecimal, for the receipt.
 
     >>> truth = read_instances(b'{"images": [], "categories": [{"id": 1, "name": "cat"}], "annotations": []}')
@@ -65,9 +84,10 @@ def score_coco(truth: CocoInstances, results: CocoResults, digest: str) -> CocoR
     >>> score_coco(truth, found, digest="")["cat"].reason
     'no object of the class counts'
     """
-    kind, detections = _kind_of(results), results.detections
-    tables, iou = tabulate(truth, results, COCO_RULES)
-    by_class = figures_by_class(tables)
+    kind, detections, rules = _kind_of(results), results.detections, RULES[protocol]
+    found = tabulate(truth, results, rules)
+    tables = found.tables
+    by_class = figures_by_class(tables, rules)
     predictions = np.bincount(detections.label, minlength=len(truth.classes))
     classes = tuple(
         CocoClass(
@@ -81,17 +101,30 @@ def score_coco(truth: CocoInstances, results: CocoResults, digest: str) -> CocoR
         for label, name in enumerate(truth.classes)
     )
     return CocoResult(
-        protocol=PROTOCOL,
+        protocol=protocol,
         measure=kind.measure,
-        figures=figures_of(tables),
+        figures=figures_by_rules(tables, truth, np.arange(len(truth.classes)), rules),
         classes=classes,
-        receipt=_receipt(truth.fingerprint, digest, kind, COCO_RULES),
-        evidence=Evidence(truth, results, tables, iou),
+        receipt=_receipt(truth.fingerprint, digest, kind, protocol),
+        evidence=Evidence(truth, found.results, tables, found.iou),
     )
 
 
-def tabulate(truth: CocoInstances, results: CocoResults, rules: CocoRules) -> tuple[CocoTables, PairIoU]:
-    """Precision and recall of every class, and the IoU that they come from."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Tabulated:
+    """Precision and recall of every class, the detections that counted, and the IoU of these."""
+
+    tables: CocoTables
+    results: CocoResults
+    iou: PairIoU
+
+
+def tabulate(truth: CocoInstances, results: CocoResults, rules: CocoRules) -> Tabulated:
+    """Match and count by these rules. Raises LookupError where they ask for what LVIS' annotation has and this has not."""
+    if rules.in_image is not None:
+        results = take_results(results, most_confident_in_images(results.detections, rules.in_image))
+    if rules.federated:
+        results = _federated(truth, results)
     iou = _pair_iou(truth, results)
     tables = tabulate_coco(
         results.detections,
@@ -101,7 +134,27 @@ def tabulate(truth: CocoInstances, results: CocoResults, rules: CocoRules) -> tu
         classes=len(truth.classes),
         rules=rules,
     )
-    return tables, iou
+    return Tabulated(tables, results, iou)
+
+
+def figures_by_rules(
+    tables: CocoTables, truth: CocoInstances, labels: Places, rules: CocoRules
+) -> Mapping[str, float | None]:
+    """All figures of some classes, by frequency where the rules are those of LVIS; labels: intp (classes,) of the tables."""
+    figures = figures_of(tables, rules)
+    if truth.federation is None or not rules.federated:
+        return figures
+    return {**figures, **figures_by_frequency(tables, truth.federation.frequency[labels])}
+
+
+def _federated(truth: CocoInstances, results: CocoResults) -> CocoResults:
+    if truth.federation is None:
+        raise LookupError(
+            "the annotation does not come from LVIS' JSON, which says where classes are annotated"
+        )
+    counted = annotated(results.detections, truth.objects, truth.federation)
+    results = take_results(results, np.flatnonzero(counted))
+    return replace(results, detections=with_exemptions(results.detections, truth.federation))
 
 
 def measure_of(results: CocoResults) -> str:
@@ -122,11 +175,12 @@ def _pair_iou(truth: CocoInstances, results: CocoResults) -> PairIoU:
     return lambda detections, objects: mask_iou(masks, detections, objects + first, crowd[objects])
 
 
-def _receipt(truth: str, results: str, kind: _Kind, rules: CocoRules) -> str:
+def _receipt(truth: str, results: str, kind: _Kind, protocol: str) -> str:
+    rules = RULES[protocol]
     said = {
         "results": results,
         "truth": truth,
-        "protocol": f"{PROTOCOL}: {kind.name}, IoU {rules.iou_thresholds.tolist()}, areas {rules.areas}, "
+        "protocol": f"{protocol}: {kind.name}, IoU {rules.iou_thresholds.tolist()}, areas {rules.areas}, "
         f"{rules.max_detections} detections, {len(rules.recalls)} recalls",
         "scorer": SCORER,
     }

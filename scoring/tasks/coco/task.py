@@ -15,7 +15,15 @@ from scoring.tasks.coco.results_file import (
     read_segmentations,
     split_boxes,
 )
-from scoring.tasks.coco.truth import load_boxes, load_masks, missing_boxes, missing_masks, select
+from scoring.tasks.coco.truth import (
+    load_boxes,
+    load_masks,
+    missing_boxes,
+    missing_boxes_of_lvis,
+    missing_masks,
+    missing_masks_of_lvis,
+    select,
+)
 from scoring.tasks.detection.checks import remark_on_boxes
 from scoring.tasks.task import Task
 
@@ -50,3 +58,13 @@ COCO_SEGMENTATION: Final = replace(
     load=load_masks,
 )
 """How masks are scored by COCO's rules, all classes in one file."""
+
+
+LVIS_DETECTION: Final = replace(COCO_DETECTION, name="lvis-detection", missing_truth=missing_boxes_of_lvis)
+"""How boxes are scored where not every class is annotated in every image."""
+
+
+LVIS_SEGMENTATION: Final = replace(
+    COCO_SEGMENTATION, name="lvis-segmentation", missing_truth=missing_masks_of_lvis
+)
+"""How masks are scored where not every class is annotated in every image."""

@@ -56,6 +56,21 @@ def missing_masks(truth: GroundTruth) -> str | None:
     return None if has_masks else "no object has a segmentation"
 
 
+def missing_boxes_of_lvis(truth: GroundTruth) -> str | None:
+    """Why a ground truth cannot score boxes by the rules of LVIS; None if it can."""
+    return missing_boxes(truth) or _missing_federation(truth)
+
+
+def missing_masks_of_lvis(truth: GroundTruth) -> str | None:
+    """Why a ground truth cannot score masks by the rules of LVIS; None if it can."""
+    return missing_masks(truth) or _missing_federation(truth)
+
+
+def _missing_federation(truth: GroundTruth) -> str | None:
+    is_there = truth.tables.coco is not None and truth.tables.coco.federation is not None
+    return None if is_there else "the annotation does not say which classes are absent from an image"
+
+
 def _annotated(truth: GroundTruth) -> CocoInstances:
     table, lists, sizes = truth.tables.coco, truth.lists, truth.tables.sizes.astype(np.int64)
     assert table is not None
@@ -68,6 +83,7 @@ def _annotated(truth: GroundTruth) -> CocoInstances:
         categories=np.array(lists.class_numbers, np.int64),
         classes=lists.classes,
         objects=CocoObjects(table.image, table.label, table.area, table.crowd, table.unnumbered),
+        federation=table.federation,
         boxes=table.boxes,
         masks=masks,
         fingerprint=truth.fingerprint,

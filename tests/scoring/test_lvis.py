@@ -1,0 +1,206 @@
+"""LVIS: not every class is annotated in every image, and classes are rare, common or frequent."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scoring import Detections, GroundTruth, ScoreTable, evaluate, missing_truth, validate
+from scoring.command_line.main import main
+from scoring.errors import SubmissionError
+from scoring.statistics.bootstrap import intervals_of
+from scoring.tasks.coco.scoring import evaluate_coco
+from tests.scoring.archives import gz, tar, written
+from tests.scoring.coco_sets import Plain
+from tests.scoring.lvis_sets import FIGURES, draw_lvis_set, official_lvis
+
+CLOSE = 1e-12
+
+
+def as_json(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+def small() -> tuple[Plain, list[Plain]]:
+    """Two images; a cat in one, and no cat in the other; of dogs and birds nothing is known in the second."""
+    box = [1, 1, 40, 40]
+    cat = {"id": 1, "image_id": 1, "category_id": 1, "bbox": box, "area": 1600}
+    truth = {
+        "images": [
+            {"id": 1, "neg_category_ids": [2], "not_exhaustive_category_ids": []},
+            {"id": 2, "neg_category_ids": [1], "not_exhaustive_category_ids": [1]},
+        ],
+        "categories": [
+            {"id": 1, "name": "cat", "frequency": "f"},
+            {"id": 2, "name": "dog", "frequency": "r"},
+            {"id": 3, "name": "bird", "frequency": "c"},
+        ],
+        "annotations": [cat, cat | {"id": 2, "category_id": 2, "image_id": 2}],
+    }
+    return truth, [{"image_id": 1, "category_id": 1, "bbox": box, "score": 0.5}]
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_boxes_score_as_the_official_program_scores_them(seed: int) -> None:
+    truth, found = draw_lvis_set(seed)
+
+    result = evaluate_coco(as_json(truth), as_json(found), protocol="lvis")
+
+    assert list(result.figures) == list(FIGURES)
+    assert result.figures == pytest.approx(official_lvis(truth, found), abs=CLOSE)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 5, 8, 9, 31])
+def test_masks_score_as_the_official_program_scores_them(seed: int) -> None:
+    truth, found = draw_lvis_set(seed, masks=True)
+
+    result = evaluate_coco(as_json(truth), as_json(found), masks=True, protocol="lvis")
+
+    assert result.figures == pytest.approx(official_lvis(truth, found, "segm"), abs=CLOSE)
+
+
+@pytest.mark.parametrize(("seed", "name"), [(3, "detections"), (4, "detections"), (9, "segmentations")])
+def test_an_archive_scores_as_the_two_files_do(seed: int, name: str, tmp_path: Path) -> None:
+    masks = name == "segmentations"
+    instances, found = draw_lvis_set(seed, masks=masks)
+    truth = GroundTruth.of_bytes(GroundTruth.from_coco(instances).content)
+    path = written(tmp_path, gz(tar({f"results/LVIS/{name}.json": as_json(found)})), "results.tar.gz")
+
+    result = evaluate(path, truth, protocol="lvis", competition=2 if masks else 1)
+
+    assert validate(path, truth.description).valid
+    table = result.exhibits[1]
+    assert isinstance(table, ScoreTable)
+    expected = evaluate_coco(as_json(instances), as_json(found), masks=masks, protocol="lvis")
+    assert dict(table.rows) == expected.figures
+
+
+def test_detections_of_classes_of_which_nothing_is_known_do_not_count() -> None:
+    truth, found = small()
+    certain = {"bbox": [1, 1, 40, 40], "score": 0.9}
+    unknown = {"image_id": 1, "category_id": 3, **certain}
+    incomplete = {"image_id": 2, "category_id": 1, **certain}
+    absent = {"image_id": 1, "category_id": 2, **certain}
+
+    def value(*more: Plain, name: str = "cat") -> float | None:
+        return evaluate_coco(as_json(truth), as_json([*found, *more]), protocol="lvis")[name].value
+
+    assert value() == value(unknown, incomplete) == pytest.approx(1)
+    hit = {"image_id": 2, "category_id": 2, "bbox": [1, 1, 40, 40], "score": 0.5}
+    assert value(hit, name="dog") == pytest.approx(1)
+    assert value(hit, absent, name="dog") == pytest.approx(0.5)
+
+
+def test_annotation_of_lvis_has_competitions_of_its_own() -> None:
+    lvis, coco = GroundTruth.from_coco(small()[0]), small()[0]
+    for image in coco["images"]:
+        del image["neg_category_ids"]
+
+    assert lvis.lists.dataset == "LVIS"
+    assert missing_truth(lvis) == {2: "no object has a segmentation"}
+    plain = GroundTruth.from_coco(coco, dataset="LVIS")
+    assert missing_truth(plain)[1] == "the annotation does not say which classes are absent from an image"
+    assert missing_truth(GroundTruth.from_coco(draw_lvis_set(1, masks=True)[0])) == {}
+    assert GroundTruth.from_coco(coco).lists.dataset == "COCO"
+
+
+def test_the_description_does_not_tell_which_classes_are_absent() -> None:
+    truth = GroundTruth.from_coco(small()[0])
+    others = small()[0]
+    others["images"][0]["neg_category_ids"] = []
+
+    assert truth.description == GroundTruth.from_coco(others).description
+    assert truth.fingerprint != GroundTruth.from_coco(others).fingerprint
+
+
+def test_some_classes_have_figures_by_frequency_of_their_own() -> None:
+    truth, found = GroundTruth.from_coco(small()[0]), small()[1]
+
+    result = evaluate(Detections.from_coco(found, truth), truth, protocol="lvis", classes=["cat"])
+
+    table = result.exhibits[1]
+    assert isinstance(table, ScoreTable)
+    assert dict(table.rows)["APf"] == pytest.approx(1)
+    assert dict(table.rows)["APr"] is None
+
+
+def test_results_have_intervals() -> None:
+    instances, found = draw_lvis_set(4)
+    truth = GroundTruth.from_coco(instances)
+    result = evaluate(Detections.from_coco(found, truth), truth, protocol="lvis")
+
+    *_, mean = intervals_of(result, truth, replicates=50).rows
+
+    assert mean.low is not None
+    assert mean.low <= (result.headline or 0)
+
+
+def test_annotation_of_coco_is_refused() -> None:
+    truth = GroundTruth.from_arrays(["a"], ["cat"], [[1, 1, 9, 9]], convention="half-open")
+    found = Detections.from_arrays(["a"], ["cat"], [0.5], [[1, 1, 9, 9]])
+
+    with pytest.raises(LookupError, match="does not come from LVIS' JSON"):
+        evaluate(found, truth, protocol="lvis")
+
+
+@pytest.mark.parametrize(
+    ("where", "changed", "code"),
+    [
+        ("images", {"neg_category_ids": [9]}, "unknown-category"),
+        ("images", {"not_exhaustive_category_ids": 3}, "bad-list"),
+        ("images", {"not_exhaustive_category_ids": ["cat"]}, "bad-list"),
+        ("categories", {"frequency": "often"}, "bad-frequency"),
+        ("categories", {"frequency": None}, "bad-frequency"),
+    ],
+)
+def test_what_is_wrong_is_named(where: str, changed: Plain, code: str) -> None:
+    truth, _ = small()
+    truth[where][0] |= changed
+
+    with pytest.raises(SubmissionError) as refused:
+        GroundTruth.from_coco(truth)
+
+    assert [each.code for each in refused.value.problems] == [code]
+    assert f"{where}[0]" in refused.value.problems[0].message
+
+
+def test_without_images_or_detections_nothing_counts() -> None:
+    truth, _ = small()
+
+    assert evaluate_coco(as_json(truth), b"[]", protocol="lvis").headline == 0
+    with pytest.raises(LookupError, match="explanations are those of COCO's rules"):
+        evaluate_coco(as_json(truth), b"[]", protocol="lvis").explain()
+
+
+def test_the_command_line_scores_lvis(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    truth, found = draw_lvis_set(5)
+    files = []
+    for name, content in (("truth", truth), ("results", found)):
+        (tmp_path / name).write_bytes(as_json(content))
+        files += [f"--{name}", str(tmp_path / name)]
+
+    assert main(["evaluate", "--protocol", "lvis", *files]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["protocol"], list(said["figures"])) == ("lvis", list(FIGURES))
+    assert main(["evaluate", "--protocol", "lvis", *files, "--explain"]) == 2
+    assert "--explain goes with --protocol coco only" in capsys.readouterr().out
+    for image in truth["images"]:
+        del image["neg_category_ids"]
+    (tmp_path / "truth").write_bytes(as_json(truth))
+    assert main(["evaluate", "--protocol", "lvis", *files]) == 2
+    assert "does not come from LVIS' JSON" in capsys.readouterr().out
+
+
+def test_pairs_beyond_all_classes_are_no_others() -> None:
+    """Detections of a class with a larger number than any annotated one are told apart."""
+    truth, found = small()
+    truth["images"][1]["neg_category_ids"] = []
+    truth["images"][0]["neg_category_ids"] = [3]
+    bird = found[0] | {"category_id": 3, "image_id": 2}
+
+    result = evaluate_coco(as_json(truth), as_json([*found, bird]), protocol="lvis")
+
+    assert np.isclose(result["cat"].value or 0, 1)
+    assert result["bird"].value is None
