@@ -21,6 +21,7 @@ class Action(enum.StrEnum):
     WITHDRAW = "entry.withdraw"
     CHANGE_METHOD = "method.change"
     PUBLISH = "method.publish"
+    LINK = "link.manage"
     ORGANISE = "edition.organise"
     MANAGE_PEOPLE = "people.manage"
     MANAGE_ROLES = "roles.manage"
@@ -102,6 +103,7 @@ PERMISSIONS: Mapping[Action, Mapping[State, frozenset[Relation]]] = {
     Action.WITHDRAW: {State.PRIVATE: _TEAM, State.PUBLIC: frozenset({Relation.ORGANISER})},
     Action.CHANGE_METHOD: _always(Relation.MEMBER),
     Action.PUBLISH: _always(Relation.MEMBER),
+    Action.LINK: _always(Relation.MEMBER),
     Action.ORGANISE: _always(Relation.ORGANISER),
     Action.MANAGE_PEOPLE: _always(Relation.ADMIN),
     Action.MANAGE_ROLES: _always(Relation.ADMIN),

@@ -8,6 +8,8 @@ from app import logs
 from app.accounts import pages as account_pages
 from app.administration import api as administration_api
 from app.administration import pages as administration_pages
+from app.anonymous import api as anonymous_api
+from app.anonymous import pages as anonymous_pages
 from app.audit import api as audit_api
 from app.audit import pages as audit_pages
 from app.confirmation import pages as confirmation_pages
@@ -53,6 +55,7 @@ API = (
     submission_api.router,
     entry_api.router,
     method_api.router,
+    anonymous_api.router,
     exhibit_api.router,
     leaderboard_api.router,
     home_api.router,
@@ -76,6 +79,7 @@ PAGES = (
     submission_pages.router,
     entry_pages.router,
     method_pages.router,
+    anonymous_pages.router,
     leaderboard_pages.router,
     organiser_pages.router,
     administration_pages.router,

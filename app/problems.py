@@ -127,6 +127,12 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             "The abbreviation of a method can be changed until its first score.",
         ),
         _row(
+            "no-link",
+            409,
+            "No anonymous link",
+            "A result has anonymous links while it has a score and its method is not public; ten at most.",
+        ),
+        _row(
             "training-statement",
             409,
             "Statement missing",

@@ -21,6 +21,7 @@ class RefusalCode(enum.StrEnum):
     NAME_FIXED = "name-fixed"
     TRAINING_STATEMENT = "training-statement"
     DESCRIPTION_TOO_SHORT = "description-too-short"
+    NO_LINK = "no-link"
     QUOTA = "quota"
     ADDRESS_NOT_CONFIRMED = "address-not-confirmed"
 

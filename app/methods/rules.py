@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import scoring
 from app.methods.schemas import Annotation, NewMethod, Training
-from app.names import folded
+from app.names import lookalike_key
 from app.refusals import Refusal, RefusalCode
 
 SHORTEST_DESCRIPTION = 500  # characters of a public method's, as the VOC server asked for
@@ -12,7 +12,7 @@ METHOD_NAME = (
     "uq_method_edition_id_name_key"  # the constraint that decides where two methods take one name at once
 )
 NAME_RACED = Refusal(RefusalCode.NAME_TAKEN, "another method took this name at the same time; choose another")
-LOOK_ALIKE = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "_": "-", " ": "-", ".": "-"})
+SEPARATORS = str.maketrans("_ .", "---")
 
 
 def name_key(name: str) -> str:
@@ -23,7 +23,7 @@ def name_key(name: str) -> str:
     >>> name_key("YOLO") == name_key("YOLO+")
     False
     """
-    return folded(name).translate(LOOK_ALIKE)
+    return lookalike_key(name).translate(SEPARATORS)
 
 
 def name_refusal(name: str, found: str, *, is_ours: bool) -> Refusal:

@@ -1,6 +1,7 @@
 """The schema."""
 
 from app.models.editions import Board, Edition, GroundTruth, Phase
+from app.models.links import AnonymousLink
 from app.models.logins import ApiToken, LoginSession
 from app.models.mail import MailLink, MailRequest
 from app.models.operations import AuditRecord, Heartbeat, OutboxMessage, UnusedContent
@@ -23,6 +24,7 @@ from app.models.table import Base
 from app.models.teams import Invitation, Member, Team
 
 __all__ = [
+    "AnonymousLink",
     "ApiToken",
     "Approval",
     "AuditRecord",

@@ -115,6 +115,7 @@ class SubmissionView:
     entries: tuple[EntryView, ...]
     is_ours: bool  # the reader is of its team, or an organiser
     is_organised: bool  # the reader is an organiser of its edition
+    is_member: bool  # the reader is of its team
     can_make_public: bool  # the reader is of its team, and the method is not public yet
     unpublishable: str | None  # why it cannot be made public yet
     is_final: bool  # nothing will change by waiting

@@ -248,6 +248,7 @@ def submission_page(platform: Platform, actor: Actor, submission_id: int) -> Sub
         ),
         is_ours=ours,
         is_organised=is_organised,
+        is_member=actor.is_member(method.team_id),
         can_make_public=method.public_at is None and actor.is_member(method.team_id),
         unpublishable=method_queries.unpublishable_reason(method),
         is_final=all(is_final(entry.state, run.state) for entry, run, _ in visible),

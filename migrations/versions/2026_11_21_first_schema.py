@@ -669,6 +669,28 @@ def upgrade() -> None:
     )
     op.create_index("uq_run_rescore", "run", ["rescore_id", "entry_id"], unique=True)
     op.create_table(
+        "anonymous_link",
+        sa.Column("id", sa.BigInteger(), nullable=False),
+        sa.Column("token", sa.String(), nullable=False),
+        sa.Column("entry_id", sa.BigInteger(), nullable=False),
+        sa.Column("run_id", sa.BigInteger(), nullable=False),
+        sa.Column("created_by", sa.BigInteger(), nullable=True),
+        sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column("revoked_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("revealed_at", sa.DateTime(timezone=True), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["created_by"],
+            ["user_account.id"],
+            name=op.f("fk_anonymous_link_created_by"),
+            ondelete="SET NULL",
+        ),
+        sa.ForeignKeyConstraint(["entry_id"], ["entry.id"], name=op.f("fk_anonymous_link_entry_id")),
+        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_anonymous_link_run_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_anonymous_link")),
+        sa.UniqueConstraint("token", name=op.f("uq_anonymous_link_token")),
+    )
+    op.create_index(op.f("ix_anonymous_link_entry_id"), "anonymous_link", ["entry_id"], unique=False)
+    op.create_table(
         "class_score",
         sa.Column("id", sa.BigInteger(), nullable=False),
         sa.Column("run_id", sa.BigInteger(), nullable=False),
@@ -742,6 +764,8 @@ def downgrade() -> None:
     op.drop_table("publication")
     op.drop_table("exhibit")
     op.drop_table("class_score")
+    op.drop_index(op.f("ix_anonymous_link_entry_id"), table_name="anonymous_link")
+    op.drop_table("anonymous_link")
     op.drop_index("uq_run_rescore", table_name="run")
     op.drop_index("ix_run_team", table_name="run", postgresql_where=sa.text("state IN ('queued', 'running')"))
     op.drop_index("ix_run_scored", table_name="run", postgresql_where=sa.text("state = 'scored'"))

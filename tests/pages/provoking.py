@@ -161,6 +161,11 @@ def name_of_another_team(scene: Scene) -> Any:
     return scene.confirm(scene.upload("free"), "haze1")
 
 
+def link_to_a_result_without_a_score(scene: Scene) -> Any:
+    made = scene.confirm(scene.upload("free"), "Juniper", "juniper").json()
+    return scene.program.post(f"/api/v1/entries/{made['entries'][0]['id']}/links")
+
+
 def new_name_of_a_scored_method(scene: Scene) -> Any:
     made = scene.confirm(scene.upload("free"), "Elder").json()
     entry = made["entries"][0]["id"]

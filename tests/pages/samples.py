@@ -27,9 +27,11 @@ from tests.pages.views import (
     NOW,
     PHASE,
     VAL,
+    anonymous_result,
     board,
     competition,
     confirmation,
+    links_page,
     method_page,
     organised,
     run,
@@ -140,6 +142,11 @@ def of_uploads() -> Iterator[Sample]:
         {"page": method_page(private, submissions=(), changes=(), unpublishable=EVIL)},
     )
     yield "methods/method.html", {"page": method_page(is_ours=False, can_rename=False)}
+    yield "anonymous/result.html", anonymous_result()
+    yield "anonymous/result.html", anonymous_result(headline=None, headline_reason=EVIL, withheld=None)
+    yield "anonymous/result.html", anonymous_result(headline=None, is_withdrawn=True)
+    yield "anonymous/links.html", {"page": links_page()}
+    yield "anonymous/links.html", {"page": links_page(links=(), refusals=(EVIL,), is_public=False)}
     yield "methods/edit.html", {"page": method_page(), "form": {"name": EVIL}, "problems": {}}
     yield (
         "methods/edit.html",

@@ -17,6 +17,7 @@ from tests.pages.provoking import (
     confirmation_sent_twice,
     hidden_curves,
     invalid_archive,
+    link_to_a_result_without_a_score,
     login_beyond_the_limit,
     login_while_others_log_in,
     name_of_another_team,
@@ -123,6 +124,9 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a new name of a method with a score": (
         new_name_of_a_scored_method, 409, "name-fixed", "Elder has a score, and a name that has one stays",
+    ),
+    "an anonymous link to a result without a score": (
+        link_to_a_result_without_a_score, 409, "no-link", "only a result with a score can have an anonymous link",
     ),
     "a result without a statement on training data": (
         lambda scene: scene.confirm(scene.upload("free"), "Linden", training={}),

@@ -31,6 +31,7 @@ WHO_MAY = {
     Action.WITHDRAW: ("POA", "OA"),
     Action.CHANGE_METHOD: ("P", "P"),
     Action.PUBLISH: ("P", "P"),
+    Action.LINK: ("P", "P"),
     Action.ORGANISE: ("OA", "OA"),
     Action.MANAGE_PEOPLE: ("A", "A"),
     Action.MANAGE_ROLES: ("A", "A"),

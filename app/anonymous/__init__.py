@@ -1,0 +1,1 @@
+"""Results that reviewers read without learning whose they are."""

@@ -1,0 +1,62 @@
+"""Anonymous links in the database."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Select, select
+from sqlalchemy.orm import Session
+
+from app.access import Action, Actor
+from app.models import AnonymousLink, Entry, Method, Phase, Run
+from app.visibility import rows_for
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedEntry:
+    """A result with the method that it belongs to."""
+
+    entry: Entry
+    method: Method
+    phase: Phase
+
+
+def linkable_entry(session: Session, actor: Actor, entry_id: int) -> LinkedEntry | None:
+    """An entry whose anonymous links somebody may manage, locked, so that nobody makes too many at once."""
+    return _linked(session, actor, Entry.id == entry_id)
+
+
+def entry_of_link(session: Session, actor: Actor, link_id: int) -> LinkedEntry | None:
+    """The entry of a link that somebody may manage, locked."""
+    of_link = select(AnonymousLink.entry_id).where(AnonymousLink.id == link_id).scalar_subquery()
+    return _linked(session, actor, Entry.id == of_link)
+
+
+def _linked(session: Session, actor: Actor, which: ColumnElement[bool]) -> LinkedEntry | None:
+    statement = (
+        select(Entry, Method, Phase)
+        .join(Method, Entry.method_id == Method.id)
+        .join(Phase, Entry.phase_id == Phase.id)
+        .where(which, rows_for(actor, Action.LINK, team=Method.team_id))
+        .with_for_update(of=Entry)
+    )
+    row = session.execute(statement).one_or_none()
+    return LinkedEntry(*row) if row else None
+
+
+def links_of(session: Session, entry_id: int) -> list[AnonymousLink]:
+    """The links of an entry, newest first."""
+    statement = select(AnonymousLink).where(AnonymousLink.entry_id == entry_id)
+    return list(session.scalars(statement.order_by(AnonymousLink.id.desc())))
+
+
+def linked_run(session: Session, token: str) -> tuple[AnonymousLink, Run, Entry, Phase, Method] | None:
+    """What a link that was not revoked shows."""
+    statement: Select[AnonymousLink, Run, Entry, Phase, Method] = (
+        select(AnonymousLink, Run, Entry, Phase, Method)
+        .join(Run, AnonymousLink.run_id == Run.id)
+        .join(Entry, AnonymousLink.entry_id == Entry.id)
+        .join(Phase, Entry.phase_id == Phase.id)
+        .join(Method, Entry.method_id == Method.id)
+        .where(AnonymousLink.token == token, AnonymousLink.revoked_at.is_(None))
+    )
+    row = session.execute(statement).one_or_none()
+    return (row[0], row[1], row[2], row[3], row[4]) if row else None

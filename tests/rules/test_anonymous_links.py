@@ -1,0 +1,54 @@
+"""When a result has anonymous links, and what they show."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from app.anonymous.rules import MOST_LINKS, LinkState, link_refusals, link_state, reveal_refusal
+from app.models import EntryState
+from app.refusals import RefusalCode
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("revoked", "revealed", "state"),
+    [
+        (None, None, LinkState.ANONYMOUS),
+        (None, NOW, LinkState.REVEALED),
+        (NOW, None, LinkState.REVOKED),
+        (NOW, NOW, LinkState.REVOKED),
+    ],
+)
+def test_a_revoked_link_shows_nothing(
+    revoked: datetime | None, revealed: datetime | None, state: LinkState
+) -> None:
+    assert link_state(revoked, revealed) is state
+
+
+def test_a_private_result_with_a_score_can_have_a_link() -> None:
+    assert link_refusals(EntryState.SCORED, is_public=False, links=MOST_LINKS - 1) == ()
+
+
+def test_everything_against_a_link_is_said_at_once() -> None:
+    found = link_refusals(EntryState.PENDING, is_public=True, links=MOST_LINKS)
+
+    assert [each.code for each in found] == [RefusalCode.NO_LINK] * 3
+    assert [each.message.split()[0] for each in found] == ["only", "the", "this"]
+
+
+@pytest.mark.parametrize(
+    ("state", "is_public", "words"),
+    [
+        (LinkState.ANONYMOUS, True, None),
+        (LinkState.REVEALED, True, None),
+        (LinkState.ANONYMOUS, False, "make the method public first"),
+        (LinkState.REVOKED, True, "was revoked"),
+    ],
+)
+def test_only_a_link_of_a_public_method_is_revealed(
+    state: LinkState, words: str | None, *, is_public: bool
+) -> None:
+    refusal = reveal_refusal(state, is_public=is_public)
+
+    assert (refusal.message if refusal else None) == words or (refusal and words and words in refusal.message)
