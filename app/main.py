@@ -34,6 +34,7 @@ from app.platform import INTERACTIVE, Platform, platform_of
 from app.problems import problem_responses
 from app.proxies import ForwardedHeaders
 from app.quotas import api as quota_api
+from app.recovery import pages as recovery_pages
 from app.retention import api as retention_api
 from app.retention import pages as retention_pages
 from app.roles import api as role_api
@@ -69,6 +70,7 @@ API = (
 PAGES = (
     account_pages.router,
     confirmation_pages.router,
+    recovery_pages.router,
     session_pages.router,
     token_pages.router,
     role_pages.router,

@@ -42,3 +42,10 @@ def revoke_token(session: Session, user_id: int, token_id: int) -> bool:
         .returning(ApiToken.id)
     )
     return session.scalar(statement) is not None
+
+
+def revoke_tokens_of(session: Session, user_id: int) -> int:
+    """Revoke every token of a person; how many."""
+    live = (ApiToken.user_id == user_id, ApiToken.revoked_at.is_(None))
+    revoked = update(ApiToken).where(*live).values(revoked_at=func.now()).returning(ApiToken.id)
+    return len(session.scalars(revoked).all())

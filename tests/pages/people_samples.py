@@ -5,10 +5,17 @@ from typing import Any
 
 from app.confirmation.schemas import Offer, Outcome
 from app.mail.schemas import Place
+from app.recovery.schemas import Outcome as ResetOutcome
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW
 
 Sample = tuple[str, dict[str, Any]]
+
+
+def of_people() -> Iterator[Sample]:
+    """Every page of these rooms."""
+    yield from of_confirmation()
+    yield from of_recovery()
 
 
 def of_confirmation() -> Iterator[Sample]:
@@ -24,3 +31,13 @@ def of_confirmation() -> Iterator[Sample]:
     typed = {"form": {"email": EVIL}, "problems": {"email": EVIL}, "wait": NOW, "pending": EVIL}
     for place in (Place(is_sent=False), Place(is_sent=False, folder=EVIL)):
         yield "confirmation/address.html", {**sent, **typed, "place": place}
+
+
+def of_recovery() -> Iterator[Sample]:
+    yield "recovery/forgot.html", {"form": {"email": EVIL}, "problems": {"email": EVIL}}
+    for place in (Place(is_sent=True), Place(is_sent=False, folder=EVIL)):
+        yield "recovery/asked.html", {"place": place}
+    yield "recovery/reset.html", {"token": "t0ken", "problems": {"password": EVIL}}
+    for outcome in ResetOutcome:
+        yield "recovery/outcome.html", {"outcome": outcome.value}
+    yield "recovery/change.html", {"problems": {"present_password": EVIL, "password": EVIL}}

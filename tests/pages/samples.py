@@ -21,7 +21,7 @@ from app.submissions.schemas import SubmissionRow
 from app.uploads.schemas import UploadPage
 from tests.pages.drawn import EVIL, shown
 from tests.pages.login_samples import of_logins
-from tests.pages.people_samples import of_confirmation
+from tests.pages.people_samples import of_people
 from tests.pages.views import (
     METHOD,
     NOW,
@@ -49,7 +49,7 @@ def samples() -> Iterator[Sample]:
     """Each page with contexts that walk through its branches."""
     yield from of_editions()
     yield from of_accounts()
-    yield from of_confirmation()
+    yield from of_people()
     yield from of_logins()
     yield from of_uploads()
     yield from of_submissions()

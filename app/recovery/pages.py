@@ -1,0 +1,100 @@
+"""The pages for a new password."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import RedirectResponse, Response
+from pydantic import ValidationError
+
+from app.access import Action
+from app.form_errors import field_errors
+from app.mail.service import place_of_mail
+from app.rate_limits import Limited
+from app.recovery import service
+from app.recovery.schemas import Forgotten, Outcome, Passwords
+from app.sessions.service import WrongPasswordError
+from app.web import SESSION_COOKIE, CurrentActor, ThePlatform, limited, platform_of_request, render, requires
+
+router = APIRouter()
+
+TextField = Annotated[str, Form()]
+CODES = {Outcome.DONE: 200, Outcome.GONE: 410, Outcome.TAKEN: 409}
+NO_PROBLEMS: Mapping[str, str] = MappingProxyType({})
+
+
+@router.get("/forgot-password", dependencies=[requires(Action.REGISTER)])
+def forgot(request: Request) -> Response:
+    """The form that has a link mailed."""
+    return render(request, "recovery/forgot.html", form={}, problems={})
+
+
+@router.post("/forgot-password", dependencies=[requires(Action.REGISTER), limited(Limited.REGISTER)])
+def ask_for_link(request: Request, platform: ThePlatform, email: TextField = "") -> Response:
+    """Have a link mailed, and say the same whether or not there is such an account."""
+    try:
+        service.ask_for_link(platform, Forgotten(email=email))
+    except ValidationError as error:
+        form = {"email": email}
+        return render(request, "recovery/forgot.html", code=422, form=form, problems=field_errors(error))
+    return render(request, "recovery/asked.html", place=place_of_mail(platform.settings))
+
+
+@router.get("/reset-password/{token}", dependencies=[requires(Action.REGISTER)])
+def offer(request: Request, platform: ThePlatform, token: str) -> Response:
+    """The form for a new password, if the link still works."""
+    if not service.is_usable(platform, token):
+        return _outcome(request, Outcome.GONE, code=200)
+    return _reset_form(request, token, NO_PROBLEMS, 200)
+
+
+def _reset_form(request: Request, token: str, problems: Mapping[str, str], code: int) -> Response:
+    return _private(render(request, "recovery/reset.html", code=code, token=token, problems=problems))
+
+
+def _outcome(request: Request, outcome: Outcome, code: int) -> Response:
+    return render(request, "recovery/outcome.html", code=code, outcome=outcome.value)
+
+
+def _private(response: Response) -> Response:
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+@router.post("/reset-password/{token}", dependencies=[requires(Action.REGISTER), limited(Limited.LOGIN)])
+def reset(request: Request, platform: ThePlatform, token: str, password: TextField = "") -> Response:
+    """Choose a new password by a mailed link."""
+    try:
+        outcome = service.reset(platform, token, password)
+    except ValueError as error:
+        return _reset_form(request, token, {"password": str(error)}, 422)
+    return _outcome(request, outcome, CODES[outcome])
+
+
+@router.get("/account/password", dependencies=[requires(Action.MANAGE_ACCOUNT)])
+def password_form(request: Request) -> Response:
+    """The form for another password."""
+    return _change_form(request, NO_PROBLEMS, 200)
+
+
+def _change_form(request: Request, problems: Mapping[str, str], code: int) -> Response:
+    return _private(render(request, "recovery/change.html", code=code, problems=problems))
+
+
+@router.post("/account/password", dependencies=[requires(Action.MANAGE_ACCOUNT), limited(Limited.LOGIN)])
+def change(
+    request: Request,
+    actor: CurrentActor,
+    present_password: TextField = "",
+    password: TextField = "",
+) -> Response:
+    """Replace the password, and log out everywhere else."""
+    cookie = request.cookies.get(SESSION_COOKIE, "")
+    try:
+        service.change(platform_of_request(request), actor, cookie, Passwords(present_password, password))
+    except WrongPasswordError:
+        return _change_form(request, {"present_password": "is wrong"}, 403)
+    except ValueError as error:
+        return _change_form(request, {"password": str(error)}, 422)
+    return RedirectResponse("/account", status_code=303)

@@ -1,0 +1,102 @@
+"""Changing a password, and choosing a new one by a link that was mailed."""
+
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from app.access import Actor
+from app.audit import queries as audit
+from app.errors import violated_constraint
+from app.mail import queries as links
+from app.mail import service as mail
+from app.mail.schemas import Letter
+from app.models import MailLink, User
+from app.passwords.service import accepted_password, hash_password, is_password
+from app.platform import Platform
+from app.queue import Job
+from app.recovery import queries
+from app.recovery.schemas import Forgotten, Outcome, Passwords
+from app.secret_hashes import hash_of_token
+from app.sessions import queries as sessions
+from app.sessions.service import WrongPasswordError
+from app.tokens import queries as tokens
+
+PURPOSES = (Letter.RESET_PASSWORD,)
+
+
+def ask_for_link(platform: Platform, form: Forgotten) -> None:
+    """Have a link mailed to an address, if it has an account; takes as long and says as much if it has none."""
+    with platform.transaction() as session:
+        user_id = queries.person_of_address(session, form.email)
+        mail.ask_for(session, Letter.RESET_PASSWORD, address=form.email, user_id=user_id, asked_by=None)
+    platform.notifier.wake_workers(Job.DELIVER)
+
+
+def is_usable(platform: Platform, token: str) -> bool:
+    """Whether a link has neither been used nor expired."""
+    with platform.transaction() as session:
+        return _find(session, token) is not None
+
+
+def _find(session: Session, token: str) -> tuple[User, MailLink] | None:
+    link = links.link_of(session, hash_of_token(token), PURPOSES)
+    user = queries.person(session, link.user_id) if link else None
+    return (user, link) if user is not None and link is not None else None
+
+
+def reset(platform: Platform, token: str, password: str) -> Outcome:
+    """Choose a new password by a mailed link, which proves the address, and log out everywhere.
+
+    Raises ValueError with what is wrong with the password, BusyError.
+    """
+    with platform.transaction() as session:
+        found = _find(session, token)
+    if found is None:
+        return Outcome.GONE
+    accepted_password(password, found[0].email, found[0].name)
+    password_hash = hash_password(password)
+    try:
+        with platform.transaction() as session:
+            found = _find(session, token)
+            if found is None:
+                return Outcome.GONE
+            user, link = found
+            if queries.confirm_address(session, user, link):
+                # whoever made this account had not shown that the address is theirs
+                tokens.revoke_tokens_of(session, user.id)
+            _replace(session, user, password_hash, "account.reset_password")
+    except IntegrityError as error:
+        if violated_constraint(error) != "uq_user_account_email":
+            raise
+        return Outcome.TAKEN
+    platform.notifier.wake_workers(Job.DELIVER)
+    return Outcome.DONE
+
+
+def change(platform: Platform, actor: Actor, cookie: str, passwords: Passwords) -> None:
+    """Replace a person's password, and log out everywhere but in the session of `cookie`.
+
+    Raises WrongPasswordError, ValueError with what is wrong with the new password, BusyError.
+    """
+    assert actor.user_id is not None
+    with platform.transaction() as session:
+        user = queries.person(session, actor.user_id)
+        known = user.password_hash if user else None
+    if not is_password(passwords.present, known):
+        raise WrongPasswordError("the password is wrong")
+    password_hash = hash_password(accepted_password(passwords.new, actor.email, actor.name))
+    with platform.transaction() as session:
+        user = queries.person(session, actor.user_id)
+        assert user is not None
+        _replace(session, user, password_hash, "account.change_password", keep=hash_of_token(cookie))
+    platform.notifier.wake_workers(Job.DELIVER)
+
+
+def _replace(
+    session: Session, user: User, password_hash: str, action: str, *, keep: bytes | None = None
+) -> None:
+    user.password_hash = password_hash
+    sessions.end_sessions_of(session, user.id, keep=keep)
+    links.drop_links(session, user.id)
+    audit.record(session, user.id, action, f"person {user.id}")
+    if user.verified_at is not None:
+        mail.tell(session, Letter.PASSWORD_CHANGED, address=user.email)

@@ -1,0 +1,163 @@
+"""A new password by mail or with the old one; both end every other session."""
+
+import time
+from collections.abc import Iterator
+from statistics import median
+
+import pytest
+from sqlalchemy import text
+from starlette.testclient import TestClient
+
+from app.platform import Platform
+from tests.pages.conftest import Browser
+from tests.pages.test_accounts import PASSWORD, registered
+from tests.pages.test_confirmation import can_log_in, mailed_link, unconfirmed
+from tests.people import deliver_mail, letters
+
+NEW = "another long enough password"
+
+
+@pytest.fixture(autouse=True)
+def _without_earlier_mail(platform: Platform) -> Iterator[None]:
+    yield
+    with platform.transaction() as session:
+        for table in ("outbox", "mail_request"):
+            session.execute(text(f"DELETE FROM {table}"))
+
+
+def is_logged_in(client: TestClient) -> bool:
+    return client.get("/account").status_code == 200
+
+
+def ask_for_link(client: TestClient, email: str) -> str:
+    response = client.post("/forgot-password", data={"email": email})
+    assert response.status_code == 200
+    return response.text
+
+
+def test_a_forgotten_password_is_replaced_by_a_link_that_works_once(
+    browser: Browser, platform: Platform
+) -> None:
+    ash = registered(browser(), "ash@example.org")
+    visitor = browser()
+
+    ask_for_link(visitor, " ASH@example.org ")
+    link = mailed_link(platform, "ash@example.org")
+    assert visitor.get(link).status_code == 200
+    assert visitor.post(link, data={"password": "short"}).status_code == 422
+    assert "You are logged out everywhere" in visitor.post(link, data={"password": NEW}).text
+
+    assert not is_logged_in(ash)
+    assert not can_log_in(browser(), "ash@example.org")
+    assert can_log_in(browser(), "ash@example.org", NEW)
+    assert "has been used or has expired" in visitor.get(link).text
+    assert visitor.post(link, data={"password": PASSWORD}).status_code == 410
+    deliver_mail(platform)
+    assert letters(platform, "ash@example.org")[-1]["Subject"] == "Your password was changed"
+    with platform.transaction() as session:
+        counted = text("SELECT count(*) FROM audit WHERE action = 'account.reset_password'")
+        assert session.execute(counted).scalar() == 1
+
+
+def test_an_address_without_an_account_is_answered_alike_and_gets_no_mail(
+    browser: Browser, platform: Platform
+) -> None:
+    registered(browser(), "beech@example.org")
+
+    pages = [ask_for_link(browser(), email) for email in ("beech@example.org", "nobody@example.org")]
+    deliver_mail(platform)
+
+    assert pages[0] == pages[1]
+    assert letters(platform, "nobody@example.org") == []
+    assert len(letters(platform, "beech@example.org")) == 1
+
+
+def test_asking_for_a_link_takes_as_long_for_an_unknown_address(browser: Browser) -> None:
+    visitor = browser()
+    registered(browser(), "cedar@example.org")
+
+    def seconds(email: str) -> float:
+        start = time.perf_counter()
+        ask_for_link(visitor, email)
+        return time.perf_counter() - start
+
+    seconds("warm-up@example.org")
+    times = [(seconds("cedar@example.org"), seconds(f"unknown{number}@example.org")) for number in range(9)]
+
+    known, unknown = (median(column) for column in zip(*times, strict=True))
+    assert 0.5 < known / unknown < 2
+
+
+def test_nobody_can_keep_another_from_a_new_password_by_asking_for_many(
+    browser: Browser, platform: Platform
+) -> None:
+    registered(browser(), "dogwood@example.org")
+    for _ in range(9):
+        ask_for_link(browser(), "dogwood@example.org")
+    first = mailed_link(platform, "dogwood@example.org")
+
+    assert len(letters(platform, "dogwood@example.org")) == 3
+    assert browser().post(first, data={"password": NEW}).status_code == 200
+
+
+def test_a_new_password_confirms_the_address_and_revokes_what_a_stranger_made(
+    browser: Browser, platform: Platform
+) -> None:
+    mallory = unconfirmed(browser(), "elm@example.org")
+    page = mallory.post("/account/tokens", data={"name": "back door"}).text
+    token = page[page.index("hld_") :].split("<")[0]
+    ask_for_link(browser(), "elm@example.org")
+
+    assert browser().post(mailed_link(platform, "elm@example.org"), data={"password": NEW}).status_code == 200
+
+    program = browser()
+    program.headers["Authorization"] = f"Bearer {token}"
+    assert not is_logged_in(mallory)
+    assert program.get("/api/v1/submissions").status_code == 401
+    assert can_log_in(browser(), "elm@example.org", NEW)
+
+
+def test_an_address_that_another_has_confirmed_meanwhile_is_not_taken(
+    browser: Browser, platform: Platform
+) -> None:
+    first, second = (unconfirmed(browser(), "fir@example.org") for _ in range(2))
+    ask_for_link(browser(), "fir@example.org")
+    link = mailed_link(platform, "fir@example.org")
+    with platform.transaction() as session:
+        session.execute(
+            text(
+                "UPDATE user_account SET verified_at = now() WHERE id ="
+                " (SELECT min(id) FROM user_account WHERE email = 'fir@example.org')"
+            )
+        )
+
+    refused = browser().post(link, data={"password": NEW})
+
+    assert refused.status_code == 409
+    assert is_logged_in(first)
+    assert is_logged_in(second)
+
+
+def test_a_password_is_changed_by_who_knows_it_and_other_sessions_end(
+    browser: Browser, platform: Platform
+) -> None:
+    gorse, phone = registered(browser(), "gorse@example.org"), browser()
+    assert can_log_in(phone, "gorse@example.org")
+    form = {"present_password": PASSWORD, "password": NEW}
+
+    wrong = gorse.post("/account/password", data=form | {"present_password": "a guess"})
+    weak = gorse.post("/account/password", data=form | {"password": "gorse@example.org"})
+    changed = gorse.post("/account/password", data=form)
+
+    assert [wrong.status_code, weak.status_code, changed.status_code] == [403, 422, 303]
+    assert "little more than your name or e-mail address" in weak.text
+    assert is_logged_in(gorse)
+    assert not is_logged_in(phone)
+    assert can_log_in(phone, "gorse@example.org", NEW)
+    deliver_mail(platform)
+    assert letters(platform, "gorse@example.org")[-1]["Subject"] == "Your password was changed"
+
+
+@pytest.mark.parametrize("email", ["nowhere", "a@b.c\r\nBcc: d@e.f", ""])
+def test_what_is_no_address_gets_no_link(browser: Browser, email: str) -> None:
+    assert browser().post("/forgot-password", data={"email": email}).status_code == 422
