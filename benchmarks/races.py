@@ -132,7 +132,7 @@ def race_classification(plan: Plan) -> list[Section]:
     load = classifications.write_classifications(plan.place, scene)
     loop = "label_loop.py"
     contestants = [
-        Contestant("ours, tar.gz to AP", "ours.py", (classifications.COMPETITION, files.truth, load.archive)),
+        *_ours(classifications.COMPETITION, files.truth, load),
         Contestant(_KIT_LOOP, loop, (files.known, load.folder)),
         Contestant("scikit-learn, other rules", loop, (files.known, load.folder, "--sklearn"), "sklearn"),
     ]
@@ -143,23 +143,39 @@ def race_classification(plan: Plan) -> list[Section]:
 def race_action(plan: Plan) -> list[Section]:
     """Action classification of two thousand persons."""
     people, truth = _people(plan)
-    load, known = persons.write_actions(plan.place, people), plan.place / f"people-{len(people.owner)}.npz"
-    persons.save_people(people, known)
+    load = persons.write_actions(plan.place, people)
     contestants = [
-        Contestant("ours, tar.gz to AP", "ours.py", (persons.ACTION, truth, load.archive)),
-        Contestant(_KIT_LOOP, "person_loop.py", (known, load.folder)),
+        *_ours(persons.ACTION, truth, load),
+        Contestant(_KIT_LOOP, "person_loop.py", (_known_people(plan, people), load.folder)),
     ]
     about = f"{len(persons.ACTIONS)} files of {len(people.owner):,} lines."
     return [Section("Action classification", about, plan.race(contestants), _KIT_LOOP)]
 
 
 def race_layout(plan: Plan) -> list[Section]:
-    """Layout of two thousand persons; no other program is known."""
+    """Layout of two thousand persons."""
     people, truth = _people(plan)
     load = persons.write_layouts(plan.place, people)
-    contestants = [Contestant("ours, tar.gz to AP", "ours.py", (persons.LAYOUT, truth, load.archive))]
+    contestants = [
+        *_ours(persons.LAYOUT, truth, load),
+        Contestant(_KIT_LOOP, "layout_loop.py", (_known_people(plan, people), load.folder)),
+    ]
     about = f"one file of {len(people.owner):,} layouts, {load.unpacked / 1e6:.1f} MB."
-    return [Section("Layout of persons", about, plan.race(contestants))]
+    return [Section("Layout of persons", about, plan.race(contestants), _KIT_LOOP)]
+
+
+def _ours(competition: int, truth: Path, load: Results) -> list[Contestant]:
+    """The scorer, with the archive and with the folder that the loops read."""
+    return [
+        Contestant("ours, tar.gz to AP", "ours.py", (competition, truth, load.archive)),
+        Contestant("ours, from a folder", "ours.py", (competition, truth, load.folder)),
+    ]
+
+
+def _known_people(plan: Plan, people: persons.LayoutPersons) -> Path:
+    path = plan.place / f"people-{len(people.owner)}.npz"
+    persons.save_people(people, path)
+    return path
 
 
 def _people(plan: Plan) -> tuple[persons.LayoutPersons, Path]:

@@ -78,9 +78,16 @@ def truth_of_people(people: LayoutPersons) -> GroundTruth:
 
 
 def save_people(people: LayoutPersons, path: Path) -> None:
-    """Write what programs without our library need: the labels by action, and the names in lines."""
+    """Write what programs without our library need: the labels by action, the parts by kind, and the names in lines."""
     names = [f"{image} {number}" for image, number in people.names]
-    np.savez(path, names=np.array(names), actions=np.array(ACTIONS), labels=people.labels)
+    np.savez(
+        path,
+        names=np.array(names),
+        actions=np.array(ACTIONS),
+        labels=people.labels,
+        kinds=np.array(PARTS),
+        parts=people.parts,
+    )
 
 
 def write_actions(place: Path, people: LayoutPersons) -> Results:

@@ -5,7 +5,7 @@
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from known import Known, class_files, read_known
@@ -28,10 +28,13 @@ def _confidences(path: Path, places: dict[str, int]) -> list[float]:
     return confidences
 
 
-def average_precision(labels: list[int], confidences: list[float]) -> float:
-    """The area under the PR curve of a ranking with precision made monotone; a label is 1, 0 (not counted) or -1."""
+def average_precision(labels: list[int], confidences: Sequence[float], positives: int | None = None) -> float:
+    """The area under the PR curve of a ranking with precision made monotone; a label is 1, 0 (not counted) or -1.
+
+    positives: by default as many as there are labels of 1.
+    """
     order = sorted(range(len(labels)), key=lambda place: -confidences[place])
-    positives = labels.count(1)
+    positives = labels.count(1) if positives is None else positives
     true_positives = false_positives = 0
     points = [(0.0, 0.0)]
     for place in order:

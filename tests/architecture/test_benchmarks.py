@@ -21,7 +21,7 @@ def test_every_race_is_run_and_agrees_with_its_oracle(tmp_path: Path) -> None:
     differences = [
         float(each) for each in re.findall(r"^Largest difference .*: (\S+)\.$", done.stdout, re.MULTILINE)
     ]
-    assert len(differences) == 5
+    assert len(differences) == 6
     assert max(differences) < 1e-12
     assert "not run" not in done.stdout
 

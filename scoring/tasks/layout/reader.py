@@ -10,6 +10,7 @@ from scoring.errors import Problem, Problems, Severity
 from scoring.intake.xml_records import Element, read_records
 from scoring.readers.image_index import ImageIndex
 from scoring.tasks.layout.grammar import LayoutReader, Row, grammar_of
+from scoring.tasks.layout.usual_form import read_usual_form
 
 
 def read_layouts(
@@ -36,6 +37,9 @@ def read_layouts(
     >>> print(found.listed[0])
     comp7_layout_val.xml:1: <layout> has no <confidence>; expected one
     """
+    found = read_usual_form(data, images.persons)
+    if found is not None:
+        return found
     reader, columns = LayoutReader(images.persons, file, problems, mistake_severity), _Columns()
     count = len(problems.listed)
 
