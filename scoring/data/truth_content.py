@@ -49,7 +49,13 @@ def content_of(lists: Lists, tables: Tables) -> bytes:
 
 
 def read_content(content: bytes) -> tuple[Lists, Tables]:
-    """What `content_of` was given. Raises ForeignFileError for anything else."""
+    """What `content_of` was given. Raises ForeignFileError for anything else.
+
+    >>> from scoring import Annotation, truth_of_boxes
+    >>> truth = truth_of_boxes({"a": Annotation(50, 40, ())}, dataset="own", image_set="val", classes=["cat"])
+    >>> read_content(truth.content)[0] == truth.lists
+    True
+    """
     packed = unpack(KIND, content)
     coco = _group(packed, "coco")
     tables = Tables(

@@ -11,7 +11,7 @@ from scoring.metrics.ranking import rank
 
 
 def most_confident_in_images(detections: CocoDetections, most: int) -> Places:
-    """The rows of the `most` most confident detections of each image, in their order; equal ones count as they stand.
+    """The rows of the `most` most confident detections of each image, intp (k,), in their order; equal ones count as they stand.
 
     Source: lvis 0.5.3, results.py, limit_dets_per_image.
 
@@ -31,6 +31,12 @@ def annotated(detections: CocoDetections, objects: CocoObjects, federation: Fede
     """Whether each detection has an area, and its class is annotated in its image or known to be absent: bool (n,).
 
     Source: lvis 0.5.3, eval.py, LVISEval._prepare; lvis.py, LVIS.get_ann_ids.
+
+    >>> zero, one, no = np.zeros(1, np.int32), np.ones(1), np.zeros(1, np.bool_)
+    >>> pairs = Federation(np.empty((0, 2), np.int32), np.empty((0, 2), np.int32), np.zeros(2, np.int8))
+    >>> found = CocoDetections(np.zeros(2, np.int32), np.array([0, 1], np.int32), np.ones(2), np.ones(2))
+    >>> annotated(found, CocoObjects(zero, zero, one, no, no), pairs).tolist()
+    [True, False]
     """
     positive = np.stack([objects.image, objects.label], axis=1)
     told = _are_among(detections, np.concatenate([positive, federation.negative]))
@@ -42,6 +48,11 @@ def with_exemptions(detections: CocoDetections, federation: Federation) -> CocoD
     """The detections, those exempt whose class is not annotated throughout in their image.
 
     Source: lvis 0.5.3, eval.py, LVISEval.evaluate_img.
+
+    >>> pairs = Federation(np.empty((0, 2), np.int32), np.array([[0, 1]], np.int32), np.zeros(2, np.int8))
+    >>> found = CocoDetections(np.zeros(2, np.int32), np.array([0, 1], np.int32), np.ones(2), np.ones(2))
+    >>> with_exemptions(found, pairs).exempt.tolist()
+    [False, True]
     """
     return replace(detections, exempt=_are_among(detections, federation.inexhaustive))
 

@@ -21,6 +21,13 @@ def read_federation(
 
     image_ids, category_ids: in rising order. None where no image has a list of negative categories; a problem for each field
     that is wrong.
+
+    >>> from scoring.errors import Problems
+    >>> image = {"id": 3, "neg_category_ids": [7], "not_exhaustive_category_ids": []}
+    >>> images = Entries([image], "images", "instances.json", Problems())
+    >>> categories = Entries([{"id": 7, "frequency": "c"}], "categories", "instances.json", Problems())
+    >>> read_federation(images, np.array([3]), categories, np.array([7])).negative.tolist()
+    [[0, 0]]
     """
     if not images.any_has(_NEGATIVE):
         return None

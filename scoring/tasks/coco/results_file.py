@@ -18,12 +18,27 @@ from scoring.tasks.task import Keyed, ReadFile
 
 
 def read_boxes(data: bytes, images: ImageIndex, /, *, file: str, problems: Problems) -> CocoResults:
-    """Read detections with boxes."""
+    """Read detections with boxes.
+
+    >>> from scoring.data.description import Description, Image
+    >>> images = ImageIndex.of(Description("COCO", "val", ("cat",), (), (Image("3", 9, 9),), class_numbers=(7,)))
+    >>> found = b'[{"image_id": 3, "category_id": 7, "bbox": [0, 0, 4, 2], "score": 0.5}]'
+    >>> read_boxes(found, images, file="detections.json", problems=Problems()).boxes.tolist()
+    [[0.0, 0.0, 4.0, 2.0]]
+    """
     return read_coco_detections(data, images.numbers, file=file, problems=problems, most=images.max_lines)
 
 
 def read_segmentations(data: bytes, images: ImageIndex, /, *, file: str, problems: Problems) -> CocoResults:
-    """Read detections with masks; where the first one has a box, the area of all is that of their boxes."""
+    """Read detections with masks; where the first one has a box, the area of all is that of their boxes.
+
+    >>> from scoring.data.description import Description, Image
+    >>> images = ImageIndex.of(Description("COCO", "val", ("cat",), (), (Image("3", 2, 2),), class_numbers=(7,)))
+    >>> whole = b'"segmentation": {"size": [2, 2], "counts": [0, 4]}'
+    >>> found = b'[{"image_id": 3, "category_id": 7, "score": 0.5, ' + whole + b"}]"
+    >>> read_segmentations(found, images, file="segmentations.json", problems=Problems()).detections.area.tolist()
+    [4.0]
+    """
     return read_coco_detections(
         data, images.numbers, file=file, problems=problems, masks=True, most=images.max_lines
     )
