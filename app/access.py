@@ -22,6 +22,9 @@ class Action(enum.StrEnum):
     CHANGE_METHOD = "method.change"
     PUBLISH = "method.publish"
     LINK = "link.manage"
+    READ_TEAM = "team.read"
+    JOIN_TEAM = "team.join"
+    CHANGE_TEAM = "team.change"
     ORGANISE = "edition.organise"
     MANAGE_PEOPLE = "people.manage"
     MANAGE_ROLES = "roles.manage"
@@ -104,6 +107,9 @@ PERMISSIONS: Mapping[Action, Mapping[State, frozenset[Relation]]] = {
     Action.CHANGE_METHOD: _always(Relation.MEMBER),
     Action.PUBLISH: _always(Relation.MEMBER),
     Action.LINK: _always(Relation.MEMBER),
+    Action.READ_TEAM: {State.PRIVATE: _TEAM, State.PUBLIC: frozenset({Relation.ANYBODY})},
+    Action.JOIN_TEAM: _always(Relation.PERSON),
+    Action.CHANGE_TEAM: _always(*_TEAM),
     Action.ORGANISE: _always(Relation.ORGANISER),
     Action.MANAGE_PEOPLE: _always(Relation.ADMIN),
     Action.MANAGE_ROLES: _always(Relation.ADMIN),

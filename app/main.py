@@ -31,7 +31,7 @@ from app.middleware import RequestMiddleware
 from app.organisers import api as organiser_api
 from app.organisers import pages as organiser_pages
 from app.platform import INTERACTIVE, Platform, platform_of
-from app.problems import problem_responses
+from app.problem_examples import problem_responses
 from app.proxies import ForwardedHeaders
 from app.quotas import api as quota_api
 from app.recovery import pages as recovery_pages
@@ -44,6 +44,8 @@ from app.sessions import pages as session_pages
 from app.settings import Settings
 from app.submissions import api as submission_api
 from app.submissions import pages as submission_pages
+from app.teams import api as team_api
+from app.teams import pages as team_pages
 from app.tokens import pages as token_pages
 from app.uploads import api as upload_api
 from app.uploads import pages as upload_pages
@@ -58,6 +60,7 @@ API = (
     method_api.router,
     anonymous_api.router,
     exhibit_api.router,
+    team_api.router,
     leaderboard_api.router,
     home_api.router,
     edition_api.router,
@@ -80,6 +83,7 @@ PAGES = (
     retention_pages.router,
     submission_pages.router,
     entry_pages.router,
+    team_pages.router,
     method_pages.router,
     anonymous_pages.router,
     leaderboard_pages.router,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, Field
 
@@ -79,6 +79,18 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
         _row("not-open", 403, "Not open yet", "The phase opens later; the message says when."),
         _row("closed", 403, "Closed", "The phase does not accept submissions any more."),
         _row(
+            "team-suspended",
+            403,
+            "Team suspended",
+            "An organiser has suspended the team; the message has the reason.",
+        ),
+        _row(
+            "team-not-approved",
+            403,
+            "Team not approved",
+            "Only teams that an organiser has approved are scored on held-out annotation of this edition.",
+        ),
+        _row(
             "not-found",
             404,
             "Not found",
@@ -118,13 +130,13 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             "name-taken",
             409,
             "Name taken",
-            "An abbreviation is unique in an edition, and none looks like another. Choose one that is not mistaken for it.",
+            "Names of methods and of teams are unique in an edition, and none looks like another. Choose one that is not mistaken for it.",
         ),
         _row(
             "name-fixed",
             409,
             "Name has a score",
-            "The abbreviation of a method can be changed until its first score.",
+            "The abbreviation of a method can be changed until its first score, the name of a team until its first public result.",
         ),
         _row(
             "no-link",
@@ -143,6 +155,19 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             409,
             "Description too short",
             "A method is described in at least 500 characters before it becomes public.",
+        ),
+        _row("in-team", 409, "In a team already", "A person is in one team of an edition."),
+        _row(
+            "last-owner",
+            409,
+            "Last owner",
+            "A team with several members keeps an owner. Make another member one first.",
+        ),
+        _row(
+            "invitation-ended",
+            410,
+            "Invitation ended",
+            "The invitation was used up or revoked, or has expired.",
         ),
         _row("removed", 410, "Gone", "The bytes have been removed. Send the archive again."),
         _row(
@@ -273,27 +298,3 @@ def problem_type_of_status(status: int) -> ProblemType:
         return PROBLEMS[code]
     title = HTTPStatus(status).phrase.capitalize()
     return ProblemType("bad-request" if status < 500 else "server-error", status, title, "")
-
-
-def example_problem() -> dict[str, Any]:
-    """A problem as the documentation shows it."""
-    kind = PROBLEMS["quota"]
-    detail = "2 of 2 detection results in 7 days are used; the next slot is free at 2026-11-24 14:00 UTC"
-    return Problem(
-        type=kind.type,
-        code=kind.code,
-        title=kind.title,
-        status=kind.status,
-        detail=detail,
-        reference="5f2b9c0d1e7a",
-        problems=[ProblemItem(code=kind.code, message=detail)],
-    ).model_dump()
-
-
-def problem_responses() -> dict[int | str, dict[str, Any]]:
-    """What the OpenAPI description says of errors."""
-    schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-    item = schema.pop("$defs")["ProblemItem"]
-    schema["properties"]["problems"]["items"] = item
-    content = {MEDIA_TYPE: {"schema": schema, "example": example_problem()}}
-    return {"4XX": {"description": "Problem", "content": content}}

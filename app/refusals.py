@@ -24,6 +24,11 @@ class RefusalCode(enum.StrEnum):
     NO_LINK = "no-link"
     QUOTA = "quota"
     ADDRESS_NOT_CONFIRMED = "address-not-confirmed"
+    TEAM_SUSPENDED = "team-suspended"
+    TEAM_NOT_APPROVED = "team-not-approved"
+    IN_TEAM = "in-team"
+    LAST_OWNER = "last-owner"
+    INVITATION_ENDED = "invitation-ended"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from fastapi.responses import Response
 from app.access import Action
 from app.documentation.rules import operation
 from app.errors import NotFoundError
-from app.problems import PROBLEMS, example_problem
+from app.problem_examples import example_problem
+from app.problems import PROBLEMS
 from app.web import action_of, render, requires
 
 router = APIRouter(dependencies=[requires(Action.READ_PUBLIC)])

@@ -90,6 +90,10 @@ def boards_for(session: Session, phase_id: int, competitions: Sequence[int]) -> 
     return list(session.scalars(statement.order_by(Board.competition)))
 
 
+def _is_public() -> ColumnElement[bool]:
+    return and_(Method.public_at.is_not(None), Entry.state == EntryState.SCORED)
+
+
 def submission_of(
     session: Session, actor: Actor, submission_id: int
 ) -> tuple[Submission, Method, Team, Upload] | None:
@@ -145,8 +149,10 @@ def scores_of(session: Session, run_ids: Sequence[int]) -> dict[int, list[ClassS
     return found
 
 
-def rows_of_teams(session: Session, teams: Collection[int]) -> list[tuple[SubmissionRow, int, int | None]]:
-    """The entries of these teams, newest first, each with its run and the run whose mean the ladder shows for it.
+def rows_of_teams(
+    session: Session, teams: Collection[int], *, only_public: bool
+) -> list[tuple[SubmissionRow, int, int | None]]:
+    """The entries of these teams, or their public results, newest first, each with its run and the run whose mean the ladder shows for it.
 
     Positions and means are filled in by the service.
     """
@@ -164,7 +170,7 @@ def rows_of_teams(session: Session, teams: Collection[int]) -> list[tuple[Submis
         .join(Edition, Phase.edition_id == Edition.id)
         .join(Method, Entry.method_id == Method.id)
         .join(Run, Run.id == run)
-        .where(Method.team_id.in_(teams))
+        .where(Method.team_id.in_(teams), _is_public() if only_public else true())
         .order_by(Submission.id.desc(), Entry.competition)
         .limit(500)
     )  # fmt: skip

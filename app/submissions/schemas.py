@@ -105,6 +105,7 @@ class SubmissionView:
     method: MethodView
     training_data: str  # as its team stated it
     team: str
+    team_id: int
     upload_id: uuid.UUID | None  # for its team, to download the archive and its report
     filename: str
     size: int

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from sqlalchemy.exc import IntegrityError
@@ -83,8 +83,8 @@ def _confirm(
     """The id of the submission, and how many runs were queued for it: none where the key was used before."""
     assert actor.user_id is not None
     team_id = queries.team_of_upload(session, actor, requested.upload) or 0
-    memberships.lock_team(session, team_id)  # so that nobody can race quota and one-result rule
-    memberships.lock_person(session, actor.user_id)
+    memberships.lock_person(session, actor.user_id)  # so that nobody can race quotas and one-result rule
+    memberships.lock_team(session, team_id)
     before = queries.submission_of_key(session, actor.user_id, key) if key else None
     if before is not None:
         if before.request_digest != digest:
@@ -176,8 +176,15 @@ def confirmation(platform: Platform, actor: Actor, upload: UploadView) -> Confir
 
 def my_rows(platform: Platform, actor: Actor) -> tuple[SubmissionRow, ...]:
     """What the reader's teams have entered, newest first."""
+    return team_rows(platform, actor, actor.teams)
+
+
+def team_rows(
+    platform: Platform, actor: Actor, teams: Collection[int], *, only_public: bool = False
+) -> tuple[SubmissionRow, ...]:
+    """What these teams have entered, or their public results, newest first."""
     with platform.transaction() as session:
-        rows = queries.rows_of_teams(session, actor.teams)
+        rows = queries.rows_of_teams(session, teams, only_public=only_public)
         places = workers.queue_of(session, [run for _, run, _ in rows]).places
         phases = {(phase.edition, phase.image_set): phase for phase in editions.all_phases(session)}
         headlines = disclosure.headlines(session, {each for _, *runs in rows for each in runs})
@@ -236,6 +243,7 @@ def submission_page(platform: Platform, actor: Actor, submission_id: int) -> Sub
             Training.model_validate(submission.training), is_baseline=method.is_baseline
         ),
         team=team.name,
+        team_id=team.id,
         upload_id=upload.id if ours else None,
         filename=upload.filename if ours else "",
         size=upload.received,

@@ -156,6 +156,12 @@ def used_quota(scene: Scene) -> Any:
     return scene.confirm(scene.upload("open"), "Beech")
 
 
+def second_team(scene: Scene) -> Any:
+    """Create a team after an upload has made one."""
+    scene.upload("free")
+    return scene.program.post("/api/v1/editions/free/teams", json={"name": "Another"})
+
+
 def name_of_another_team(scene: Scene) -> Any:
     confirmation(scene)
     return scene.confirm(scene.upload("free"), "haze1")

@@ -22,6 +22,7 @@ from app.uploads.schemas import UploadPage
 from tests.pages.drawn import EVIL, shown
 from tests.pages.login_samples import of_logins
 from tests.pages.people_samples import of_people
+from tests.pages.team_samples import of_teams
 from tests.pages.views import (
     METHOD,
     NOW,
@@ -54,6 +55,7 @@ def samples() -> Iterator[Sample]:
     yield from of_uploads()
     yield from of_submissions()
     yield from of_boards()
+    yield from of_teams()
     yield from of_the_rest()
 
 

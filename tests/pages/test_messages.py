@@ -27,6 +27,7 @@ from tests.pages.provoking import (
     removed_upload,
     retired_name,
     scene,
+    second_team,
     sent_without_confirmed_address,
     token_long_after_the_login,
     unfinished_upload,
@@ -136,6 +137,13 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         lambda scene: scene.confirm(scene.upload("free"), "Linden", make_public=True),
         409, "description-too-short", "a public method has a description of at least 500 characters, and this one has 0",
     ),
+    "a team for who has one": (
+        second_team, 409, "in-team", "you are in the team .*, and a person is in one team of an edition; leave or rename it",
+    ),
+    "an invitation that is none any more": (
+        lambda scene: scene.program.post("/api/v1/invitations/accept", json={"token": "used"}),
+        410, "invitation-ended", "this invitation was used up or revoked, or has expired; ask the team for another",
+    ),
     "an upload that is not checked": (
         unfinished_upload, 409, "not-checked", "the upload is not complete, or has not been checked yet",
     ),
@@ -204,8 +212,8 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
 }  # fmt: skip
 
-ELSEWHERE = {  # they need many bytes, or a check that lasts
-    "upload-offset", "checksum-mismatch", "stored-bytes", "check-busy",
+ELSEWHERE = {  # they need many bytes, a check that lasts, or several people
+    "upload-offset", "checksum-mismatch", "stored-bytes", "check-busy", "last-owner", "team-suspended", "team-not-approved",
 }  # fmt: skip
 
 LOGIN = {"email": "visitor@example.org", "password": PASSWORD}

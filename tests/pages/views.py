@@ -140,6 +140,7 @@ def submission(*runs: RunView, final: bool = True) -> SubmissionView:
         method=METHOD,
         training_data=f"ImageNet {EVIL}",
         team="Oak",
+        team_id=7,
         upload_id=uuid.UUID(int=7),
         filename=f"results_{EVIL}.tar.gz",
         size=305 * 1024**2,

@@ -1,0 +1,1 @@
+"""Links that invite into teams."""

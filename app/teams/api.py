@@ -1,0 +1,94 @@
+"""Teams for programs."""
+
+from fastapi import APIRouter
+
+from app.access import Action
+from app.invitations import service as invitations
+from app.invitations.schemas import Acceptance, NewInvitation, NewLink
+from app.memberships import service as memberships
+from app.memberships.schemas import NewTeam, OwnTeam, TeamChange
+from app.teams import service
+from app.teams.schemas import Naming, Ownership, Successor, TeamPage
+from app.web import CurrentActor, ThePlatform, requires
+
+router = APIRouter(prefix="/api/v1", tags=["teams"])
+
+JOIN, CHANGE = requires(Action.JOIN_TEAM), requires(Action.CHANGE_TEAM)
+
+
+@router.get("/teams", dependencies=[JOIN])
+def mine(platform: ThePlatform, actor: CurrentActor) -> tuple[OwnTeam, ...]:
+    """Your teams, at most one in each edition."""
+    return service.my_teams(platform, actor).teams
+
+
+@router.post("/editions/{edition}/teams", status_code=201, dependencies=[JOIN])
+def create(platform: ThePlatform, actor: CurrentActor, edition: str, new: NewTeam) -> TeamPage:
+    """Create a team that you own. Who uploads without a team gets one named after them."""
+    return service.team_page(platform, actor, memberships.create_team(platform, actor, edition, new))
+
+
+@router.get("/teams/{team_id}", dependencies=[requires(Action.READ_TEAM)])
+def team(platform: ThePlatform, actor: CurrentActor, team_id: int) -> TeamPage:
+    """A team: its members see everything, others what is public once it has a public result."""
+    return service.team_page(platform, actor, team_id)
+
+
+@router.patch("/teams/{team_id}", dependencies=[CHANGE])
+def change(platform: ThePlatform, actor: CurrentActor, team_id: int, change: TeamChange) -> TeamPage:
+    """Change the name, which is possible until the first public result, or the affiliation of a team that you own."""
+    memberships.change(platform, actor, team_id, change)
+    return service.team_page(platform, actor, team_id)
+
+
+@router.post("/teams/{team_id}/leave", status_code=204, dependencies=[CHANGE])
+def leave(platform: ThePlatform, actor: CurrentActor, team_id: int) -> None:
+    """Leave a team; what was confirmed stays with it. The last owner makes another member an owner first."""
+    memberships.leave(platform, actor, team_id)
+
+
+@router.put("/teams/{team_id}/named", status_code=204, dependencies=[CHANGE])
+def set_named(platform: ThePlatform, actor: CurrentActor, team_id: int, naming: Naming) -> None:
+    """Agree to be named on the public page of your team, or not any more."""
+    memberships.set_named(platform, actor, team_id, is_named=naming.is_named)
+
+
+@router.put("/teams/{team_id}/members/{person}/owner", status_code=204, dependencies=[CHANGE])
+def set_owner(
+    platform: ThePlatform, actor: CurrentActor, team_id: int, person: int, ownership: Ownership
+) -> None:
+    """Make a member an owner of a team that you own, or an owner an ordinary member."""
+    memberships.set_owner(
+        platform, actor, team_id, person, is_owner=ownership.is_owner, reason=ownership.reason
+    )
+
+
+@router.post("/teams/{team_id}/hand-over", status_code=204, dependencies=[CHANGE])
+def hand_over(platform: ThePlatform, actor: CurrentActor, team_id: int, successor: Successor) -> None:
+    """Make another member the owner in your place."""
+    memberships.hand_over(platform, actor, team_id, successor.person)
+
+
+@router.delete("/teams/{team_id}/members/{person}", status_code=204, dependencies=[CHANGE])
+def remove(platform: ThePlatform, actor: CurrentActor, team_id: int, person: int, reason: str = "") -> None:
+    """Take a member out of a team that you own; all its invitations are revoked."""
+    memberships.remove(platform, actor, team_id, person, reason)
+
+
+@router.post("/teams/{team_id}/invitations", status_code=201, dependencies=[CHANGE])
+def invite(platform: ThePlatform, actor: CurrentActor, team_id: int, new: NewInvitation) -> NewLink:
+    """Create a link by which people join a team that you own; its secret is shown only now."""
+    return invitations.invite(platform, actor, team_id, new)
+
+
+@router.delete("/teams/{team_id}/invitations/{invitation_id}", status_code=204, dependencies=[CHANGE])
+def revoke(platform: ThePlatform, actor: CurrentActor, team_id: int, invitation_id: int) -> None:
+    """Revoke an invitation; who joined by it stays."""
+    invitations.revoke(platform, actor, team_id, invitation_id)
+
+
+@router.post("/invitations/accept", dependencies=[JOIN])
+def accept(platform: ThePlatform, actor: CurrentActor, acceptance: Acceptance) -> TeamPage:
+    """Join the team of an invitation. Who is alone in another team of the edition leaves it."""
+    team_id = invitations.accept(platform, actor, acceptance.token)
+    return service.team_page(platform, actor, team_id)

@@ -1,0 +1,77 @@
+"""Teams as pages get them."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from app.invitations.schemas import InvitationView, NewLink, Offer
+from app.memberships.schemas import MemberView, OwnTeam
+from app.models import Approval, EntryState, RunState
+from app.quotas.rules import quota_lines
+from app.submissions.schemas import SubmissionRow
+from app.teams.schemas import EditionChoice, MyTeams, PhaseQuota, TeamPage
+from tests.pages.drawn import EVIL
+from tests.pages.views import NOW, PHASE
+
+Sample = tuple[str, dict[str, Any]]
+
+RESULT = SubmissionRow(
+    12, "VOC2007", "test", 3, EVIL, NOW, EntryState.SCORED, RunState.SCORED, None, 0.648, None
+)
+TEAM = TeamPage(
+    id=7,
+    name=EVIL,
+    affiliation=EVIL,
+    edition="VOC2007",
+    edition_title="PASCAL VOC 2007",
+    is_suspended=False,
+    is_member=True,
+    is_owner=True,
+    can_change=True,
+    user_id=1,
+    approval=Approval.WAITING,
+    refusals=(EVIL,),
+    members=(
+        MemberView(1, "Ada", is_owner=True, is_named=True, joined_at=NOW),
+        MemberView(2, EVIL, is_owner=False, is_named=False, joined_at=NOW),
+        MemberView(3, "Eve", is_owner=True, is_named=False, joined_at=NOW),
+    ),
+    invitations=(InvitationView(4, 1, EVIL, NOW, NOW + timedelta(days=7)),),
+    quotas=(PhaseQuota("test", quota_lines(NOW, PHASE.quotas, ("detection",), ())),),
+    results=(RESULT,),
+)
+OWN = OwnTeam(
+    7,
+    EVIL,
+    "VOC2007",
+    "PASCAL VOC 2007",
+    2,
+    is_owner=True,
+    is_named=False,
+    approval=Approval.APPROVED,
+    is_suspended=False,
+)
+MY_TEAMS = MyTeams((OWN,), (EditionChoice("x", EVIL), EditionChoice("y", "Y")))
+OFFER = Offer(EVIL, "VOC2007", "PASCAL VOC 2007", 2, EVIL, EVIL, keeps_results=True, refusals=(EVIL,))
+
+
+def of_teams() -> Iterator[Sample]:
+    """The pages of teams."""
+    nothing: dict[str, Any] = {"form": {}, "problems": {}}
+    yield "teams/mine.html", {"mine": MyTeams((), ()), **nothing}
+    problems = {"name": EVIL, "edition": EVIL}
+    yield "teams/mine.html", {"mine": MY_TEAMS, "form": {"name": EVIL, "edition": "x"}, "problems": problems}
+    for offer in (None, OFFER, replace(OFFER, leaves=None, invited_by="", refusals=())):
+        yield "teams/invitation.html", {"offer": offer, "token": "t0ken"}
+    link = NewLink(1, "t0ken", "https://voc.example/invitations/t0ken", 2, NOW)
+    yield "teams/team.html", {"team": TEAM, "new_link": link, **nothing}
+    alone = replace(TEAM, members=TEAM.members[:1], invitations=(), results=(), quotas=())
+    yield (
+        "teams/team.html",
+        {"team": alone, "new_link": None, "form": {"name": EVIL}, "problems": {"name": EVIL}},
+    )
+    organisers = replace(TEAM, is_member=False, is_owner=False, user_id=9, approval=Approval.REFUSED)
+    stranger = replace(organisers, can_change=False, is_suspended=True, approval=None, refusals=())
+    for team in (organisers, stranger, replace(stranger, members=(), affiliation="")):
+        yield "teams/team.html", {"team": team, "new_link": None, **nothing}

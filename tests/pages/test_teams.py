@@ -1,0 +1,290 @@
+"""How people come into teams and leave them, in the browser and by programs."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, select, text
+from starlette.testclient import TestClient
+
+from app.memberships.service import leave_every_team
+from app.models import Edition, EditionOrganiser, Member, User
+from app.platform import Platform
+from tests.pages.conftest import Browser
+from tests.pages.test_accounts import registered
+
+NUMBERS = count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody with a browser, whose session serves the API, too."""
+
+    http: TestClient
+    id: int
+
+    def page(self, address: str, status: int = 200) -> str:
+        response = self.http.get(address)
+        assert response.status_code == status, response.text
+        return response.text
+
+    def send(self, address: str, **form: Any) -> tuple[int, str]:
+        response = self.http.post(address, data=form)
+        return response.status_code, response.headers.get("location", response.text)
+
+    def call(self, method: str, address: str, status: int = 200, **body: Any) -> Any:
+        response = self.http.request(
+            method, f"/api/v1{address}", json=body or None, headers={"Accept": "application/json"}
+        )
+        assert response.status_code == status, response.text
+        return response.json() if response.content else None
+
+    def refused(self, method: str, address: str, **body: Any) -> tuple[int, str]:
+        response = self.http.request(method, f"/api/v1{address}", json=body or None)
+        return response.status_code, str(response.json()["code"])
+
+    def team(self, edition: str, name: str) -> int:
+        return int(self.call("POST", f"/editions/{edition}/teams", 201, name=name)["id"])
+
+    def invite(self, team: int, uses: int = 1) -> str:
+        return str(self.call("POST", f"/teams/{team}/invitations", 201, uses=uses)["token"])
+
+    def accept(self, token: str) -> int:
+        return int(self.call("POST", "/invitations/accept", token=token)["id"])
+
+
+@pytest.fixture
+def edition(platform: Platform) -> str:
+    code = f"teams{next(NUMBERS)}"
+    with platform.transaction() as session:
+        session.add(Edition(code=code, title=f"Teams of {code}", dataset="VOC2012"))
+    return code
+
+
+@pytest.fixture
+def people(browser: Browser, platform: Platform) -> Iterator[Person]:
+    def register() -> Iterator[Person]:
+        while True:
+            email = f"member{next(NUMBERS)}@example.org"
+            http = registered(browser(), email)
+            with platform.transaction() as session:
+                user = session.scalars(select(User.id).where(User.email == email)).one()
+            yield Person(http, user)
+
+    return register()
+
+
+def organise(platform: Platform, person: Person, edition: str) -> None:
+    with platform.transaction() as session:
+        edition_id = session.scalars(select(Edition.id).where(Edition.code == edition)).one()
+        session.execute(insert(EditionOrganiser).values(edition_id=edition_id, user_id=person.id))
+
+
+def audited(platform: Platform, team: int) -> list[str]:
+    with platform.transaction() as session:
+        statement = text("SELECT action FROM audit WHERE subject = :team ORDER BY id")
+        return list(session.scalars(statement, {"team": f"team {team}"}))
+
+
+def test_an_owner_invites_somebody_who_joins_after_reading_what_that_means(
+    people: Iterator[Person], edition: str, platform: Platform
+) -> None:
+    ada, bob = next(people), next(people)
+    status, where = ada.send("/teams", edition=edition, name="Oak", affiliation="Somewhere")
+    assert (status, "Somewhere" in ada.page(where)) == (303, True)
+
+    _, page = ada.send(f"{where}/invitations", uses="1", days="3")
+    [link] = [
+        word
+        for word in page.replace("<", " ").replace(">", " ").split()
+        if "/invitations/" in word and "http" in word
+    ]
+    address = link[link.index("/invitations/") :]
+
+    offer = bob.page(address)
+    assert "What joining means" in offer
+    assert "invites you to the team" in " ".join(offer.split())
+    assert bob.send(address) == (303, where)
+    assert [row["name"] for row in bob.call("GET", "/teams")] == ["Oak"]
+    team = int(where.rsplit("/", 1)[-1])
+    members = bob.call("GET", f"/teams/{team}")["members"]
+    assert [each["is_owner"] for each in members] == [True, False]
+    assert bob.call("GET", f"/teams/{team}")["invitations"] == []  # for owners
+    assert "was used up or revoked" in next(people).page(address, 410)
+    assert audited(platform, team) == ["team.create", "team.invite", "team.join"]
+
+
+def test_a_link_ends_when_it_is_used_up_revoked_or_expired(
+    people: Iterator[Person], edition: str, platform: Platform
+) -> None:
+    ada, bob = next(people), next(people)
+    team = ada.team(edition, "Oak")
+    revoked, expired = ada.invite(team), ada.invite(team)
+    invitations = ada.call("GET", f"/teams/{team}")["invitations"]
+    oldest = min(each["id"] for each in invitations)
+
+    ada.call("DELETE", f"/teams/{team}/invitations/{oldest}", 204)
+    ada.call("DELETE", f"/teams/{team}/invitations/{oldest}", 204)
+    with platform.transaction() as session:
+        session.execute(text("UPDATE invitation SET expires_at = now() WHERE revoked_at IS NULL"))
+
+    for token in (revoked, expired, "nonsense"):
+        assert bob.refused("POST", "/invitations/accept", token=token) == (410, "invitation-ended")
+    assert bob.send(f"/invitations/{revoked}")[0] == 410
+    assert ada.refused("DELETE", f"/teams/{team}/invitations/999") == (404, "not-found")
+    assert ada.call("GET", f"/teams/{team}")["invitations"] == []
+
+
+def test_a_team_has_a_limited_number_of_links(people: Iterator[Person], edition: str) -> None:
+    ada = next(people)
+    team = ada.team(edition, "Oak")
+    for _ in range(20):
+        ada.invite(team)
+
+    assert ada.refused("POST", f"/teams/{team}/invitations", uses=1) == (409, "conflict")
+    assert ada.refused("POST", f"/teams/{team}/invitations", uses=21) == (422, "malformed")
+    assert ada.send(f"/teams/{team}/invitations", uses="0", days="x")[0] == 422
+
+
+def test_a_person_is_in_one_team_of_an_edition(people: Iterator[Person], edition: str) -> None:
+    ada, bob, eve = next(people), next(people), next(people)
+    oak, elm = ada.team(edition, "Oak"), bob.team(edition, "Elm")
+    eve.accept(bob.invite(elm))
+
+    assert ada.refused("POST", f"/editions/{edition}/teams", name="Ash") == (409, "in-team")
+    status, page = ada.send("/teams", edition=edition, name="Ash")
+    assert (status, "a person is in one team of an edition" in page) == (409, True)
+    token = ada.invite(oak, uses=5)
+    assert eve.refused("POST", "/invitations/accept", token=token) == (409, "in-team")
+    assert "leave it first" in eve.page(f"/invitations/{token}")
+    assert eve.send(f"/invitations/{token}")[0] == 409
+    assert ada.refused("POST", "/invitations/accept", token=token) == (409, "in-team")
+
+
+def test_who_is_alone_in_a_team_leaves_it_by_joining_another(people: Iterator[Person], edition: str) -> None:
+    ada, bob = next(people), next(people)
+    oak, elm = ada.team(edition, "Oak"), bob.team(edition, "Elm")
+    token = ada.invite(oak)
+
+    assert "You leave your own team Elm" in bob.page(f"/invitations/{token}")
+    assert bob.accept(token) == oak
+    assert bob.refused("GET", f"/teams/{elm}") == (404, "not-found")
+    assert next(people).team(edition, "ELM")  # the name is free again
+
+
+def test_a_name_is_taken_however_it_is_spelt(people: Iterator[Person], edition: str) -> None:
+    ada, bob = next(people), next(people)
+    ada.team(edition, "Oak")
+
+    assert bob.refused("POST", f"/editions/{edition}/teams", name="\u041e\u0430k") == (409, "name-taken")
+    status, page = bob.send("/teams", edition=edition, name="0AK")
+    assert (status, "looks the same" in page, 'value="0AK"' in page) == (409, True, True)
+    assert bob.send("/teams", edition=edition, name="\u202egro")[0] == 422
+    assert bob.refused("POST", "/editions/nowhere/teams", name="Elm") == (404, "not-found")
+    elm = bob.team(edition, "Elm")
+    assert bob.refused("PATCH", f"/teams/{elm}", name="oak") == (409, "name-taken")
+    status, page = bob.send(f"/teams/{elm}/edit", name="oak")
+    assert (status, "looks the same" in page) == (409, True)
+
+
+def test_an_owner_renames_the_team_and_members_do_not(people: Iterator[Person], edition: str) -> None:
+    ada, bob, stranger = next(people), next(people), next(people)
+    team = ada.team(edition, "Oak")
+    bob.accept(ada.invite(team))
+
+    assert ada.send(f"/teams/{team}/edit", name="Oak Tree", affiliation="Forest") == (303, f"/teams/{team}")
+    assert bob.call("GET", f"/teams/{team}")["name"] == "Oak Tree"
+    assert bob.refused("PATCH", f"/teams/{team}", name="Bob") == (403, "forbidden")
+    assert stranger.refused("PATCH", f"/teams/{team}", name="Eve") == (404, "not-found")
+    assert ada.send(f"/teams/{team}/edit", name="x")[0] == 422
+    assert ada.call("PATCH", f"/teams/{team}", name="Oak Tree", affiliation="")["affiliation"] == ""
+
+
+def test_an_organiser_changes_a_team_with_a_reason(
+    people: Iterator[Person], edition: str, platform: Platform
+) -> None:
+    ada, bob, organiser = next(people), next(people), next(people)
+    team = ada.team(edition, "Oak")
+    bob.accept(ada.invite(team))
+    organise(platform, organiser, edition)
+
+    assert organiser.refused("PATCH", f"/teams/{team}", name="Elm") == (422, "malformed")
+    assert organiser.call("PATCH", f"/teams/{team}", name="Elm", reason="offensive")["name"] == "Elm"
+    organiser.call("PUT", f"/teams/{team}/members/{bob.id}/owner", 204, is_owner=True, reason="Ada is gone")
+    assert "Reason" in organiser.page(f"/teams/{team}")
+    organiser.send(f"/teams/{team}/members/{ada.id}/remove", reason="an account that was shared")
+    assert [each["id"] for each in bob.call("GET", f"/teams/{team}")["members"]] == [bob.id]
+
+
+def test_a_team_is_handed_over_and_its_last_owner_cannot_leave_others(
+    people: Iterator[Person], edition: str, platform: Platform
+) -> None:
+    ada, bob = next(people), next(people)
+    team = ada.team(edition, "Oak")
+    bob.accept(ada.invite(team))
+
+    assert ada.refused("POST", f"/teams/{team}/leave") == (409, "last-owner")
+    assert ada.refused("PUT", f"/teams/{team}/members/{ada.id}/owner", is_owner=False) == (409, "last-owner")
+    assert bob.refused("POST", f"/teams/{team}/hand-over", person=bob.id) == (403, "forbidden")
+    assert ada.refused("POST", f"/teams/{team}/hand-over", person=ada.id) == (409, "conflict")
+    assert ada.refused("POST", f"/teams/{team}/hand-over", person=10**6) == (404, "not-found")
+    assert ada.send(f"/teams/{team}/hand-over", person=bob.id)[0] == 303
+    assert ada.refused("POST", f"/teams/{team}/invitations", uses=1) == (403, "forbidden")
+    assert ada.send(f"/teams/{team}/leave") == (303, "/teams")
+    bob.call("POST", f"/teams/{team}/leave", 204)
+    assert bob.refused("GET", f"/teams/{team}") == (404, "not-found")
+    assert audited(platform, team)[-3:] == ["team.hand_over", "team.leave", "team.leave"]
+
+
+def test_a_removed_member_cannot_come_back_by_an_old_link(people: Iterator[Person], edition: str) -> None:
+    ada, bob, eve = next(people), next(people), next(people)
+    team = ada.team(edition, "Oak")
+    token = ada.invite(team, uses=5)
+    bob.accept(token)
+    eve.accept(token)
+
+    assert bob.refused("DELETE", f"/teams/{team}/members/{eve.id}") == (403, "forbidden")
+    assert ada.refused("DELETE", f"/teams/{team}/members/{ada.id}") == (409, "conflict")
+    ada.call("DELETE", f"/teams/{team}/members/{eve.id}", 204)
+
+    assert ada.refused("DELETE", f"/teams/{team}/members/{eve.id}") == (404, "not-found")
+    assert eve.refused("POST", "/invitations/accept", token=token) == (410, "invitation-ended")
+    assert eve.refused("POST", f"/teams/{team}/leave") == (404, "not-found")
+    ada.send(f"/teams/{team}/members/{bob.id}/owner")
+    ada.call("POST", f"/teams/{team}/leave", 204)
+    assert bob.call("GET", f"/teams/{team}")["is_owner"]
+
+
+def test_strangers_see_no_team_without_a_public_result(people: Iterator[Person], edition: str) -> None:
+    ada, bob = next(people), next(people)
+    team = ada.team(edition, "Oak")
+
+    theirs, nothing = bob.http.get(f"/api/v1/teams/{team}"), bob.http.get("/api/v1/teams/999999")
+    assert theirs.status_code == nothing.status_code == 404
+    assert theirs.json()["detail"].replace(str(team), "999999") == nothing.json()["detail"]
+    assert bob.refused("PUT", f"/teams/{team}/named", is_named=True) == (404, "not-found")
+    ada.call("PUT", f"/teams/{team}/named", 204, is_named=True)
+    assert ada.call("GET", "/teams")[0]["is_named"]
+    ada.send(f"/teams/{team}/named")
+    assert not ada.call("GET", "/teams")[0]["is_named"]
+
+
+def test_an_account_that_ends_leaves_its_teams_to_their_longest_members(
+    people: Iterator[Person], edition: str, platform: Platform
+) -> None:
+    ada, bob, eve = next(people), next(people), next(people)
+    team = ada.team(edition, "Oak")
+    bob.accept(ada.invite(team))
+    eve.accept(ada.invite(team))
+
+    for person in (ada, eve):
+        with platform.transaction() as session:
+            leave_every_team(session, person.id)
+
+    members = bob.call("GET", f"/teams/{team}")["members"]
+    assert [(each["id"], each["is_owner"]) for each in members] == [(bob.id, True)]
+    with platform.transaction() as session:
+        leave_every_team(session, bob.id)
+        assert session.scalars(select(Member.user_id).where(Member.team_id == team)).all() == []

@@ -1,0 +1,113 @@
+"""What a team may do, and who may come into it and leave it."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.memberships.rules import (
+    Place,
+    Standing,
+    joining_refusals,
+    leaving_refusals,
+    renaming_refusals,
+    scoring_refusals,
+    upload_refusals,
+)
+from app.models import Approval
+from app.refusals import RefusalCode
+
+OAK = Standing(
+    "Oak",
+    needs_approval=False,
+    approval=Approval.APPROVED,
+    approval_reason="",
+    is_suspended=False,
+    suspension_reason="",
+)
+SUSPENDED = replace(OAK, is_suspended=True, suspension_reason="two accounts of one person")
+ALONE = Place(1, OAK, is_owner=True, other_owners=0, others=0)
+
+
+@pytest.mark.parametrize("approval", list(Approval))
+@pytest.mark.parametrize("is_held_out", [True, False])
+@pytest.mark.parametrize("needs_approval", [True, False])
+def test_only_held_out_annotation_of_an_edition_that_asks_for_it_needs_an_approval(
+    approval: Approval, *, is_held_out: bool, needs_approval: bool
+) -> None:
+    team = replace(OAK, needs_approval=needs_approval, approval=approval, approval_reason="no address")
+    waits = needs_approval and is_held_out and approval is not Approval.APPROVED
+
+    found = list(scoring_refusals(team, is_held_out=is_held_out))
+
+    assert [each.code for each in found] == ([RefusalCode.TEAM_NOT_APPROVED] if waits else [])
+    assert not list(upload_refusals(team))
+    if waits and approval is Approval.REFUSED:
+        assert found[0].message.endswith("did not approve the team Oak: no address")
+
+
+@pytest.mark.parametrize("is_held_out", [True, False])
+def test_a_suspended_team_neither_uploads_nor_scores_and_reads_why(*, is_held_out: bool) -> None:
+    for found in (upload_refusals(SUSPENDED), scoring_refusals(SUSPENDED, is_held_out=is_held_out)):
+        [refusal] = found
+        assert refusal.code is RefusalCode.TEAM_SUSPENDED
+        assert refusal.message == "the team Oak is suspended: two accounts of one person"
+
+
+def test_all_reasons_against_a_team_are_given_at_once() -> None:
+    both = replace(SUSPENDED, needs_approval=True, approval=Approval.WAITING)
+
+    codes = [each.code for each in scoring_refusals(both, is_held_out=True)]
+    assert codes == [RefusalCode.TEAM_SUSPENDED, RefusalCode.TEAM_NOT_APPROVED]
+
+
+def test_who_has_no_team_yet_has_nothing_against_it() -> None:
+    assert not list(upload_refusals(None))
+    assert not list(scoring_refusals(None, is_held_out=True))
+    assert not list(joining_refusals(2, OAK, None))
+
+
+def test_who_is_alone_in_a_team_may_join_another_and_who_is_not_leaves_first() -> None:
+    assert not list(joining_refusals(2, OAK, ALONE))
+    [refusal] = joining_refusals(2, OAK, replace(ALONE, others=1))
+    assert (refusal.code, "leave it first" in refusal.message) == (RefusalCode.IN_TEAM, True)
+    [again] = joining_refusals(1, OAK, ALONE)
+    assert again.message == "you are in the team Oak already"
+
+
+def test_nobody_joins_a_suspended_team_or_escapes_from_one() -> None:
+    theirs = replace(ALONE, standing=SUSPENDED)
+
+    for found in (
+        joining_refusals(2, SUSPENDED, None),
+        joining_refusals(2, OAK, theirs),
+        leaving_refusals(theirs),
+    ):
+        assert [each.code for each in found] == [RefusalCode.TEAM_SUSPENDED]
+
+
+@pytest.mark.parametrize(
+    ("is_owner", "other_owners", "others", "may_leave"),
+    [
+        (True, 0, 0, True),  # the last of all: the team ends
+        (True, 0, 1, False),
+        (True, 1, 1, True),
+        (False, 1, 2, True),
+    ],
+)
+def test_the_last_owner_cannot_leave_others_behind(
+    *, is_owner: bool, other_owners: int, others: int, may_leave: bool
+) -> None:
+    place = Place(1, OAK, is_owner=is_owner, other_owners=other_owners, others=others)
+
+    codes = [each.code for each in leaving_refusals(place)]
+    assert codes == ([] if may_leave else [RefusalCode.LAST_OWNER])
+
+
+@pytest.mark.parametrize(
+    ("is_public", "is_organiser", "may"), [(False, False, True), (True, False, False), (True, True, True)]
+)
+def test_a_name_that_public_results_are_cited_under_is_changed_by_organisers_only(
+    *, is_public: bool, is_organiser: bool, may: bool
+) -> None:
+    found = list(renaming_refusals(OAK, has_public_result=is_public, is_organiser=is_organiser))
+    assert (found == []) == may
