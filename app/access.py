@@ -14,6 +14,7 @@ class Action(enum.StrEnum):
     REGISTER = "account.register"
     MANAGE_ACCOUNT = "account.manage"
     UPLOAD = "upload.create"
+    READ_OWN = "own.read"  # lists of what is one's own
     READ_UPLOAD = "upload.read"
     CHANGE_UPLOAD = "upload.change"
     SUBMIT = "submission.create"
@@ -31,6 +32,14 @@ class Action(enum.StrEnum):
     READ_AUDIT = "audit.read"
     READ_STORAGE = "storage.read"
     MANAGE_JOBS = "jobs.manage"
+
+
+class Scope(enum.StrEnum):
+    """What a token may do, of what its owner may."""
+
+    READ = "read"
+    SUBMIT = "submit"
+    ORGANISE = "organise"
 
 
 class Relation(enum.StrEnum):
@@ -61,8 +70,13 @@ class Actor:
     role: Role = Role.PARTICIPANT
     is_verified: bool = False  # the e-mail address is known to be theirs
     organises: frozenset[int] = frozenset()  # ids of editions
-    by_token: bool = False
+    scopes: frozenset[Scope] | None = None  # of the token that makes the request; none: a person does
     is_recent: bool = False  # has shown within the last minutes that it is them
+
+    @property
+    def by_token(self) -> bool:
+        """Whether a program makes this request."""
+        return self.scopes is not None
 
     @property
     def is_logged_in(self) -> bool:
@@ -99,6 +113,7 @@ PERMISSIONS: Mapping[Action, Mapping[State, frozenset[Relation]]] = {
     Action.REGISTER: _always(Relation.ANYBODY),
     Action.MANAGE_ACCOUNT: _always(Relation.PERSON),
     Action.UPLOAD: _always(Relation.PERSON),
+    Action.READ_OWN: _always(Relation.PERSON),
     Action.READ_UPLOAD: _always(*_TEAM),
     Action.CHANGE_UPLOAD: _always(Relation.MEMBER),
     Action.SUBMIT: _always(Relation.MEMBER),
@@ -117,6 +132,38 @@ PERMISSIONS: Mapping[Action, Mapping[State, frozenset[Relation]]] = {
     Action.READ_STORAGE: _always(Relation.ADMIN),
     Action.MANAGE_JOBS: _always(Relation.ADMIN),
 }
+
+
+_READING = frozenset(
+    {Action.READ_PUBLIC, Action.READ_OWN, Action.READ_UPLOAD, Action.READ_SUBMISSION, Action.READ_TEAM}
+)
+# accounts, people and roles are in no scope: a token that leaks can neither make another nor take an account over
+SCOPES: Mapping[Scope, frozenset[Action]] = {
+    Scope.READ: _READING,
+    Scope.SUBMIT: _READING
+    | {
+        Action.UPLOAD,
+        Action.CHANGE_UPLOAD,
+        Action.SUBMIT,
+        Action.WITHDRAW,
+        Action.CHANGE_METHOD,
+        Action.PUBLISH,
+        Action.LINK,
+        Action.JOIN_TEAM,
+        Action.CHANGE_TEAM,
+    },
+    Scope.ORGANISE: _READING
+    | {Action.ORGANISE, Action.WITHDRAW, Action.READ_AUDIT, Action.READ_STORAGE, Action.MANAGE_JOBS},
+}
+
+
+def in_scope(actor: Actor, action: Action) -> bool:
+    """Whether the token of a request, if it has one, may be used for `action`.
+
+    >>> in_scope(Actor(user_id=1, scopes=frozenset({Scope.READ})), Action.SUBMIT)
+    False
+    """
+    return actor.scopes is None or any(action in SCOPES[scope] for scope in actor.scopes)
 
 
 def may(relations: frozenset[Relation], action: Action, state: State) -> bool:
@@ -150,7 +197,7 @@ def allowed(actor: Actor, action: Action) -> bool:
     (True, False)
     """
     found = _relations(actor, is_member=actor.is_logged_in, is_organiser=actor.is_organiser)
-    return any(may(found, action, state) for state in State)
+    return in_scope(actor, action) and any(may(found, action, state) for state in State)
 
 
 def only_for_admins(action: Action) -> bool:

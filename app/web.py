@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app import formats
-from app.access import Action, Actor, allowed, only_for_admins
+from app.access import Action, Actor, allowed, in_scope, only_for_admins
 from app.addresses import address_of
 from app.drafts import Draft, refilled
 from app.errors import ForbiddenError, LoginNeededError, RecentLoginNeededError
@@ -54,6 +54,9 @@ def requires(action: Action) -> Dependency:
         if not allowed(actor, action):
             if not actor.is_logged_in:
                 raise LoginNeededError("Log in first, or send an API token")
+            if not in_scope(actor, action):
+                scopes = " and ".join(sorted(actor.scopes or ()))
+                raise ForbiddenError(f"This token may not do this; its scope is {scopes}")
             whose = "admins" if only_for_admins(action) else "organisers"
             raise ForbiddenError(f"Only {whose} may do this")
 

@@ -3,6 +3,7 @@
 from sqlalchemy import func
 from sqlalchemy.orm import Session
 
+from app.access import Scope
 from app.accounts.schemas import Registration
 from app.drafts import Draft
 from app.mail import service as mail
@@ -61,4 +62,6 @@ def token_of_program(platform: Platform, email: str, name: str, role: Role) -> s
         for token in token_queries.tokens_of(session, user.id):
             token_queries.revoke_token(session, user.id, token.id)
         user_id = user.id
-    return create_token(platform, user_id, NewToken(name="start of the installation"))
+    return create_token(
+        platform, user_id, NewToken(name="start of the installation", scope=frozenset(Scope), days=1)
+    )

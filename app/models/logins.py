@@ -33,6 +33,8 @@ class ApiToken(Base):
     name: Mapped[str]
     token_hash: Mapped[bytes] = mapped_column(unique=True)
     hint: Mapped[str]  # the first characters, to distinguish tokens
+    scopes: Mapped[list[str]]
     created_at: Mapped[datetime] = now_column()
+    expires_at: Mapped[datetime]
     last_used_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]

@@ -25,6 +25,7 @@ TYPES: dict[Any, Any] = {
     bytes: LargeBinary(),
     dict[str, Any]: JSONB(),
     list[int]: JSONB(none_as_null=True),
+    list[str]: JSONB(none_as_null=True),
     list[dict[str, Any]]: JSONB(),
     **{  # a state is stored as its word, so that plain SQL can be read
         kind: Enum(

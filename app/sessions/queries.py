@@ -5,7 +5,7 @@ from datetime import timedelta
 from sqlalchemy import ColumnElement, delete, func, null, select, text, update
 from sqlalchemy.orm import Session
 
-from app.access import Actor
+from app.access import Actor, Scope
 from app.login_settings import LoginSettings
 from app.models import EditionOrganiser, LoginSession, Member, User
 from app.sessions.rules import KEEP_ENDED
@@ -59,7 +59,7 @@ def sessions_of(
 
 
 def actor_of_person(
-    session: Session, user_id: int | None, *, by_token: bool = False, is_recent: bool = False
+    session: Session, user_id: int | None, *, scopes: frozenset[Scope] | None = None, is_recent: bool = False
 ) -> Actor | None:
     """A person with what decides about permissions."""
     is_active = (User.id == user_id, User.suspended_at.is_(None))
@@ -75,7 +75,7 @@ def actor_of_person(
         role=user.role,
         is_verified=user.verified_at is not None,
         organises=frozenset(organised),
-        by_token=by_token,
+        scopes=scopes,
         is_recent=is_recent,
     )
 

@@ -2,15 +2,16 @@
 
 import hashlib
 import secrets
+from dataclasses import replace
 
 from sqlalchemy import func
 from sqlalchemy.orm import Session
 
-from app.access import Actor
+from app.access import Actor, Scope
 from app.audit import queries as audit
 from app.drafts import Draft
 from app.errors import DomainError
-from app.models import LoginSession, User
+from app.models import LoginSession, Role, User
 from app.names import folded
 from app.passwords.service import is_password
 from app.platform import Platform
@@ -19,6 +20,7 @@ from app.secret_hashes import hash_of_token
 from app.sessions import queries
 from app.sessions.schemas import Browser, Login, SessionView, Visit
 from app.tokens import queries as tokens
+from app.tokens.rules import is_token
 
 
 class SuspendedError(DomainError):
@@ -157,17 +159,29 @@ def identify(platform: Platform, cookie: str | None, bearer: str | None) -> Acto
 
 def open_visit(platform: Platform, cookie: str | None, bearer: str | None) -> Visit:
     """Who makes a request, and the form that they have not sent again yet."""
-    if not cookie and not bearer:
+    if not (bearer or cookie) or (bearer and not is_token(bearer)):
         return Visit(Actor())
     with platform.transaction() as session:
         if bearer:
-            user_id = tokens.use_token(session, hash_of_token(bearer))
-            return Visit(queries.actor_of_person(session, user_id, by_token=True) or Actor())
+            return Visit(_actor_of_token(session, bearer))
         found = queries.live_session(session, hash_of_token(cookie or ""), platform.settings)
         actor = queries.actor_of_person(session, found.user_id, is_recent=found.is_recent) if found else None
     if found is None or actor is None:
         return Visit(Actor())
     return Visit(actor, Draft.model_validate(found.draft) if found.draft else None)
+
+
+def _actor_of_token(session: Session, token: str) -> Actor:
+    owner = tokens.use_token(session, hash_of_token(token))
+    actor = queries.actor_of_person(session, owner.user_id, scopes=owner.scopes) if owner else None
+    if owner is None or actor is None:
+        return Actor()
+    # without this scope an organiser's token sees what any participant's sees
+    return (
+        actor
+        if Scope.ORGANISE in owner.scopes
+        else replace(actor, role=Role.PARTICIPANT, organises=frozenset())
+    )
 
 
 def drop_draft(platform: Platform, cookie: str) -> None:

@@ -42,7 +42,7 @@ def confirm(
     return view
 
 
-@router.get("/submissions", dependencies=[requires(Action.SUBMIT)])
+@router.get("/submissions", dependencies=[requires(Action.READ_OWN)])
 def mine(platform: ThePlatform, actor: CurrentActor) -> tuple[SubmissionRow, ...]:
     """Your team's entries, newest first."""
     return service.my_rows(platform, actor)

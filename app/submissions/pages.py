@@ -159,7 +159,7 @@ def _messages_by_field(refusals: Iterable[Refusal]) -> dict[str, str]:
     return {field: "; ".join(found) for field, found in messages.items()}
 
 
-@router.get("/submissions", dependencies=[requires(Action.SUBMIT)])
+@router.get("/submissions", dependencies=[requires(Action.READ_OWN)])
 def mine(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
     """What the reader's team has entered."""
     rows = service.my_rows(platform, actor)

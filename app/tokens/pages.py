@@ -1,46 +1,55 @@
 """The page of one's API tokens."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
-from app.access import Action
+from app.access import Action, Actor, Scope
+from app.errors import ConflictError
 from app.form_errors import field_errors
 from app.platform import Platform
 from app.tokens import service
+from app.tokens.rules import DEFAULT_LIFETIME, LIFETIMES
 from app.tokens.schemas import NewToken
 from app.web import CurrentActor, ThePlatform, recently_logged_in, render, requires
 
 router = APIRouter()
 
+EMPTY: Mapping[str, Any] = {
+    "name": "",
+    "scope": [Scope.READ.value, Scope.SUBMIT.value],
+    "days": DEFAULT_LIFETIME,
+}
+
 
 @router.get("/account/tokens", dependencies=[requires(Action.MANAGE_ACCOUNT)])
 def tokens(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
     """One's tokens."""
-    return _page(request, platform, actor.user_id)
+    return _page(request, platform, actor, EMPTY, {})
 
 
 def _page(
     request: Request,
     platform: Platform,
-    user_id: int | None,
+    actor: Actor,
+    form: Mapping[str, Any],
+    problems: Mapping[str, str],
     *,
     new_token: str | None = None,
-    form: Mapping[str, str] = MappingProxyType({}),
-    problems: Mapping[str, str] = MappingProxyType({}),
 ) -> Response:
     response = render(
         request,
         "tokens/tokens.html",
         code=422 if problems else 200,
-        tokens=service.tokens(platform, user_id),
+        tokens=service.tokens(platform, actor.user_id),
         new_token=new_token,
         form=form,
         problems=problems,
+        scopes=[scope for scope in Scope if scope is not Scope.ORGANISE or actor.is_organiser],
+        lifetimes=LIFETIMES,
     )
     response.headers["Cache-Control"] = "no-store"
     return response
@@ -48,14 +57,22 @@ def _page(
 
 @router.post("/account/tokens", dependencies=[requires(Action.MANAGE_ACCOUNT), recently_logged_in()])
 def create_token(
-    request: Request, platform: ThePlatform, actor: CurrentActor, name: Annotated[str, Form()] = ""
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    name: Annotated[str, Form()] = "",
+    scope: Annotated[tuple[str, ...], Form()] = (),
+    days: Annotated[int, Form()] = DEFAULT_LIFETIME,
 ) -> Response:
     """Create a token and show it, once."""
+    form = {"name": name, "scope": list(scope), "days": days}
     try:
-        token = service.create_token(platform, actor.user_id, NewToken(name=name))
+        token = service.create_token(platform, actor.user_id, NewToken.model_validate(form))
     except ValidationError as error:
-        return _page(request, platform, actor.user_id, form={"name": name}, problems=field_errors(error))
-    return _page(request, platform, actor.user_id, new_token=token)
+        return _page(request, platform, actor, form, field_errors(error))
+    except ConflictError as error:
+        return _page(request, platform, actor, form, {"": str(error)})
+    return _page(request, platform, actor, EMPTY, {}, new_token=token)
 
 
 @router.post("/account/tokens/{token_id}/revoke", dependencies=[requires(Action.MANAGE_ACCOUNT)])

@@ -1,36 +1,55 @@
 """Tokens in the database."""
 
-from sqlalchemy import func, select, update
+from sqlalchemy import ColumnElement, func, select, update
 from sqlalchemy.orm import Session
 
-from app.models import ApiToken
-from app.tokens.schemas import TokenView
+from app.access import Scope
+from app.models import ApiToken, User
+from app.tokens.rules import NOTED_EVERY
+from app.tokens.schemas import TokenOwner, TokenView
 
 
-def use_token(session: Session, token_hash: bytes) -> int | None:
-    """Whose token this is; notes, once a minute, that it was used."""
-    live = (ApiToken.token_hash == token_hash, ApiToken.revoked_at.is_(None))
-    recently = func.now() - func.make_interval(0, 0, 0, 0, 0, 1)
+def use_token(session: Session, token_hash: bytes) -> TokenOwner | None:
+    """For whom a token acts that is neither revoked nor expired; notes, once a minute, that it was used."""
+    live = (ApiToken.token_hash == token_hash, *_is_live())
     session.execute(
         update(ApiToken)
-        .where(*live, func.coalesce(ApiToken.last_used_at, ApiToken.created_at) < recently)
+        .where(*live, func.coalesce(ApiToken.last_used_at, ApiToken.created_at) < func.now() - NOTED_EVERY)
         .values(last_used_at=func.now())
     )
-    return session.scalar(select(ApiToken.user_id).where(*live))
+    row = session.execute(select(ApiToken.user_id, ApiToken.scopes).where(*live)).one_or_none()
+    return TokenOwner(row[0], frozenset(map(Scope, row[1]))) if row else None
+
+
+def _is_live() -> tuple[ColumnElement[bool], ...]:
+    return (ApiToken.revoked_at.is_(None), ApiToken.expires_at > func.now())
 
 
 def tokens_of(session: Session, user_id: int) -> tuple[TokenView, ...]:
     """A person's tokens, newest first."""
-    columns = (
-        ApiToken.id,
-        ApiToken.name,
-        ApiToken.hint,
-        ApiToken.created_at,
-        ApiToken.last_used_at,
-        ApiToken.revoked_at,
+    statement = select(ApiToken, ApiToken.expires_at <= func.now()).where(ApiToken.user_id == user_id)
+    rows = session.execute(statement.order_by(ApiToken.id.desc()))
+    return tuple(
+        TokenView(
+            id=row.id,
+            name=row.name,
+            hint=row.hint,
+            scopes=tuple(scope for scope in Scope if scope in row.scopes),
+            created_at=row.created_at,
+            expires_at=row.expires_at,
+            last_used_at=row.last_used_at,
+            revoked_at=row.revoked_at,
+            is_expired=is_expired,
+        )
+        for row, is_expired in rows
     )
-    rows = session.execute(select(*columns).where(ApiToken.user_id == user_id).order_by(ApiToken.id.desc()))
-    return tuple(TokenView(*row) for row in rows)
+
+
+def count_active(session: Session, user_id: int) -> int:
+    """How many tokens of a person work; the person is locked until the end of the transaction."""
+    session.execute(select(User.id).where(User.id == user_id).with_for_update())
+    statement = select(func.count()).select_from(ApiToken).where(ApiToken.user_id == user_id, *_is_live())
+    return session.scalars(statement).one()
 
 
 def revoke_token(session: Session, user_id: int, token_id: int) -> bool:

@@ -1,14 +1,17 @@
 """Making and revoking API tokens."""
 
-import secrets
+from datetime import timedelta
 
+from sqlalchemy import func
+
+from app.audit import queries as audit
+from app.errors import ConflictError
 from app.models import ApiToken
 from app.platform import Platform
 from app.secret_hashes import hash_of_token
 from app.tokens import queries
+from app.tokens.rules import MAX_ACTIVE, new_token
 from app.tokens.schemas import NewToken, TokenView
-
-TOKEN_PREFIX = "hld_"  # noqa: S105 - lets scanners of leaked secrets recognise a token
 
 
 def tokens(platform: Platform, user_id: int | None) -> tuple[TokenView, ...]:
@@ -20,11 +23,25 @@ def tokens(platform: Platform, user_id: int | None) -> tuple[TokenView, ...]:
 
 
 def create_token(platform: Platform, user_id: int | None, new: NewToken) -> str:
-    """A token for a program, to be shown once."""
+    """A token for a program, to be shown once. Raises ConflictError where a person has too many."""
     assert user_id is not None
-    token = TOKEN_PREFIX + secrets.token_urlsafe(32)
+    token = new_token()
+    scopes = sorted(new.scope)
     with platform.transaction() as session:
-        session.add(ApiToken(user_id=user_id, name=new.name, token_hash=hash_of_token(token), hint=token[:8]))
+        if queries.count_active(session, user_id) >= MAX_ACTIVE:
+            raise ConflictError(f"{MAX_ACTIVE} tokens are active; revoke one first")
+        row = ApiToken(
+            user_id=user_id,
+            name=new.name,
+            token_hash=hash_of_token(token),
+            hint=token[:8],
+            scopes=scopes,
+            expires_at=func.now() + timedelta(days=new.days),
+        )
+        session.add(row)
+        session.flush()
+        details = {"name": new.name, "scopes": scopes, "days": new.days}
+        audit.record(session, user_id, "token.create", f"token {row.id}", details=details)
     return token
 
 
@@ -32,4 +49,7 @@ def revoke_token(platform: Platform, user_id: int | None, token_id: int) -> bool
     """Whether there was such a token of this person to revoke."""
     assert user_id is not None
     with platform.transaction() as session:
-        return queries.revoke_token(session, user_id, token_id)
+        is_revoked = queries.revoke_token(session, user_id, token_id)
+        if is_revoked:
+            audit.record(session, user_id, "token.revoke", f"token {token_id}")
+        return is_revoked

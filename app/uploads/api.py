@@ -248,7 +248,7 @@ async def send(
     return await service.finish(platform, actor, upload_id)
 
 
-@router.get("/uploads", dependencies=[UPLOAD])
+@router.get("/uploads", dependencies=[requires(Action.READ_OWN)])
 def uploads(platform: ThePlatform, actor: CurrentActor, after: str | None = None) -> UploadPage:
     """Your team's uploads, newest first, fifty a page; `next` is the value of `after` for the next page."""
     return service.my_uploads(platform, actor, after)

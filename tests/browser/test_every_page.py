@@ -101,7 +101,7 @@ def test_a_private_method_with_a_long_name_can_be_made_public_on_a_phone(site: S
 
 
 def test_a_token_can_be_revoked_on_a_phone(site: Site, visit: Visit) -> None:
-    site.participant.http.post("/account/tokens", data={"name": "W" * 80})
+    site.participant.http.post("/account/tokens", data={"name": "W" * 80, "scope": "read"})
     page = visit("participant", viewport=PHONE)
 
     page.goto("/account/tokens")

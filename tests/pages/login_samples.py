@@ -5,7 +5,9 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from app.access import Scope
 from app.sessions.schemas import SessionView
+from app.tokens.rules import LIFETIMES
 from app.tokens.schemas import TokenView
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW
@@ -19,17 +21,25 @@ def of_logins() -> Iterator[tuple[str, dict[str, Any]]]:
     here = SessionView("ab" * 32, EVIL, NOW, NOW, is_this=True)
     lasting = {"lifetime": timedelta(days=14), "idle": timedelta(hours=72)}
     yield "sessions/sessions.html", {"sessions": (here, replace(here, is_this=False)), **lasting}
-    token = TokenView(1, EVIL, "hld_ab", NOW, None, None)
+    choices = {"scopes": list(Scope), "lifetimes": LIFETIMES}
+    token = TokenView(1, EVIL, "hld_ab", tuple(Scope), NOW, NOW, None, None, is_expired=True)
     yield (
         "tokens/tokens.html",
-        {"tokens": (), "new_token": None, "form": {"name": EVIL}, "problems": {"name": EVIL}},
+        {
+            **choices,
+            "tokens": (),
+            "new_token": None,
+            "form": {"name": EVIL, "scope": [EVIL], "days": 7},
+            "problems": {"name": EVIL, "scope": EVIL},
+        },
     )
     yield (
         "tokens/tokens.html",
         {
+            **choices,
             "tokens": (token, replace(token, last_used_at=NOW, revoked_at=NOW)),
             "new_token": "hld_x",
-            "form": {},
+            "form": {"name": "", "scope": ["read"], "days": 90},
             "problems": {},
         },
     )

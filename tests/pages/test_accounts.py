@@ -120,7 +120,7 @@ def test_a_token_is_shown_once_acts_for_its_owner_and_can_be_revoked(
     browser: Browser, platform: Platform
 ) -> None:
     ivy = registered(browser(), "ivy@example.org")
-    page = ivy.post("/account/tokens", data={"name": "laptop"}).text
+    page = ivy.post("/account/tokens", data={"name": "laptop", "scope": "read"}).text
     token = page[page.index("hld_") :].split("<")[0].split('"')[0].strip()
     program = browser()
     program.headers["Authorization"] = f"Bearer {token}"

@@ -62,7 +62,7 @@ def test_a_form_that_was_sent_again_is_empty_afterwards(browser: Browser, platfo
     carried = {"next": hidden(response.text, "next"), "draft": hidden(response.text, "draft")}
     sorrel.post("/login", data={"email": "sorrel@example.org", "password": PASSWORD} | carried)
 
-    assert sorrel.post("/account/tokens", data={"name": "laptop"}).status_code == 200
+    assert sorrel.post("/account/tokens", data={"name": "laptop", "scope": "read"}).status_code == 200
 
     assert "The form is filled in" not in sorrel.get("/account/tokens").text
 

@@ -263,7 +263,7 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
         422, "Fix 3 problems", "must have at least 2 characters",
     ),
     "a token without a name": (
-        lambda scene: scene.visitor.post("/account/tokens", data={"name": ""}),
+        lambda scene: scene.visitor.post("/account/tokens", data={"name": "", "scope": "read"}),
         422, "Fix 1 problem", "must have at least 1 character",
     ),
     "a link that was used": (

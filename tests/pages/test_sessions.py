@@ -123,5 +123,5 @@ def test_a_token_is_not_made_long_after_the_login_and_the_form_waits_for_the_pas
 
     assert confirmed.headers["location"] == "/account/tokens"
     assert 'value="laptop"' in juniper.get("/account/tokens").text
-    assert juniper.post("/account/tokens", data={"name": "laptop"}).status_code == 200
+    assert juniper.post("/account/tokens", data={"name": "laptop", "scope": "read"}).status_code == 200
     assert not sessions.identify(platform, before, None).is_logged_in

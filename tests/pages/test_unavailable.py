@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from app.platform import Platform
+from app.tokens.rules import new_token
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
 from tests.system.servers import OwnServers
@@ -43,7 +44,7 @@ def test_every_page_says_that_the_database_is_away(browser: Browser, path: str) 
 @pytest.mark.usefixtures("without_database")
 def test_programs_read_in_json_that_the_database_is_away(browser: Browser) -> None:
     program = browser()
-    program.headers["Authorization"] = "Bearer hld_unknown"
+    program.headers["Authorization"] = f"Bearer {new_token()}"
 
     for response in (
         program.get("/api/v1/editions"),

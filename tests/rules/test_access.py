@@ -24,6 +24,7 @@ WHO_MAY = {
     Action.REGISTER: ("everybody", "everybody"),
     Action.MANAGE_ACCOUNT: ("PSOEA", "PSOEA"),
     Action.UPLOAD: ("PSOEA", "PSOEA"),
+    Action.READ_OWN: ("PSOEA", "PSOEA"),
     Action.READ_UPLOAD: ("POA", "POA"),
     Action.CHANGE_UPLOAD: ("P", "P"),
     Action.SUBMIT: ("P", "P"),

@@ -290,8 +290,8 @@ def registered(platform: Platform, address: str, name: str) -> str:
     with httpx2.Client(base_url=address, timeout=LONGEST) as browser:
         assert browser.post("/register", data=person).status_code == 303
         confirm_address(platform, person["email"])
-        page = browser.post("/account/tokens", data={"name": "tests"}).text
-    [token] = set(re.findall(r"hld_[\w-]{40,}", page))
+        page = browser.post("/account/tokens", data={"name": "tests", "scope": ["read", "submit"]}).text
+    [token] = set(re.findall(r"hld_\w{36}", page))
     return str(token)
 
 

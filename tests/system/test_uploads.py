@@ -271,7 +271,9 @@ def test_what_a_page_of_another_site_sends_is_refused(site: SharedSite) -> None:
     person = {"email": "victim@example.org", "name": "Victim", "password": "a long password"}
     with httpx2.Client(base_url=address) as browser:
         browser.post("/register", data=person)
-        own = browser.post("/account/tokens", data={"name": "mine"}, headers={"Origin": address})
+        own = browser.post(
+            "/account/tokens", data={"name": "mine", "scope": "read"}, headers={"Origin": address}
+        )
         assert own.status_code == 200
         for forged in (
             {"Origin": "https://evil.example"},
