@@ -9,18 +9,21 @@ from typing import Any, Self
 import numpy as np
 
 from scoring.data.boxes import BoxConvention
-from scoring.data.checking import BoxFormat, as_boxes, as_choice, as_flags, as_named, assert_lengths
+from scoring.data.checking import BoxFormat, Named, as_boxes, as_choice, as_flags, as_named, assert_lengths
 from scoring.data.description import Description
 from scoring.data.detections import SIDES
 from scoring.data.frames import columns_of
 from scoring.data.label_maps import LabelMaps
+from scoring.data.layouts import Layouts
 from scoring.data.per_image import PerImage, rows_of_dicts
 from scoring.data.tables import Lists, Tables
 from scoring.data.tables_from_arrays import (
+    LayoutRows,
     ObjectRows,
     tables_of_actions,
     tables_of_label_maps,
     tables_of_labels,
+    tables_of_layouts,
     tables_of_objects,
 )
 from scoring.data.truth_content import content_of, describe, read_content
@@ -194,6 +197,47 @@ class GroundTruth:
         (('a', 1), ('a', 2))
         """
         return cls.of(*tables_of_actions(y_true, as_named("image", image, None), person, difficult, actions))
+
+    @classmethod
+    def from_layouts(  # noqa: PLR0913 - the columns of two tables
+        cls,
+        image: Any,
+        person: Any,
+        *,
+        owner: Any,
+        kind: Any,
+        parts: Any,
+        convention: BoxConvention | str,
+        boxes: Any = None,
+        difficult: Any = None,
+        images: Sequence[str] | None = None,
+    ) -> Self:
+        """Ground truth for person layout from columns (n,) of persons, and more (m,) of their parts, as `Layouts.from_arrays` has them.
+
+        boxes: numbers (n, 4), for protocols up to 2007, whose results name a person by a box; without them these name
+        numbers, as from 2008 on. difficult: 0 or 1 (n,), persons who need not be found, which counts with boxes only. Raises
+        DataError for anything else.
+
+        >>> truth = GroundTruth.from_layouts(["a"], [1], owner=[0], kind=["head"], parts=[[1, 1, 9, 9]], convention="inclusive")
+        >>> truth.lists.persons, truth.tables.parts.boxes.tolist()
+        ((('a', 1),), [[1.0, 1.0, 9.0, 9.0]])
+        """
+        found = Layouts.from_arrays(
+            image, person, np.zeros(len(image)), owner=owner, kind=kind, parts=parts, images=images
+        )
+        corners = np.zeros((len(found), 4)) if boxes is None else as_boxes("boxes", boxes)
+        assert_lengths(image=found.image, boxes=corners)
+        rows = LayoutRows(
+            Named(found.images, found.image),
+            found.person,
+            corners,
+            as_flags("difficult", difficult, len(found)),
+            found.owner,
+            found.kind,
+            found.parts,
+        )
+        meaning = as_choice("convention", convention, BoxConvention)
+        return cls.of(*tables_of_layouts(rows, meaning, by_box=boxes is not None))
 
     @classmethod
     def from_label_maps(

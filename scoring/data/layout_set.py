@@ -10,6 +10,9 @@ from scoring.data.description import UNKNOWN_SIDE, Description, Image
 WHOLE_IMAGE: Final = 0
 """The object number in a Layout set that lists images only, as that of 2007 does."""
 
+PERSON: Final = "person"
+"""The class of those who are laid out."""
+
 
 @dataclass(frozen=True, eq=False)
 class LayoutSet:

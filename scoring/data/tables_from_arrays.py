@@ -1,17 +1,18 @@
 """Ground truth from arrays: lists of images and tables of what is annotated in them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from scoring.data.arrays import Flags, Floats, Integers
+from scoring.data.arrays import Flags, Floats, Integers, Labels
 from scoring.data.boxes import BoxConvention
 from scoring.data.checking import DataError, Named, as_array, as_matrix, as_names
 from scoring.data.confidences import as_persons
 from scoring.data.description import UNKNOWN_SIDE
 from scoring.data.label_maps import LabelMaps, LabelRuns
+from scoring.data.layout_set import PERSON, WHOLE_IMAGE
 from scoring.data.tables import ActionLabels, Lists, Objects, Parts, Tables
 
 DATASET = "arrays"
@@ -86,6 +87,50 @@ def tables_of_actions(
         image.names, ("person",), main=0, actions=names, acting=tuple((image.names[i], n) for i, n in acting)
     )
     return lists, _tables(_sizes(None, len(image.names)), none, objects, acts=acts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LayoutRows:
+    """Persons in any order, a row each, and their parts: owner int32 (m,), into the rows; kind int8 (m,), into PARTS."""
+
+    image: Named
+    person: Integers
+    boxes: Floats
+    difficult: Flags
+    owner: Integers
+    kind: Labels
+    parts: Floats
+
+
+def tables_of_layouts(rows: LayoutRows, convention: BoxConvention, *, by_box: bool) -> tuple[Lists, Tables]:
+    """The lists and tables of persons with parts; by_box: results name a person by a box and not by a number.
+
+    Raises DataError for a person who stands twice.
+    """
+    images, place = rows.image.names, rows.image.place
+    if len(set(zip(place.tolist(), rows.person.tolist(), strict=True))) < len(place):
+        raise DataError("a person stands twice: each pair of image and person has one row")
+    count = np.zeros(len(images), np.int64)
+    np.maximum.at(count, place, rows.person)
+    at = (np.cumsum(count) - count)[place] + rows.person - 1
+    of_image = np.repeat(np.arange(len(images), dtype=np.int32), count)
+    # numbers that are left out are of objects that are no persons
+    label = np.ones(len(of_image), np.int32)
+    boxes = np.zeros((len(of_image), 4))
+    label[at], boxes[at] = 0, rows.boxes
+    objects = _objects(of_image, label, boxes)
+    objects.difficult[at] = rows.difficult
+    numbers = zip(place[np.argsort(at)].tolist(), np.sort(at).tolist(), strict=True)
+    first = (np.cumsum(count) - count).tolist()
+    persons = (
+        tuple((name, WHOLE_IMAGE) for name in images)
+        if by_box
+        else tuple((images[image], row - first[image] + 1) for image, row in numbers)
+    )
+    lists = replace(_lists(images, (PERSON, "other"), main=0), persons=persons)
+    tables = _tables(_sizes(None, len(images)), np.full((2, 0), -1, np.int8), objects, convention=convention)
+    parts = Parts(at[rows.owner].astype(np.int32), rows.kind, rows.parts)
+    return lists, replace(tables, parts=parts)
 
 
 def tables_of_label_maps(maps: LabelMaps, classes: Sequence[str]) -> tuple[Lists, Tables]:

@@ -1,17 +1,14 @@
 """The annotated persons of a Layout set, to which layouts are matched."""
 
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
 from scoring.data.arrays import Floats, Integers, Labels, Places
 from scoring.data.boxes import BoxConvention, convert_boxes
 from scoring.data.ground_truth import GroundTruth
-from scoring.data.layout_set import WHOLE_IMAGE
+from scoring.data.layout_set import PERSON, WHOLE_IMAGE
 from scoring.metrics.matching import ClassObjects
-
-_PERSON: Final = "person"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +69,7 @@ def persons_of_layout_set(truth: GroundTruth) -> LayoutPersons:
 
 
 def _number_of_persons(classes: tuple[str, ...]) -> int:
-    return classes.index(_PERSON) if _PERSON in classes else len(classes)
+    return classes.index(PERSON) if PERSON in classes else len(classes)
 
 
 def _parts_of(truth: GroundTruth, rows: Places) -> tuple[Places, Labels, Floats]:

@@ -7,17 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring import DataError, Detections, GroundTruth, Result, ScoreTable, evaluate, missing_truth, validate
+from scoring import (
+    DataError,
+    Detections,
+    GroundTruth,
+    Result,
+    ScoreTable,
+    evaluate,
+    missing_truth,
+    truth_of_boxes,
+    validate,
+)
 from scoring.data.description import Description
 from scoring.data.limits import Limits
 from scoring.errors import SubmissionError
-from scoring.metrics.coco.arrays import COCO_RULES
-from scoring.saved_matches import open_rankings
-from scoring.statistics.bootstrap import bootstrap, intervals_of
-from scoring.statistics.resampling import Draws
 from scoring.tasks.coco.scoring import evaluate_coco
-from scoring.tasks.coco.task import COCO_DETECTION
-from scoring.tasks.resampling import RankingSample
 from tests.scoring.archives import gz, tar, written
 from tests.scoring.coco_masks import draw_mask_set
 from tests.scoring.coco_sets import Plain, draw_coco_set
@@ -244,6 +248,9 @@ def test_what_the_annotation_lacks_is_not_offered() -> None:
     assert missing_truth(boxes) == {2: "no object has a segmentation"}
     assert missing_truth(masks) == {}
     assert missing_truth(nothing)[1] == "no object is annotated"
+    assert set(missing_truth(truth_of_boxes({}, dataset="COCO", image_set="val")).values()) == {
+        "the annotation does not come from COCO's JSON"
+    }
 
 
 def test_masks_of_a_ground_truth_without_any_are_refused(tmp_path: Path) -> None:
@@ -320,71 +327,3 @@ def test_a_class_without_objects_has_no_value_and_no_class_with_objects_no_headl
 
     assert (result.headline, result.headline_reason) == (None, "no class has an object that counts")
     assert {each.reason for each in result.classes} == {"no object of the class counts"}
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_images_that_count_once_each_give_the_scores_themselves(seed: int, tmp_path: Path) -> None:
-    instances, found = draw_coco_set(seed)
-    truth = truth_of(instances)
-    result = evaluate(Detections.from_coco(found, truth), truth, protocol="coco")
-    result.save_matches(tmp_path / "matches")
-    matches = open_rankings(tmp_path / "matches")[1]
-
-    sample = COCO_DETECTION.resample(matches, truth, COCO_RULES)
-    assert isinstance(sample, RankingSample)
-    once = np.ones((truth.lists.main, 1), np.uint8)
-    values = [
-        np.mean([sample.weighted_metric(each, counts)(once).item() for each in rankings])
-        for counts, *rankings in zip(
-            sample.positives, *(sample.rankings[n :: sample.together] for n in range(10)), strict=True
-        )
-    ]
-
-    expected = [np.nan if each.value is None else each.value for each in result.classes]
-    assert values == pytest.approx(expected, abs=CLOSE, nan_ok=True)
-
-
-def test_a_replicate_scores_what_its_images_score() -> None:
-    """Against scoring the drawn images anew, each as often as it was drawn, under new numbers; without ties."""
-    instances, found = draw_coco_set(301)
-    found = [each | {"score": each["score"] + place * 1e-9} for place, each in enumerate(found)]
-    truth = truth_of(instances)
-    replicates = bootstrap(
-        evaluate(Detections.from_coco(found, truth), truth, protocol="coco"), truth, replicates=5
-    )
-    ids = sorted(each["id"] for each in instances["images"])
-
-    for number, weights in enumerate(Draws(len(ids), 5).weights(0, 5).T.tolist()):
-        again, detected = drawn_anew(instances, found, dict(zip(ids, weights, strict=True)))
-        expected = evaluate_coco(as_json(again), as_json(detected))
-        values = [np.nan if each.value is None else each.value for each in expected.classes]
-        assert replicates.values[:-1, number] == pytest.approx(values, abs=CLOSE, nan_ok=True)
-        assert replicates.values[-1, number] == pytest.approx(
-            np.nan if expected.headline is None else expected.headline, abs=CLOSE, nan_ok=True
-        )
-
-
-def drawn_anew(instances: Plain, found: list[Plain], weights: dict[int, int]) -> tuple[Plain, list[Plain]]:
-    copies = [(image, 1000 * image + n) for image, times in weights.items() for n in range(times)]
-
-    def placed(entries: list[Plain]) -> list[Plain]:
-        return [
-            each | {"image_id": new} for old, new in copies for each in entries if each["image_id"] == old
-        ]
-
-    annotations = [each | {"id": n} for n, each in enumerate(placed(instances["annotations"]), 1)]
-    images = [{"id": new} for _, new in copies]
-    return instances | {"images": images, "annotations": annotations}, placed(found)
-
-
-def test_a_mean_has_an_interval() -> None:
-    instances, found = draw_coco_set(305)
-    truth = truth_of(instances)
-
-    *_, mean = intervals_of(
-        evaluate(Detections.from_coco(found, truth), truth, protocol="coco"), truth, replicates=100
-    ).rows
-
-    assert mean.low is not None
-    assert mean.high is not None
-    assert 0 <= mean.low <= (mean.value or 0) <= mean.high <= 1
