@@ -70,6 +70,9 @@ migration: $(development) ## write a migration from the models (m="what changes"
 migrate: $(server) ## bring the database of HELDOUT_DATABASE_URL to the newest schema
 	$(python) -m app.commands migrate
 
+attackers: $(development) ## what programs recover of hidden labels under each disclosure (an hour), written into SECURITY.md
+	@$(python) -m tests.security.attackers
+
 golden: $(development) ## score the recorded results of the development kits again
 	$(python) -m pytest tests/scoring -k golden
 

@@ -1,0 +1,66 @@
+"""Boosting by majority: random orders, of which those with a good value say what stands in front is positive."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.metrics.ranking import average_precision
+from tests.security.attackers.server import Answer, Server
+from tests.security.attackers.world import Labels
+
+REHEARSALS = 200
+
+
+@dataclass(frozen=True)
+class Rehearsed:
+    """The value of random orders, its variance, and how much it moves with an image from the middle to the front."""
+
+    mean: float
+    variance: float
+    shift: float
+
+
+def attack(server: Server, random: np.random.Generator) -> Labels:
+    """Add up, for each image and class, how much more likely each value is if the image is positive."""
+    world = server.world
+    shares = world.positives / world.images
+    odds = np.tile(np.log(shares / (1 - shares)), (world.images, 1))
+    rehearsed = [_rehearse(world.images, int(positives), random) for positives in world.positives]
+    last = None
+    while server.sight.means and server.budget("images"):
+        lists = [random.permutation(world.images) for _ in range(world.classes)]
+        answer = server.rank_images(lists)
+        if answer.mean != last or not server.sight.by_ladder:  # a ladder's old value says nothing
+            for number, strength in enumerate(_strengths(answer, rehearsed)):
+                place = np.argsort(lists[number]) / world.images
+                odds[:, number] += strength * (0.5 - place)
+        last = answer.mean
+    return odds > 0
+
+
+def _strengths(answer: Answer, rehearsed: list[Rehearsed]) -> list[float]:
+    """For each class, the log odds of an image in front that the answer is worth."""
+    if answer.classes is not None:
+        values = answer.classes.tolist()
+        return [
+            each.shift * (value - each.mean) / each.variance
+            for each, value in zip(rehearsed, values, strict=True)
+        ]
+    parts = len(rehearsed)
+    surprise = (answer.mean or 0.0) - sum(each.mean for each in rehearsed) / parts
+    variance = sum(each.variance for each in rehearsed) / parts**2
+    return [each.shift / parts * surprise / variance for each in rehearsed]
+
+
+def _rehearse(images: int, positives: int, random: np.random.Generator) -> Rehearsed:
+    """Values of random orders on labels of one's own."""
+    values, fronts = np.empty(REHEARSALS), np.empty(REHEARSALS)
+    for rehearsal in range(REHEARSALS):
+        outcomes: NDArray[np.int8] = np.zeros(images, np.int8)
+        places = random.choice(images, positives, replace=False)
+        outcomes[places] = 1
+        values[rehearsal] = average_precision(outcomes, positives)
+        fronts[rehearsal] = 0.5 - places.mean() / images
+    shift = float(np.cov(values, fronts)[0, 1]) / float(fronts.var()) / positives
+    return Rehearsed(float(values.mean()), float(values.var()), shift)

@@ -1,0 +1,47 @@
+"""Probing with single boxes: a large one hits large objects, and its place in the list says which."""
+
+from typing import Final
+
+import numpy as np
+
+from tests.security.attackers.patterns import Block, Tail, decode, orders
+from tests.security.attackers.ranks import Class, classes_of, guess_of
+from tests.security.attackers.server import Server
+from tests.security.attackers.world import SIDE, Labels
+
+PROBE: Final = (0.1 * SIDE, 0.1 * SIDE, 0.9 * SIDE, 0.9 * SIDE)
+HITS: Final = 0.3  # of the objects overlap the probe by half, by the statistics of the training set
+BLOCK: Final = Block(24, 3, 0, 6)
+NOTHING_BEHIND: Final = Tail((0.0,) * (BLOCK.most + 1), 0.0)  # boxes that are not sent are not ranked
+
+
+def attack(server: Server, random: np.random.Generator) -> Labels:
+    """A box in each image of a block, all classes at once where each is shown, else one; the same block in three orders."""
+    known = classes_of(server.world, random)
+    active = known if server.sight.classes else sorted(known, key=lambda one: one.positives)[:1]
+    scale = 1 if server.sight.classes else server.world.classes
+    while server.sight.means and server.budget("boxes") >= BLOCK.times:
+        asked = [one.fresh[: BLOCK.size] for one in active]
+        if min(map(len, asked)) < BLOCK.size:
+            break
+        answers = [
+            _send(server, active, [[images[place] for place in order] for images in asked])
+            for order in orders(BLOCK)
+        ]
+        for number, (one, images) in enumerate(zip(active, asked, strict=True)):
+            seen = [answer[number] for answer in answers]
+            prior = min(max(one.prior * HITS, 0.001), 0.9)
+            per_hit = 1 / one.positives / scale
+            one.learn(images, decode(BLOCK, seen, per_hit=per_hit, prior=prior, behind=NOTHING_BEHIND))
+            one.fresh = one.fresh[BLOCK.size :]
+    return guess_of(server.world, known)
+
+
+def _send(server: Server, active: list[Class], lists: list[list[int]]) -> list[float]:
+    """The value shown for each active class; where only means are, that of all."""
+    image = np.concatenate([np.array(each, np.int64) for each in lists])
+    label = np.repeat([one.number for one in active], [len(each) for each in lists])
+    answer = server.find_boxes(image, label, np.tile(PROBE, (len(image), 1)))
+    if answer.classes is not None:
+        return [float(answer.classes[one.number]) for one in active]
+    return [-1.0 if answer.mean is None else answer.mean] * len(active)

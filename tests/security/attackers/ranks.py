@@ -1,0 +1,143 @@
+"""Solving for ranks: a few images first, in several orders, whose average precision says which of them are positive."""
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.security.attackers.patterns import Decoded, Tail, best_block, decode, orders, tail
+from tests.security.attackers.server import Server
+from tests.security.attackers.world import Labels, World
+
+Images = NDArray[np.int64]
+Questions = Generator[list[int], float, None]
+"""Yields the images that are to stand first and is sent the value that is shown then."""
+
+SURE: Final = 0.98  # from where on an image is taken for a known positive
+
+
+@dataclass
+class Class:
+    """What is known of a class; fresh: images that nobody has asked for; shift: what the tail adds to what is expected."""
+
+    number: int
+    positives: int
+    fresh: list[int]
+    found: list[int] = field(default_factory=list)
+    sure: list[int] = field(default_factory=list)
+    shift: float | None = None
+
+    @property
+    def prior(self) -> float:
+        """The probability of an image nobody has asked for."""
+        share = (self.positives - len(self.found)) / max(1, len(self.fresh))
+        return min(max(share, 0.001), 0.9)
+
+    def learn(self, images: list[int], decoded: Decoded) -> None:
+        """Take what is more likely than not."""
+        pairs = list(zip(images, decoded.probabilities.tolist(), strict=True))
+        self.found += [image for image, each in pairs if each > 0.5]
+        self.sure += [image for image, each in pairs if each > SURE]
+        if decoded.shift is not None:
+            self.shift = (self.shift or 0.0) + decoded.shift
+
+
+def classes_of(world: World, random: np.random.Generator) -> list[Class]:
+    """Every class with its images in random order."""
+    return [
+        Class(number, int(world.positives[number]), random.permutation(world.images).tolist())
+        for number in range(world.classes)
+    ]
+
+
+def guess_of(world: World, known: list[Class]) -> Labels:
+    """The labels as far as they are known, and no others."""
+    guess = np.zeros((world.images, world.classes), np.bool_)
+    for each in known:
+        guess[each.found, each.number] = True
+    return guess
+
+
+def questions(one: Class, images: int, budget: int, scale: float = 1.0) -> Questions:
+    """Ask block by block; scale: the part of the class in the shown value."""
+    while budget and one.fresh:
+        per_hit = scale / one.positives
+        deviation = (0.003 if one.shift is not None else 0.015) * scale
+        block = best_block(len(one.sure), one.prior, budget)
+        prior, asked = one.prior, one.fresh[: block.size]
+        one.fresh = one.fresh[block.size :]
+        if len(asked) < block.size:
+            return
+        ahead = one.sure[: block.known]
+        seen: list[float] = []
+        for order in orders(block):
+            value = yield [*ahead, *(asked[place] for place in order)]
+            seen.append(value)
+        budget -= block.times
+        behind = tail(images, one.positives, block)
+        expected = tuple(scale * (each + (one.shift or 0.0)) for each in behind.expected)
+        sure = Tail(expected, min(behind.deviation * scale, deviation))
+        decoded = decode(block, seen, per_hit=per_hit, prior=prior, behind=sure)
+        shift = None if decoded.shift is None else decoded.shift / scale
+        one.learn(asked, Decoded(decoded.probabilities, shift))
+
+
+def attack(server: Server, random: np.random.Generator) -> Labels:
+    """All classes at once where each is shown; where the mean is, one after the other, the rarest first."""
+    known = classes_of(server.world, random)
+    budget = server.budget("images")
+    if server.sight.means and server.sight.classes:
+        _ask(server, known, [questions(one, server.world.images, budget) for one in known])
+    elif server.sight.means:
+        _ask_mean(server, sorted(known, key=lambda one: one.positives))
+    return guess_of(server.world, known)
+
+
+def _ask(server: Server, known: list[Class], asking: list[Questions]) -> None:
+    lists = [next(each) for each in asking]
+    while server.budget("images"):
+        shown = server.rank_images([_complete(server, each) for each in lists]).classes
+        values = [float(shown[one.number]) for one in known] if shown is not None else [0.0] * len(known)
+        lists = [_next(each, value) for each, value in zip(asking, values, strict=True)]
+
+
+def _ask_mean(server: Server, known: list[Class]) -> None:
+    """All other lists stay empty, so that the mean moves with one class; the first result says where it starts.
+
+    A ladder shows its old value for what is no step, of which nothing is learnt: those values are left out.
+    """
+    classes = server.world.classes
+    empty: list[list[int]] = [[] for _ in range(classes)]
+    account = None if server.setting.accounts == 1 else 0
+    start = server.rank_images([_complete(server, each) for each in empty], account=account).mean or 0.0
+    asking = questions(known[0], server.world.images, server.budget("images"), 1 / classes)
+    ahead, last = next(asking), start
+    usual = _usual(server.world.images, known[0].positives)
+    while server.budget("images"):
+        empty[known[0].number] = ahead
+        mean = server.rank_images([_complete(server, each) for each in empty]).mean or 0.0
+        moved = mean != last or not server.sight.by_ladder
+        last = mean
+        ahead = _next(asking, mean - start + usual / classes if moved else -1.0)  # nothing fits -1
+
+
+def _usual(images: int, positives: int) -> float:
+    """The average precision of a random order, about."""
+    return positives / images * (1 + 2 / positives)
+
+
+def _next(asking: Questions, value: float) -> list[int]:
+    try:
+        return asking.send(value)
+    except StopIteration:
+        return []
+
+
+def _complete(server: Server, first: list[int]) -> Images:
+    """The rest, where only complete results count, in the order in which a server ranks what is left out anyway."""
+    if not server.setting.only_complete:
+        return np.array(first, np.int64)
+    rest = np.setdiff1d(np.arange(server.world.images), first)
+    return np.concatenate([np.array(first, np.int64), rest])

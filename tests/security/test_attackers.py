@@ -1,0 +1,54 @@
+"""The attackers in a short form: they work where labels are open, and stay below their bounds where they are hidden."""
+
+import numpy as np
+import pytest
+
+from app.models import Disclosure
+from tests.security.attackers.ranks import attack
+from tests.security.attackers.server import YEAR, QuotaError, Server, Setting
+from tests.security.attackers.table import ATTACKS, BOUNDS, ROWS, Cell, Size, markdown, measure
+from tests.security.attackers.world import draw, recovered
+
+SHORT = Size(images=300, classes=4, seeds=2)
+HIDDEN = [row for row in ROWS if row != "full"]
+
+
+@pytest.mark.parametrize("attack_name", list(ATTACKS))
+@pytest.mark.parametrize("row", HIDDEN)
+def test_no_attacker_recovers_more_than_its_bound(row: str, attack_name: str) -> None:
+    assert measure(row, attack_name, 1, SHORT).largest <= BOUNDS[row]
+
+
+def test_curves_give_away_every_label_where_they_are_shown() -> None:
+    world = draw(0, SHORT.images, SHORT.classes)
+
+    assert measure("full", "curve decoding", 1, SHORT).mean == pytest.approx(
+        np.mean([draw(seed, SHORT.images, SHORT.classes).labels.mean() for seed in (0, 1)])
+    )
+    assert recovered(world, world.labels) == world.labels.mean()
+
+
+def test_values_of_classes_tell_attackers_something() -> None:
+    assert measure("classes", "solving for ranks", 1, SHORT).mean > 0
+    assert measure("classes", "painting", 1, SHORT).mean > 0
+
+
+def test_a_year_has_the_default_quota() -> None:
+    world = draw(0, 50, 3)
+    server = Server(world, Setting(Disclosure.CLASSES))
+
+    attack(server, np.random.default_rng(0))
+
+    assert YEAR == 30
+    assert server.budget("images") == 0
+    with pytest.raises(QuotaError):
+        server.rank_images([np.arange(50)] * 3)
+
+
+def test_the_table_has_a_row_for_every_disclosure() -> None:
+    cells = [Cell(row, name, 1, 0.0123, 0.02) for row in ROWS for name in ATTACKS]
+
+    table = markdown(cells, 1)
+
+    assert table.count("1.23 (2.00)") == len(ROWS) * len(ATTACKS)
+    assert [line.split("`")[1] for line in table.splitlines()[2:]] == list(ROWS)
