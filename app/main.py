@@ -30,6 +30,8 @@ from app.methods import pages as method_pages
 from app.middleware import RequestMiddleware
 from app.organisers import api as organiser_api
 from app.organisers import pages as organiser_pages
+from app.participation import api as participation_api
+from app.participation import pages as participation_pages
 from app.platform import INTERACTIVE, Platform, platform_of
 from app.problem_examples import problem_responses
 from app.proxies import ForwardedHeaders
@@ -64,6 +66,7 @@ API = (
     leaderboard_api.router,
     home_api.router,
     edition_api.router,
+    participation_api.router,
     organiser_api.router,
     administration_api.router,
     role_api.router,
@@ -74,6 +77,7 @@ PAGES = (
     account_pages.router,
     confirmation_pages.router,
     recovery_pages.router,
+    participation_pages.router,
     session_pages.router,
     token_pages.router,
     role_pages.router,

@@ -76,6 +76,12 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             "Address not confirmed",
             "Open the link in the mail to your address; /account/address sends it again.",
         ),
+        _row(
+            "terms-not-accepted",
+            403,
+            "Terms not accepted",
+            "A person reads and accepts the terms of the edition, in the browser at the address in the message.",
+        ),
         _row("not-open", 403, "Not open yet", "The phase opens later; the message says when."),
         _row("closed", 403, "Closed", "The phase does not accept submissions any more."),
         _row(

@@ -29,6 +29,7 @@ class RefusalCode(enum.StrEnum):
     IN_TEAM = "in-team"
     LAST_OWNER = "last-owner"
     INVITATION_ENDED = "invitation-ended"
+    TERMS_NOT_ACCEPTED = "terms-not-accepted"
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,5 +35,6 @@ def submit(
         competitions=page.competitions,
         quota=page.quota,
         max_upload=page.max_upload,
-        refusals=page.refusals,
+        steps=page.steps,
+        can_upload=page.can_upload,
     )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from app.editions.schemas import PhaseView
 from app.leaderboards.schemas import Leader
+from app.participation.schemas import Step
 from app.quotas.schemas import QuotaLine
 from scoring import CompetitionInfo
 
@@ -49,6 +50,7 @@ class EditionView:
     title: str
     dataset: str
     phases: tuple[PhaseCard, ...]
+    has_terms: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,4 +69,5 @@ class SubmitView:
     competitions: tuple[ExpectedFiles, ...]
     quota: tuple[QuotaLine, ...]
     max_upload: int  # bytes
-    refusals: tuple[str, ...] = ()  # what this person has to do first
+    steps: tuple[Step, ...] = ()  # what this person has to do first
+    can_upload: bool = True

@@ -21,7 +21,9 @@ from app.home.schemas import (
 from app.leaderboards import queries as leaderboards
 from app.leaderboards import service as boards
 from app.leaderboards.schemas import BoardSummary
-from app.participation.rules import address_refusals
+from app.participation import queries as participation_queries
+from app.participation import service as participation
+from app.participation.rules import address_refusals, step_of
 from app.platform import Platform
 from app.quotas import service as quotas
 
@@ -55,8 +57,9 @@ def edition_page(platform: Platform, actor: Actor, code: str) -> EditionView:
             raise NotFoundError(f"there is no edition {code!r}")
         phases = editions.phases_of(session, code)
         summaries = boards.summaries(session, actor, phases)
+        has_terms = participation_queries.current_terms(session, code, None) is not None
     cards = tuple(PhaseCard(phase, _competitions(phase, summaries)) for phase in phases)
-    return EditionView(code=edition.code, title=edition.title, dataset=edition.dataset, phases=cards)
+    return EditionView(edition.code, edition.title, edition.dataset, cards, has_terms=has_terms)
 
 
 def _competitions(
@@ -92,10 +95,12 @@ def submit_page(platform: Platform, actor: Actor, edition: str, image_set: str) 
         phase = find_phase(session, edition, image_set)
         offered = offered_competitions(phase)
         quota = quotas.lines(session, actor, phase)
+        against = participation.against_submission(session, actor, phase)
     return SubmitView(
         phase=phase,
         competitions=tuple(ExpectedFiles(each, line_grammar(each.task)) for each in offered),
         quota=quota,
         max_upload=platform.settings.max_upload,
-        refusals=tuple(refusal.message for refusal in address_refusals(actor, phase)),
+        steps=tuple(step_of(refusal, phase) for refusal in against),
+        can_upload=not any(address_refusals(actor, phase)),
     )

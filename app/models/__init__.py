@@ -22,6 +22,7 @@ from app.models.states import (
 from app.models.submissions import Entry, Method, MethodChange, Removal, Submission, Upload
 from app.models.table import Base
 from app.models.teams import Invitation, Member, Team
+from app.models.terms import Terms, TermsAcceptance
 
 __all__ = [
     "AnonymousLink",
@@ -60,6 +61,8 @@ __all__ = [
     "Service",
     "Submission",
     "Team",
+    "Terms",
+    "TermsAcceptance",
     "Topic",
     "UnusedContent",
     "Upload",

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from app.access import Actor
 from app.editions.schemas import PhaseView
 from app.models import Disclosure
+from app.participation.schemas import Step, TermsView
 from app.refusals import Refusal, RefusalCode, RefusedError
 
 
@@ -18,7 +19,24 @@ def address_refusals(actor: Actor, phase: PhaseView) -> Iterable[Refusal]:
         yield Refusal(RefusalCode.ADDRESS_NOT_CONFIRMED, message)
 
 
+def terms_refusals(actor: Actor, terms: TermsView | None) -> Iterable[Refusal]:
+    """The reason why no results are taken before the terms that hold now are accepted; organisers set them themselves."""
+    if terms is not None and terms.accepted_at is None and not actor.runs(terms.edition_id):
+        message = (
+            f"accept version {terms.version} of the terms of {terms.edition} first; "
+            f"they are at /editions/{terms.edition}/terms"
+        )
+        yield Refusal(RefusalCode.TERMS_NOT_ACCEPTED, message)
+
+
 def refuse_unconfirmed_address(actor: Actor, phase: PhaseView) -> None:
     """Raise RefusedError where nothing of this person can be sent before their address is confirmed."""
     if against := tuple(address_refusals(actor, phase)):
         raise RefusedError(against)
+
+
+def step_of(refusal: Refusal, phase: PhaseView) -> Step:
+    """Where a person does what a refusal asks for."""
+    if refusal.code is RefusalCode.TERMS_NOT_ACCEPTED:
+        return Step("Accept the terms", refusal.message, f"/editions/{phase.edition}/terms")
+    return Step("Confirm your e-mail address", refusal.message, "/account/address")

@@ -24,7 +24,7 @@ from app.methods import service as methods
 from app.methods.rules import training_refusals, training_text
 from app.methods.schemas import MethodView, Training
 from app.models import Entry, EntryState, Method, Run, Submission, Upload, UploadState
-from app.participation.rules import address_refusals
+from app.participation import service as participation
 from app.platform import Platform
 from app.quotas import service as quotas
 from app.quotas.rules import quota_lines, rate_limit_fields
@@ -106,7 +106,7 @@ def _confirm(
     )
     now = editions.now(session)
     found = [
-        *address_refusals(actor, phase),
+        *participation.against_submission(session, actor, phase),
         *refusals(now, phase, archive, proposal, prior, counted),
         *_statement_refusals(phase, chosen, requested),
         *against,
@@ -158,13 +158,11 @@ def confirmation(platform: Platform, actor: Actor, upload: UploadView) -> Confir
         prior = queries.prior_entries(session, team_id, phase.id)
         own = method_queries.methods_of(session, phase.edition_id, team_id)
         counted = quotas.counted_results(session, phase, team_id, actor.user_id or 0)
+        personal = participation.against_submission(session, actor, phase)
         now = editions.now(session)
     archive = Archive(upload.started_at, upload.valid, upload.competitions, upload.is_removed)
     smallest = smallest_proposal(archive, tasks_of(phase))
-    against = (
-        *address_refusals(actor, phase),
-        *refusals(now, phase, archive, smallest, prior, counted),
-    )
+    against = (*personal, *refusals(now, phase, archive, smallest, prior, counted))
     tasks = [smallest.tasks[number] for number in smallest.competitions]
     return Confirmation(
         phase=phase,

@@ -299,6 +299,22 @@ def upgrade() -> None:
         sa.UniqueConstraint("id", "edition_id", name=op.f("uq_team_id_edition_id")),
     )
     op.create_table(
+        "terms",
+        sa.Column("id", sa.BigInteger(), nullable=False),
+        sa.Column("edition_id", sa.BigInteger(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("text", sa.String(), nullable=False),
+        sa.Column("set_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column("set_by", sa.BigInteger(), nullable=True),
+        sa.CheckConstraint("version > 0", name=op.f("ck_terms_version_positive")),
+        sa.ForeignKeyConstraint(
+            ["edition_id"], ["edition.id"], name=op.f("fk_terms_edition_id"), ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(["set_by"], ["user_account.id"], name=op.f("fk_terms_set_by")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_terms")),
+        sa.UniqueConstraint("edition_id", "version", name=op.f("uq_terms_edition_id_version")),
+    )
+    op.create_table(
         "ground_truth",
         sa.Column("id", sa.BigInteger(), nullable=False),
         sa.Column("phase_id", sa.BigInteger(), nullable=False),
@@ -377,6 +393,19 @@ def upgrade() -> None:
         sa.UniqueConstraint("edition_id", "name_key", name=op.f("uq_method_edition_id_name_key")),
     )
     op.create_index(op.f("ix_method_team_id"), "method", ["team_id"], unique=False)
+    op.create_table(
+        "terms_acceptance",
+        sa.Column("user_id", sa.BigInteger(), nullable=False),
+        sa.Column("terms_id", sa.BigInteger(), nullable=False),
+        sa.Column("accepted_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["terms_id"], ["terms.id"], name=op.f("fk_terms_acceptance_terms_id"), ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(
+            ["user_id"], ["user_account.id"], name=op.f("fk_terms_acceptance_user_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("user_id", "terms_id", name=op.f("pk_terms_acceptance")),
+    )
     op.create_table(
         "upload",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -802,6 +831,7 @@ def downgrade() -> None:
     op.drop_index("ix_upload_person", table_name="upload")
     op.drop_index("ix_upload_due", table_name="upload")
     op.drop_table("upload")
+    op.drop_table("terms_acceptance")
     op.drop_index(op.f("ix_method_team_id"), table_name="method")
     op.drop_table("method")
     op.drop_index(op.f("ix_member_user_id"), table_name="member")
@@ -809,6 +839,7 @@ def downgrade() -> None:
     op.drop_index(op.f("ix_invitation_team_id"), table_name="invitation")
     op.drop_table("invitation")
     op.drop_table("ground_truth")
+    op.drop_table("terms")
     op.drop_table("team")
     op.drop_table("phase")
     op.drop_table("one_time_link")

@@ -5,6 +5,7 @@ from typing import Any
 
 from app.confirmation.schemas import Offer, Outcome
 from app.mail.schemas import Place
+from app.participation.schemas import TermsView
 from app.recovery.schemas import Outcome as ResetOutcome
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW
@@ -16,6 +17,7 @@ def of_people() -> Iterator[Sample]:
     """Every page of these rooms."""
     yield from of_confirmation()
     yield from of_recovery()
+    yield from of_terms()
 
 
 def of_confirmation() -> Iterator[Sample]:
@@ -41,3 +43,12 @@ def of_recovery() -> Iterator[Sample]:
     for outcome in ResetOutcome:
         yield "recovery/outcome.html", {"outcome": outcome.value}
     yield "recovery/change.html", {"problems": {"present_password": EVIL, "password": EVIL}}
+
+
+def of_terms() -> Iterator[Sample]:
+    for accepted_at in (None, NOW):
+        terms = TermsView(1, 1, "VOC2007", EVIL, 2, EVIL, NOW, accepted_at)
+        yield "participation/terms.html", {"terms": terms}
+    for version in (None, 2):
+        page = {"edition": "VOC2007", "title": EVIL, "version": version, "form": {"text": EVIL}}
+        yield "participation/set_terms.html", {**page, "problems": {"text": EVIL} if version else {}}

@@ -146,6 +146,15 @@ def sent_without_confirmed_address(scene: Scene) -> Any:
     return sent
 
 
+def sent_before_terms_are_accepted(scene: Scene) -> Any:
+    scene.run_sql(
+        "INSERT INTO terms (edition_id, version, text) SELECT id, 1, 'Be fair.' FROM edition WHERE code = 'free'"
+    )
+    sent = scene.confirm(scene.upload("free"), "Yew")
+    scene.run_sql("DELETE FROM terms")
+    return sent
+
+
 def one_result(scene: Scene) -> Any:
     scene.confirm(scene.upload("open"), "Alder", "first")
     return scene.confirm(scene.upload("open"), "Alder")

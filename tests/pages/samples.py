@@ -13,6 +13,7 @@ from app.documentation.schemas import Field, Operation
 from app.editions.schemas import PhaseState
 from app.home.schemas import EditionSummary, EditionView, ExpectedFiles, PhaseCard
 from app.models import EntryState, Quota, Role, RunState, Topic, UploadState
+from app.participation.schemas import Step
 from app.problems import PROBLEMS
 from app.quotas.schemas import Holder, QuotaLine, QuotaUse
 from app.retention.schemas import Retention, StorageLine, StorageView, UnusedContentView
@@ -68,7 +69,7 @@ def of_editions() -> Iterator[Sample]:
     competitions = (competition(3, 3), competition(4, 0))
     cards = tuple(PhaseCard(each, competitions) for each in (PHASE, VAL, closed, upcoming))
     yield "home/edition.html", {"edition": EditionView("VOC2007", EVIL, "VOC2007", ())}
-    yield "home/edition.html", {"edition": EditionView("VOC2007", EVIL, "VOC2007", cards)}
+    yield "home/edition.html", {"edition": EditionView("VOC2007", EVIL, "VOC2007", cards, has_terms=True)}
 
 
 def of_accounts() -> Iterator[Sample]:
@@ -94,14 +95,22 @@ QUOTA_LINE = QuotaLine("detection", 0, NOW + timedelta(days=3), (TEAM_USE, PERSO
 
 def of_uploads() -> Iterator[Sample]:
     files = [ExpectedFiles(each, EVIL) for each in scoring.competitions("VOC2007")]
-    submit = {"phase": PHASE, "competitions": files, "quota": (), "max_upload": 1024**3, "refusals": ()}
+    submit = {
+        "phase": PHASE,
+        "competitions": files,
+        "quota": (),
+        "max_upload": 1024**3,
+        "steps": (),
+        "can_upload": True,
+    }
     yield "home/submit.html", submit
     yield (
         "home/submit.html",
         {
             **submit,
             "phase": VAL,
-            "refusals": (EVIL,),
+            "steps": (Step(EVIL, EVIL, "/account/address"),),
+            "can_upload": False,
             "quota": (QUOTA_LINE, replace(QUOTA_LINE, left=1, next_slot=None, uses=(TEAM_USE,))),
         },
     )
@@ -132,7 +141,8 @@ def of_uploads() -> Iterator[Sample]:
             **confirmation(),
             "form": form,
             "problems": wrong,
-            "refusals": (EVIL,),
+            "steps": (Step(EVIL, EVIL, "/account/address"),),
+            "can_upload": False,
             "quota": (),
             "quota_text": None,
         },

@@ -28,6 +28,7 @@ from tests.pages.provoking import (
     retired_name,
     scene,
     second_team,
+    sent_before_terms_are_accepted,
     sent_without_confirmed_address,
     token_long_after_the_login,
     unfinished_upload,
@@ -103,6 +104,10 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     "an address that is not confirmed": (
         sent_without_confirmed_address,
         403, "address-not-confirmed", "confirm your e-mail address before you send results to a phase .*",
+    ),
+    "terms that are not accepted": (
+        sent_before_terms_are_accepted,
+        403, "terms-not-accepted", "accept version 1 of the terms of free first; they are at /editions/free/terms",
     ),
     "a phase that is not open yet": (
         lambda scene: scene.confirm(scene.upload("future"), "Ash"), 403, "not-open", f"test opens at {UNTIL}",

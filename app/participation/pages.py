@@ -1,0 +1,76 @@
+"""The terms of an edition: to read, to accept, to set."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import RedirectResponse, Response
+from pydantic import ValidationError
+
+from app.access import Action
+from app.form_errors import field_errors
+from app.participation import service
+from app.participation.schemas import NewTerms
+from app.platform import Platform
+from app.web import CurrentActor, ThePlatform, render, requires
+
+router = APIRouter()
+
+
+@router.get("/editions/{edition}/terms", dependencies=[requires(Action.READ_PUBLIC)])
+def terms(request: Request, platform: ThePlatform, actor: CurrentActor, edition: str) -> Response:
+    """What participants of an edition agree to."""
+    return render(request, "participation/terms.html", terms=service.terms_page(platform, actor, edition))
+
+
+@router.post("/editions/{edition}/terms", dependencies=[requires(Action.MANAGE_ACCOUNT)])
+def accept(
+    platform: ThePlatform, actor: CurrentActor, edition: str, version: Annotated[int, Form(ge=1)]
+) -> Response:
+    """Accept the terms."""
+    service.accept(platform, actor, edition, version)
+    return RedirectResponse(f"/editions/{edition}/terms", status_code=303)
+
+
+@router.get("/organise/editions/{edition}/terms", dependencies=[requires(Action.ORGANISE)])
+def terms_form(request: Request, platform: ThePlatform, actor: CurrentActor, edition: str) -> Response:
+    """The form that sets the terms."""
+    _, known = service.editable_terms(platform, actor, edition)
+    return _form(request, platform, actor, edition, {"text": known.text if known else ""}, {})
+
+
+def _form(
+    request: Request,
+    platform: Platform,
+    actor: CurrentActor,
+    edition: str,
+    form: Mapping[str, str],
+    problems: Mapping[str, str],
+) -> Response:
+    title, known = service.editable_terms(platform, actor, edition)
+    return render(
+        request,
+        "participation/set_terms.html",
+        code=422 if problems else 200,
+        edition=edition,
+        title=title,
+        version=known.version if known else None,
+        form=form,
+        problems=problems,
+    )
+
+
+@router.post("/organise/editions/{edition}/terms", dependencies=[requires(Action.ORGANISE)])
+def set_terms(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    edition: str,
+    text: Annotated[str, Form()] = "",
+) -> Response:
+    """Give an edition other terms."""
+    try:
+        service.set_terms(platform, actor, edition, NewTerms(text=text))
+    except ValidationError as error:
+        return _form(request, platform, actor, edition, {"text": text}, field_errors(error))
+    return RedirectResponse(f"/editions/{edition}/terms", status_code=303)

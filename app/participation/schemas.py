@@ -1,0 +1,51 @@
+"""Terms as people and programs read them, and the form that sets them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+@dataclass(frozen=True, slots=True)
+class TermsView:
+    """The terms of an edition that hold now, and when the reader accepted them."""
+
+    id: int
+    edition_id: int
+    edition: str
+    edition_title: str
+    version: int
+    text: str
+    set_at: datetime
+    accepted_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a person does before their results are taken, and the page for it."""
+
+    title: str
+    message: str
+    address: str
+
+
+class NewTerms(BaseModel):
+    """The form for terms."""
+
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
+
+    text: Annotated[str, Field(min_length=20, max_length=50_000, pattern="^[^\0]*$")]
+
+
+class Accepted(BaseModel):
+    """The terms of an edition, as programs read them."""
+
+    edition: str
+    version: int
+    text: str
+    set_at: datetime
+    accepted_at: Annotated[
+        datetime | None, Field(description="by you; none: not yet, or you are not logged in")
+    ]
+    accept_at: Annotated[str, Field(description="the page where a person accepts them")]

@@ -1,0 +1,100 @@
+"""Terms of an edition: organisers set them, everybody accepts the newest version before a submission."""
+
+import re
+
+import httpx2
+import pytest
+from sqlalchemy import select, text
+from starlette.testclient import TestClient
+
+from app.imports.schemas import TreeImport
+from app.imports.service import import_tree
+from app.models import AuditRecord
+from app.platform import Platform
+from app.roles import service as roles
+from tests.pages.conftest import Browser
+from tests.pages.test_accounts import registered
+from tests.system.installations import STATEMENT
+from tests.system.kits import results, small_kit
+
+RULES = "Train on the given data only.\nDo not look at the test images."
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _edition(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> None:
+    import_tree(platform, TreeImport(small_kit(tmp_path_factory.mktemp("terms")), "oak", "test"))
+    import_tree(platform, TreeImport(small_kit(tmp_path_factory.mktemp("terms")), "elm", "test"))
+
+
+def organiser(browser: Browser, platform: Platform, email: str) -> TestClient:
+    client = registered(browser(), email)
+    client.post(f"/role-links/{roles.create_organiser_link(platform, 'oak')}")
+    return client
+
+
+def submit(client: TestClient, method: str) -> httpx2.Response:
+    path = "/api/v1/editions/oak/test/uploads?filename=results.tar.gz"
+    upload = client.put(path, content=results(cat=5, dog=5)).json()["id"]
+    body = {"upload": upload, "method": {"name": method}, "training": STATEMENT}
+    response = client.post("/api/v1/submissions", json=body, headers={"Accept": "application/json"})
+    assert isinstance(response, httpx2.Response)
+    return response
+
+
+def test_a_new_version_is_accepted_before_the_next_submission(browser: Browser, platform: Platform) -> None:
+    olga, ash = organiser(browser, platform, "olga@example.org"), registered(browser(), "ash@example.org")
+    page = "/organise/editions/oak/terms"
+    assert ash.get("/api/v1/editions/oak/terms").status_code == 404
+    assert ash.get("/editions/oak/terms").status_code == 404
+
+    assert olga.post(page, data={"text": RULES}).status_code == 303
+    refused = submit(ash, "Acorn")
+    assert (refused.status_code, refused.json()["code"]) == (403, "terms-not-accepted")
+    assert "/editions/oak/terms" in refused.json()["detail"]
+    assert "Accept the terms</a>" in ash.get("/editions/oak/test/submit").text
+    assert "Accept version 1" in ash.get("/editions/oak/terms").text
+    assert ash.post("/editions/oak/terms", data={"version": "1"}).status_code == 303
+    assert submit(ash, "Acorn").status_code == 201
+
+    assert olga.post(page, data={"text": RULES}).status_code == 303  # the same again
+    assert ash.get("/api/v1/editions/oak/terms").json()["accepted_at"]
+    assert olga.post(page, data={"text": RULES + "\nCite us."}).status_code == 303
+    terms = ash.get("/api/v1/editions/oak/terms").json()
+    assert (terms["version"], terms["accepted_at"]) == (2, None)
+    assert terms["accept_at"].endswith("/editions/oak/terms")
+    assert submit(ash, "Bough").json()["code"] == "terms-not-accepted"
+    assert ash.post("/editions/oak/terms", data={"version": "1"}).status_code == 409
+    ash.post("/editions/oak/terms", data={"version": "2"})
+    ash.post("/editions/oak/terms", data={"version": "2"})
+    assert submit(ash, "Bough").status_code == 201
+    with platform.transaction() as session:
+        recorded = session.scalars(select(AuditRecord.after).where(AuditRecord.action == "terms.set")).all()
+        accepted = session.execute(text("SELECT count(*) FROM terms_acceptance")).scalar()
+    assert recorded == [{"version": 1}, {"version": 2}]
+    assert accepted == 2
+
+
+def test_terms_are_set_by_organisers_of_the_edition_alone(browser: Browser, platform: Platform) -> None:
+    olga = organiser(browser, platform, "orga@example.org")
+    beech = registered(browser(), "beech@example.org")
+
+    codes = [
+        client.post(f"/organise/editions/{edition}/terms", data={"text": RULES}).status_code
+        for client, edition in ((beech, "oak"), (olga, "elm"), (olga, "fir"))
+    ]
+    short = olga.post("/organise/editions/oak/terms", data={"text": "Be fair"})
+
+    assert codes == [403, 403, 404]
+    assert short.status_code == 422
+    assert "must have at least 20 characters" in short.text
+    assert olga.get("/organise/editions/oak/terms").status_code == 200
+
+
+def test_what_an_organiser_writes_is_text(browser: Browser, platform: Platform) -> None:
+    olga = organiser(browser, platform, "holly@example.org")
+
+    olga.post("/organise/editions/oak/terms", data={"text": "<script>alert(1)</script> & <b>more</b>"})
+
+    page = browser().get("/editions/oak/terms").text
+    assert "&lt;script&gt;alert(1)" in page
+    assert re.search(r'href="/login\?next=', page)

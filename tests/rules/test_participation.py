@@ -1,0 +1,45 @@
+from dataclasses import replace
+
+import pytest
+
+from app.access import Actor
+from app.models import Disclosure, Role
+from app.participation.rules import address_refusals, step_of, terms_refusals
+from app.participation.schemas import TermsView
+from tests.pages.views import NOW, PHASE
+
+STRANGER = Actor(user_id=7)
+KNOWN = replace(STRANGER, is_verified=True)
+ORGANISER = replace(STRANGER, organises=frozenset({PHASE.edition_id}))
+TERMS = TermsView(1, PHASE.edition_id, "VOC2007", "VOC 2007", 2, "Be fair.", NOW, None)
+
+
+@pytest.mark.parametrize("disclosure", Disclosure)
+@pytest.mark.parametrize("actor", [STRANGER, KNOWN, ORGANISER, Actor()])
+def test_where_labels_are_hidden_an_address_has_to_be_confirmed(disclosure: Disclosure, actor: Actor) -> None:
+    found = [*address_refusals(actor, replace(PHASE, disclosure=disclosure))]
+
+    asked = disclosure is not Disclosure.FULL and not actor.is_verified
+    assert [refusal.code.value for refusal in found] == ["address-not-confirmed"] * asked
+    assert all(step_of(refusal, PHASE).address == "/account/address" for refusal in found)
+
+
+@pytest.mark.parametrize(
+    ("actor", "terms", "asked"),
+    [
+        (KNOWN, None, False),
+        (KNOWN, TERMS, True),
+        (KNOWN, replace(TERMS, accepted_at=NOW), False),
+        (ORGANISER, TERMS, False),
+        (replace(STRANGER, role=Role.ADMIN), TERMS, False),
+        (replace(STRANGER, organises=frozenset({PHASE.edition_id + 1})), TERMS, True),
+    ],
+)
+def test_the_newest_terms_have_to_be_accepted_by_all_but_organisers(
+    actor: Actor, terms: TermsView | None, *, asked: bool
+) -> None:
+    found = [*terms_refusals(actor, terms)]
+
+    assert [refusal.code.value for refusal in found] == ["terms-not-accepted"] * asked
+    assert all("version 2 of the terms of VOC2007" in refusal.message for refusal in found)
+    assert all(step_of(refusal, PHASE).address == f"/editions/{PHASE.edition}/terms" for refusal in found)
