@@ -20,6 +20,7 @@ from scoring.statistics.resampling import (
     Setup,
     headline_by_replicate,
     resample_confusions,
+    resample_pool,
     resample_rankings,
 )
 from scoring.tasks.resampling import PixelSample, RankingSample
@@ -113,9 +114,8 @@ def _ranking_values(sample: RankingSample, draws: Draws) -> Floats:
     values = values.reshape(-1, sample.together, values.shape[1]).mean(axis=1)
     if sample.pool is None:
         return np.vstack([values, headline_by_replicate(values, sample.average)])
-    positives = sample.positives.sum(axis=0, keepdims=True)
-    pooled = [sample.pool(sample.rankings)]
-    return np.vstack([values, resample_rankings(pooled, positives, sample.weighted_metric, draws)])
+    pooled = resample_pool(sample.rankings, sample.positives, sample.pool, sample.weighted_metric, draws)
+    return np.vstack([values, pooled])
 
 
 def _pixel_values(sample: PixelSample, names: Sequence[str], draws: Draws) -> Floats:

@@ -7,7 +7,7 @@ methods and classes are paired. Source: Efron and Tibshirani, "An Introduction t
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from scoring.data.arrays import Floats, Integers
 from scoring.data.matches import ImageCounts, RankedPredictions
-from scoring.metrics.averaging import Average
+from scoring.metrics.averaging import Average, Pool
 from scoring.metrics.confusion import PixelMeasure
 from scoring.metrics.weighting import WeightedMetric, Weights, as_weights
 from scoring.parallel import thread_count
@@ -119,6 +119,45 @@ def resample_rankings(
 
     def block(weights: Weights) -> Floats:
         return np.array([each(weights) for each in classes]).reshape(len(classes), weights.shape[1])
+
+    return _in_threads(block, draws)
+
+
+def resample_pool(
+    rankings: Sequence[RankedPredictions],
+    positives: Integers,
+    pool: Pool,
+    weighted_metric: WeightedMetric,
+    draws: Draws,
+) -> Floats:
+    """The value of all classes in one ranking, in each replicate: float64 (1, replicates).
+
+    positives: int32 (classes, images). A class of which a replicate drew no object has no positives there, so that a pool that
+    leaves such classes out leaves their predictions out.
+
+    >>> from scoring.metrics.averaging import pool_classes_with_positives
+    >>> from scoring.metrics.measures import AP_AREA
+    >>> cat = RankedPredictions("cat", 1, np.array([0, 1], np.int32), np.array([0.9, 0.5]), np.array([0, 1], np.int8))
+    >>> dog = RankedPredictions("dog", 1, np.array([1], np.int32), np.array([0.7]), np.array([0], np.int8))
+    >>> counts = np.array([[0, 1], [1, 0]], np.int32)
+    >>> resample_pool([cat, dog], counts, pool_classes_with_positives, AP_AREA.weighted, Draws(2, 6)).round(3).tolist()
+    [[0.167, 0.0, 0.0, 0.0, 0.167, 1.0]]
+    """
+    together = positives.sum(axis=0, dtype=np.int32)
+
+    def block(weights: Weights) -> Floats:
+        drawn = (positives.astype(np.float64) @ weights > 0).T
+        patterns, pattern = np.unique(drawn, axis=0, return_inverse=True)
+        values = np.empty(weights.shape[1])
+        for number, there in enumerate(patterns):
+            classes = [
+                each if present else replace(each, positives=0)
+                for each, present in zip(rankings, there.tolist(), strict=True)
+            ]
+            columns = np.flatnonzero(pattern.ravel() == number)
+            value = weighted_metric(pool(classes), together)
+            values[columns] = value(as_weights(weights[:, columns]))
+        return values[None]
 
     return _in_threads(block, draws)
 
