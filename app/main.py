@@ -32,6 +32,8 @@ from app.organisers import api as organiser_api
 from app.organisers import pages as organiser_pages
 from app.participation import api as participation_api
 from app.participation import pages as participation_pages
+from app.phases import api as phase_api
+from app.phases import pages as phase_pages
 from app.platform import INTERACTIVE, Platform, platform_of
 from app.problem_examples import problem_responses
 from app.proxies import ForwardedHeaders
@@ -68,6 +70,7 @@ API = (
     edition_api.router,
     participation_api.router,
     organiser_api.router,
+    phase_api.router,
     administration_api.router,
     role_api.router,
     audit_api.router,
@@ -92,6 +95,7 @@ PAGES = (
     anonymous_pages.router,
     leaderboard_pages.router,
     organiser_pages.router,
+    phase_pages.router,
     administration_pages.router,
     audit_pages.router,
     documentation_pages.router,

@@ -248,6 +248,18 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             "The quota of the phase is used up. The header Retry-After has the seconds until the next free slot.",
         ),
         _row(
+            "phase-broken",
+            422,
+            "Rules contradict each other",
+            "Dates and quotas of a phase have to fit together; the message says which do not.",
+        ),
+        _row(
+            "phase-unfair",
+            409,
+            "Unfair change",
+            "The change of a phase would be unfair to people who rely on its dates; the message says why.",
+        ),
+        _row(
             "server-error",
             500,
             "Server error",

@@ -23,6 +23,8 @@ class RefusalCode(enum.StrEnum):
     DESCRIPTION_TOO_SHORT = "description-too-short"
     NO_LINK = "no-link"
     QUOTA = "quota"
+    PHASE_BROKEN = "phase-broken"
+    PHASE_UNFAIR = "phase-unfair"
     ADDRESS_NOT_CONFIRMED = "address-not-confirmed"
     TEAM_SUSPENDED = "team-suspended"
     TEAM_NOT_APPROVED = "team-not-approved"

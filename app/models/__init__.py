@@ -19,7 +19,7 @@ from app.models.states import (
     Topic,
     UploadState,
 )
-from app.models.submissions import Entry, Method, MethodChange, Removal, Submission, Upload
+from app.models.submissions import Entry, ExtraSlot, Method, MethodChange, Removal, Submission, Upload
 from app.models.table import Base
 from app.models.teams import Invitation, Member, Team
 from app.models.terms import Terms, TermsAcceptance
@@ -39,6 +39,7 @@ __all__ = [
     "Entry",
     "EntryState",
     "Exhibit",
+    "ExtraSlot",
     "GroundTruth",
     "Heartbeat",
     "Invitation",

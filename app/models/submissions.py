@@ -109,6 +109,21 @@ class Submission(Base):
     created_at: Mapped[datetime] = now_column()
 
 
+class ExtraSlot(Base):
+    """A result that an organiser lets a team have scored beyond its quotas."""
+
+    __tablename__ = "extra_slot"
+    __table_args__ = (Index("ix_extra_slot_team", "phase_id", "team_id"),)
+    id: Mapped[int] = key_column()
+    phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id))
+    team_id: Mapped[int] = mapped_column(ForeignKey(Team.id, ondelete="CASCADE"), index=True)
+    task: Mapped[str]
+    reason: Mapped[str]
+    granted_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))
+    granted_at: Mapped[datetime] = now_column()
+    taken_back_at: Mapped[datetime | None]
+
+
 class Entry(Base):
     """The one result of a method in a competition of a phase."""
 
@@ -119,6 +134,12 @@ class Entry(Base):
             "method_id",
             "phase_id",
             "competition",
+            unique=True,
+            postgresql_where=text("state IN ('pending', 'scored')"),
+        ),
+        Index(
+            "uq_entry_extra_slot",
+            "extra_slot_id",
             unique=True,
             postgresql_where=text("state IN ('pending', 'scored')"),
         ),
@@ -143,3 +164,4 @@ class Entry(Base):
     withdrawn_at: Mapped[datetime | None]
     withdrawn_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))
     withdraw_reason: Mapped[str | None]
+    extra_slot_id: Mapped[int | None] = mapped_column(ForeignKey(ExtraSlot.id))  # none: within the quotas

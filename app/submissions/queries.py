@@ -178,13 +178,16 @@ def rows_of_teams(
     return [(row, row.position or 0, ladder) for row, ladder in found]
 
 
-def enter(session: Session, submission: Submission, board: Board, team_id: int) -> None:
+def enter(
+    session: Session, submission: Submission, board: Board, team_id: int, extra_slot_id: int | None
+) -> None:
     """Make a submission an entry of a board, with a run in the queue."""
     entry = Entry(
         submission_id=submission.id,
         method_id=submission.method_id,
         phase_id=submission.phase_id,
         competition=board.competition,
+        extra_slot_id=extra_slot_id,
     )
     session.add(entry)
     session.flush()

@@ -10,7 +10,7 @@ from app.errors import ConflictError, ForbiddenError, MalformedError
 from app.methods.rules import METHOD_NAME, NAME_RACED
 from app.models import EntryState
 from app.quotas.rules import quota_refusals
-from app.quotas.schemas import CountedResult
+from app.quotas.schemas import Usage
 from app.refusals import Refusal, RefusalCode, RefusedError
 
 COUNTED_STATES = frozenset({EntryState.PENDING, EntryState.SCORED})  # an entry is its method's one result
@@ -53,14 +53,14 @@ def refusals(
     archive: Archive,
     proposal: Proposal,
     prior: Sequence[PriorEntry],
-    counted: Sequence[CountedResult],
+    usage: Usage,
 ) -> list[Refusal]:
     """Every reason why `archive` is not accepted as the proposed result; none if it is."""
     return [
         *_period_refusals(now, phase, archive.started_at),
         *_archive_refusals(archive, proposal.competitions),
         *_method_refusals(proposal, prior),
-        *quota_refusals(now, phase.quotas, wanted(proposal), counted),
+        *quota_refusals(now, phase.quotas, wanted(proposal), usage),
     ]
 
 

@@ -27,7 +27,7 @@ from app.models import Entry, EntryState, Method, Run, Submission, Upload, Uploa
 from app.participation import service as participation
 from app.platform import Platform
 from app.quotas import service as quotas
-from app.quotas.rules import quota_lines, rate_limit_fields
+from app.quotas.rules import quota_lines, rate_limit_fields, slots_to_use
 from app.quotas.schemas import QuotaLine
 from app.refusals import Refusal, RefusedError
 from app.submissions import queries
@@ -100,19 +100,19 @@ def _confirm(
     chosen = tuple(sorted(set(requested.competitions or archive.competitions)))
     prior = queries.prior_entries(session, team_id, phase.id)
     proposal = Proposal(requested.method.name, chosen, tasks_of(phase), requested.method.is_baseline)
-    counted = quotas.counted_results(session, phase, team_id, actor.user_id)
+    usage = quotas.usage(session, phase, team_id, actor.user_id)
     method, against = methods.describe(
         session, actor, (phase.edition_id, team_id), requested.method, make_public=requested.make_public
     )
     now = editions.now(session)
     found = [
         *participation.against_submission(session, actor, phase),
-        *refusals(now, phase, archive, proposal, prior, counted),
+        *refusals(now, phase, archive, proposal, prior, usage),
         *_statement_refusals(phase, chosen, requested),
         *against,
     ]
     if found or method is None:
-        lines = quota_lines(now, phase.quotas, [*wanted(proposal)], counted)
+        lines = quota_lines(now, phase.quotas, [*wanted(proposal)], usage)
         raise RefusedError(found, rate_limit_fields(now, lines))
     submission = Submission(
         upload_id=upload.id,
@@ -126,8 +126,10 @@ def _confirm(
     session.add(submission)
     session.flush()
     boards = queries.boards_for(session, phase.id, chosen)
+    slots = slots_to_use(now, phase.quotas, wanted(proposal), usage)
     for board in boards:
-        queries.enter(session, submission, board, team_id)
+        extra = slots.get(proposal.tasks[board.competition])
+        queries.enter(session, submission, board, team_id, extra.pop() if extra else None)
     return submission.id, len(boards)
 
 
@@ -157,17 +159,17 @@ def confirmation(platform: Platform, actor: Actor, upload: UploadView) -> Confir
         team_id = memberships.team_in(session, actor.user_id, phase.edition_id) or 0
         prior = queries.prior_entries(session, team_id, phase.id)
         own = method_queries.methods_of(session, phase.edition_id, team_id)
-        counted = quotas.counted_results(session, phase, team_id, actor.user_id or 0)
+        usage = quotas.usage(session, phase, team_id, actor.user_id or 0)
         personal = participation.against_submission(session, actor, phase)
         now = editions.now(session)
     archive = Archive(upload.started_at, upload.valid, upload.competitions, upload.is_removed)
     smallest = smallest_proposal(archive, tasks_of(phase))
-    against = (*personal, *refusals(now, phase, archive, smallest, prior, counted))
+    against = (*personal, *refusals(now, phase, archive, smallest, prior, usage))
     tasks = [smallest.tasks[number] for number in smallest.competitions]
     return Confirmation(
         phase=phase,
         methods=own,
-        quota=quota_lines(now, phase.quotas, tasks, counted),
+        quota=quota_lines(now, phase.quotas, tasks, usage),
         refusals=tuple(refusal.message for refusal in against),
     )
 

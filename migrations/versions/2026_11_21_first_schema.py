@@ -315,6 +315,25 @@ def upgrade() -> None:
         sa.UniqueConstraint("edition_id", "version", name=op.f("uq_terms_edition_id_version")),
     )
     op.create_table(
+        "extra_slot",
+        sa.Column("id", sa.BigInteger(), nullable=False),
+        sa.Column("phase_id", sa.BigInteger(), nullable=False),
+        sa.Column("team_id", sa.BigInteger(), nullable=False),
+        sa.Column("task", sa.String(), nullable=False),
+        sa.Column("reason", sa.String(), nullable=False),
+        sa.Column("granted_by", sa.BigInteger(), nullable=True),
+        sa.Column("granted_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column("taken_back_at", sa.DateTime(timezone=True), nullable=True),
+        sa.ForeignKeyConstraint(["granted_by"], ["user_account.id"], name=op.f("fk_extra_slot_granted_by")),
+        sa.ForeignKeyConstraint(["phase_id"], ["phase.id"], name=op.f("fk_extra_slot_phase_id")),
+        sa.ForeignKeyConstraint(
+            ["team_id"], ["team.id"], name=op.f("fk_extra_slot_team_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_extra_slot")),
+    )
+    op.create_index("ix_extra_slot_team", "extra_slot", ["phase_id", "team_id"], unique=False)
+    op.create_index(op.f("ix_extra_slot_team_id"), "extra_slot", ["team_id"], unique=False)
+    op.create_table(
         "ground_truth",
         sa.Column("id", sa.BigInteger(), nullable=False),
         sa.Column("phase_id", sa.BigInteger(), nullable=False),
@@ -540,6 +559,7 @@ def upgrade() -> None:
         sa.Column("withdrawn_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("withdrawn_by", sa.BigInteger(), nullable=True),
         sa.Column("withdraw_reason", sa.String(), nullable=True),
+        sa.Column("extra_slot_id", sa.BigInteger(), nullable=True),
         sa.CheckConstraint(
             "(state = 'withdrawn') = (withdrawn_at IS NOT NULL)", name=op.f("ck_entry_withdrawn_has_time")
         ),
@@ -551,6 +571,7 @@ def upgrade() -> None:
             name=op.f("ck_entry_published_has_generation"),
         ),
         sa.CheckConstraint("competition BETWEEN 1 AND 12", name=op.f("ck_entry_competition_known")),
+        sa.ForeignKeyConstraint(["extra_slot_id"], ["extra_slot.id"], name=op.f("fk_entry_extra_slot_id")),
         sa.ForeignKeyConstraint(["method_id"], ["method.id"], name=op.f("fk_entry_method_id")),
         sa.ForeignKeyConstraint(["phase_id"], ["phase.id"], name=op.f("fk_entry_phase_id")),
         sa.ForeignKeyConstraint(
@@ -567,6 +588,13 @@ def upgrade() -> None:
         "ix_entry_pending", "entry", ["phase_id"], unique=False, postgresql_where=sa.text("state = 'pending'")
     )
     op.create_index(op.f("ix_entry_submission_id"), "entry", ["submission_id"], unique=False)
+    op.create_index(
+        "uq_entry_extra_slot",
+        "entry",
+        ["extra_slot_id"],
+        unique=True,
+        postgresql_where=sa.text("state IN ('pending', 'scored')"),
+    )
     op.create_index(
         "uq_entry_one_result",
         "entry",
@@ -816,6 +844,9 @@ def downgrade() -> None:
     op.drop_index(
         "uq_entry_one_result", table_name="entry", postgresql_where=sa.text("state IN ('pending', 'scored')")
     )
+    op.drop_index(
+        "uq_entry_extra_slot", table_name="entry", postgresql_where=sa.text("state IN ('pending', 'scored')")
+    )
     op.drop_index(op.f("ix_entry_submission_id"), table_name="entry")
     op.drop_index("ix_entry_pending", table_name="entry", postgresql_where=sa.text("state = 'pending'"))
     op.drop_index("ix_entry_board", table_name="entry")
@@ -839,6 +870,9 @@ def downgrade() -> None:
     op.drop_index(op.f("ix_invitation_team_id"), table_name="invitation")
     op.drop_table("invitation")
     op.drop_table("ground_truth")
+    op.drop_index(op.f("ix_extra_slot_team_id"), table_name="extra_slot")
+    op.drop_index("ix_extra_slot_team", table_name="extra_slot")
+    op.drop_table("extra_slot")
     op.drop_table("terms")
     op.drop_table("team")
     op.drop_table("phase")

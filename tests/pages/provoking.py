@@ -65,6 +65,10 @@ class Scene:
         where = created.headers["Location"]
         return self.program.patch(where, content=content, headers={**tus, **offset, **headers})
 
+    def one(self, statement: str) -> Any:
+        with self.platform.engine.begin() as connection:
+            return connection.execute(text(statement)).one()
+
     def run_sql(self, statement: str) -> None:
         with self.platform.engine.begin() as connection:
             connection.execute(text(statement))
@@ -112,6 +116,25 @@ def scene(
 
 
 Provoke = Callable[[Scene], Any]
+
+
+def change_of_the_open_phase(scene: Scene, **changes: Any) -> Any:
+    """What an admin's program is told that gives a phase other rules."""
+    token = accounts.token_of_program(scene.platform, "admin@localhost", "Admin", Role.ADMIN)
+    [opens, phase_id] = scene.one(
+        "SELECT p.opens_at, p.id FROM phase p JOIN edition e ON e.id = edition_id WHERE code = 'open'"
+    )
+    rules = {
+        "opens_at": opens.isoformat(),
+        "closes_at": None,
+        "grace_minutes": 60,
+        "quotas": [{"results": 1, "days": 7}],
+    }
+    return scene.stranger.put(
+        f"/api/v1/organise/phases/{phase_id}/rules",
+        json=rules | {"reason": "a test"} | changes,
+        headers={"Authorization": f"Bearer {token}"},
+    )
 
 
 def login_beyond_the_limit(scene: Scene) -> Any:

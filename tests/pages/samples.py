@@ -14,8 +14,9 @@ from app.editions.schemas import PhaseState
 from app.home.schemas import EditionSummary, EditionView, ExpectedFiles, PhaseCard
 from app.models import EntryState, Quota, Role, RunState, Topic, UploadState
 from app.participation.schemas import Step
+from app.phases.schemas import PhaseSheet
 from app.problems import PROBLEMS
-from app.quotas.schemas import Holder, QuotaLine, QuotaUse
+from app.quotas.schemas import Holder, QuotaLine, QuotaUse, SlotView
 from app.retention.schemas import Retention, StorageLine, StorageView, UnusedContentView
 from app.roles.schemas import LinkView, OrganisedEdition, Organiser
 from app.submissions.schemas import SubmissionRow
@@ -53,6 +54,7 @@ def samples() -> Iterator[Sample]:
     yield from of_accounts()
     yield from of_people()
     yield from of_logins()
+    yield from of_phases()
     yield from of_uploads()
     yield from of_submissions()
     yield from of_boards()
@@ -90,7 +92,18 @@ def of_accounts() -> Iterator[Sample]:
 
 TEAM_USE = QuotaUse(Holder.TEAM, Quota(2, 7), 1, NOW)
 PERSON_USE = QuotaUse(Holder.PERSON, Quota(2, 7), 2, NOW)
-QUOTA_LINE = QuotaLine("detection", 0, NOW + timedelta(days=3), (TEAM_USE, PERSON_USE))
+QUOTA_LINE = QuotaLine("detection", 0, NOW + timedelta(days=3), (TEAM_USE, PERSON_USE), 1)
+
+
+def of_phases() -> Iterator[Sample]:
+    free = SlotView(1, EVIL, "detection", EVIL, EVIL, NOW, None, None)
+    slots = (free, replace(free, submission=12), replace(free, taken_back_at=NOW, granted_by=None))
+    sheet = PhaseSheet(PHASE, True, slots, (EVIL,), ("classification", "detection"))
+    form = {"task": "detection", "team": EVIL, "reason": EVIL}
+    yield "phases/phase.html", {"sheet": sheet, "form": form, "problems": {}, "refused": ()}
+    wrong = {"quotas": EVIL, "task": EVIL}
+    bare = replace(sheet, slots=(), phase=VAL)
+    yield "phases/phase.html", {"sheet": bare, "form": {"task": ""}, "problems": wrong, "refused": (EVIL,)}
 
 
 def of_uploads() -> Iterator[Sample]:

@@ -9,6 +9,7 @@ from app.invitations.schemas import InvitationView, NewLink, Offer
 from app.memberships.schemas import MemberView, OwnTeam
 from app.models import Approval, EntryState, RunState
 from app.quotas.rules import quota_lines
+from app.quotas.schemas import Usage
 from app.submissions.schemas import SubmissionRow
 from app.teams.schemas import EditionChoice, MyTeams, PhaseQuota, TeamPage
 from tests.pages.drawn import EVIL
@@ -38,7 +39,7 @@ TEAM = TeamPage(
         MemberView(3, "Eve", is_owner=True, is_named=False, joined_at=NOW),
     ),
     invitations=(InvitationView(4, 1, EVIL, NOW, NOW + timedelta(days=7)),),
-    quotas=(PhaseQuota("test", quota_lines(NOW, PHASE.quotas, ("detection",), ())),),
+    quotas=(PhaseQuota("test", quota_lines(NOW, PHASE.quotas, ("detection",), Usage())),),
     results=(RESULT,),
 )
 OWN = OwnTeam(

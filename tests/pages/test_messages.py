@@ -12,6 +12,7 @@ from tests.pages.provoking import (
     NOWHERE,
     Provoke,
     Scene,
+    change_of_the_open_phase,
     confirmation,
     confirmation_beyond_the_quota,
     confirmation_sent_twice,
@@ -197,6 +198,14 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a quota that is used up": (
         used_quota, 429, "quota", f"1 of 1 detection results in 7 days are used; the next slot is free at {UNTIL}",
+    ),
+    "rules of a phase that contradict each other": (
+        lambda scene: change_of_the_open_phase(scene, quotas=[]), 422, "phase-broken",
+        "a held-out phase needs a quota, because every score reveals something of the hidden annotation",
+    ),
+    "a deadline that has passed": (
+        lambda scene: change_of_the_open_phase(scene, opens_at="2026-01-01T00:00Z", closes_at="2026-01-02T00:00Z"),
+        409, "phase-unfair", "the deadline would be in the past",
     ),
     "an error of ours": (
         lambda scene: scene.stranger.get("/api/v1/test/crash"),

@@ -6,8 +6,8 @@ import pytest
 
 from app.editions.rules import HELD_OUT_QUOTAS
 from app.models import Quota, in_order
-from app.quotas.rules import quota_line, quota_lines, quota_refusals, quota_text
-from app.quotas.schemas import CountedResult, Holder
+from app.quotas.rules import quota_line, quota_lines, quota_refusals, quota_text, slots_to_use
+from app.quotas.schemas import CountedResult, Holder, Usage
 from app.refusals import Refusal
 
 NOW = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)
@@ -25,7 +25,7 @@ def result(
 def refused(
     number: int, *counted: CountedResult, quotas: tuple[Quota, ...] = (WEEK,), task: str = "detection"
 ) -> list[Refusal]:
-    return list(quota_refusals(NOW, quotas, {task: number}, counted))
+    return list(quota_refusals(NOW, quotas, {task: number}, Usage(counted)))
 
 
 def test_the_third_result_of_a_week_is_refused_until_the_first_is_a_week_old() -> None:
@@ -90,7 +90,7 @@ def test_two_results_at_once_wait_until_two_slots_are_free() -> None:
 def test_what_is_left_is_the_least_of_all_windows_of_team_and_person() -> None:
     counted = [result(1, is_teams=False), result(100), result(200)]
 
-    line = quota_line(NOW, (WEEK, YEAR), "detection", counted)
+    line = quota_line(NOW, (WEEK, YEAR), "detection", Usage(counted))
 
     assert line.left == 0
     assert (line.tightest.holder, line.tightest.quota) == (Holder.PERSON, YEAR)
@@ -107,24 +107,39 @@ def test_what_is_left_is_the_least_of_all_windows_of_team_and_person() -> None:
 def test_the_next_slot_is_when_one_more_will_be_left(
     ages: tuple[int, ...], left: int, days: int | None
 ) -> None:
-    line = quota_line(NOW, (WEEK, YEAR), "detection", [result(age) for age in ages])
+    line = quota_line(NOW, (WEEK, YEAR), "detection", Usage([result(age) for age in ages]))
 
     assert (line.left, line.next_slot) == (left, None if days is None else NOW + days * DAY)
 
 
 def test_a_smaller_quota_of_a_longer_window_is_all_that_will_ever_be_left() -> None:
-    line = quota_line(NOW, (Quota(5, 7), Quota(1, 365)), "detection", [result(1, "layout")])
+    line = quota_line(NOW, (Quota(5, 7), Quota(1, 365)), "detection", Usage([result(1, "layout")]))
 
     assert (line.left, line.next_slot) == (1, None)
 
 
 def test_the_line_of_the_task_with_least_is_said_in_words() -> None:
-    lines = quota_lines(NOW, (WEEK,), ("classification", "detection"), [result(1)])
+    lines = quota_lines(NOW, (WEEK,), ("classification", "detection"), Usage([result(1)]))
 
     assert quota_text(lines) == "1 of 2 detection results left in 7 days"
-    assert quota_lines(NOW, (), ("detection",), [result(1)]) == ()
+    assert quota_lines(NOW, (), ("detection",), Usage([result(1)])) == ()
     assert quota_text(()) is None
 
 
 def test_of_two_quotas_with_one_window_the_smaller_counts() -> None:
     assert in_order([Quota(30, 365), Quota(5, 7), Quota(2, 7)]) == HELD_OUT_QUOTAS
+
+
+def test_extra_slots_take_what_does_not_fit_into_the_quotas() -> None:
+    usage = Usage([result(2)], {"detection": [7, 8]})
+
+    def tried(number: int) -> tuple[int, object]:
+        wanted = {"detection": number}
+        refusals = list(quota_refusals(NOW, (WEEK,), wanted, usage))
+        return len(refusals), slots_to_use(NOW, (WEEK,), wanted, usage)["detection"]
+
+    assert [tried(number) for number in (1, 2, 3)] == [(0, []), (0, [7]), (0, [7, 8])]
+    assert tried(4)[0] == 1
+    line = quota_line(NOW, (WEEK,), "detection", usage)
+    assert (line.left, line.extra) == (1, 2)
+    assert quota_text((line,)) == "1 of 2 detection results left in 7 days, and 2 extra"

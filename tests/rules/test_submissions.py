@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from app.editions.rules import state_of
 from app.editions.schemas import PhaseState, PhaseView
 from app.models import Disclosure, EntryState, Quota
-from app.quotas.schemas import CountedResult
+from app.quotas.schemas import CountedResult, Usage
 from app.refusals import RefusalCode, RefusedError
 from app.submissions.rules import (
     Archive,
@@ -67,9 +67,9 @@ def codes(
     archive: Archive,
     proposal: Proposal,
     prior: Sequence[PriorEntry],
-    counted: Sequence[CountedResult] = (),
+    used: Sequence[CountedResult] = (),
 ) -> list[RefusalCode]:
-    return [refusal.code for refusal in refusals(NOW, phase, archive, proposal, prior, counted)]
+    return [refusal.code for refusal in refusals(NOW, phase, archive, proposal, prior, Usage(used))]
 
 
 def test_a_checked_archive_of_a_new_method_is_taken_while_the_phase_is_open() -> None:
@@ -154,7 +154,7 @@ def test_all_reasons_are_given_at_once() -> None:
 
 
 def test_a_refusal_says_every_reason_in_one_message() -> None:
-    found = refusals(NOW, phase(closes=NOW), archive(valid=False), proposal("ash", [3]), [], [])
+    found = refusals(NOW, phase(closes=NOW), archive(valid=False), proposal("ash", [3]), [], Usage())
 
     message = str(RefusedError(found))
 

@@ -60,6 +60,84 @@ def test_programs_are_told_what_is_left_with_every_confirmation(
     assert taken.headers["RateLimit"].startswith('"detection-7d";r=0;t=604')
     assert (refused.status_code, refused.headers["RateLimit-Policy"]) == (429, '"detection-7d";q=1;w=604800')
     assert 604700 < int(refused.headers["Retry-After"]) <= 604800
-    [line] = good(hazel.http.get(address))
+    line = {each["task"]: each for each in good(hazel.http.get(address))}["detection"]
     assert (line["task"], line["left"], line["next_slot"] is None) == ("detection", 0, False)
     assert "0 of 1 left in 7 days" in hazel.http.get("/submissions").text
+
+
+def test_an_organiser_grants_an_extra_slot_and_takes_an_unused_one_back(
+    site: SharedSite, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    phase_id = site.installation.load(
+        small_kit(tmp_path_factory.mktemp("more")), "quota-more", quota=1
+    ).phase_id
+    maple, organiser = site.participant("maple"), site.organiser
+    upload = maple.upload("quota-more/test", results(cat=5, dog=5))
+    [[team]] = site.installation.ask(
+        "SELECT t.name FROM team t JOIN upload u ON u.team_id = t.id WHERE u.id = %s", upload
+    )
+    page = f"/organise/phases/{phase_id}"
+    form = {"team": team, "task": "detection", "number": "2", "slot_reason": "a power cut"}
+    assert maple.http.get(page).status_code == 403
+    assert organiser.http.post(f"{page}/slots", data={**form, "team": "nobody"}).status_code == 422
+    assert organiser.http.post(f"{page}/slots", data=form).status_code == 303
+
+    slots = good(organiser.http.get(f"/api/v1{page}/rules"))["slots"]
+    back = [organiser.http.post(f"/organise/slots/{slots[0]['id']}/take-back").status_code for _ in range(2)]
+    confirmed = [maple.confirm(upload, name).status_code for name in ("First", "Second", "Third")]
+
+    assert back == [303, 409]
+    assert confirmed == [201, 201, 429]
+    assert organiser.http.delete(f"/api/v1/organise/slots/{slots[1]['id']}").status_code == 409
+    assert [
+        slot["submission"] is None for slot in good(organiser.http.get(f"/api/v1{page}/rules"))["slots"]
+    ] == [
+        True,
+        False,
+    ]
+    assert site.installation.ask(
+        "SELECT action, reason FROM audit WHERE action LIKE 'quota.%%' ORDER BY id"
+    ) == [
+        ("quota.grant", "a power cut"),
+        ("quota.take_back", ""),
+    ]
+    assert "a power cut" in organiser.http.get(page).text
+
+
+def test_an_organiser_changes_dates_and_quotas_with_a_reason(
+    site: SharedSite, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    phase_id = site.installation.load(small_kit(tmp_path_factory.mktemp("dates")), "quota-dates").phase_id
+    page = f"/organise/phases/{phase_id}"
+    rules = good(site.organiser.http.get(f"/api/v1{page}/rules"))["phase"]
+    form = {
+        "opens_at": rules["opens_at"][:16],
+        "closes_at": "2099-01-31T10:00",
+        "grace_minutes": "30",
+        "quotas": "2/7, 30/365",
+        "reason": "as announced",
+    }
+
+    def changed(**fields: str) -> int:
+        return site.organiser.http.post(f"{page}/rules", data=form | fields).status_code
+
+    assert changed(quotas="2 a week") == 422
+    assert changed(reason="") == 422
+    assert changed(quotas="") == 409
+    assert changed() == 303
+    now = good(site.organiser.http.get(f"/api/v1{page}/rules"))["phase"]
+    assert now["quotas"] == [{"results": 2, "days": 7}, {"results": 30, "days": 365}]
+    assert (now["opens_at"], now["closes_at"]) == (rules["opens_at"], "2099-01-31T10:00:00Z")
+    [(reason, before)] = site.installation.ask(
+        "SELECT reason, before FROM audit WHERE action = 'phase.change' AND subject = %s", f"phase {phase_id}"
+    )
+    assert (reason, before["grace"], "opens_at" in before) == ("as announced", "60 minutes", False)
+    body = {
+        "opens_at": now["opens_at"],
+        "closes_at": None,
+        "grace_minutes": 30,
+        "quotas": [],
+        "reason": "unlimited",
+    }
+    refused = site.organiser.http.put(f"/api/v1{page}/rules", json=body)
+    assert (refused.status_code, refused.json()["code"]) == (422, "phase-broken")

@@ -1,0 +1,1 @@
+"""Dates and quotas of phases: what organisers change, and calendars."""

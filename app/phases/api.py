@@ -1,0 +1,38 @@
+"""Rules of phases for organisers' programs."""
+
+from fastapi import APIRouter
+
+from app.access import Action
+from app.phases import service
+from app.phases.schemas import NewRules, PhaseSheet
+from app.quotas import service as quotas
+from app.quotas.schemas import NewSlots
+from app.web import CurrentActor, ThePlatform, requires
+
+router = APIRouter(prefix="/api/v1/organise", tags=["organisers"], dependencies=[requires(Action.ORGANISE)])
+
+
+@router.get("/phases/{phase_id}/rules")
+def rules(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> PhaseSheet:
+    """Dates and quotas of a phase, and the extra slots of its teams."""
+    return service.sheet(platform, actor, phase_id)
+
+
+@router.put("/phases/{phase_id}/rules")
+def change(platform: ThePlatform, actor: CurrentActor, phase_id: int, rules: NewRules) -> PhaseSheet:
+    """Set dates and quotas of a phase; refused where that would be unfair, such as a deadline brought forward to tomorrow."""
+    service.change(platform, actor, phase_id, rules)
+    return service.sheet(platform, actor, phase_id)
+
+
+@router.post("/phases/{phase_id}/slots", status_code=201)
+def grant(platform: ThePlatform, actor: CurrentActor, phase_id: int, slots: NewSlots) -> PhaseSheet:
+    """Let a team have results of a task scored beyond its quotas."""
+    quotas.grant(platform, actor, phase_id, slots)
+    return service.sheet(platform, actor, phase_id)
+
+
+@router.delete("/slots/{slot_id}", status_code=204)
+def take_back(platform: ThePlatform, actor: CurrentActor, slot_id: int, reason: str = "") -> None:
+    """Take an extra slot back that was not used."""
+    quotas.take_back(platform, actor, slot_id, reason)

@@ -1,0 +1,156 @@
+"""The organisers' page of a phase: its dates, quotas and extra slots."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import RedirectResponse, Response
+from pydantic import BaseModel, ValidationError
+
+from app.access import Action
+from app.editions.schemas import PhaseView
+from app.errors import MalformedError
+from app.form_errors import field_errors
+from app.imports.rules import quota_from
+from app.phases import service
+from app.phases.schemas import NewQuota, NewRules
+from app.quotas import service as quotas
+from app.quotas.schemas import NewSlots
+from app.refusals import RefusedError
+from app.web import CurrentActor, ThePlatform, actor_of_request, platform_of_request, render, requires
+
+router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
+
+UTC_INPUT = "%Y-%m-%dT%H:%M"
+
+
+class RulesForm(BaseModel):
+    """The fields as the browser sends them; times are UTC."""
+
+    opens_at: str = ""
+    closes_at: str = ""
+    grace_minutes: str = ""
+    quotas: str = ""
+    reason: str = ""
+
+    @classmethod
+    def of(cls, phase: PhaseView) -> "RulesForm":
+        """What the phase has now."""
+        return cls(
+            opens_at=f"{phase.opens_at:{UTC_INPUT}}",
+            closes_at=f"{phase.closes_at:{UTC_INPUT}}" if phase.closes_at else "",
+            grace_minutes=str(int(phase.grace.total_seconds() // 60)),
+            quotas=", ".join(f"{quota.results}/{quota.days}" for quota in phase.quotas),
+        )
+
+    def to_rules(self, phase: PhaseView) -> NewRules:
+        """The form as a request of the API; a time that was left as it is keeps its seconds. Raises ValueError."""
+        given, now = self.model_dump(), RulesForm.of(phase).model_dump()
+        quotas = [quota_from(part) for part in self.quotas.split(",") if part.strip()]
+        times = {
+            name: getattr(phase, name)
+            if given[name] == now[name]
+            else f"{given[name]}Z"
+            if given[name]
+            else None
+            for name in ("opens_at", "closes_at")
+        }
+        windows = tuple(NewQuota(results=quota.results, days=quota.days) for quota in quotas)
+        return NewRules.model_validate(given | times | {"quotas": windows})
+
+
+class SlotsForm(BaseModel):
+    """The fields as the browser sends them; `NewSlots` says which are good."""
+
+    team: str = ""
+    task: str = ""
+    number: str = "1"
+    slot_reason: str = ""  # the page has two forms with a reason
+
+    def to_slots(self) -> NewSlots:
+        """The form as a request of the API; raises ValidationError."""
+        return NewSlots.model_validate(
+            self.model_dump(exclude={"slot_reason"}) | {"reason": self.slot_reason}
+        )
+
+
+@router.get("/phases/{phase_id}")
+def phase(request: Request, platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:
+    """Dates, quotas and extra slots of a phase, and the forms that change them."""
+    return _page(request, phase_id, RulesForm.of(service.sheet(platform, actor, phase_id).phase), SlotsForm())
+
+
+def _page(
+    request: Request,
+    phase_id: int,
+    rules: RulesForm | None,
+    slots: SlotsForm,
+    problems: dict[str, str] | None = None,
+    refused: tuple[str, ...] = (),
+) -> Response:
+    sheet = service.sheet(platform_of_request(request), actor_of_request(request), phase_id)
+    form = (rules or RulesForm.of(sheet.phase)).model_dump()
+    return render(
+        request,
+        "phases/phase.html",
+        code=409 if refused else 422 if problems else 200,
+        sheet=sheet,
+        form=form | slots.model_dump(),
+        problems=problems or {},
+        refused=refused,
+    )
+
+
+@router.post("/phases/{phase_id}/rules")
+def change(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    phase_id: int,
+    form: Annotated[RulesForm, Form()],
+) -> Response:
+    """Change dates and quotas of a phase."""
+    try:
+        rules = form.to_rules(service.sheet(platform, actor, phase_id).phase)
+        service.change(platform, actor, phase_id, rules)
+    except ValidationError as error:
+        return _page(request, phase_id, form, SlotsForm(), dict(field_errors(error)))
+    except ValueError as error:
+        return _page(request, phase_id, form, SlotsForm(), {"quotas": str(error)})
+    except RefusedError as error:
+        return _page(
+            request, phase_id, form, SlotsForm(), refused=tuple(one.message for one in error.refusals)
+        )
+    return RedirectResponse(f"/organise/phases/{phase_id}", status_code=303)
+
+
+@router.post("/phases/{phase_id}/slots")
+def grant(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    phase_id: int,
+    form: Annotated[SlotsForm, Form()],
+) -> Response:
+    """Grant extra slots to a team."""
+    try:
+        quotas.grant(platform, actor, phase_id, form.to_slots())
+    except ValidationError as error:
+        found = field_errors(error)
+        problems = {"slot_" + name if name == "reason" else name: text for name, text in found.items()}
+        return _page(request, phase_id, None, form, problems)
+    except MalformedError as error:
+        field, _, message = str(error).partition(": ")
+        return _page(request, phase_id, None, form, {field: message})
+    return RedirectResponse(f"/organise/phases/{phase_id}#slots", status_code=303)
+
+
+@router.post("/slots/{slot_id}/take-back")
+def take_back(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    slot_id: int,
+    reason: Annotated[str, Form(max_length=1000)] = "",
+) -> Response:
+    """Take an extra slot back that was not used."""
+    phase_id = quotas.take_back(platform, actor, slot_id, reason)
+    return RedirectResponse(f"/organise/phases/{phase_id}#slots", status_code=303)

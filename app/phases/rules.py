@@ -1,0 +1,66 @@
+"""Which changes of a phase are refused, because they would be unfair or leave something broken."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from app.editions.rules import is_over
+from app.editions.schemas import PhaseState, PhaseView
+from app.models import Disclosure
+from app.phases.schemas import NewRules
+from app.refusals import Refusal, RefusalCode
+
+NOTICE = timedelta(days=3)  # before a deadline that was brought forward
+
+
+def change_refusals(
+    now: datetime, phase: PhaseView, rules: NewRules, *, has_results: bool
+) -> tuple[Refusal, ...]:
+    """Every reason against new dates and quotas of a phase; none if they may be set."""
+    broken = (Refusal(RefusalCode.PHASE_BROKEN, message) for message in _broken(phase, rules))
+    unfair = (
+        Refusal(RefusalCode.PHASE_UNFAIR, message)
+        for message in (*_unfair_opening(now, phase, rules, has_results), *_unfair_close(now, phase, rules))
+    )
+    return (*broken, *unfair)
+
+
+def _broken(phase: PhaseView, rules: NewRules) -> Iterator[str]:
+    if rules.closes_at is not None and rules.closes_at <= rules.opens_at:
+        yield "the phase would close before it opens"
+    if not rules.quotas and phase.disclosure is not Disclosure.FULL:
+        yield "a held-out phase needs a quota, because every score reveals something of the hidden annotation"
+    if rules.closes_at is None and phase.disclosure is Disclosure.AT_CLOSE:
+        yield "scores are shown when the phase closes, so it needs a closing date"
+
+
+def _unfair_opening(
+    now: datetime,
+    phase: PhaseView,
+    rules: NewRules,
+    has_results: bool,  # noqa: FBT001 - of the phase
+) -> Iterator[str]:
+    if rules.opens_at != phase.opens_at and rules.opens_at > now and has_results:
+        yield "results are recorded already, so the opening cannot move into the future"
+
+
+def _unfair_close(now: datetime, phase: PhaseView, rules: NewRules) -> Iterator[str]:
+    before, after = phase.closes_at, rules.closes_at
+    if phase.state is PhaseState.CLOSED:
+        if (
+            is_over(phase, phase.grace, now)
+            and (after is None or after + rules.grace > now)
+            and _revealed(phase)
+        ):
+            yield "what was hidden became public when the phase closed, so it cannot take results again"
+        elif rules.grace < phase.grace:
+            yield "the phase is closed, so the time for uploads that were started before cannot become shorter"
+        return
+    if phase.state is PhaseState.OPEN and after is not None and (before is None or after < before):
+        if after <= now:
+            yield "the deadline would be in the past"
+        elif after < now + NOTICE:
+            yield f"a deadline that is brought forward has to be {NOTICE.days} days away, so that people can still finish"
+
+
+def _revealed(phase: PhaseView) -> bool:
+    return phase.details_at_close or phase.disclosure is Disclosure.AT_CLOSE

@@ -1,0 +1,57 @@
+"""A phase as its organisers change it."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from app.editions.schemas import PhaseView
+from app.models import Quota, in_order
+from app.quotas.schemas import SlotView
+
+
+class NewQuota(BaseModel):
+    """How many results of one task may be scored within a window that rolls over this many days."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    results: Annotated[int, Field(ge=1, le=1_000_000)]
+    days: Annotated[int, Field(ge=1, le=3660)]
+
+
+class NewRules(BaseModel):
+    """Dates and quotas of a phase, all of them."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
+
+    opens_at: Annotated[AwareDatetime, Field(description="with its time zone")]
+    closes_at: Annotated[AwareDatetime | None, Field(description="null: never")]
+    grace_minutes: Annotated[
+        int, Field(ge=0, le=10_080, description="how long an upload started in time may still be confirmed")
+    ]
+    quotas: Annotated[
+        tuple[NewQuota, ...], Field(max_length=5, description="results of a task, of a team and of a person")
+    ]
+    reason: Annotated[str, Field(min_length=3, max_length=1000, description="why; it is recorded")]
+
+    @property
+    def grace(self) -> timedelta:
+        """How long an upload that was started in time may still be confirmed."""
+        return timedelta(minutes=self.grace_minutes)
+
+    @property
+    def windows(self) -> tuple[Quota, ...]:
+        """The quotas in their order."""
+        return in_order(Quota(quota.results, quota.days) for quota in self.quotas)
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseSheet:
+    """A phase with what its organisers see of its rules."""
+
+    phase: PhaseView
+    has_results: bool  # somebody's score was recorded
+    slots: tuple[SlotView, ...]
+    teams: tuple[str, ...]
+    tasks: tuple[str, ...]

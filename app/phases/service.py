@@ -1,0 +1,66 @@
+"""Changing dates and quotas of a phase."""
+
+from app.access import Actor
+from app.audit import queries as audit
+from app.editions import queries as editions
+from app.editions.rules import tasks_of
+from app.imports.rules import shown
+from app.phases import queries
+from app.phases.rules import change_refusals
+from app.phases.schemas import NewRules, PhaseSheet
+from app.platform import Platform
+from app.quotas import queries as quotas
+from app.quotas.service import organised_phase
+from app.refusals import RefusedError
+
+COLUMNS = ("opens_at", "closes_at", "grace", "quotas")
+
+
+def sheet(platform: Platform, actor: Actor, phase_id: int) -> PhaseSheet:
+    """A phase with what its organisers see of its rules.
+
+    Raises NotFoundError for a phase that the actor does not organise.
+    """
+    with platform.snapshot() as session:
+        phase = organised_phase(session, actor, phase_id)
+        return PhaseSheet(
+            phase=phase,
+            has_results=queries.has_results(session, phase_id),
+            slots=quotas.slot_views(session, phase_id),
+            teams=tuple(quotas.team_names(session, phase.edition_id)),
+            tasks=tuple(dict.fromkeys(tasks_of(phase).values())),
+        )
+
+
+def change(platform: Platform, actor: Actor, phase_id: int, rules: NewRules) -> None:
+    """Set dates and quotas of a phase, and record what changed.
+
+    Raises NotFoundError for a phase that the actor does not organise, RefusedError with all reasons.
+    """
+    with platform.transaction() as session:
+        organised_phase(session, actor, phase_id)
+        row = queries.lock_phase(session, phase_id)
+        phase = organised_phase(session, actor, phase_id)  # as it is now that nobody else changes it
+        refusals = change_refusals(
+            editions.now(session), phase, rules, has_results=queries.has_results(session, phase_id)
+        )
+        if refusals:
+            raise RefusedError(refusals)
+        before = {name: shown(getattr(row, name)) for name in COLUMNS}
+        row.opens_at, row.closes_at, row.grace, row.quotas = (
+            rules.opens_at, rules.closes_at, rules.grace, rules.windows,
+        )  # fmt: skip
+        after = {name: shown(getattr(row, name)) for name in COLUMNS}
+        changed = [name for name in COLUMNS if before[name] != after[name]]
+        if changed:
+            audit.record(
+                session,
+                actor.user_id,
+                "phase.change",
+                f"phase {phase_id}",
+                edition_id=phase.edition_id,
+                reason=rules.reason,
+                before={name: before[name] for name in changed},
+                after={name: after[name] for name in changed},
+            )
+    platform.cache.forget_versions()

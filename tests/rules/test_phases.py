@@ -1,0 +1,115 @@
+"""Which changes of a phase are refused."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from app.editions.rules import is_over, state_of
+from app.editions.schemas import PhaseView
+from app.models import Disclosure, Quota
+from app.phases.rules import change_refusals
+from app.phases.schemas import NewRules
+from app.refusals import RefusalCode
+from tests.pages.views import PHASE
+
+NOW = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)
+DAY = timedelta(days=1)
+BROKEN, UNFAIR = RefusalCode.PHASE_BROKEN, RefusalCode.PHASE_UNFAIR
+
+
+def phase(opens: timedelta = -30 * DAY, closes: timedelta | None = 30 * DAY, **changes: Any) -> PhaseView:
+    """A held-out phase with these dates, from now on."""
+    dates: dict[str, Any] = {"opens_at": NOW + opens, "closes_at": None if closes is None else NOW + closes}
+    view = replace(PHASE, disclosure=Disclosure.CLASSES, details_at_close=False, **dates, **changes)
+    return replace(view, state=state_of(view, NOW), is_over=is_over(view, view.grace, NOW))
+
+
+def rules_of(phase: PhaseView, **changes: Any) -> NewRules:
+    now = {
+        "opens_at": phase.opens_at,
+        "closes_at": phase.closes_at,
+        "grace_minutes": 60,
+        "quotas": [{"results": 2, "days": 7}],
+        "reason": "because of the workshop",
+    }
+    return NewRules.model_validate(now | changes)
+
+
+def codes(phase: PhaseView, *, has_results: bool = True, **changes: Any) -> list[RefusalCode]:
+    found = change_refusals(NOW, phase, rules_of(phase, **changes), has_results=has_results)
+    return [refusal.code for refusal in found]
+
+
+def test_a_later_deadline_and_other_quotas_are_allowed_while_a_phase_is_open() -> None:
+    assert codes(phase(), closes_at=NOW + 60 * DAY, quotas=[{"results": 1, "days": 30}]) == []
+    assert codes(phase(), closes_at=None) == []
+
+
+@pytest.mark.parametrize(
+    ("until", "expected"), [(3 * DAY, []), (2.9 * DAY, [UNFAIR]), (-DAY, [UNFAIR]), (timedelta(0), [UNFAIR])]
+)
+def test_a_deadline_that_is_brought_forward_has_to_be_three_days_away(
+    until: timedelta, expected: list[RefusalCode]
+) -> None:
+    assert codes(phase(), closes_at=NOW + until) == expected
+    assert codes(phase(closes=None), closes_at=NOW + until) == expected
+
+
+def test_a_deadline_of_tomorrow_may_be_moved_by_an_hour_to_later() -> None:
+    assert codes(phase(closes=DAY), closes_at=NOW + DAY + DAY / 24) == []
+
+
+def test_before_it_opens_every_date_may_change() -> None:
+    upcoming = phase(opens=DAY)
+
+    assert codes(upcoming, has_results=False, opens_at=NOW + 2 * DAY, closes_at=NOW + 2.5 * DAY) == []
+    assert codes(upcoming, has_results=False, opens_at=NOW - DAY) == []
+
+
+def test_the_opening_cannot_move_into_the_future_once_results_are_recorded() -> None:
+    assert codes(phase(), opens_at=NOW + DAY) == [UNFAIR]
+    assert codes(phase(), has_results=False, opens_at=NOW + DAY) == []
+
+
+def test_a_phase_cannot_close_before_it_opens() -> None:
+    assert codes(phase(opens=DAY), has_results=False, closes_at=NOW) == [BROKEN]
+
+
+def test_a_held_out_phase_needs_a_quota_and_a_public_one_does_not() -> None:
+    assert codes(phase(), quotas=[]) == [BROKEN]
+    assert codes(replace(phase(), disclosure=Disclosure.FULL), quotas=[]) == []
+
+
+def test_scores_that_are_shown_at_close_need_a_closing_date() -> None:
+    assert codes(replace(phase(), disclosure=Disclosure.AT_CLOSE), closes_at=None) == [BROKEN]
+
+
+@pytest.mark.parametrize("revealing", [{"details_at_close": True}, {"disclosure": Disclosure.AT_CLOSE}])
+def test_a_phase_whose_close_revealed_something_cannot_open_again(revealing: dict[str, Any]) -> None:
+    closed = replace(phase(closes=-DAY), **revealing)
+
+    assert codes(closed, closes_at=NOW + 7 * DAY) == [UNFAIR]
+    assert codes(closed, closes_at=NOW - 2 * DAY) == []
+
+
+def test_a_phase_that_revealed_nothing_may_open_again() -> None:
+    assert codes(phase(closes=-DAY), closes_at=NOW + 7 * DAY) == []
+
+
+def test_the_grace_cannot_become_shorter_once_a_phase_is_closed() -> None:
+    assert codes(phase(closes=-DAY / 48), grace_minutes=0) == [UNFAIR]
+    assert codes(phase(closes=-DAY / 48), grace_minutes=120) == []
+    assert codes(phase(), grace_minutes=0) == []
+
+
+def test_all_reasons_are_given_at_once() -> None:
+    assert codes(phase(), opens_at=NOW + DAY, closes_at=NOW, quotas=[]) == [BROKEN, BROKEN, UNFAIR, UNFAIR]
+
+
+def test_rules_keep_the_smaller_of_two_quotas_with_one_window() -> None:
+    rules = rules_of(phase(), quotas=[{"results": 9, "days": 7}, {"results": 2, "days": 7}])
+
+    assert rules.windows == (Quota(2, 7),)
+    assert rules.grace == timedelta(hours=1)
