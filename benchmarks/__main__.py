@@ -12,11 +12,12 @@ from pathlib import Path
 from benchmarks.loads.detections import SIZES
 from benchmarks.machine import describe_machine
 from benchmarks.races import RACES, Plan
+from benchmarks.readme import README, write_readme
 from benchmarks.tables import as_markdown
 
 
 def main(arguments: list[str]) -> None:
-    """Run the races asked for and print what came of them."""
+    """Run the races chosen and print what came of them."""
     parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__)
     parser.add_argument("--only", choices=RACES, action="append", help="a race; all of them if left out")
     parser.add_argument("--sizes", default="small,medium", help=f"of detection: {', '.join(SIZES)}")
@@ -24,15 +25,23 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--peers", help="the Python that has benchmarks/requirements.txt installed")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir(), "heldout-benchmarks"))
     parser.add_argument("--quick", action="store_true", help="a few seconds, to see that everything runs")
-    asked = parser.parse_args(arguments)
-    sizes = ("tiny",) if asked.quick else tuple(asked.sizes.split(","))
+    parser.add_argument("--readme", action="store_true", help="write the tables of the README, too")
+    options = parser.parse_args(arguments)
+    sizes = ("tiny",) if options.quick else tuple(options.sizes.split(","))
     if unknown := set(sizes).difference(SIZES):
         parser.error(f"unknown size: {', '.join(sorted(unknown))}")
-    asked.folder.mkdir(parents=True, exist_ok=True)
-    plan = Plan(asked.folder, sizes, 1 if asked.quick else asked.rounds, asked.peers, asked.quick)
-    print(f"{describe_machine()}\n", flush=True)
-    for name in asked.only or RACES:
-        print(as_markdown(RACES[name](plan)), flush=True)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    if options.readme and (options.only or options.quick):
+        parser.error("--readme needs every race, without --only and --quick")
+    plan = Plan(options.folder, sizes, 1 if options.quick else options.rounds, options.peers, options.quick)
+    machine, sections = describe_machine(), []
+    print(f"{machine}\n", flush=True)
+    for name in options.only or RACES:
+        found = RACES[name](plan)
+        print(as_markdown(found), flush=True)
+        sections += found
+    if options.readme:
+        write_readme(README, sections, machine, options.peers)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from benchmarks.contestants import Outcome
 from benchmarks.races import RACES
+from benchmarks.readme import BEGIN, END, README, write_readme
+from benchmarks.tables import Section
 
 
 def test_every_race_is_run_and_agrees_with_its_oracle(tmp_path: Path) -> None:
@@ -32,3 +37,56 @@ def test_what_a_peer_s_program_imports_is_named_among_the_peers() -> None:
 
     assert "pillow" in named  # pixel_loop.py, which the peers' Python runs for scikit-learn
     assert "from PIL import Image" in (root / "programs" / "pixel_loop.py").read_text()
+
+
+def section(title: str, *outcomes: tuple[str, float, int]) -> Section:
+    return Section(title, "", tuple(Outcome(name, (s,) * 3, (s,) * 3, peak) for name, s, peak in outcomes))
+
+
+def test_a_run_replaces_what_is_between_the_readme_s_markers(tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    readme.write_text(f"before\n{BEGIN}\nfigures of an earlier run\n{END}\nafter\n")
+    sections = [
+        section(
+            "Detection, medium",
+            ("ours, tar.gz to AP", 0.2, 150_000_000),
+            ("ours, without any check", 0.16, 0),
+            ("floor: gunzip and parse", 0.16, 0),
+            ("plain loop of the kit's rules", 6.0, 73_000_000),
+        ),
+        section("Classification", ("ours, tar.gz to AP", 0.05, 0), ("plain loop of the kit's rules", 0.2, 0)),
+        section(
+            "Bootstrap", ("ours, drawing included", 0.3, 0), ("replicate by replicate (10, times 100)", 12, 0)
+        ),
+    ]
+
+    write_readme(readme, sections, "two cores", None)
+
+    text = readme.read_text()
+    assert text.startswith(f"before\n{BEGIN}\n| ")
+    assert text.endswith(f"{END}\nafter\n")
+    assert "earlier" not in text
+    for line in (
+        "| plain loop of the kit's rules – the same digits | 6.0 (73) |",
+        "| detection, 1 M lines, against a plain loop of the kit's rules | 26× | 30.0× |",
+        "| 1 M lines, tar.gz → AP, against gunzip and parsing alone | within 1.3× | 1.25× |",
+        "| 1 M lines, with strict grammar and all checks, extra over scoring alone | ≤ 30 % | 25 % |",
+        "| classification, 20 files of 10,991 lines | 0.050 | 0.20 |  |",
+        "| bootstrap, 1000 replicates of 20 classes | 0.30 | 12² |  |",
+    ):
+        assert line in text.splitlines()
+    assert "hotcoco" not in text
+
+
+def test_a_readme_without_markers_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("nothing")
+
+    with pytest.raises(ValueError, match="does not have the lines"):
+        write_readme(tmp_path / "README.md", [], "two cores", None)
+
+
+def test_the_readme_has_the_markers() -> None:
+    text = README.read_text()
+
+    assert text.count(BEGIN) == text.count(END) == 1
+    assert text.index(BEGIN) < text.index(END)
