@@ -35,8 +35,8 @@ def to_plain(value: Any) -> Any:
         return sparse(value)
     if is_dataclass(value) and not isinstance(value, type):
         kind = _kind_of(type(value))
-        said = {} if kind is None else {KIND: kind}
-        return said | {name: to_plain(getattr(value, name)) for name in _types_of(type(value))}
+        tag = {} if kind is None else {KIND: kind}
+        return tag | {name: to_plain(getattr(value, name)) for name in _types_of(type(value))}
     raise TypeError(f"results have no form in JSON for {type(value).__name__}")
 
 

@@ -260,10 +260,10 @@ def _check_classes(info: CompetitionInfo, known: Sequence[str], classes: Sequenc
 def _receipt(
     hashes: Mapping[str, str], truth: GroundTruth, protocol: str, classes: Sequence[str] | None
 ) -> str:
-    said = {
+    facts = {
         "files": sorted(hashes.items()),
         "protocol": protocol,
         "scorer": SCORER,
         "truth": truth.fingerprint,
     } | ({} if classes is None else {"classes": sorted(set(classes))})
-    return hashlib.sha256(json.dumps(said, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

@@ -155,12 +155,12 @@ def _boxes(rules: Any) -> str | None:
 
 def _explain(thing: Callable[..., Any]) -> str:
     """The sentences of a docstring that say what happens; those of a function that it names as its model follow."""
-    said = " ".join(each for each in _sentences(thing) if not _OTHER_USE.match(each))
-    for name in dict.fromkeys(_REFERENCE.findall(said)):
+    text = " ".join(each for each in _sentences(thing) if not _OTHER_USE.match(each))
+    for name in dict.fromkeys(_REFERENCE.findall(text)):
         model = getattr(sys.modules[thing.__module__], name, None)
         if inspect.isfunction(model):
-            said += f" {name}: {_explain(model)}"
-    return said
+            text += f" {name}: {_explain(model)}"
+    return text
 
 
 def _sources(functions: list[Callable[..., Any]]) -> Iterator[str]:

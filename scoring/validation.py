@@ -177,15 +177,17 @@ def _check_file(file: ResultFile, data: bytes, inspection: Inspection) -> Checke
 
 def _check_competitions(
     found: Mapping[int, Checked],
-    asked: tuple[int, ...] | None,
+    requested: tuple[int, ...] | None,
     description: Description,
     inspection: Inspection,
 ) -> None:
-    """Add a problem if there are no results of the competitions asked for, or results of others."""
+    """Add a problem if there are no results of the competitions requested for, or results of others."""
     infos = offered(description)
-    wanted = [info for info in infos if asked is None or info.number in asked]
+    wanted = [info for info in infos if requested is None or info.number in requested]
     others = [
-        found[number].info.name for number in sorted(found) if asked is not None and number not in asked
+        found[number].info.name
+        for number in sorted(found)
+        if requested is not None and number not in requested
     ]
     names, problems = " or ".join(info.name for info in wanted), inspection.problems
     if not wanted:
@@ -223,8 +225,8 @@ def _add_missing_files(
 
 def _check_not_split(one: FoundCompetition, other: FoundCompetition, inspection: Inspection) -> None:
     """Add a problem if the files of one result seem to be split between two competitions of a task."""
-    torn = one.missing and other.missing and not set(one.present) & set(other.present)
-    if one.task == other.task and torn:
+    is_split = one.missing and other.missing and not set(one.present) & set(other.present)
+    if one.task == other.task and is_split:
         message = (
             f"comp{one.number} and comp{other.number} have no class in common, as if the files of one result were split"
             " between them; each competition needs files of its own"

@@ -10,26 +10,26 @@ from scoring.command_line.wrong_use import WrongUseError
 from scoring.tasks.coco.scoring import PROTOCOL, evaluate_coco
 
 
-def score_coco_files(asked: Namespace) -> Mapping[str, Any]:
+def score_coco_files(options: Namespace) -> Mapping[str, Any]:
     """Score one results file against one annotation file; with `explain` say why figures are below 1."""
     for option in ("competition", "image_set", "classes", "bootstrap"):
-        if getattr(asked, option) is not None:
-            message = f"--{option.replace('_', '-')} does not go with --protocol {asked.protocol}"
+        if getattr(options, option) is not None:
+            message = f"--{option.replace('_', '-')} does not go with --protocol {options.protocol}"
             raise WrongUseError("usage", message)
-    if asked.explain and asked.protocol != PROTOCOL:
+    if options.explain and options.protocol != PROTOCOL:
         raise WrongUseError("usage", f"--explain goes with --protocol {PROTOCOL} only")
     try:
         result = evaluate_coco(
-            _file(asked.truth),
-            _file(asked.results),
-            masks=asked.masks,
-            file=asked.results.name,
-            protocol=asked.protocol,
+            _file(options.truth),
+            _file(options.results),
+            masks=options.masks,
+            file=options.results.name,
+            protocol=options.protocol,
         )
     except LookupError as error:
         raise WrongUseError("no-lvis", str(error)) from None
     return result.to_plain() | (
-        {"explanations": [to_plain(each) for each in result.explain()]} if asked.explain else {}
+        {"explanations": [to_plain(each) for each in result.explain()]} if options.explain else {}
     )
 
 

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from scoring.analysis.object_counts import Count, count_objects
-from scoring.command_line.asked import existing_tree
+from scoring.command_line.requirements import existing_tree
 from scoring.readers.voc.tree import read_tree
 
 
-def count(asked: Namespace) -> Mapping[str, Any]:
+def count(options: Namespace) -> Mapping[str, Any]:
     """Count what is annotated in an image set; difficult objects are not among the objects, but apart."""
-    truth = read_tree(existing_tree(asked.tree), asked.image_set)
+    truth = read_tree(existing_tree(options.tree), options.image_set)
     table = count_objects(truth)
     return {
         "dataset": truth.description.dataset,

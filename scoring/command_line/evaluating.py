@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scoring.codec import to_plain
-from scoring.command_line.asked import competition_in, existing_tree, require
 from scoring.command_line.coco import score_coco_files
 from scoring.command_line.finding import find_results
+from scoring.command_line.requirements import competition_in, existing_tree, require
 from scoring.command_line.wrong_use import WrongUseError
 from scoring.evaluation import columns, evaluate
 from scoring.exhibits import ConfusionMatrix
@@ -20,32 +20,30 @@ from scoring.statistics.intervals import Interval
 from scoring.tasks.coco.scoring import RULES
 
 
-def score(asked: Namespace) -> Mapping[str, Any]:
+def score(options: Namespace) -> Mapping[str, Any]:
     """Score results against a tree; with `bootstrap` each value has an interval of 95 %."""
-    if asked.protocol in RULES:
-        return score_coco_files(asked)
-    if asked.masks or asked.explain:
+    if options.protocol in RULES:
+        return score_coco_files(options)
+    if options.masks or options.explain:
         raise WrongUseError("usage", "--masks and --explain go with --protocol coco or lvis only")
-    require(asked, "competition", "image_set")
-    tree = existing_tree(asked.truth)
-    protocol = _protocol(asked.protocol, dataset_of(tree))
-    info = competition_in(tree, asked.competition)
-    truth = read_tree(tree, asked.image_set)
-    _check_classes(asked.classes, columns(truth.description, info.number, protocol), info.number)
-    results = find_results(asked.results, info, truth.description)
-    result = evaluate(results, truth, competition=info.number, protocol=protocol, classes=asked.classes)
-    if not asked.bootstrap:
+    require(options, "competition", "image_set")
+    tree = existing_tree(options.truth)
+    protocol = _protocol(options.protocol, dataset_of(tree))
+    info = competition_in(tree, options.competition)
+    truth = read_tree(tree, options.image_set)
+    _check_classes(options.classes, columns(truth.description, info.number, protocol), info.number)
+    results = find_results(options.results, info, truth.description)
+    result = evaluate(results, truth, competition=info.number, protocol=protocol, classes=options.classes)
+    if not options.bootstrap:
         return _plain(result, {})
-    return _plain(result, intervals_of(result, truth, replicates=asked.bootstrap).by_class())
+    return _plain(result, intervals_of(result, truth, replicates=options.bootstrap).by_class())
 
 
-def _protocol(asked: str | None, dataset: str) -> str:
-    if asked is not None and asked not in PROTOCOLS:
-        raise WrongUseError(
-            "unknown-protocol", f"unknown protocol '{asked}'; expected {', '.join(PROTOCOLS)}"
-        )
+def _protocol(name: str | None, dataset: str) -> str:
+    if name is not None and name not in PROTOCOLS:
+        raise WrongUseError("unknown-protocol", f"unknown protocol '{name}'; expected {', '.join(PROTOCOLS)}")
     try:
-        return asked or default_protocol(dataset)
+        return name or default_protocol(dataset)
     except LookupError as error:
         raise WrongUseError("no-protocol", str(error)) from None
 

@@ -26,24 +26,24 @@ def main(arguments: Sequence[str]) -> int:
     2
     """
     try:
-        asked = parse(arguments)
-        with use_threads(asked.threads):
-            prediction: Mapping[str, Any] = asked.command(asked)
-        text = asked.text(prediction) if "text" in asked and not asked.json else None
+        options = parse(arguments)
+        with use_threads(options.threads):
+            output: Mapping[str, Any] = options.command(options)
+        text = options.text(output) if "text" in options and not options.json else None
     except KeyboardInterrupt:  # pragma: no cover - tested, but tracing ends where a signal strikes
         return _INTERRUPTED
     except Exception as error:  # noqa: BLE001 - a program that calls us reads JSON, never a traceback
-        text, prediction = None, {"problems": [asdict(problem) for problem in _problems_of(error)]}
+        text, output = None, {"problems": [asdict(problem) for problem in _problems_of(error)]}
     try:
-        print(text or _as_json(prediction), flush=True)  # noqa: T201 - this is what the program is for
+        print(text or _as_json(output), flush=True)  # noqa: T201 - this is what the program is for
     except OSError:  # the reader has gone, or its disk is full
         return _say_nothing_more()
-    return _REFUSED if prediction.get("problems") else _DONE
+    return _REFUSED if output.get("problems") else _DONE
 
 
-def _as_json(prediction: Mapping[str, Any]) -> str:
-    """The answer as one line of ASCII; bytes of a name that are no UTF-8 become question marks, for JSON has none."""
-    text = json.dumps(prediction, allow_nan=False, ensure_ascii=False)
+def _as_json(output: Mapping[str, Any]) -> str:
+    """The output as one line of ASCII; bytes of a name that are no UTF-8 become question marks, for JSON has none."""
+    text = json.dumps(output, allow_nan=False, ensure_ascii=False)
     return json.dumps(json.loads(text.encode("utf-8", "replace")))
 
 

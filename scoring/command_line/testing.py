@@ -10,17 +10,17 @@ from scoring.statistics.rank_tests import compare_pairs, rank_methods
 from scoring.statistics.scoreboard import read_scoreboard
 
 
-def compare(asked: Namespace) -> Mapping[str, Any]:
+def compare(options: Namespace) -> Mapping[str, Any]:
     """Rank the methods of a table in each class, and test whether their mean ranks differ.
 
     Best first; `groups` names methods that cannot be told apart, `pairs` has the chance of each difference after Nemenyi
     and after Holm. Methods without a value in every class are left out.
     """
     try:
-        text = asked.table.read_text("utf-8")
+        text = options.table.read_text("utf-8")
     except UnicodeDecodeError as error:
-        raise WrongUseError("encoding", f"'{asked.table}' is no text in UTF-8") from error
-    table = read_scoreboard(text, asked.table.name)
+        raise WrongUseError("encoding", f"'{options.table}' is no text in UTF-8") from error
+    table = read_scoreboard(text, options.table.name)
     if not table.complete().methods:
         raise WrongUseError("no-method", "no method of the table has a value in every class")
     found = rank_methods(table)

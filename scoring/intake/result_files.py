@@ -76,7 +76,7 @@ class Finder:
     problems: Problems
     stray_severity: Severity
     expected: Mapping[str, tuple[CompetitionInfo, str]] = field(init=False)
-    _met: dict[str, str] = field(default_factory=dict)
+    _seen: dict[str, str] = field(default_factory=dict)
     _folders: dict[str, bool] = field(default_factory=dict)
     _explained: int = 0
     _not_offered: set[str | None] = field(default_factory=set)
@@ -102,7 +102,7 @@ class Finder:
         return None
 
     def _is_first(self, known: str, member: Member) -> bool:
-        other = self._met.setdefault(known, member.name)
+        other = self._seen.setdefault(known, member.name)
         if other is member.name:
             return True
         message = f"a duplicate: '{known}' is there more than once, also as '{shown(other)}'"

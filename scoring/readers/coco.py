@@ -91,14 +91,14 @@ def _entries(root: Any, name: str, *unique: str) -> Iterator[_Entry]:
     found = root.get(name) if isinstance(root, dict) else None
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
         raise AnnotationError(f"expected a list of entries called '{name}'")
-    met: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str]] = set()
     for place, fields in enumerate(found):
         entry = _Entry(f"{name}[{place}]", fields)
         for field in unique:
             key = (field, repr(entry[field]))
-            if key in met:
+            if key in seen:
                 raise AnnotationError(f"'{field}' of {entry.place} is not the first with {entry[field]!r}")
-            met.add(key)
+            seen.add(key)
         yield entry
 
 
@@ -133,14 +133,14 @@ def _box(entry: _Entry) -> Box:
 
 def _named(images: Iterable[_Entry]) -> Iterator[tuple[str, _Entry]]:
     """Each image by its name, which no other one may have."""
-    met: set[str] = set()
+    seen: set[str] = set()
     for entry in images:
         name = PurePosixPath(entry.text("file_name")).stem
-        if name in met:
+        if name in seen:
             raise AnnotationError(
                 f"{entry.place} is called '{name}' like one before it: folders and endings do not count"
             )
-        met.add(name)
+        seen.add(name)
         yield name, entry
 
 

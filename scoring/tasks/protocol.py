@@ -54,8 +54,8 @@ def spell(choice: Any) -> str:
     """
     if is_dataclass(choice):
         shown = (field for field in fields(choice) if field.repr)
-        said = (f"{field.name}={spell(getattr(choice, field.name))}" for field in shown)
-        return f"{type(choice).__name__}({', '.join(said)})"
+        parts = (f"{field.name}={spell(getattr(choice, field.name))}" for field in shown)
+        return f"{type(choice).__name__}({', '.join(parts)})"
     if isinstance(choice, np.ndarray):
         return repr(choice.tolist())
     return choice.__name__ if callable(choice) else repr(choice)

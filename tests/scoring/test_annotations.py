@@ -5,9 +5,9 @@ from scoring.readers.voc.annotations import (
     AnnotationError,
     ListedImage,
     read_image_set,
+    read_size,
     read_text_of_2006,
     read_xml,
-    size_in,
 )
 from tests.scoring.builders import annotation, part, thing
 
@@ -166,7 +166,7 @@ def test_a_byte_order_mark_before_an_image_set_is_passed_over() -> None:
 
 
 def test_an_image_listed_twice_is_named() -> None:
-    with pytest.raises(AnnotationError, match="'000001' stands here for the second time") as wrong:
+    with pytest.raises(AnnotationError, match="'000001' is repeated") as wrong:
         read_image_set(b"000001\n000002\n000001\n")
 
     assert wrong.value.line == 3
@@ -186,4 +186,4 @@ def test_an_image_listed_twice_is_named() -> None:
 def test_the_size_of_an_image_is_found_without_reading_the_rest(
     text: str, size: tuple[int, int] | None
 ) -> None:
-    assert size_in(text.encode()) == size
+    assert read_size(text.encode()) == size

@@ -179,7 +179,7 @@ Spoil = Callable[[Kit], object]
         ),
         (
             lambda t: t.write("ImageSets/Main/test.txt", "a_1\na_2\na_2\n"),
-            "ImageSets/Main/test.txt:3: 'a_2' stands here for the second time",
+            "ImageSets/Main/test.txt:3: 'a_2' is repeated",
         ),
         (
             lambda t: t.write("ImageSets/Main/cat_test.txt", "a_2 1\na_1 1\n"),
@@ -311,5 +311,5 @@ def test_labels_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
     tree = full(tmp_path).write("ImageSets/Action/jumping_test.txt", "b_1  2  1\nb_1  2 -1\n")
 
     assert wrong(tree) == [
-        "ImageSets/Action/jumping_test.txt: two lines are about the same, and do not say the same"
+        "ImageSets/Action/jumping_test.txt: two lines give the same image or person different labels"
     ]

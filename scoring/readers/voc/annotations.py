@@ -1,7 +1,7 @@
-"""What annotators wrote: the readers of annotation files and of image sets.
+"""Readers of annotation files and image sets.
 
 The XML of 2007 to 2012 and the text of 2006, read as the development kits' VOCreadrecxml.m and PASreadrecord.m read
-them; stricter where a kit would go on with something senseless.
+them; values that make no sense, which a kit would accept, are errors.
 """
 
 import math
@@ -18,7 +18,7 @@ from scoring.errors import shown
 
 
 class AnnotationError(ValueError):
-    """A file of the annotation is wrong; the message says how, `line` (counted from 1) where it is known."""
+    """An annotation file is invalid; `line` is counted from 1, None where it is not known."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -34,7 +34,7 @@ class ListedImage:
 
 
 LONGEST_SIDE: Final = 999_999_999
-"""Of an image, in pixels; more is no size, and would not fit where sizes are kept."""
+"""The largest width or height of an image, in pixels: more does not fit an int32."""
 
 
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -75,7 +75,7 @@ _LABEL: Final = re.compile(
 )
 
 
-_NOTHING_THERE: Final = (
+_NO_CLASS: Final = (
     "null_annotated"  # 2006 marks images of none of the ten classes with an object of this name
 )
 
@@ -83,8 +83,7 @@ _NOTHING_THERE: Final = (
 def read_xml(data: bytes) -> Annotation:
     """An annotation of 2007 to 2012.
 
-    Raises AnnotationError for what is not XML, a document type, a missing field, a number that is none, a box that
-    ends before it begins. Source: VOC2012 development kit, VOCreadrecxml.m: only the text `1` is true.
+    Raises AnnotationError for anything but XML, a document type, a missing field, an invalid number, an inverted box. Source: VOC2012 development kit, VOCreadrecxml.m: only the text `1` is true.
 
     >>> page = read_xml(b"<annotation><size><width>5</width><height>4</height></size></annotation>")
     >>> page.width, page.height, page.objects
@@ -92,7 +91,7 @@ def read_xml(data: bytes) -> Annotation:
     """
     try:
         root: Element = fromstring(data, forbid_dtd=True)
-    except (ParseError, ValueError, LookupError) as error:  # the last for an encoding that nobody knows
+    except (ParseError, ValueError, LookupError) as error:  # LookupError for an unknown encoding
         raise AnnotationError(f"this is not plain XML: {error}") from error
     objects = tuple(
         _object_of(element, f"object {number}") for number, element in enumerate(root.findall("object"), 1)
@@ -104,10 +103,10 @@ def _object_of(element: Element, where: str) -> AnnotatedObject:
     return AnnotatedObject(
         name=_text_of(element, "name", where),
         box=_box_of(element, where),
-        difficult=_said(element, "difficult"),
-        truncated=_said(element, "truncated"),
-        occluded=_said(element, "occluded"),
-        group_of=_said(element, "groupof"),
+        difficult=_flag(element, "difficult"),
+        truncated=_flag(element, "truncated"),
+        occluded=_flag(element, "occluded"),
+        group_of=_flag(element, "groupof"),
         parts=tuple(
             Part(
                 _text_of(part, "name", f"part {number} of {where}"),
@@ -118,7 +117,7 @@ def _object_of(element: Element, where: str) -> AnnotatedObject:
     )
 
 
-def _said(element: Element, field: str) -> bool:
+def _flag(element: Element, field: str) -> bool:
     return (element.findtext(field) or "").strip() == "1"
 
 
@@ -182,26 +181,26 @@ def read_text_of_2006(data: bytes) -> Annotation:
             f"expected labels and boxes of {len(numbers)} objects, found {len(labels)} and {len(corners)}"
         )
     objects = (_object_of_2006(labels[number], corners[number]) for number in numbers)
-    return Annotation(int(size[1]), int(size[2]), tuple(o for o in objects if o.name != _NOTHING_THERE))
+    return Annotation(int(size[1]), int(size[2]), tuple(o for o in objects if o.name != _NO_CLASS))
 
 
 def _object_of_2006(label: str, corners: tuple[float, ...]) -> AnnotatedObject:
-    said = _LABEL.fullmatch(label)
-    if said is None:
+    match = _LABEL.fullmatch(label)
+    if match is None:
         raise AnnotationError(f"expected a label such as 'PAScarRearTruncDifficult', found '{label}'")
     x1, y1, x2, y2 = corners
     return AnnotatedObject(
-        name=said["name"],
+        name=match["name"],
         box=Box(min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)),
-        difficult=said["difficult"] is not None,
-        truncated=said["truncated"] is not None,
+        difficult=match["difficult"] is not None,
+        truncated=match["truncated"] is not None,
     )
 
 
-def size_in(data: bytes) -> tuple[int, int] | None:
-    """Width and height that an annotation of either kind gives its image, without reading the rest; None if none.
+def read_size(data: bytes) -> tuple[int, int] | None:
+    """The width and height in an annotation of either format, without reading the rest; None if it has none.
 
-    >>> size_in(b"<annotation><size><width>5</width><height>4</height></size></annotation>")
+    >>> read_size(b"<annotation><size><width>5</width><height>4</height></size></annotation>")
     (5, 4)
     """
     size = _SIZE.search(data)
@@ -213,9 +212,9 @@ def size_in(data: bytes) -> tuple[int, int] | None:
 
 
 def read_image_set(data: bytes) -> tuple[ListedImage, ...]:
-    r"""The lines of an image set, in order; empty lines are passed over.
+    r"""The lines of an image set, in order; empty lines are ignored.
 
-    Raises AnnotationError for a line that is not an image followed by at most two whole numbers, and for one said twice.
+    Raises AnnotationError for a line that is not an image followed by at most two whole numbers, and for a repeated one.
 
     >>> read_image_set(b"2008_000002  1\n")
     (ListedImage(image='2008_000002', numbers=(1,)),)
@@ -232,10 +231,10 @@ def read_image_set(data: bytes) -> tuple[ListedImage, ...]:
         row = ListedImage(found[1], tuple(map(int, found[2].split())))
         key = (row.image, row.numbers)
         if key in listed:
-            raise AnnotationError(f"'{line.strip()}' stands here for the second time", number)
+            raise AnnotationError(f"'{line.strip()}' is repeated", number)
         listed[key] = row
     return tuple(listed.values())
 
 
 READERS: Final[dict[str, Callable[[bytes], Annotation]]] = {".xml": read_xml, ".txt": read_text_of_2006}
-"""Which reader the name of an annotation's file asks for."""
+"""The reader of an annotation file by its extension."""

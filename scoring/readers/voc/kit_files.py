@@ -1,4 +1,4 @@
-"""Where a development kit keeps its files, and what is wrong with them."""
+"""The files of a development kit's tree, and the problems found in them."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from scoring.readers.voc.annotations import READERS, AnnotationError, ListedImag
 from scoring.readers.voc.label_images import MaskError
 
 NEVER_SCORED: Final = "other"
-"""The action of those who do none of the others: annotated from 2011 on, and no competition's."""
+"""The action of persons who do none of the others: annotated from 2011 on, never scored."""
 
 _SHOWN: Final = 20
 _SET: Final = re.compile(r"\w[\w.+-]{0,99}")
@@ -21,7 +21,7 @@ _Read = TypeVar("_Read")
 
 
 class TreeError(Exception):
-    """A tree cannot be taken in; `problems` names every wrong file, the message the first twenty."""
+    """A tree cannot be read; `problems` has one for every invalid file, the message lists the first twenty."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
@@ -30,18 +30,18 @@ class TreeError(Exception):
 
 
 def dataset_of(tree: Path) -> str:
-    """The name of an edition, which is that of its folder; where that is a link of another name, of what it leads to.
+    """The name of an edition: that of its folder, or of the link's target if the folder is a link with another name.
 
     >>> dataset_of(Path("VOCdevkit/VOC2007/"))
     'VOC2007'
     """
-    said = tree.absolute().name
-    return said if said in EDITIONS else tree.resolve().name
+    name = tree.absolute().name
+    return name if name in EDITIONS else tree.resolve().name
 
 
 @dataclass(frozen=True, slots=True)
 class KitFiles:
-    """The tree of an edition, one image set of it, and what was found wrong so far.
+    """The tree of an edition, one image set of it, and the problems found so far.
 
     Raises TreeError for an image set that cannot be the name of a file.
     """
@@ -55,28 +55,30 @@ class KitFiles:
             message = f"expected the name of an image set, such as 'val', found '{shown(self.image_set)}'"
             raise TreeError([Problem("no-image-set", message, found=shown(self.image_set))])
 
-    def wrong(self, code: str, path: Path, message: str, line: int | None = None) -> None:
-        """Remember what is wrong with a file of the tree."""
+    def add_problem(self, code: str, path: Path, message: str, line: int | None = None) -> None:
+        """Add a problem of a file of the tree."""
         self.problems.append(Problem(code, message, file=path.relative_to(self.root).as_posix(), line=line))
 
     def read(self, path: Path, reader: Callable[[bytes], _Read]) -> _Read | None:
-        """What the reader makes of a file; None if that is wrong."""
+        """The file as the reader returns it; None if it is invalid, which becomes a problem."""
         try:
             return reader(path.read_bytes())
         except AnnotationError as error:
-            self.wrong("annotation", path, str(error), error.line)
+            self.add_problem("annotation", path, str(error), error.line)
         except MaskError as error:
-            self.wrong("mask", path, str(error))
+            self.add_problem("mask", path, str(error))
         except OSError as error:
-            self.wrong("no-file", path, f"this file cannot be read ({error.strerror})")
+            self.add_problem("no-file", path, f"this file cannot be read ({error.strerror})")
         return None
 
     def listed(self, path: Path, columns: tuple[int, ...]) -> tuple[ListedImage, ...]:
-        """The lines of an image set with one of these counts of numbers each; none where there is no such file."""
+        """The lines of an image set that have one of these counts of numbers; none if the file does not exist."""
         rows = (self.read(path, read_image_set) or ()) if path.exists() else ()
         good = tuple(row for row in rows if len(row.numbers) in columns)
         if len(good) < len(rows):
-            self.wrong("columns", path, f"{len(rows) - len(good)} lines have too few or too many columns")
+            self.add_problem(
+                "columns", path, f"{len(rows) - len(good)} lines have too few or too many columns"
+            )
         return good
 
     @property
@@ -86,16 +88,16 @@ class KitFiles:
 
     @property
     def main_folder(self) -> Path:
-        """Where the Main set is listed; 2006 has no folders by task."""
+        """The folder that lists the Main set; 2006 has no folders by task."""
         folder = self.root / "ImageSets" / "Main"
         return folder if folder.is_dir() else folder.parent
 
     def set_file(self, task: str) -> Path:
-        """Where the image set of a task is listed."""
+        """The file that lists the image set of a task."""
         return self.root / "ImageSets" / task / f"{self.image_set}.txt"
 
     def annotation_file(self, image: str) -> Path:
-        """Where an image's annotation is, or would be."""
+        """The annotation file of an image, whether it exists or not."""
         files = [self.root / "Annotations" / f"{image}{suffix}" for suffix in READERS]
         return next((file for file in files if file.exists()), files[0])
 
@@ -103,9 +105,9 @@ class KitFiles:
         """The lines of a label file; the last of their numbers is the label."""
         rows = self.listed(path, (columns,))
         if not {row.numbers[-1] for row in rows} <= {1, 0, -1}:
-            self.wrong("label", path, "a label is neither 1 nor 0 nor -1")
+            self.add_problem("label", path, "a label is neither 1 nor 0 nor -1")
         if len({(row.image, row.numbers[:-1]) for row in rows}) < len(rows):
-            self.wrong("label", path, "two lines are about the same, and do not say the same")
+            self.add_problem("label", path, "two lines give the same image or person different labels")
         return rows
 
     def label_files(self, folder: Path) -> Mapping[str, Path]:
@@ -114,16 +116,16 @@ class KitFiles:
         return {path.name.removesuffix(end): path for path in sorted(folder.glob(f"?*{end}"))}
 
     def action_files(self) -> Mapping[str, Path]:
-        """The label files of the actions that competitions ask for."""
+        """The label files of the actions that competitions score."""
         files = self.label_files(self.root / "ImageSets" / "Action")
         return {action: file for action, file in files.items() if action != NEVER_SCORED}
 
     def persons(self) -> Iterator[tuple[str, int]]:
-        """The lines of the Layout set, image and object."""
+        """The image and object of each line of the Layout set."""
         for row in self.listed(self.set_file("Layout"), (0, 1)):
             yield row.image, row.numbers[0] if row.numbers else WHOLE_IMAGE
 
-    def say_that_no_image_is_listed(self) -> None:
-        """Remember that neither the Main set nor the Segmentation set has an image."""
+    def add_missing_image_set(self) -> None:
+        """Add the problem that neither the Main set nor the Segmentation set has an image."""
         message = f"no image of the set '{self.image_set}' here; expected the folder of an edition, such as VOCdevkit/VOC2007"
-        self.wrong("no-image-set", self.set_file("Main"), message)
+        self.add_problem("no-image-set", self.set_file("Main"), message)

@@ -1,4 +1,4 @@
-"""What participants have of an edition: `read_public` describes a tree whose annotation may be missing."""
+"""Reading of the public description of a development kit's tree, whose annotation may be missing."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,18 +6,18 @@ from typing import Final
 
 from scoring.competitions import classes_of
 from scoring.data.description import UNKNOWN_SIDE, Description, Image
-from scoring.readers.voc.annotations import size_in
+from scoring.readers.voc.annotations import read_size
 from scoring.readers.voc.kit_files import KitFiles, TreeError
 
 _PICTURES: Final = ("JPEGImages/{}.jpg", "PNGImages/{}.png")
 
 
 def read_public(tree: Path | str, image_set: str) -> Description:
-    r"""What may be known of an image set, from a development kit's tree; whether its annotation is there does not matter.
+    r"""The public description of an image set, from a development kit's tree with or without annotation.
 
     Of label files only the names and the images listed are read. The classes are those that have a label file of this set,
-    or else of another one, or else those of the edition. Sizes come from the pictures, or else from the annotation; an
-    image that has neither is `UNKNOWN_SIDE` wide and high. Raises TreeError with every image set that is wrong.
+    or else of another one, or else those of the edition. Sizes are those of the pictures, or else of the annotation; an
+    image without either is `UNKNOWN_SIDE` wide and high. Raises TreeError with a problem for every invalid image set.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -28,23 +28,23 @@ def read_public(tree: Path | str, image_set: str) -> Description:
     >>> found.classes, [image.id for image in found.images]
     (('cat',), ['2008_000008', '2008_000015'])
     """
-    there = KitFiles(Path(tree), image_set)
-    labels = there.label_files(there.main_folder)
-    main = _main_set(there, labels)
-    people = tuple(there.persons())
-    acting = _acting(there)
-    masks = tuple(row.image for row in there.listed(there.set_file("Segmentation"), (0,)))
+    kit = KitFiles(Path(tree), image_set)
+    labels = kit.label_files(kit.main_folder)
+    main = _main_set(kit, labels)
+    people = tuple(kit.persons())
+    acting = _acting(kit)
+    masks = tuple(row.image for row in kit.listed(kit.set_file("Segmentation"), (0,)))
     if not main and not masks:
-        there.say_that_no_image_is_listed()
-    if there.problems:
-        raise TreeError(there.problems)
+        kit.add_missing_image_set()
+    if kit.problems:
+        raise TreeError(kit.problems)
     images = tuple(dict.fromkeys([*main, *(image for image, _ in people), *acting]))
-    sized = tuple(_sized(there, image) for image in dict.fromkeys((*images, *masks)))
+    sized = tuple(_sized(kit, image) for image in dict.fromkeys((*images, *masks)))
     return Description(
-        dataset=there.dataset,
+        dataset=kit.dataset,
         image_set=image_set,
-        classes=tuple(labels) or _classes_of_other_sets(there) or classes_of(there.dataset),
-        actions=tuple(there.action_files()),
+        classes=tuple(labels) or _classes_of_other_sets(kit) or classes_of(kit.dataset),
+        actions=tuple(kit.action_files()),
         images=sized[: len(main)],
         segmentation=masks,
         persons=people,
@@ -53,50 +53,50 @@ def read_public(tree: Path | str, image_set: str) -> Description:
     )
 
 
-def _main_set(there: KitFiles, labels: Mapping[str, Path]) -> tuple[str, ...]:
-    """The images of the Main set; trees that lack the plain list are about."""
-    for file in (there.main_folder / f"{there.image_set}.txt", *labels.values()):
-        images = tuple(dict.fromkeys(row.image for row in there.listed(file, (0, 1))))
+def _main_set(kit: KitFiles, labels: Mapping[str, Path]) -> tuple[str, ...]:
+    """The images of the Main set; some trees lack the plain list."""
+    for file in (kit.main_folder / f"{kit.image_set}.txt", *labels.values()):
+        images = tuple(dict.fromkeys(row.image for row in kit.listed(file, (0, 1))))
         if images:
             return images
     return ()
 
 
-def _acting(there: KitFiles) -> Mapping[str, set[int]]:
+def _acting(kit: KitFiles) -> Mapping[str, set[int]]:
     """The persons of the Action set, by image in the order in which files list them."""
     acting: dict[str, set[int]] = {}
-    for file in (*there.action_files().values(), there.set_file("Action")):
-        for row in there.listed(file, (0, 1, 2)):
+    for file in (*kit.action_files().values(), kit.set_file("Action")):
+        for row in kit.listed(file, (0, 1, 2)):
             acting.setdefault(row.image, set()).update(row.numbers[:1])
     return {image: numbers for image, numbers in acting.items() if numbers}
 
 
-def _classes_of_other_sets(there: KitFiles) -> tuple[str, ...]:
-    files = sorted(there.main_folder.glob("*.txt"))
+def _classes_of_other_sets(kit: KitFiles) -> tuple[str, ...]:
+    files = sorted(kit.main_folder.glob("*.txt"))
     ends = [f"_{file.name}" for file in files]
     names = {file.name.removesuffix(end) for end in ends for file in files if file.name.endswith(end)}
     return tuple(sorted(names))
 
 
-def _sized(there: KitFiles, image: str) -> Image:
-    size = _size_of_picture(there, image) or _size_said(there, image)
+def _sized(kit: KitFiles, image: str) -> Image:
+    size = _size_of_picture(kit, image) or _size_of_annotation(kit, image)
     return Image(image, *(size or (UNKNOWN_SIDE, UNKNOWN_SIDE)))
 
 
-def _size_of_picture(there: KitFiles, image: str) -> tuple[int, int] | None:
+def _size_of_picture(kit: KitFiles, image: str) -> tuple[int, int] | None:
     from PIL import Image as Picture  # noqa: PLC0415 - only where an image is decoded
 
     for pattern in _PICTURES:
         try:
-            with Picture.open(there.root / pattern.format(image), formats=("JPEG", "PNG")) as picture:
+            with Picture.open(kit.root / pattern.format(image), formats=("JPEG", "PNG")) as picture:
                 return picture.size
-        except OSError:  # not there, or no picture
+        except OSError:  # missing, or not a picture
             continue
     return None
 
 
-def _size_said(there: KitFiles, image: str) -> tuple[int, int] | None:
+def _size_of_annotation(kit: KitFiles, image: str) -> tuple[int, int] | None:
     try:
-        return size_in(there.annotation_file(image).read_bytes())
+        return read_size(kit.annotation_file(image).read_bytes())
     except OSError:
         return None

@@ -1,4 +1,4 @@
-"""Where a development kit keeps its annotation: `read_tree` takes a tree of 2006 to 2012 in as one ground truth."""
+"""Reading of a development kit's tree of 2006 to 2012 as one ground truth."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,9 +21,9 @@ from scoring.readers.voc.label_images import read_label_image
 def read_tree(tree: Path | str, image_set: str) -> GroundTruth:
     """The ground truth of an image set, read from a development kit's tree such as `VOCdevkit/VOC2007`.
 
-    Needs ImageSets and Annotations. The Segmentation set with SegmentationClass, the Layout set and the Action set are
-    taken in where they are there. The classes are those that have a label file, or else an object, or else those of the
-    edition. Raises TreeError with every file that is wrong, and then returns nothing.
+    ImageSets and Annotations are required; the Segmentation set with SegmentationClass, the Layout set and the Action set
+    are read if present. The classes are those that have a label file, or else an object, or else those of the
+    edition. Raises TreeError with a problem for every invalid file.
 
     >>> from tempfile import TemporaryDirectory
     >>> box = "<bndbox><xmin>1</xmin><ymin>1</ymin><xmax>10</xmax><ymax>10</ymax></bndbox>"
@@ -37,25 +37,25 @@ def read_tree(tree: Path | str, image_set: str) -> GroundTruth:
     >>> truth.description.classes, truth.tables.objects.boxes.tolist()
     (('cat',), [[1.0, 1.0, 10.0, 10.0]])
     """
-    there = KitFiles(Path(tree), image_set)
-    main, labelled = _main_set(there)
-    people = tuple(there.persons())
-    acts = tuple(_acts(there))
+    kit = KitFiles(Path(tree), image_set)
+    main, labelled = _main_set(kit)
+    people = tuple(kit.persons())
+    acts = tuple(_acts(kit))
     images = tuple(dict.fromkeys([*main, *(image for image, _ in people), *(act.image for act in acts)]))
-    annotations = dict(_annotations(there, images))
-    classes = _classes(there, labelled, annotations)
-    _check_names(there, annotations, classes)
-    _check_objects(there, annotations, people, acts)
-    masks = dict(_masks(there, annotations, len(classes)))
+    annotations = dict(_annotations(kit, images))
+    classes = _classes(kit, labelled, annotations)
+    _check_names(kit, annotations, classes)
+    _check_objects(kit, annotations, people, acts)
+    masks = dict(_masks(kit, annotations, len(classes)))
     if not main and not masks:
-        there.say_that_no_image_is_listed()
-    if there.problems:
-        raise TreeError(there.problems)
+        kit.add_missing_image_set()
+    if kit.problems:
+        raise TreeError(kit.problems)
     acting: dict[str, set[int]] = {}
     for act in acts:
         acting.setdefault(act.image, set()).add(act.number)
     lists = Lists(
-        dataset=there.dataset,
+        dataset=kit.dataset,
         image_set=image_set,
         classes=classes,
         actions=tuple(dict.fromkeys(act.action for act in acts)),
@@ -70,85 +70,85 @@ def read_tree(tree: Path | str, image_set: str) -> GroundTruth:
     )
 
 
-def _main_set(there: KitFiles) -> tuple[tuple[str, ...], Mapping[str, tuple[int, ...]]]:
-    """The images of the Main set, and by class what its label file says of each of them."""
-    folder = there.main_folder
-    rows = there.listed(folder / f"{there.image_set}.txt", (0, 1))
+def _main_set(kit: KitFiles) -> tuple[tuple[str, ...], Mapping[str, tuple[int, ...]]]:
+    """The images of the Main set, and by class the label of each of them in its label file."""
+    folder = kit.main_folder
+    rows = kit.listed(folder / f"{kit.image_set}.txt", (0, 1))
     main = tuple(dict.fromkeys(row.image for row in rows))
     labelled: dict[str, tuple[int, ...]] = {}
-    for name, file in there.label_files(folder).items():
-        rows = there.labels(file, columns=1)
-        main = main or tuple(row.image for row in rows)  # trees that lack the plain list are about
+    for name, file in kit.label_files(folder).items():
+        rows = kit.labels(file, columns=1)
+        main = main or tuple(row.image for row in rows)  # some trees lack the plain list
         if tuple(row.image for row in rows) != main:
-            there.wrong("label-images", file, f"expected the images of '{there.image_set}' in their order")
+            kit.add_problem("label-images", file, f"expected the images of '{kit.image_set}' in their order")
         labelled[name] = tuple(row.numbers[0] for row in rows)
     return main, labelled
 
 
-def _acts(there: KitFiles) -> Iterator[Act]:
-    for action, file in there.action_files().items():
-        yield from (Act(action, row.image, *row.numbers) for row in there.labels(file, columns=2))
+def _acts(kit: KitFiles) -> Iterator[Act]:
+    for action, file in kit.action_files().items():
+        yield from (Act(action, row.image, *row.numbers) for row in kit.labels(file, columns=2))
 
 
-def _annotations(there: KitFiles, images: Sequence[str]) -> Iterator[tuple[str, Annotation]]:
+def _annotations(kit: KitFiles, images: Sequence[str]) -> Iterator[tuple[str, Annotation]]:
     for image in images:
-        file = there.annotation_file(image)
-        annotation = there.read(file, READERS[file.suffix])
+        file = kit.annotation_file(image)
+        annotation = kit.read(file, READERS[file.suffix])
         if annotation is not None:
             yield image, annotation
 
 
 def _classes(
-    there: KitFiles, labelled: Mapping[str, tuple[int, ...]], annotations: Mapping[str, Annotation]
+    kit: KitFiles, labelled: Mapping[str, tuple[int, ...]], annotations: Mapping[str, Annotation]
 ) -> tuple[str, ...]:
     found = {thing.name for annotation in annotations.values() for thing in annotation.objects}
-    return tuple(labelled) or tuple(sorted(found)) or classes_of(there.dataset)
+    return tuple(labelled) or tuple(sorted(found)) or classes_of(kit.dataset)
 
 
-def _check_names(there: KitFiles, annotations: Mapping[str, Annotation], classes: Sequence[str]) -> None:
+def _check_names(kit: KitFiles, annotations: Mapping[str, Annotation], classes: Sequence[str]) -> None:
     for image, annotation in annotations.items():
         for name in sorted({thing.name for thing in annotation.objects}.difference(classes)):
-            there.wrong("class", there.annotation_file(image), f"'{name}' is no class that has a label file")
+            kit.add_problem(
+                "class", kit.annotation_file(image), f"'{name}' is no class that has a label file"
+            )
         parts = {part.name for thing in annotation.objects for part in thing.parts}
         for name in sorted(parts.difference(PARTS)):
-            there.wrong(
-                "part", there.annotation_file(image), f"'{name}' is neither a head nor a hand nor a foot"
+            kit.add_problem(
+                "part", kit.annotation_file(image), f"'{name}' is neither a head nor a hand nor a foot"
             )
 
 
 def _check_objects(
-    there: KitFiles,
+    kit: KitFiles,
     annotations: Mapping[str, Annotation],
     people: Sequence[tuple[str, int]],
     acts: Sequence[Act],
 ) -> None:
-    listed = [(there.set_file("Layout"), *person) for person in people if person[1] != WHOLE_IMAGE]
-    folder = there.root / "ImageSets" / "Action"
-    listed += [(folder / f"{act.action}_{there.image_set}.txt", act.image, act.number) for act in acts]
+    listed = [(kit.set_file("Layout"), *person) for person in people if person[1] != WHOLE_IMAGE]
+    folder = kit.root / "ImageSets" / "Action"
+    listed += [(folder / f"{act.action}_{kit.image_set}.txt", act.image, act.number) for act in acts]
     for file, image, number in listed:
         if image in annotations and not 1 <= number <= len(annotations[image].objects):
-            there.wrong("object", file, f"the annotation of '{image}' has no object {number}")
+            kit.add_problem("object", file, f"the annotation of '{image}' has no object {number}")
 
 
-def _masks(
-    there: KitFiles, annotations: Mapping[str, Annotation], classes: int
-) -> Iterator[tuple[str, Bytes]]:
-    """The label images of the Segmentation set; none where the tree came without them."""
-    folder = there.root / "SegmentationClass"
-    for row in there.listed(there.set_file("Segmentation"), (0,)) if folder.is_dir() else ():
+def _masks(kit: KitFiles, annotations: Mapping[str, Annotation], classes: int) -> Iterator[tuple[str, Bytes]]:
+    """The label images of the Segmentation set; none if the tree has no folder of them."""
+    folder = kit.root / "SegmentationClass"
+    for row in kit.listed(kit.set_file("Segmentation"), (0,)) if folder.is_dir() else ():
         file = folder / f"{row.image}.png"
-        mask = there.read(file, read_label_image)
+        mask = kit.read(file, read_label_image)
         if mask is None:
             continue
         size, known = mask.shape[::-1], annotations.get(row.image)
         if known and size != (known.width, known.height):
-            there.wrong(
+            kit.add_problem(
                 "mask-size",
                 file,
                 f"expected {known.width} x {known.height} pixels, found {size[0]} x {size[1]}",
             )
         if (most := int(mask[mask != VOID].max(initial=0))) > classes:
-            there.wrong("mask-label", file, f"expected labels up to {classes} and {VOID}, found {most}")
+            kit.add_problem("mask-label", file, f"expected labels up to {classes} and {VOID}, found {most}")
         yield row.image, mask
 
 

@@ -20,7 +20,7 @@ _OF_BOXES: Final = Grammar("layout", _BELOW | {"layout": ("image", "confidence",
 _OBJECT: Final = re.compile(r"0*[1-9][0-9]{0,8}")
 _NOWHERE: Final = Box(*[float("nan")] * 4)
 
-_Said = TypeVar("_Said")
+_Value = TypeVar("_Value")
 
 
 class PlacedPart(NamedTuple):
@@ -88,16 +88,16 @@ class LayoutReader:
             self._add_problem(Invalid("repeated-element", message, found=f"<{name}>"), each.line)
         return found[0] if len(found) == 1 else None
 
-    def _leaf(self, parent: Element, name: str, read: Callable[[bytes], _Said | Invalid]) -> _Said | None:
+    def _leaf(self, parent: Element, name: str, read: Callable[[bytes], _Value | Invalid]) -> _Value | None:
         """The value in the text of the only child element of this name."""
         element = self._one(parent, name)
         if element is None:
             return None
-        said = read(element.text.encode())
-        if isinstance(said, Invalid):
-            self._add_problem(said, element.line)
+        value = read(element.text.encode())
+        if isinstance(value, Invalid):
+            self._add_problem(value, element.line)
             return None
-        return said
+        return value
 
     def _image(self, text: bytes) -> Image | Invalid:
         known = self.listed.images

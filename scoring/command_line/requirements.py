@@ -1,4 +1,4 @@
-"""What a command line names must exist: the tree, the competition."""
+"""Checks that what a command line names is there: options, the tree, the competition."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -8,9 +8,9 @@ from scoring.competitions import CompetitionInfo, competitions
 from scoring.readers.voc.kit_files import dataset_of
 
 
-def require(asked: Namespace, *options: str) -> None:
-    """Raise WrongUseError, as for any missing option, where one of these is not given."""
-    missing = ", ".join(f"--{name.replace('_', '-')}" for name in options if getattr(asked, name) is None)
+def require(options: Namespace, *names: str) -> None:
+    """Raise WrongUseError, as for any missing option, if one of these is not given."""
+    missing = ", ".join(f"--{name.replace('_', '-')}" for name in names if getattr(options, name) is None)
     if missing:
         message = f"the following arguments are required: {missing}; see python -m scoring --help"
         raise WrongUseError("usage", message)
