@@ -42,6 +42,9 @@ class LoginSettings(BaseSettings):
     limit_upload: Annotated[Rates, Field(description="uploads that one person begins")] = (
         "60/10 minutes;600/day"
     )
+    limit_upload_team: Annotated[Rates, Field(description="uploads that one team begins")] = (
+        "120/10 minutes;1200/day"
+    )
     limit_check: Annotated[Rates, Field(description="checks that one person asks for")] = (
         "60/10 minutes;600/day"
     )

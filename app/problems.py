@@ -199,7 +199,7 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             "check-busy",
             429,
             "Too many requests",
-            "One archive of a person is checked at a time. Ask again after Retry-After seconds.",
+            "One archive of a team, and of a person, is checked at a time. Ask again after Retry-After seconds.",
         ),
         _row(
             "rate-limit",

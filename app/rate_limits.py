@@ -33,7 +33,8 @@ class Limited(enum.StrEnum):
     LOGIN_ACCOUNT = "login_account"  # by account
     REGISTER = "register"  # by client address
     UPLOAD = "upload"  # by person, as what follows
-    CHECK = "check"
+    UPLOAD_TEAM = "upload_team"  # by team
+    CHECK = "check"  # by person again
     CONFIRM = "confirm"
 
 
@@ -43,6 +44,7 @@ SUBJECTS = {
     Limited.LOGIN_ACCOUNT: "attempts to log in to this account",
     Limited.REGISTER: "registrations from your address",
     Limited.UPLOAD: "uploads",
+    Limited.UPLOAD_TEAM: "uploads of your team",
     Limited.CHECK: "checks",
     Limited.CONFIRM: "attempts to submit",
 }

@@ -132,6 +132,9 @@ class Settings(LoginSettings):
     max_stored: Annotated[
         int, Field(description="bytes that one person's uploads may take until they are confirmed", gt=0)
     ] = 10240 * MiB
+    max_stored_team: Annotated[
+        int, Field(description="bytes that one team's uploads may take until they are confirmed", gt=0)
+    ] = 20480 * MiB
     keep_unconfirmed_days: Annotated[
         int, Field(description="how long a valid archive is kept that nobody confirms", gt=0)
     ] = 7

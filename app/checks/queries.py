@@ -5,11 +5,20 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
-from app.models import Phase, Upload, UploadState, User
+from app.memberships import queries as memberships
+from app.models import Phase, Upload, UploadState
 from app.storage import content_key
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose upload it is: a person, in a team."""
+
+    user_id: int
+    team_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,18 +31,24 @@ class Task:
     competitions: tuple[int, ...] | None
 
 
-def person_of(session: Session, upload_id: uuid.UUID) -> int | None:
+def owner_of(session: Session, upload_id: uuid.UUID) -> Owner | None:
     """Whose upload this is, if it waits to be checked."""
-    return session.scalar(
-        select(Upload.user_id).where(Upload.id == upload_id, Upload.state == UploadState.RECEIVED)
+    statement = select(Upload.user_id, Upload.team_id).where(
+        Upload.id == upload_id, Upload.state == UploadState.RECEIVED
     )
+    row = session.execute(statement).one_or_none()
+    return Owner(*row) if row else None
 
 
-def claim(session: Session, upload_id: uuid.UUID, user_id: int, lease: timedelta) -> bool:
-    """Begin the check of an upload unless another of the same person is under way; whether it may begin."""
-    session.execute(select(User.id).where(User.id == user_id).with_for_update())
+def claim(session: Session, upload_id: uuid.UUID, owner: Owner, lease: timedelta) -> bool:
+    """Begin the check of an upload unless another of its person or its team is under way; whether it may begin."""
+    memberships.lock_person(session, owner.user_id)
+    memberships.lock_team(session, owner.team_id)
     other = aliased(Upload)
-    busy = select(other.id).where(other.user_id == user_id, other.check_until > func.clock_timestamp())
+    busy = select(other.id).where(
+        or_(other.user_id == owner.user_id, other.team_id == owner.team_id),
+        other.check_until > func.clock_timestamp(),
+    )
     statement = (
         update(Upload)
         .where(Upload.id == upload_id, Upload.state == UploadState.RECEIVED, ~busy.exists())
@@ -53,7 +68,7 @@ def extend(session: Session, upload_id: uuid.UUID, lease: timedelta) -> None:
 
 
 def release(session: Session, upload_id: uuid.UUID) -> None:
-    """Let the next archive of the same person be checked."""
+    """Let the next archive of the same person and team be checked."""
     session.execute(update(Upload).where(Upload.id == upload_id).values(check_until=None))
 
 

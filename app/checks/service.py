@@ -1,4 +1,4 @@
-"""Checking archives in child processes: so many at a time, and one of each person."""
+"""Checking archives in child processes: so many at a time, and one of each team and person."""
 
 import json
 import uuid
@@ -15,38 +15,36 @@ from starlette.concurrency import run_in_threadpool
 import scoring
 from app import children
 from app.checks import queries
-from app.checks.queries import Task
+from app.checks.queries import Owner, Task
 from app.errors import CheckBusyError
 from app.platform import Platform
 from app.sandbox import ChildError, ChildLimits, LimitExceededError, run_in_subprocess
 
 log = structlog.get_logger()
 
-POLL = 0.2  # seconds between two looks whether another process has ended this person's check
+POLL = 0.2  # seconds between two looks whether another process has ended this team's check
 
-_turns: WeakValueDictionary[int, anyio.Lock] = (
-    WeakValueDictionary()
-)  # by person, for the order in this process
+_turns: WeakValueDictionary[int, anyio.Lock] = WeakValueDictionary()  # by team, for the order in this process
 
 
 async def check(platform: Platform, upload_id: uuid.UUID) -> None:
     """Check an archive that has arrived and store its report; does nothing for an upload in another state.
 
-    One archive of a person is checked at a time, whichever web process they ask: the next waits for its turn, and takes no
-    place from others meanwhile. Raises CheckBusyError when it has not come after the longest time of a check.
+    One archive of a team, and of a person, is checked at a time, whichever web process they ask: the next waits for its turn,
+    and takes no place from others meanwhile, so that teams take turns at the places of a process. Raises CheckBusyError when it has not come after the longest time of a check.
     """
-    user_id = await run_in_threadpool(_person, platform, upload_id)
-    if user_id is None:
+    owner = await run_in_threadpool(_owner, platform, upload_id)
+    if owner is None:
         return
-    turn = _turns.setdefault(user_id, anyio.Lock())
+    turn = _turns.setdefault(owner.team_id, anyio.Lock())
     with anyio.move_on_after(platform.settings.check_seconds) as waiting:
         async with turn:
-            while not await run_in_threadpool(_claim, platform, upload_id, user_id):
-                if await run_in_threadpool(_person, platform, upload_id) is None:
+            while not await run_in_threadpool(_claim, platform, upload_id, owner):
+                if await run_in_threadpool(_owner, platform, upload_id) is None:
                     return  # another request has checked it
                 await anyio.sleep(POLL)
     if waiting.cancelled_caught:
-        raise CheckBusyError("Another archive of yours is being checked; this one is stored and waits")
+        raise CheckBusyError("Another archive of your team is being checked; this one is stored and waits")
     await _check_with_lease(platform, upload_id)
 
 
@@ -74,14 +72,14 @@ async def _hold_turn(platform: Platform, upload_id: uuid.UUID) -> None:
             log.warning("turn of a check not extended", upload=str(upload_id))
 
 
-def _person(platform: Platform, upload_id: uuid.UUID) -> int | None:
+def _owner(platform: Platform, upload_id: uuid.UUID) -> Owner | None:
     with platform.transaction() as session:
-        return queries.person_of(session, upload_id)
+        return queries.owner_of(session, upload_id)
 
 
-def _claim(platform: Platform, upload_id: uuid.UUID, user_id: int) -> bool:
+def _claim(platform: Platform, upload_id: uuid.UUID, owner: Owner) -> bool:
     with platform.transaction() as session:
-        return queries.claim(session, upload_id, user_id, _lease(platform))
+        return queries.claim(session, upload_id, owner, _lease(platform))
 
 
 def _extend(platform: Platform, upload_id: uuid.UUID) -> None:

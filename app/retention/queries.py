@@ -21,7 +21,6 @@ from app.models import (
     UnusedContent,
     Upload,
     UploadState,
-    User,
 )
 from app.retention.schemas import Retention, StorageLine, UnusedContentView, Usage
 from app.storage import Content, digest_of, owner_of
@@ -49,18 +48,13 @@ def expires_at(retention: Retention) -> ColumnElement[Any]:
     )
 
 
-def lock_person(session: Session, user_id: int) -> None:
-    """Let one new upload of a person at a time pass, so that the limit of stored bytes cannot be raced."""
-    session.execute(select(User.id).where(User.id == user_id).with_for_update())
-
-
-def unconfirmed(session: Session, user_id: int, max_upload: int) -> Usage:
-    """How much a person's uploads take that are not confirmed; one of unknown size counts as `max_upload`."""
+def unconfirmed(session: Session, whose: ColumnElement[bool], max_upload: int) -> Usage:
+    """How much these uploads take that are not confirmed; one of unknown size counts as `max_upload`."""
     reserved = case(
         (Upload.state == UploadState.RECEIVING, func.coalesce(Upload.size, max_upload)), else_=Upload.received
     )
     statement = select(func.coalesce(func.sum(reserved), 0), func.count()).where(
-        Upload.user_id == user_id, Upload.state.in_(STORED), not_(is_confirmed())
+        whose, Upload.state.in_(STORED), not_(is_confirmed())
     )
     return Usage(*map(int, session.execute(statement).one()))
 

@@ -10,6 +10,8 @@ import structlog
 from sqlalchemy.orm import Session
 
 from app.errors import StoredBytesError
+from app.memberships import queries as memberships
+from app.models import Upload
 from app.platform import Platform
 from app.retention import queries
 from app.retention.schemas import Retention, StorageView
@@ -40,19 +42,27 @@ def retention_of(platform: Platform) -> Retention:
     )
 
 
-def refuse_beyond_share(platform: Platform, session: Session, user_id: int, size: int | None) -> None:
-    """Raise StoredBytesError where a person's unconfirmed uploads would take more than they may, with one of `size` bytes.
+def refuse_beyond_share(
+    platform: Platform, session: Session, user_id: int, team_id: int, size: int | None
+) -> None:
+    """Raise StoredBytesError where unconfirmed uploads of a person or a team would take more than they may, with one of `size` bytes.
 
-    Until the end of the transaction no other upload of this person is started.
+    Until the end of the transaction no other upload of this person or team is started.
     """
     settings = platform.settings
-    queries.lock_person(session, user_id)
-    used = queries.unconfirmed(session, user_id, settings.max_upload)
-    if used.bytes + (size or 1) > settings.max_stored or used.uploads >= MAX_UPLOADS:
-        raise StoredBytesError(
-            f"Your {used.uploads} uploads that are not confirmed take {used.bytes // MiB} of "
-            f"{settings.max_stored // MiB} MiB; delete some at /uploads, or confirm them"
-        )
+    memberships.lock_person(session, user_id)
+    memberships.lock_team(session, team_id)
+    shares = (
+        ("Your", Upload.user_id == user_id, settings.max_stored, MAX_UPLOADS),
+        ("Your team's", Upload.team_id == team_id, settings.max_stored_team, 2 * MAX_UPLOADS),
+    )
+    for whose, condition, most, most_uploads in shares:
+        used = queries.unconfirmed(session, condition, settings.max_upload)
+        if used.bytes + (size or 1) > most or used.uploads >= most_uploads:
+            raise StoredBytesError(
+                f"{whose} {used.uploads} uploads that are not confirmed take {used.bytes // MiB} of "
+                f"{most // MiB} MiB; delete some at /uploads, or confirm them"
+            )
 
 
 def sweep(platform: Platform) -> int:

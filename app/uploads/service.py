@@ -20,10 +20,12 @@ from app.errors import (
     OffsetError,
     TooLargeError,
 )
+from app.memberships import queries as membership_queries
 from app.memberships import service as memberships
 from app.models import Upload, UploadState
 from app.participation.rules import refuse_unconfirmed_address
 from app.platform import Platform
+from app.rate_limits import Limited
 from app.retention import queries as retention_queries
 from app.retention import service as retention
 from app.storage import content_key
@@ -52,13 +54,15 @@ def create_upload(platform: Platform, actor: Actor, phase: PhaseView, metadata: 
     if message := mismatch(phase, filename, metadata.competitions or ()):
         raise MalformedError(message)
     upload_id = uuid.uuid4()
+    _count(platform, actor.user_id, phase)
     with platform.transaction() as session:
-        retention.refuse_beyond_share(platform, session, actor.user_id, metadata.size)
+        team_id = memberships.own_team(session, actor.user_id, phase.edition_id)
+        retention.refuse_beyond_share(platform, session, actor.user_id, team_id, metadata.size)
         session.add(
             Upload(
                 id=upload_id,
                 phase_id=phase.id,
-                team_id=memberships.own_team(session, actor.user_id, phase.edition_id),
+                team_id=team_id,
                 user_id=actor.user_id,
                 filename=filename,
                 size=metadata.size,
@@ -67,6 +71,14 @@ def create_upload(platform: Platform, actor: Actor, phase: PhaseView, metadata: 
             )
         )
     return upload_id
+
+
+def _count(platform: Platform, user_id: int, phase: PhaseView) -> None:
+    """Count one more upload of the person's team; raises RateLimitedError when that is too many."""
+    with platform.transaction() as session:
+        team_id = membership_queries.team_in(session, user_id, phase.edition_id)
+    if team_id is not None:
+        platform.limiter.hit(Limited.UPLOAD_TEAM, f"team {team_id}")
 
 
 def refuse_larger(platform: Platform, size: int) -> None:
@@ -272,7 +284,9 @@ def my_uploads(platform: Platform, actor: Actor, after: str | None = None) -> Up
         rows = queries.uploads_of_teams(
             session, actor.teams, retention.retention_of(platform), before=before, limit=PAGE + 1
         )
-        used = retention_queries.unconfirmed(session, actor.user_id or 0, platform.settings.max_upload)
+        used = retention_queries.unconfirmed(
+            session, Upload.user_id == actor.user_id, platform.settings.max_upload
+        )
     more = Cursor(rows[PAGE - 1].started_at, rows[PAGE - 1].id) if len(rows) > PAGE else None
     return UploadPage(
         tuple(rows[:PAGE]), str(more) if more else None, used.bytes, platform.settings.max_stored

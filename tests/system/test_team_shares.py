@@ -1,0 +1,84 @@
+"""What one team may take of the server, whoever of it asks."""
+
+import uuid
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from app.checks import queries as checks
+from app.errors import StoredBytesError
+from app.models import Upload, UploadState, User
+from app.platform import Platform
+from app.retention import service as retention
+from tests.system.rows import Rows, made, small_board
+
+pytestmark = pytest.mark.system
+
+__all__ = ["small_board"]
+
+LEASE = timedelta(minutes=1)
+MiB = 1 << 20
+
+
+@pytest.fixture
+def board(small_board: Platform) -> Rows:
+    return made(small_board)
+
+
+def person(board: Rows) -> int:
+    with board.platform.transaction() as session:
+        user = User(email=f"{uuid.uuid4()}@example.org", name="somebody")
+        session.add(user)
+        session.flush()
+        return user.id
+
+
+def received(board: Rows, user_id: int, team_id: int) -> uuid.UUID:
+    """An archive of a mebibyte that waits to be checked."""
+    with board.platform.transaction() as session:
+        upload = Upload(phase_id=board.phase_id, team_id=team_id, user_id=user_id, filename="results.zip")
+        upload.id, upload.size, upload.received = uuid.uuid4(), MiB, MiB
+        upload.state, upload.sha256 = UploadState.RECEIVED, "0" * 64
+        session.add(upload)
+        return upload.id
+
+
+def claimed(board: Rows, upload_id: uuid.UUID) -> bool:
+    with board.platform.transaction() as session:
+        owner = checks.owner_of(session, upload_id)
+        assert owner is not None
+        return checks.claim(session, upload_id, owner, LEASE)
+
+
+def test_one_archive_of_a_team_is_checked_at_a_time_and_other_teams_do_not_wait(board: Rows) -> None:
+    other = board.other_team()
+    first = received(board, board.user_id, board.team_id)
+    colleague = received(board, person(board), board.team_id)
+    stranger = received(board, person(board), other)
+    same_person = received(board, board.user_id, other)
+
+    assert [claimed(board, each) for each in (first, colleague, stranger, same_person)] == [
+        True,
+        False,
+        True,
+        False,
+    ]
+    with board.platform.transaction() as session:
+        checks.release(session, first)
+    assert claimed(board, colleague)
+
+
+def test_the_uploads_of_a_team_share_its_space(board: Rows) -> None:
+    settings = board.platform.settings.model_copy(update={"max_stored_team": 3 * MiB})
+    platform = replace(board.platform, settings=settings)
+    for user_id in (board.user_id, person(board)):
+        received(board, user_id, board.team_id)
+    newcomer = person(board)
+
+    with platform.transaction() as session:
+        retention.refuse_beyond_share(platform, session, newcomer, board.team_id, MiB)
+        with pytest.raises(
+            StoredBytesError, match="Your team's 2 uploads that are not confirmed take 2 of 3 MiB"
+        ):
+            retention.refuse_beyond_share(platform, session, newcomer, board.team_id, MiB + 1)
