@@ -18,6 +18,8 @@ TEMPLATES: Final = Path(__file__).parent / "templates"
 def build(folder: Path) -> Path:
     """Write all pages below a folder and return the first one; nothing is fetched, and no page needs the network."""
     pdoc.render.configure(docformat="markdown", show_source=False, template_directory=TEMPLATES)
+    for name in scoring.__all__:
+        getattr(scoring, name)  # imported when it is first used, and pdoc documents what is there
     documented = {name: pdoc.doc.Module(importlib.import_module(name)) for name in modules()}
     with warnings.catch_warnings():
         # array.array takes an element type in annotations that type checkers read, but not when they are evaluated
