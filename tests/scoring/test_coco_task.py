@@ -230,6 +230,23 @@ def test_after_a_thousand_problems_nothing_more_is_read(tmp_path: Path) -> None:
     assert validation.unlisted["unknown-image"] < 4900
 
 
+def test_an_entry_that_does_not_end_is_not_read_to_the_end_of_the_file(tmp_path: Path) -> None:
+    content = b'[{"image_id": "' + b"x" * (34 << 20) + b'"}]'
+    found = validate(written(tmp_path, content, "detections.json").parent, truth_of(small()[0]).description)
+
+    assert [each.code for each in found.problems] == ["bad-json"]
+    assert "entry 0" in found.problems[0].message
+
+
+def test_a_block_of_wrong_entries_is_a_thousand_problems(tmp_path: Path) -> None:
+    content = b"[" + b"1," * 5000 + b"1]"
+
+    validation = validate(sent(tmp_path, content), truth_of(small()[0]).description)
+
+    assert {each.code for each in validation.problems} == {"bad-entry", "file-not-read-on"}
+    assert validation.unlisted["bad-entry"] == 1000 - 20
+
+
 def test_masks_are_checked_against_the_size_of_their_image(tmp_path: Path) -> None:
     instances, found = draw_mask_set(1)
     phase = truth_of(instances).description

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.data.arrays import Flags, Floats
+from scoring.data.limits import MAX_FILE_PROBLEMS
 from scoring.errors import Problem, Problems, shown
 from scoring.readers.coco_json.records import Table
 
@@ -44,7 +45,7 @@ class Entries:
             return
         self.objects = np.array([isinstance(value, dict) for value in self.values], np.bool_)
         self.fit = self.objects.copy()
-        for index in np.flatnonzero(~self.objects).tolist():
+        for index in np.flatnonzero(~self.objects)[:MAX_FILE_PROBLEMS].tolist():
             value = self.values[index]
             self.say(
                 index, "bad-entry", f"expected an object, found {shown(repr(value))}", value, "an object"

@@ -12,6 +12,8 @@ from scoring.parallel import parallel_map
 from scoring.readers.coco_json.flat_records import FlatRecords
 
 _BLOCK: Final = 1 << 20
+_LONGEST: Final = 16 << 20
+"""Bytes in which an entry has to end: more than any mask needs, and what nobody waits for is not read to its end."""
 _BEGIN: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*"annotations"\s*:\s*)?\[')
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 _SEPARATOR: Final = re.compile(rb"\}(\s*,\s*)\{")
@@ -208,7 +210,7 @@ class _Reader:
             if values:
                 self.place += len(text[:end].encode("utf-8", "surrogateescape"))
                 return values
-            if self.place + size >= len(self.data):
+            if self.place + size >= len(self.data) or size >= _LONGEST:
                 raise JsonError(f"this is not JSON: entry {self.count}: {error}") from error
             size *= 2
 
