@@ -1,0 +1,200 @@
+"""Every route for every role and every state of a result, against the table in permissions.yaml."""
+
+import re
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from httpx2 import Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.testclient import TestClient
+
+from app.access import Action
+from app.imports.schemas import TreeImport
+from app.imports.service import import_tree
+from app.memberships.service import own_team
+from app.models import Disclosure, Edition, Phase, Terms, User
+from app.platform import Platform
+from app.problems import problem_type_of_status
+from app.web import SESSION_COOKIE, action_of
+from tests.security.world import HERE, ROLES, THERE, Ids, World
+from tests.system.kits import small_kit
+
+TABLE = yaml.safe_load((Path(__file__).parent / "permissions.yaml").read_text())
+RULES: Mapping[str, Mapping[str, str]] = TABLE["rules"]
+ROUTES: Mapping[str, Any] = TABLE["routes"]
+OF_A_RESULT = ("upload_id", "submission_id", "method_id", "entry_id", "run_id", "link_id", "link_token")
+ANSWERS = ("login", "forbidden", "hidden", "not theirs")
+CASES = (
+    ("private", True),
+    ("private", False),
+    ("public", True),
+    ("withdrawn", False),
+)  # whether the phase is open
+FIXED = {
+    "edition": HERE,
+    "competition": "3",
+    "code": "quota",
+    "path": "style.css",
+    "token": "unknown",
+    "token_id": "1",
+    "key": "unknown",
+    "invitation_id": "1",
+}
+NOWHERE = dict.fromkeys(("user_id", "message_id", "rescore_id", "phase_id", "team_id", "person", "slot_id", *OF_A_RESULT), "999999999") | {
+    "undecided_run_id": "999999999",
+    "upload_id": str(uuid.UUID(int=7)),
+    "image_set": "nowhere",
+}  # fmt: skip
+
+
+def routes_of(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, Action | None]]:
+    """Every route as "METHOD /path", with the action that it names."""
+    for route in routes:
+        if isinstance(route, APIRoute):
+            yield from (
+                (f"{method} {route.path}", action_of(route.dependencies)) for method in route.methods or ()
+            )
+        elif isinstance(route, Mount):
+            yield f"GET {route.path}/{{path}}", Action.READ_PUBLIC
+        elif isinstance(route, Route):
+            yield f"GET {route.path}", Action.READ_PUBLIC
+        else:
+            yield from routes_of(getattr(route, "original_router").routes)  # noqa: B009 - FastAPI's own, without a type
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What the table says of a route."""
+
+    method: str
+    path: str
+    said: Any
+
+    @property
+    def cases(self) -> tuple[tuple[str, bool], ...]:
+        """The states of a result for which it is asked, each with whether the phase is open."""
+        parts = f"{self.path} {self.said}"
+        if any(f"{{{name}}}" in parts for name in OF_A_RESULT):
+            return CASES
+        return (("public", True), ("public", False)) if "{image_set}" in parts else (("public", True),)
+
+    def rule(self, state: str) -> Mapping[str, str]:
+        """What each role gets; ok where nothing is said."""
+        return RULES[self.said if isinstance(self.said, str) else self.said.get("rule", self.said.get(state))]
+
+    @property
+    def is_hidden_from(self) -> set[str]:
+        """The roles for which it is hidden in one case or another."""
+        rules = [self.rule(state) for state, _ in self.cases]
+        return {role for rule in rules for role, said in rule.items() if said == "hidden"}
+
+    def request(self, ids: Ids) -> dict[str, Any]:
+        """What is sent for these ids."""
+        where = {} if isinstance(self.said, str) else self.said.get("where", {})
+        known = FIXED | ids
+        known |= {name: value.format(**known) for name, value in where.items()}
+        send = {} if isinstance(self.said, str) else self.said.get("send", {})
+        return {"method": self.method, "url": self.path.format(**known), **_filled(send, known)}
+
+
+def _filled(value: Any, ids: Ids) -> Any:
+    if isinstance(value, dict):
+        return {name: _filled(each, ids) for name, each in value.items()}
+    return value.format(**ids) if isinstance(value, str) else value
+
+
+ROWS = [Row(*route.partition(" ")[::2], said) for route, said in ROUTES.items()]
+
+
+@pytest.fixture(scope="module")
+def world(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> World:
+    tree = small_kit(tmp_path_factory.mktemp("kit"))
+    for edition in (HERE, THERE):
+        import_tree(platform, TreeImport(tree, edition, "test", disclosure=Disclosure.FULL))
+    with platform.transaction() as session:
+        here = session.query(Edition).filter_by(code=HERE).one()
+        there = session.query(Edition).filter_by(code=THERE).one()
+        session.add(Terms(edition_id=there.id, version=1, text="Be fair"))
+        template = session.query(Phase).filter_by(edition_id=here.id).one()
+        people = [User(email=f"{name}@example.org", name=name) for name in ("author", "other")]
+        session.add_all(people)
+        session.flush()
+        team, other = (own_team(session, person.id, here.id) for person in people)
+        return World(platform, template.id, team, other)
+
+
+@pytest.fixture(scope="module")
+def client(app: FastAPI) -> Iterator[TestClient]:
+    with TestClient(app, follow_redirects=False, headers={"Accept": "application/json"}) as opened:
+        yield opened
+
+
+def test_every_route_is_in_the_table_and_names_an_action(app: FastAPI) -> None:
+    known = dict(routes_of(app.routes))
+
+    assert sorted(ROUTES) == sorted(known)
+    assert [route for route, action in known.items() if action is None] == []
+
+
+def test_the_table_knows_the_roles_and_outcomes() -> None:
+    assert all(set(rule) <= set(ROLES) and set(rule.values()) <= set(ANSWERS) for rule in RULES.values())
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[f"{row.method} {row.path}" for row in ROWS])
+def test_each_role_gets_what_the_table_says(row: Row, world: World, client: TestClient) -> None:
+    found, said = {}, {}
+    nothing = {role: answered(row, NOWHERE, world.shared_cookie(role), client) for role in row.is_hidden_from}
+    for state, is_open in row.cases:
+        shared = world.shared(state, is_open=is_open)
+        for role in ROLES:
+            case = f"{role}, {state}, {'open' if is_open else 'closed'}"
+            said[case] = row.rule(state).get(role, "ok")
+            is_changed = said[case] == "ok" and row.method not in ("GET", "HEAD", "OPTIONS")
+            ids = world.result(state, is_open=is_open) if is_changed else shared
+            cookie = world.cookie(role) if is_changed else world.shared_cookie(role)
+            found[case] = outcome(answered(row, ids, cookie, client), ids, nothing.get(role))
+
+    assert found == said
+
+
+def outcome(response: Response, ids: Ids, nothing: Response | None) -> str:
+    """What somebody gets; what is hidden has to look like `nothing`, the answer where there is nothing."""
+    if response.status_code != 404:
+        answers = {"login-required": "login", "forbidden": "forbidden", "server-error": "error"}
+        return answers.get(code_of(response), "ok")
+    is_hidden = nothing is not None and shown(response, ids) == shown(nothing, NOWHERE)
+    return "hidden" if is_hidden else "not theirs"
+
+
+def code_of(response: Response) -> str:
+    """The code of a problem; nothing where the answer is something else, such as a form with what is wrong with it."""
+    if response.headers.get("content-type") != "application/problem+json":
+        return ""
+    return (
+        str(response.json()["code"])
+        if response.content
+        else problem_type_of_status(response.status_code).code
+    )
+
+
+def answered(row: Row, ids: Ids, cookie: str | None, client: TestClient) -> Response:
+    request = row.request(ids)
+    headers = request.pop("headers", {}) | ({"Cookie": f"{SESSION_COOKIE}={cookie}"} if cookie else {})
+    client.cookies.clear()
+    return client.request(**request, headers=headers)
+
+
+def shown(response: Response, ids: Ids) -> tuple[list[str], object]:
+    """An answer without its reference, and without the ids that were asked for."""
+    problem = response.json() if response.content else {"detail": "", "reference": ""}
+    detail = problem["detail"]
+    for value in ids.values():
+        detail = re.sub(rf"\b{value}\b", "…", detail)
+    return sorted(response.headers), problem | {"detail": detail, "reference": ""}

@@ -1,0 +1,211 @@
+"""A server with a result in any state, and with somebody of every role."""
+
+import uuid
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+import scoring
+from app.methods.rules import name_key
+from app.models import (
+    AnonymousLink,
+    Board,
+    Edition,
+    EditionOrganiser,
+    Entry,
+    EntryState,
+    ExtraSlot,
+    GroundTruth,
+    Member,
+    Method,
+    OutboxMessage,
+    Phase,
+    Rescore,
+    Role,
+    Run,
+    RunState,
+    Submission,
+    Topic,
+    Upload,
+    UploadState,
+    User,
+)
+from app.platform import Platform
+from app.sessions.schemas import Browser
+from app.sessions.service import start_session
+from app.storage import digest_of
+from tests.pages.views import report
+
+ROLES = ("visitor", "participant", "stranger", "member", "organiser", "elsewhere", "admin")
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+HERE, THERE = "here", "there"  # editions
+
+Ids = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Two editions, the first with phases of one result each."""
+
+    platform: Platform
+    template: int  # the phase whose description the others have
+    team_id: int
+    other_team_id: int
+    numbers: "count[int]" = field(default_factory=count)
+    cookies: dict[str, str | None] = field(default_factory=dict)
+    results: dict[tuple[str, bool], Ids] = field(default_factory=dict)
+
+    def cookie(self, role: str) -> str | None:
+        """The session of somebody new who has this role towards every result of the team."""
+        if role == "visitor":
+            return None
+        with self.platform.transaction() as session:
+            user = User(email=f"{role}{next(self.numbers)}@example.org", name=role)
+            session.add(user)
+            session.flush()
+            _give_role(session, self, user, role)
+            return start_session(session, self.platform, user.id, Browser("test"))
+
+    def shared_cookie(self, role: str) -> str | None:
+        """The session of somebody of this role, for requests that change nothing."""
+        if role not in self.cookies:
+            self.cookies[role] = self.cookie(role)
+        return self.cookies[role]
+
+    def shared(self, state: str, *, is_open: bool) -> Ids:
+        """A result in this state, for requests that change nothing."""
+        if (state, is_open) not in self.results:
+            self.results[state, is_open] = self.result(state, is_open=is_open)
+        return self.results[state, is_open]
+
+    def result(self, state: str, *, is_open: bool) -> Ids:
+        """What stands in addresses of a new result in this state, in a phase of its own."""
+        with self.platform.transaction() as session:
+            return _add_result(session, self, state, is_open=is_open)
+
+
+def _give_role(session: Session, world: World, user: User, role: str) -> None:
+    edition = {each.code: each.id for each in session.scalars(select(Edition))}
+    teams = {"member": world.team_id, "stranger": world.other_team_id}
+    organised = {"organiser": edition[HERE], "elsewhere": edition[THERE]}
+    if role in teams:
+        session.add(Member(team_id=teams[role], user_id=user.id, edition_id=edition[HERE]))
+    elif role in organised:
+        session.add(EditionOrganiser(edition_id=organised[role], user_id=user.id))
+    elif role == "admin":
+        user.role = Role.ADMIN
+
+
+def _add_result(session: Session, world: World, state: str, *, is_open: bool) -> Ids:
+    """A phase, and in it an upload, a method, a scored entry and a re-scoring that waits for a decision."""
+    author = session.scalars(select(Member.user_id).where(Member.team_id == world.team_id).limit(1)).one()
+    phase, truth = _add_phase(session, world, is_open=is_open)
+    method = Method(
+        edition_id=phase.edition_id,
+        team_id=world.team_id,
+        name=phase.image_set,
+        name_key=name_key(phase.image_set),
+        description="long enough " * 50,
+        public_at=None if state == "private" else func.now(),
+    )
+    upload = _upload(world, phase, author)
+    session.add_all((method, upload))
+    session.flush()
+    submission = Submission(
+        upload_id=upload.id,
+        phase_id=phase.id,
+        method_id=method.id,
+        user_id=author,
+        request_digest=b"",
+        training={},
+    )
+    session.add(submission)
+    session.flush()
+    entry = Entry(submission_id=submission.id, method_id=method.id, phase_id=phase.id, competition=3)
+    rescore = Rescore(phase_id=phase.id, ground_truth_id=truth.id, scorer=scoring.SCORER)
+    session.add_all((entry, rescore))
+    session.flush()
+    scored, undecided = _runs(world, entry, rescore)
+    dead = OutboxMessage(topic=Topic.INTERVALS, payload={}, dead_at=func.now())
+    person = User(email=f"{phase.image_set}@example.org", name="Somebody")
+    session.add_all((scored, undecided, dead, person))
+    session.flush()
+    session.add(EditionOrganiser(edition_id=phase.edition_id, user_id=person.id))
+    session.add(Member(team_id=world.team_id, user_id=person.id, edition_id=phase.edition_id))
+    link = AnonymousLink(token=f"token-of-{phase.image_set}", entry_id=entry.id, run_id=scored.id)
+    slot = ExtraSlot(phase_id=phase.id, team_id=world.team_id, task="detection", reason="none")
+    session.add_all((link, slot))
+    session.flush()
+    entry.state, entry.published_run_id, entry.published_generation = EntryState.SCORED, scored.id, 1
+    if state == "withdrawn":
+        entry.state, entry.withdrawn_at = EntryState.WITHDRAWN, func.now()
+        entry.published_run_id = entry.published_generation = None
+    session.flush()
+    return {
+        "upload_id": str(upload.id), "submission_id": str(submission.id), "method_id": str(method.id),
+        "entry_id": str(entry.id), "run_id": str(scored.id), "phase_id": str(phase.id),
+        "rescore_id": str(rescore.id), "message_id": str(dead.id), "user_id": str(person.id),
+        "team_id": str(world.team_id), "person": str(person.id), "link_id": str(link.id), "link_token": link.token,
+        "slot_id": str(slot.id),
+        "image_set": phase.image_set, "undecided_run_id": str(undecided.id),
+    }  # fmt: skip
+
+
+def _add_phase(session: Session, world: World, *, is_open: bool) -> tuple[Phase, GroundTruth]:
+    template = session.get_one(Phase, world.template)
+    name = f"set{next(world.numbers)}"
+    phase = Phase(
+        edition_id=template.edition_id,
+        image_set=name,
+        disclosure=template.disclosure,
+        protocol=template.protocol,
+        description_key=template.description_key,
+        opens_at=LONG_AGO,
+        closes_at=None if is_open else LONG_AGO + timedelta(days=9),
+    )
+    session.add(phase)
+    session.flush()
+    truth = GroundTruth(phase_id=phase.id, version=1, fingerprint=name, statistics={})
+    session.add(truth)
+    session.flush()
+    session.add(
+        Board(
+            phase_id=phase.id,
+            competition=3,
+            protocol=phase.protocol,
+            ground_truth_id=truth.id,
+            scorer=scoring.SCORER,
+        )
+    )
+    return phase, truth
+
+
+def _upload(world: World, phase: Phase, author: int) -> Upload:
+    content, upload_id = b"results", uuid.uuid4()
+    return Upload(
+        id=upload_id,
+        phase_id=phase.id,
+        team_id=world.team_id,
+        user_id=author,
+        filename="results.tar",
+        size=len(content),
+        received=len(content),
+        sha256=digest_of(world.platform.archives.put(content, upload_id)),
+        state=UploadState.CHECKED,
+        valid=True,
+        report=report(valid=True),
+        received_at=func.now(),
+        checked_at=func.now(),
+    )
+
+
+def _runs(world: World, entry: Entry, rescore: Rescore) -> tuple[Run, Run]:
+    """A scored run, and one of the re-scoring that could not be scored."""
+    facts = {
+        "entry_id": entry.id, "ground_truth_id": rescore.ground_truth_id, "protocol": "voc2007", "scorer": rescore.scorer,
+        "team_id": world.team_id, "finished_at": LONG_AGO,
+    }  # fmt: skip
+    return Run(**facts, state=RunState.SCORED), Run(**facts, state=RunState.REFUSED, rescore_id=rescore.id)
