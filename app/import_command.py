@@ -65,6 +65,13 @@ def import_tree(
             help="show curves, intervals and counts of a held-out phase once it is over", show_default=False
         ),
     ] = None,
+    only_complete: Annotated[
+        bool | None,
+        typer.Option(
+            help="show the values of classes of complete results only, until the phase is over",
+            show_default=False,
+        ),
+    ] = None,
     limit: Annotated[
         list[str] | None,
         typer.Option(
@@ -90,6 +97,7 @@ def import_tree(
             closes_in=timedelta(days=closes_in) if closes_in else None,
             grace=timedelta(minutes=grace_minutes) if grace_minutes is not None else None,
             details_at_close=details_at_close,
+            only_complete=only_complete,
             limits=_numbers(limit or ()),
         )
         imported = service.import_tree(platform_of_installation(), request)

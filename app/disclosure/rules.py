@@ -149,6 +149,46 @@ def _until(phase: PhaseView) -> str:
     return "; the values of classes become public when the phase is over"
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What an organiser chooses of a phase's disclosure."""
+
+    disclosure: Disclosure
+    details_at_close: bool
+    only_complete: bool
+
+
+LEAST_FIRST: Final = (
+    Disclosure.AT_CLOSE,
+    Disclosure.LADDER,
+    Disclosure.MEAN,
+    Disclosure.CLASSES,
+    Disclosure.FULL,
+)
+
+
+def change_refusal(
+    before: Terms, after: Terms, *, closes: bool, has_results: bool, is_over: bool
+) -> str | None:
+    """Why the disclosure of a phase may not change so; none if it may.
+
+    closes: it has a closing date; has_results: something has been scored. Results that are there were entered under the
+    promise of the terms before, and a ladder has compared them or not, so until the phase is over less may be shown, and
+    everything where the annotation itself is public.
+    """
+    if after.disclosure is Disclosure.AT_CLOSE and not closes:
+        return "a phase that discloses scores at its close needs a closing date"
+    if not has_results or is_over or after.disclosure is Disclosure.FULL:
+        return None
+    shows_more = LEAST_FIRST.index(after.disclosure) > LEAST_FIRST.index(before.disclosure)
+    if shows_more or (before.only_complete and not after.only_complete):
+        return (
+            "results have been entered while less was shown; until the phase is over its disclosure can only become stricter, or"
+            " full once the annotation is public"
+        )
+    return None
+
+
 def depends_on_archive(reason: str | None) -> bool:
     """Whether a score has no value because of what was not entered, which its team knows; otherwise the truth decides it.
 

@@ -1,6 +1,9 @@
-"""Scores as they are stored."""
+"""Scores as they are stored, and the ways to disclose them as a page explains them."""
 
 from dataclasses import dataclass
+from typing import Final
+
+from app.models import Disclosure
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,3 +13,45 @@ class StoredScore:
     value: float | None
     held_out_value: float | None
     reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """A way to disclose scores as its page explains it.
+
+    shown: what participants see until the phase is over; recovered: of all labels, what the best of the attackers in SECURITY.md
+    recovers in a year with the default quota, in percent; None where it is everything.
+    """
+
+    shown: str
+    meant_for: str
+    recovered: float | None
+
+
+LEAKS: Final = {
+    Disclosure.FULL: Leak(
+        "Every digit, curves, intervals, counts, matrices.",
+        "Annotation that is public, such as that of val.",
+        None,
+    ),
+    Disclosure.CLASSES: Leak(
+        "Each class and the mean, in tenths of a percent.",
+        "The usual way of a held-out test set, as the PASCAL VOC server had it.",
+        0.5,
+    ),
+    Disclosure.MEAN: Leak(
+        "The mean alone, in tenths of a percent; the classes when the phase is over.",
+        "Test sets that are used for years.",
+        0.01,
+    ),
+    Disclosure.LADDER: Leak(
+        "The mean of the team's best result so far, and a new one only where it beats that by a standard error; the classes"
+        " when the phase is over.",
+        "Test sets that many tune their methods on.",
+        0.01,
+    ),
+    Disclosure.AT_CLOSE: Leak(
+        "No scores until the phase is over; then each class and the mean.", "A challenge with a date.", 0.0
+    ),
+}
+"""The rows of `Disclosure`; a test compares the figures with SECURITY.md."""

@@ -98,6 +98,7 @@ def new_rules(request: TreeImport, now: datetime) -> Rules:
     nothing = Rules(
         disclosure=Disclosure.CLASSES,
         details_at_close=False,
+        only_complete=False,
         quotas=(),
         opens_at=now,
         closes_at=None,
@@ -113,6 +114,7 @@ def changed_rules(rules: Rules, request: TreeImport, now: datetime) -> Rules:
     result = Rules(
         disclosure=disclosure,
         details_at_close=_or(request.details_at_close, rules.details_at_close),
+        only_complete=_or(request.only_complete, rules.only_complete),
         quotas=quotas_of(request.quotas if request.quotas is not None else rules.quotas or None, disclosure),
         opens_at=_or(request.opens_at, rules.opens_at),
         closes_at=None if closes_at is NONE else closes_at,
@@ -148,14 +150,14 @@ def changes(before: Rules, after: Rules) -> tuple[Change, ...]:
 
 def warnings(before: Rules, after: Rules) -> Iterator[str]:
     """What a change of disclosure means."""
-    if before.disclosure == after.disclosure:
+    if after.disclosure == before.disclosure:
         return
     if after.disclosure is Disclosure.FULL:
         yield (
             "the annotation is public now: every digit, curve, interval and count of every result is shown to everybody, and"
             " cannot be taken back once somebody has read it"
         )
-    else:
+    elif before.disclosure is Disclosure.FULL:
         yield (
             "the annotation is held out from now on, but curves and counts were public until now: anybody who kept them knows"
             " much of the labels"

@@ -33,6 +33,7 @@ class TreeImport:
     protocol: str | None = None  # by default that of the tree's year
     disclosure: Disclosure | None = None
     details_at_close: bool | None = None
+    only_complete: bool | None = None  # the values of classes are shown of complete results only
     quotas: tuple[Quota, ...] | None = (
         None  # results of a team, and of a person, for each task; empty: as many as they like
     )
@@ -49,6 +50,7 @@ class Rules:
 
     disclosure: Disclosure
     details_at_close: bool
+    only_complete: bool
     quotas: tuple[Quota, ...]
     opens_at: datetime
     closes_at: datetime | None

@@ -7,11 +7,15 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 import scoring
+from app.disclosure import queries as disclosure
+from app.disclosure.rules import Terms, change_refusal
 from app.editions import queries
+from app.editions.rules import is_over
 from app.editions.service import description_of
 from app.imports.rules import changed_rules, changes, check_name, new_rules, warnings
 from app.imports.schemas import Change, Imported, Rules, TreeImport
-from app.models import AuditRecord, Board, Edition, GroundTruth, Phase
+from app.ladder import queries as ladder
+from app.models import AuditRecord, Board, Disclosure, Edition, GroundTruth, Phase
 from app.platform import Platform
 
 
@@ -161,16 +165,31 @@ def _store_phase(
             f"phase {request.image_set} is scored by {phase.protocol}; another protocol needs another edition"
         )
     phase.description_key = description_key
-    before, after = _change_rules(phase, request, now)
+    before, after = _change_rules(session, phase, request, now)
     return _StoredPhase(phase, False, changes(before, after), tuple(warnings(before, after)))
 
 
-def _change_rules(phase: Phase, request: TreeImport, now: datetime) -> tuple[Rules, Rules]:
+def _change_rules(session: Session, phase: Phase, request: TreeImport, now: datetime) -> tuple[Rules, Rules]:
     before = Rules(**{each.name: getattr(phase, each.name) for each in fields(Rules)})
     after = changed_rules(before, request, now)
+    refusal = change_refusal(
+        _terms(before),
+        _terms(after),
+        closes=after.closes_at is not None,
+        has_results=disclosure.has_results(session, phase.id),
+        is_over=is_over(phase, phase.grace, now),
+    )
+    if refusal:
+        raise ValueError(refusal)
+    if after.disclosure is Disclosure.LADDER and before.disclosure is not Disclosure.LADDER:
+        ladder.show_own(session, phase.id)
     for name, value in _columns(after).items():
         setattr(phase, name, value)
     return before, after
+
+
+def _terms(rules: Rules) -> Terms:
+    return Terms(rules.disclosure, rules.details_at_close, rules.only_complete)
 
 
 def _columns(rules: Rules) -> dict[str, object]:

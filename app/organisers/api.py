@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.access import Action
 from app.editions import service as editions
 from app.organisers import service
-from app.organisers.schemas import OrganiserPhase
+from app.organisers.schemas import DisclosureView, NewDisclosure, OrganiserPhase
 from app.rescoring import service as rescoring
 from app.rescoring.schemas import Choice
 from app.web import CurrentActor, ThePlatform, requires
@@ -44,6 +44,20 @@ def rescore(platform: ThePlatform, actor: CurrentActor, edition: str, image_set:
     """Score everything on a phase's boards again; they switch all at once when every entry is scored or decided."""
     phase = editions.organised_phase(platform, actor, edition, image_set)
     return {"rescore": rescoring.request(platform, actor, phase.id)}
+
+
+@router.get("/phases/{phase_id}/disclosure")
+def disclosure(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> DisclosureView:
+    """What a phase discloses, and why other ways may not be chosen."""
+    return service.disclosure_page(platform, actor, phase_id)
+
+
+@router.put("/phases/{phase_id}/disclosure")
+def change_disclosure(
+    platform: ThePlatform, actor: CurrentActor, phase_id: int, wanted: NewDisclosure
+) -> DisclosureView:
+    """Change what a phase discloses; with results it can only become stricter until the phase is over."""
+    return service.change_disclosure(platform, actor, phase_id, wanted)
 
 
 @router.post("/runs/{run_id}/decision", status_code=204)

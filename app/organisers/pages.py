@@ -6,7 +6,10 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from app.access import Action
+from app.disclosure.schemas import LEAKS
+from app.models import Disclosure
 from app.organisers import service
+from app.organisers.schemas import NewDisclosure
 from app.rescoring import service as rescoring
 from app.rescoring.schemas import Choice
 from app.web import CurrentActor, ThePlatform, render, requires
@@ -59,3 +62,34 @@ def abandon(platform: ThePlatform, actor: CurrentActor, rescore_id: int) -> Resp
     """Drop a re-scoring; the boards stay as they are."""
     rescoring.abandon(platform, actor, rescore_id)
     return RedirectResponse("/organise", status_code=303)
+
+
+@router.get("/phases/{phase_id}/disclosure")
+def disclosure(request: Request, platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:
+    """The five ways to disclose scores, with what attackers recover under each, and the form to choose one."""
+    view = service.disclosure_page(platform, actor, phase_id)
+    return render(request, "organisers/disclosure.html", view=view, leaks=LEAKS)
+
+
+@router.post("/phases/{phase_id}/disclosure")
+def change_disclosure(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    phase_id: int,
+    disclosure: Annotated[Disclosure, Form()],
+    reason: Annotated[str, Form(min_length=1, max_length=1000)],
+    *,
+    details_at_close: Annotated[bool, Form()] = False,
+    only_complete: Annotated[bool, Form()] = False,
+    annotation_is_public: Annotated[bool, Form()] = False,
+) -> Response:
+    """Change what a phase discloses."""
+    wanted = NewDisclosure(
+        disclosure=disclosure,
+        details_at_close=details_at_close,
+        only_complete=only_complete,
+        annotation_is_public=annotation_is_public,
+        reason=reason,
+    )
+    service.change_disclosure(platform, actor, phase_id, wanted)
+    return RedirectResponse(f"/organise/phases/{phase_id}/disclosure", status_code=303)

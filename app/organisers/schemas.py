@@ -2,8 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.disclosure.rules import Terms
 from app.editions.schemas import PhaseView
+from app.models import Disclosure
 from app.rescoring.schemas import RescoreView
 
 
@@ -20,3 +25,28 @@ class OrganiserPhase:
     shown_ground_truth: int  # the version that the boards show
     rescore: RescoreView | None
     not_offered: Mapping[int, str]  # competitions without ground truth, and what the annotation lacks
+
+
+@dataclass(frozen=True, slots=True)
+class DisclosureView:
+    """What a phase discloses; refusals: why a row may not be chosen, none where it may."""
+
+    phase: PhaseView
+    terms: Terms
+    refusals: Mapping[Disclosure, str | None]
+
+
+class NewDisclosure(BaseModel):
+    """What a phase discloses from now on, and why."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
+
+    disclosure: Annotated[Disclosure, Field(description="what participants see until the phase is over")]
+    details_at_close: Annotated[
+        bool, Field(description="show curves, intervals and counts once it is over")
+    ] = False
+    only_complete: Annotated[
+        bool, Field(description="show the values of classes of complete results only")
+    ] = False
+    annotation_is_public: Annotated[bool, Field(description="required for full disclosure")] = False
+    reason: Annotated[str, Field(min_length=1, max_length=1000, description="for the audit")]

@@ -1,14 +1,99 @@
 """The organiser's overview."""
 
+from dataclasses import asdict, replace
+
+from sqlalchemy.orm import Session
+
 from app.access import Actor
+from app.audit import queries as audit
+from app.disclosure import queries as disclosure
+from app.disclosure.rules import Terms, change_refusal
 from app.editions import queries as editions
+from app.editions.rules import quotas_of
+from app.editions.schemas import PhaseView
+from app.errors import ConflictError, MalformedError, NotFoundError
 from app.evaluation import queries as evaluation
 from app.evaluation.schemas import PhaseQueue
-from app.organisers.schemas import OrganiserPhase
+from app.ladder import queries as ladder
+from app.models import Disclosure, Phase
+from app.organisers.schemas import DisclosureView, NewDisclosure, OrganiserPhase
 from app.platform import Platform
 from app.rescoring import queries as rescoring
 
 NOTHING = PhaseQueue(entries=0, queued=0, running=0, failed=0)
+
+
+def disclosure_page(platform: Platform, actor: Actor, phase_id: int) -> DisclosureView:
+    """What a phase discloses, and what it may disclose instead.
+
+    Raises NotFoundError, also for a phase that somebody does not organise.
+    """
+    with platform.transaction() as session:
+        phase = _organised(session, actor, phase_id)
+        has_results = disclosure.has_results(session, phase_id)
+    terms = Terms(phase.disclosure, phase.details_at_close, phase.only_complete)
+    refusals = {
+        each: change_refusal(
+            terms,
+            replace(terms, disclosure=each),
+            closes=phase.closes_at is not None,
+            has_results=has_results,
+            is_over=phase.is_over,
+        )
+        for each in Disclosure
+    }
+    return DisclosureView(phase, terms, refusals)
+
+
+def change_disclosure(
+    platform: Platform, actor: Actor, phase_id: int, wanted: NewDisclosure
+) -> DisclosureView:
+    """Change what a phase discloses, with a reason.
+
+    Raises NotFoundError as `disclosure_page`, ConflictError for a change that is not safe, MalformedError for full
+    disclosure without the word that the annotation is public.
+    """
+    if wanted.disclosure is Disclosure.FULL and not wanted.annotation_is_public:
+        raise MalformedError("full disclosure is for annotation that is public; say that it is")
+    with platform.transaction() as session:
+        phase = _organised(session, actor, phase_id)
+        stored = session.get_one(Phase, phase_id, with_for_update=True)
+        before = Terms(stored.disclosure, stored.details_at_close, stored.only_complete)
+        after = Terms(wanted.disclosure, wanted.details_at_close, wanted.only_complete)
+        refusal = change_refusal(
+            before,
+            after,
+            closes=stored.closes_at is not None,
+            has_results=disclosure.has_results(session, phase_id),
+            is_over=phase.is_over,
+        )
+        if refusal:
+            raise ConflictError(refusal)
+        for name, value in asdict(after).items():
+            setattr(stored, name, value)
+        if after.disclosure is Disclosure.LADDER and before.disclosure is not Disclosure.LADDER:
+            ladder.show_own(session, phase_id)
+        if after.disclosure is not Disclosure.FULL and not stored.quotas:
+            stored.quotas = quotas_of(None, after.disclosure)
+        audit.record(
+            session,
+            actor.user_id,
+            "phase.disclose",
+            f"phase {phase_id}",
+            edition_id=phase.edition_id,
+            reason=wanted.reason,
+            before=asdict(before),
+            after=asdict(after),
+        )
+    platform.cache.forget_versions()
+    return disclosure_page(platform, actor, phase_id)
+
+
+def _organised(session: Session, actor: Actor, phase_id: int) -> PhaseView:
+    found = next((each for each in editions.organised_phases(session, actor) if each.id == phase_id), None)
+    if found is None:
+        raise NotFoundError(f"there is no phase {phase_id}")
+    return found
 
 
 def overview(platform: Platform, actor: Actor) -> tuple[OrganiserPhase, ...]:

@@ -9,10 +9,13 @@ import scoring
 from app.administration.schemas import PeoplePage, Person
 from app.audit.schemas import Record, RecordPage
 from app.delivery.schemas import DeadMessage
+from app.disclosure.rules import Terms
+from app.disclosure.schemas import LEAKS
 from app.documentation.schemas import Field, Operation
 from app.editions.schemas import PhaseState
 from app.home.schemas import EditionSummary, EditionView, ExpectedFiles, PhaseCard
-from app.models import EntryState, Quota, Role, RunState, Topic, UploadState
+from app.models import Disclosure, EntryState, Quota, Role, RunState, Topic, UploadState
+from app.organisers.schemas import DisclosureView
 from app.participation.schemas import Step
 from app.phases.schemas import PhaseSheet
 from app.problems import PROBLEMS
@@ -254,6 +257,10 @@ def of_the_rest() -> Iterator[Sample]:
     yield "administration/overview.html", {"dead": (), "editions": ()}
     yield from of_admins(edition)
     yield "organisers/overview.html", {"phases": ()}
+    terms = Terms(Disclosure.CLASSES, details_at_close=False, only_complete=True)
+    refusals = {each: EVIL if each is Disclosure.FULL else None for each in Disclosure}
+    disclosed = {"view": DisclosureView(PHASE, terms, refusals), "leaks": LEAKS}
+    yield "organisers/disclosure.html", disclosed
     closed = replace(PHASE, id=3, state=PhaseState.CLOSED)
     upcoming = replace(PHASE, id=4, state=PhaseState.UPCOMING)
     untruthful = organised(upcoming, ground_truth=0, rescore=None, failed=2)

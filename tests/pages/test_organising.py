@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import pytest
+from sqlalchemy import select
 from starlette.testclient import TestClient
 
-from app.models import Disclosure, Edition, Phase
+from app.models import AuditRecord, Disclosure, Edition, Phase
 from app.platform import Platform
 from app.roles import service as roles
 from app.roles.schemas import Grant
@@ -75,3 +76,39 @@ def test_an_organiser_is_no_admin(scene: Scene) -> None:
     assert {scene.organiser.get(page).status_code for page in pages} == {403}
     assert "Only admins may do this" in scene.organiser.get("/admin").text
     assert 'href="/admin"' not in scene.organiser.get("/organise").text
+
+
+def test_an_organiser_chooses_what_a_phase_discloses(scene: Scene, platform: Platform) -> None:
+    address = f"/organise/phases/{scene.own}/disclosure"
+    page = scene.organiser.get(address, headers={"Accept": "text/html"}).text
+    assert page.count('type="radio"') == len(Disclosure)
+    assert "up to 0.5%" in page
+
+    chosen = {"disclosure": "mean", "only_complete": "true", "reason": "the labels have to last"}
+    assert scene.organiser.post(address, data=chosen, follow_redirects=False).status_code == 303
+
+    told = scene.organiser.get(f"/api/v1{address}").json()
+    assert told["terms"] == {"disclosure": "mean", "details_at_close": False, "only_complete": True}
+    assert "closing date" in told["refusals"]["at close"]
+    assert told["phase"]["quotas"]
+    with platform.transaction() as session:
+        record = session.scalars(
+            select(AuditRecord).where(AuditRecord.action == "phase.disclose").order_by(AuditRecord.id.desc())
+        ).first()
+        assert record is not None
+        assert record.before
+        assert record.after
+        assert (record.before["disclosure"], record.after["disclosure"]) == ("full", "mean")
+
+
+def test_a_disclosure_changes_only_where_it_is_safe_and_for_who_organises_it(scene: Scene) -> None:
+    def change(phase: int, **changes: object) -> int:
+        body = {"disclosure": "full", "annotation_is_public": True, "reason": "released"} | changes
+        return scene.organiser.put(f"/api/v1/organise/phases/{phase}/disclosure", json=body).status_code
+
+    assert change(scene.own) == 200
+    assert change(scene.own, annotation_is_public=False) == 422
+    assert change(scene.own, disclosure="at close") == 409
+    assert change(scene.own, disclosure="ladder") == 200
+    assert change(scene.other) == 404
+    assert scene.organiser.get(f"/organise/phases/{scene.other}/disclosure").status_code == 404

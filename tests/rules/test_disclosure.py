@@ -7,7 +7,10 @@ import pytest
 
 from app.access import Actor
 from app.disclosure.rules import (
+    LEAST_FIRST,
     Sight,
+    Terms,
+    change_refusal,
     held_out_mean,
     public_sight,
     sight_of,
@@ -144,3 +147,39 @@ def test_an_incomplete_result_says_that_its_classes_are_hidden() -> None:
 
     assert "not complete" in (withheld(strict, public_sight(strict), is_complete=False) or "")
     assert "not complete" not in (withheld(strict, public_sight(strict)) or "")
+
+
+HAS = {"closes": True, "has_results": True, "is_over": False}
+
+
+def terms(disclosure: Disclosure, *, only_complete: bool = False) -> Terms:
+    return Terms(disclosure, details_at_close=False, only_complete=only_complete)
+
+
+@pytest.mark.parametrize("before", list(Disclosure))
+@pytest.mark.parametrize("after", list(Disclosure))
+def test_with_results_a_disclosure_becomes_stricter_or_full(before: Disclosure, after: Disclosure) -> None:
+    refusal = change_refusal(terms(before), terms(after), **HAS)
+
+    allowed = after is Disclosure.FULL or LEAST_FIRST.index(after) <= LEAST_FIRST.index(before)
+    assert (refusal is None) is allowed
+
+
+def test_without_results_or_once_it_is_over_a_phase_may_disclose_more() -> None:
+    before, after = terms(Disclosure.AT_CLOSE), terms(Disclosure.CLASSES)
+
+    assert change_refusal(before, after, **HAS | {"has_results": False}) is None
+    assert change_refusal(before, after, **HAS | {"is_over": True}) is None
+
+
+def test_scores_at_the_close_need_a_close() -> None:
+    after = terms(Disclosure.AT_CLOSE)
+
+    assert "closing date" in (change_refusal(after, after, **HAS | {"closes": False}) or "")
+
+
+def test_classes_of_incomplete_results_stay_hidden_once_there_are_results() -> None:
+    strict = terms(Disclosure.CLASSES, only_complete=True)
+
+    assert "stricter" in (change_refusal(strict, terms(Disclosure.CLASSES), **HAS) or "")
+    assert change_refusal(terms(Disclosure.CLASSES), strict, **HAS) is None
