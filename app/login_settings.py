@@ -51,6 +51,9 @@ class LoginSettings(BaseSettings):
     limit_confirm: Annotated[Rates, Field(description="submissions that one person tries to confirm")] = (
         "60/10 minutes;600/day"
     )
+    limit_export: Annotated[Rates, Field(description="downloads of all that is stored of one person")] = (
+        "5/10 minutes;20/day"
+    )
 
     @property
     def session_lifetime(self) -> timedelta:

@@ -36,6 +36,7 @@ from app.phases import api as phase_api
 from app.phases import pages as phase_pages
 from app.platform import INTERACTIVE, Platform, platform_of
 from app.problem_examples import problem_responses
+from app.profiles import pages as profile_pages
 from app.proxies import ForwardedHeaders
 from app.quotas import api as quota_api
 from app.recovery import pages as recovery_pages
@@ -80,6 +81,7 @@ PAGES = (
     account_pages.router,
     confirmation_pages.router,
     recovery_pages.router,
+    profile_pages.router,
     participation_pages.router,
     session_pages.router,
     token_pages.router,

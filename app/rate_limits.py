@@ -36,6 +36,7 @@ class Limited(enum.StrEnum):
     UPLOAD_TEAM = "upload_team"  # by team
     CHECK = "check"  # by person again
     CONFIRM = "confirm"
+    EXPORT = "export"
 
 
 SUBJECTS = {
@@ -47,6 +48,7 @@ SUBJECTS = {
     Limited.UPLOAD_TEAM: "uploads of your team",
     Limited.CHECK: "checks",
     Limited.CONFIRM: "attempts to submit",
+    Limited.EXPORT: "downloads of your data",
 }
 
 RESPONSE_SECONDS = 0.25  # within which the broker has to respond

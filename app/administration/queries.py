@@ -1,6 +1,6 @@
 """People in the database, as admins see them."""
 
-from sqlalchemy import ColumnElement, Select, func, or_, select, text, true
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select, text, true
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.orm import Session
 
@@ -12,8 +12,8 @@ from app.visibility import rows_for
 
 
 def visible_people(actor: Actor) -> ColumnElement[bool]:
-    """The accounts that somebody may manage."""
-    return rows_for(actor, Action.MANAGE_PEOPLE)
+    """The accounts that somebody may manage; one that was deleted is nobody's."""
+    return and_(rows_for(actor, Action.MANAGE_PEOPLE), User.deleted_at.is_(None))
 
 
 def people(session: Session, actor: Actor, search: Search, limit: int) -> list[Person]:

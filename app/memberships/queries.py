@@ -152,7 +152,7 @@ def teams_of(session: Session, user_id: int | None) -> tuple[OwnTeam, ...]:
 
 def members_of(session: Session, team_id: int) -> tuple[MemberView, ...]:
     """The members of a team, owners first, then by when they joined."""
-    columns = (User.id, User.name, Member.is_owner, Member.is_named, Member.joined_at)
+    columns = (User.id, User.name, Member.is_owner, Member.is_named, Member.joined_at, User.affiliation)
     statement = (
         select(*columns)
         .join(Member, Member.user_id == User.id)

@@ -61,3 +61,4 @@ class MemberView:
     is_owner: bool
     is_named: bool
     joined_at: datetime
+    affiliation: str = ""

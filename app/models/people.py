@@ -23,6 +23,7 @@ class User(Base):
     id: Mapped[int] = key_column()
     email: Mapped[str]  # NFKC, case folded; of one account once it is confirmed
     name: Mapped[str]
+    affiliation: Mapped[str] = mapped_column(default="")
     password_hash: Mapped[str | None]  # none: this account acts with tokens only
     role: Mapped[Role] = mapped_column(default=Role.PARTICIPANT)
     created_at: Mapped[datetime] = now_column()

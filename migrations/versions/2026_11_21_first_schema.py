@@ -85,6 +85,7 @@ def upgrade() -> None:
         sa.Column("id", sa.BigInteger(), nullable=False),
         sa.Column("email", sa.String(), nullable=False),
         sa.Column("name", sa.String(), nullable=False),
+        sa.Column("affiliation", sa.String(), nullable=False),
         sa.Column("password_hash", sa.String(), nullable=True),
         sa.Column(
             "role",

@@ -6,6 +6,7 @@ from typing import Any
 from app.confirmation.schemas import Offer, Outcome
 from app.mail.schemas import Place
 from app.participation.schemas import TermsView
+from app.profiles.schemas import OwnResults
 from app.recovery.schemas import Outcome as ResetOutcome
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW
@@ -18,6 +19,7 @@ def of_people() -> Iterator[Sample]:
     yield from of_confirmation()
     yield from of_recovery()
     yield from of_terms()
+    yield from of_profiles()
 
 
 def of_confirmation() -> Iterator[Sample]:
@@ -52,3 +54,13 @@ def of_terms() -> Iterator[Sample]:
     for version in (None, 2):
         page = {"edition": "VOC2007", "title": EVIL, "version": version, "form": {"text": EVIL}}
         yield "participation/set_terms.html", {**page, "problems": {"text": EVIL} if version else {}}
+
+
+def of_profiles() -> Iterator[Sample]:
+    form = {"name": EVIL, "affiliation": EVIL}
+    yield "profiles/profile.html", {"form": form, "problems": {"affiliation": EVIL}}
+    teams = tuple(OwnResults(EVIL, EVIL, is_alone, 1, 2) for is_alone in (True, False))
+    for results, problems in (("keep", {}), ("erase", {"password": EVIL, "results": EVIL})):
+        page = {"teams": teams, "form": {"results": results}, "problems": problems}
+        yield "profiles/delete.html", page
+    yield "profiles/deleted.html", {}

@@ -1,0 +1,1 @@
+"""Personal data: changed, handed out and erased."""

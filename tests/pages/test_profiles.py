@@ -1,0 +1,164 @@
+"""Personal data: changed, handed out, erased."""
+
+import json
+from typing import Any
+
+import httpx2
+import pytest
+from sqlalchemy import text
+from starlette.testclient import TestClient
+
+from app.imports.schemas import TreeImport
+from app.imports.service import import_tree
+from app.platform import Platform
+from app.profiles import queries
+from app.roles import service as roles
+from tests.pages.conftest import Browser
+from tests.pages.test_accounts import PASSWORD, registered
+from tests.pages.test_confirmation import can_log_in
+from tests.people import deliver_mail, letters
+from tests.system.installations import DESCRIPTION, STATEMENT
+from tests.system.kits import results, small_kit
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _edition(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> None:
+    import_tree(platform, TreeImport(small_kit(tmp_path_factory.mktemp("profiles")), "oak", "test"))
+
+
+def ask(platform: Platform, statement: str, **values: object) -> list[tuple[Any, ...]]:
+    with platform.transaction() as session:
+        return [tuple(row) for row in session.execute(text(statement), values)]
+
+
+def submit(client: TestClient, method: str, *, is_public: bool) -> None:
+    path = "/api/v1/editions/oak/test/uploads?filename=results.tar.gz"
+    upload = client.put(path, content=results(cat=5, dog=5)).json()["id"]
+    described = {
+        "name": method,
+        "contributors": "Ash Grove",
+        "affiliation": "Grove",
+        "description": DESCRIPTION,
+    }
+    body = {"upload": upload, "method": described, "training": STATEMENT, "make_public": is_public}
+    response = client.post("/api/v1/submissions", json=body, headers={"Accept": "application/json"})
+    assert response.status_code == 201, response.text
+
+
+def end(client: TestClient, password: str = PASSWORD, results: str = "keep") -> httpx2.Response:
+    response = client.post("/account/delete", data={"password": password, "results": results})
+    assert isinstance(response, httpx2.Response)
+    return response
+
+
+def test_a_profile_is_changed_and_checked(browser: Browser) -> None:
+    ash = registered(browser(), "ash@example.org")
+
+    changed = ash.post("/account/profile", data={"name": " Ash Tree ", "affiliation": "University of Oak"})
+    hidden = ash.post("/account/profile", data={"name": "\u202egro.evil", "affiliation": "x" * 201})
+
+    assert changed.status_code == 303
+    assert "Ash Tree" in ash.get("/account").text
+    assert 'value="University of Oak"' in ash.get("/account/profile").text
+    assert hidden.status_code == 422
+    assert "Fix 2 problems" in hidden.text
+
+
+def test_everything_that_is_stored_of_a_person_can_be_taken_along_and_nothing_of_others(
+    browser: Browser, platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "PAGE", 1)  # so that every list has several pages
+    beech, cedar = registered(browser(), "beech@example.org"), registered(browser(), "cedar@example.org")
+    for method in ("Trunk", "Bark"):
+        submit(beech, method, is_public=False)
+    submit(cedar, "Needle", is_public=False)
+
+    response = beech.get("/account/data.json")
+
+    found = json.loads(response.text)
+    assert response.headers["content-disposition"].startswith("attachment")
+    assert response.headers["cache-control"] == "no-store"
+    assert found["account"]["email"] == "beech@example.org"
+    assert [each["method"] for each in found["submissions"]] == ["Trunk", "Bark"]
+    assert [each["filename"] for each in found["uploads"]] == ["results.tar.gz"] * 2
+    assert len(found["sessions"]) == 1
+    assert found.keys() == {
+        "account", "sessions", "tokens", "teams", "terms", "uploads", "submissions", "actions",
+    }  # fmt: skip
+    assert "cedar" not in response.text
+    assert "Needle" not in response.text
+    assert "argon2" not in response.text
+
+
+def test_a_deleted_account_leaves_no_name_address_session_or_token(
+    browser: Browser, platform: Platform
+) -> None:
+    dogwood, phone = registered(browser(), "dogwood@example.org"), browser()
+    assert can_log_in(phone, "dogwood@example.org")
+    [[user_id]] = ask(platform, "SELECT id FROM user_account WHERE email = 'dogwood@example.org'")
+
+    assert end(dogwood, "a guess").status_code == 403
+    assert end(dogwood, results="burn").status_code == 422
+    assert "Account deleted" in end(dogwood).text
+
+    assert dogwood.get("/account").status_code == 303
+    assert phone.get("/account").status_code == 303
+    assert not can_log_in(browser(), "dogwood@example.org")
+    row = "SELECT email, name, affiliation, password_hash, verified_at FROM user_account WHERE id = :id"
+    assert ask(platform, row, id=user_id) == [("", "Deleted account", "", None, None)]
+    for table in ("login_session", "api_token", "mail_link", "edition_organiser", "member"):
+        assert ask(platform, f"SELECT count(*) FROM {table} WHERE user_id = :id", id=user_id) == [(0,)]
+    action = "SELECT action, subject FROM audit WHERE user_id = :id ORDER BY id DESC LIMIT 1"
+    assert ask(platform, action, id=user_id) == [("account.delete", f"person {user_id}")]
+    deliver_mail(platform)
+    assert letters(platform, "dogwood@example.org")[-1]["Subject"] == "Your account was deleted"
+    assert registered(browser(), "dogwood@example.org")  # the address is free again
+
+
+def board_of(platform: Platform, *methods: str) -> list[tuple[Any, ...]]:
+    statement = (
+        "SELECT m.name, t.name, m.contributors, m.affiliation, e.state FROM method m JOIN team t ON t.id = m.team_id"
+        " JOIN entry e ON e.method_id = m.id WHERE m.name = ANY(:names) ORDER BY m.id"
+    )
+    return ask(platform, statement, names=list(methods))
+
+
+def test_results_stay_under_the_team_s_name_or_go_as_the_person_chooses(
+    browser: Browser, platform: Platform
+) -> None:
+    elm, fir = registered(browser(), "elm@example.org"), registered(browser(), "fir@example.org")
+    for client, kind in ((elm, "Elm"), (fir, "Fir")):
+        submit(client, f"{kind} one", is_public=True)
+        submit(client, f"{kind} two", is_public=False)
+    [[_, team, *_], _] = board_of(platform, "Elm one", "Elm two")
+    page = fir.get("/account/delete").text
+
+    assert "1 private result and 1 public result" in page
+    end(elm, results="keep")
+    end(fir, results="erase")
+
+    assert board_of(platform, "Elm one", "Elm two") == [
+        ("Elm one", team, "Ash Grove", "Grove", "pending"),
+        ("Elm two", team, "Ash Grove", "Grove", "pending"),
+    ]
+    [public, private] = board_of(platform, "Fir one", "Fir two")
+    assert public[1].startswith("Team ")
+    assert public[2:] == ("", "", "pending")
+    assert private[2:] == ("", "", "withdrawn")
+
+
+def test_the_last_admin_stays_until_there_is_another(browser: Browser, platform: Platform) -> None:
+    gorse, hazel = registered(browser(), "gorse@example.org"), registered(browser(), "hazel@example.org")
+    gorse.post(f"/role-links/{roles.create_admin_link(platform)}")
+
+    assert end(gorse).status_code == 409
+    hazel.post(f"/role-links/{roles.create_admin_link(platform)}")
+    assert end(gorse).status_code == 200
+    assert "Deleted account" not in hazel.get("/admin/people").text
+
+
+def test_what_somebody_deletes_is_their_own(browser: Browser) -> None:
+    assert browser().post("/account/delete", data={"password": PASSWORD, "results": "keep"}).status_code in (
+        303, 401,
+    )  # fmt: skip
+    assert browser().get("/account/data.json").status_code == 303
