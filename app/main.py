@@ -10,6 +10,8 @@ from app.administration import api as administration_api
 from app.administration import pages as administration_pages
 from app.anonymous import api as anonymous_api
 from app.anonymous import pages as anonymous_pages
+from app.approvals import api as approval_api
+from app.approvals import pages as approval_pages
 from app.audit import api as audit_api
 from app.audit import pages as audit_pages
 from app.confirmation import pages as confirmation_pages
@@ -66,6 +68,7 @@ API = (
     anonymous_api.router,
     exhibit_api.router,
     team_api.router,
+    approval_api.router,
     leaderboard_api.router,
     home_api.router,
     edition_api.router,
@@ -93,6 +96,7 @@ PAGES = (
     submission_pages.router,
     entry_pages.router,
     team_pages.router,
+    approval_pages.router,
     method_pages.router,
     anonymous_pages.router,
     leaderboard_pages.router,

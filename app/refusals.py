@@ -1,7 +1,7 @@
 """Reasons of the rules against a request, for programs and for people."""
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -51,3 +51,9 @@ class RefusedError(Exception):
         super().__init__("; ".join(refusal.message for refusal in refusals))
         self.refusals = tuple(refusals)
         self.fields = dict(fields or {})
+
+
+def refuse(refusals: Iterable[Refusal]) -> None:
+    """Raise RefusedError if there is a reason."""
+    if found := tuple(refusals):
+        raise RefusedError(found)

@@ -23,7 +23,7 @@ from app.leaderboards import service as boards
 from app.leaderboards.schemas import BoardSummary
 from app.participation import queries as participation_queries
 from app.participation import service as participation
-from app.participation.rules import address_refusals, step_of
+from app.participation.rules import step_of
 from app.platform import Platform
 from app.quotas import service as quotas
 
@@ -96,11 +96,12 @@ def submit_page(platform: Platform, actor: Actor, edition: str, image_set: str) 
         offered = offered_competitions(phase)
         quota = quotas.lines(session, actor, phase)
         against = participation.against_submission(session, actor, phase)
+        can_upload = not participation.against_upload(session, actor, phase)
     return SubmitView(
         phase=phase,
         competitions=tuple(ExpectedFiles(each, line_grammar(each.task)) for each in offered),
         quota=quota,
         max_upload=platform.settings.max_upload,
         steps=tuple(step_of(refusal, phase) for refusal in against),
-        can_upload=not any(address_refusals(actor, phase)),
+        can_upload=can_upload,
     )

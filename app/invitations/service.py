@@ -12,10 +12,10 @@ from app.invitations import queries
 from app.invitations.schemas import InvitationView, NewInvitation, NewLink, Offer
 from app.memberships import queries as memberships
 from app.memberships.rules import Place, joining_refusals
-from app.memberships.service import join, managed, record, refuse
+from app.memberships.service import join, managed, record
 from app.models import Edition, Invitation, Team, User
 from app.platform import Platform
-from app.refusals import Refusal, RefusalCode, RefusedError
+from app.refusals import Refusal, RefusalCode, RefusedError, refuse
 from app.secret_hashes import hash_of_token
 
 MAX_OPEN = 20  # invitations of a team that can be used at the same time

@@ -10,6 +10,8 @@ from sqlalchemy.orm import Session
 from app.disclosure.queries import SCORE
 from app.disclosure.schemas import StoredScore
 from app.leaderboards.rules import Audience
+from app.leaderboards.schemas import BoardTeam
+from app.memberships.queries import is_public
 from app.methods.queries import method_view
 from app.methods.schemas import MethodView
 from app.models import (
@@ -24,6 +26,7 @@ from app.models import (
     Rescore,
     Run,
     Submission,
+    Team,
 )
 
 Version = tuple[Hashable, ...]
@@ -51,6 +54,7 @@ class StoredRow:
     is_complete: bool
     method: MethodView
     submission_id: int
+    team: BoardTeam
     date: datetime
     measure: str
     is_outdated: bool
@@ -80,7 +84,7 @@ def stands_on_board() -> ColumnElement[bool]:
 
 def is_shown_to(audience: Audience) -> ColumnElement[bool]:
     """Which methods a board shows; for statements that join Method."""
-    return true() if audience is Audience.ORGANISERS else Method.public_at.is_not(None)
+    return true() if audience is Audience.ORGANISERS else is_public()
 
 
 def version(session: Session, phase_id: int, competition: int) -> Version | None:
@@ -150,21 +154,23 @@ def rows(session: Session, phase_id: int, competition: int, audience: Audience) 
     is_outdated = or_(Run.ground_truth_id != Board.ground_truth_id, Run.scorer != Board.scorer)
     statement = (
         select(
-            Run.id, Run.ladder_run_id, Entry.is_complete, Method, Submission.id, Submission.created_at, Run.measure,
+            Run.id, Run.ladder_run_id, Entry.is_complete, Method, Submission.id, Team.id, Team.name,
+            Team.suspended_at.is_not(None), Submission.created_at, Run.measure,
             is_outdated,
         )
         .join(Entry, Entry.published_run_id == Run.id)
         .join(Board, stands_on_board())
         .join(Method, Entry.method_id == Method.id)
+        .join(Team, Method.team_id == Team.id)
         .join(Submission, Entry.submission_id == Submission.id)
         .where(Entry.phase_id == phase_id, Entry.competition == competition, is_shown_to(audience))
     )  # fmt: skip
     return [
-        StoredRow(run, ladder, complete, method_view(method), submission_id, date, measure or "", outdated)
-        for run, ladder, complete, method, submission_id, date, measure, outdated in session.execute(
-            statement
+        StoredRow(
+            run, ladder, complete, method_view(method), submission_id, BoardTeam(*team), date, measure or "", outdated
         )
-    ]
+        for run, ladder, complete, method, submission_id, *team, date, measure, outdated in session.execute(statement)
+    ]  # fmt: skip
 
 
 def scores(session: Session, phase_id: int, competition: int) -> dict[int, dict[str | None, StoredScore]]:

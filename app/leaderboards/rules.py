@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.leaderboards.schemas import BoardRow, Cell, Leader
+from app.leaderboards.schemas import BoardRow, BoardTeam, Cell, Leader
 from app.methods.schemas import MethodView
 
 
@@ -16,6 +16,7 @@ class Standing:
 
     method: MethodView
     submission_id: int
+    team: BoardTeam
     date: datetime
     is_outdated: bool  # scored under other versions than the board's
     is_complete: bool | None  # has all predictions that the phase asks for; for organisers
@@ -56,7 +57,7 @@ class Audience(enum.StrEnum):
     ORGANISERS = "organisers"  # private methods, too, and everything of them
 
 
-SORTS = ("mean", "method", "date")
+SORTS = ("mean", "method", "team", "date")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,7 @@ def arrange(standings: Sequence[Standing], classes: Sequence[str], order: Order)
             is_outdated=one.is_outdated,
             is_complete=one.is_complete,
             submission=one.submission_id,
+            team=one.team,
             mean=one.mean,
             mean_best=rank == 1,
             cells=tuple(_cell(one.values.get(name), best[name]) for name in classes),
@@ -132,6 +134,8 @@ def _sorted(rows: Sequence[BoardRow], classes: Sequence[str], order: Order) -> t
     def key(row: BoardRow) -> str | float | datetime | None:
         if order.by == "method":
             return row.method.casefold()
+        if order.by == "team":
+            return row.team.name.casefold()
         if order.by == "date":
             return row.date
         return row.mean if order.by == "mean" else row.cells[classes.index(order.by)].value

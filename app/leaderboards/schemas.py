@@ -13,6 +13,15 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
+class BoardTeam:
+    """Whose method it is."""
+
+    id: int
+    name: str
+    is_suspended: bool  # organisers let its results stand, marked
+
+
+@dataclass(frozen=True, slots=True)
 class BoardRow:
     """A method on the board; without a mean it has no rank."""
 
@@ -27,6 +36,7 @@ class BoardRow:
     is_complete: bool | None  # has all predictions that the phase asks for; for organisers
     is_outdated: bool  # kept from before the last re-scoring, which could not score it
     submission: int
+    team: BoardTeam
     mean: float | None
     mean_best: bool
     cells: tuple[Cell, ...]

@@ -184,6 +184,7 @@ def _standing(
     return Standing(
         method=row.method,
         submission_id=row.submission_id,
+        team=row.team,
         date=row.date,
         is_outdated=row.is_outdated,
         is_complete=row.is_complete if sight.beyond_public else None,

@@ -203,6 +203,11 @@ def is_shown(team: SQLColumnExpression[int]) -> ColumnElement[bool]:
     return team.not_in(select(Team.id).where(Team.hides_results))
 
 
+def is_public() -> ColumnElement[bool]:
+    """Whether everybody may see a method; for statements that have Method."""
+    return and_(Method.public_at.is_not(None), is_shown(Method.team_id))
+
+
 def has_public_result(session: Session, team_id: int) -> bool:
     """Whether everybody sees a result of this team, or would if organisers did not hide it."""
     statement = (

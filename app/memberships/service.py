@@ -1,7 +1,7 @@
 """Teams, and how people come into them and leave them."""
 
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
@@ -16,7 +16,7 @@ from app.memberships.schemas import NewTeam, TeamChange
 from app.models import Invitation, Member, Team
 from app.names import lookalike_key
 from app.platform import Platform
-from app.refusals import Refusal, RefusalCode, RefusedError
+from app.refusals import Refusal, RefusalCode, RefusedError, refuse
 
 NAME_TAKEN = "the edition has a team whose name is the same or looks the same; choose another name"
 
@@ -116,13 +116,6 @@ def _own(session: Session, actor: Actor, team_id: int) -> Team:
     if team is None or queries.member(session, team_id, actor.user_id) is None:
         raise NotFoundError(f"you are in no team {team_id}")
     return team
-
-
-def refuse(refusals: Iterable[Refusal]) -> None:
-    """Raise RefusedError if there is a reason."""
-    found = list(refusals)
-    if found:
-        raise RefusedError(found)
 
 
 def _take_out(session: Session, team: Team, user_id: int) -> None:

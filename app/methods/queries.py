@@ -6,6 +6,7 @@ from sqlalchemy import ColumnElement, exists, func, select, true
 from sqlalchemy.orm import Session
 
 from app.access import Action, Actor, State
+from app.memberships.queries import is_public
 from app.methods.rules import name_key, unpublishable
 from app.methods.schemas import Change, MethodView, NewMethod
 from app.models import Edition, Entry, Method, MethodChange, Run, RunState, Submission, Team
@@ -19,7 +20,7 @@ def visible_methods(viewer: Actor) -> ColumnElement[bool]:
         Action.READ_SUBMISSION,
         team=Method.team_id,
         edition=Method.edition_id,
-        states={State.PRIVATE: true(), State.PUBLIC: Method.public_at.is_not(None)},
+        states={State.PRIVATE: true(), State.PUBLIC: is_public()},
     )
 
 

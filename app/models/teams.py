@@ -2,7 +2,15 @@
 
 from datetime import datetime
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, ForeignKeyConstraint, UniqueConstraint
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    UniqueConstraint,
+    text,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.editions import Edition
@@ -18,6 +26,7 @@ class Team(Base):
     __table_args__ = (
         UniqueConstraint("edition_id", "name_key"),
         UniqueConstraint("id", "edition_id"),  # what a member refers to
+        Index("ix_team_hidden", "id", postgresql_where=text("hides_results")),
         CheckConstraint("suspended_at IS NOT NULL OR NOT hides_results", name="hidden_is_suspended"),
     )
     id: Mapped[int] = key_column()

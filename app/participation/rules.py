@@ -6,7 +6,7 @@ from app.access import Actor
 from app.editions.schemas import PhaseView
 from app.models import Disclosure
 from app.participation.schemas import Step, TermsView
-from app.refusals import Refusal, RefusalCode, RefusedError
+from app.refusals import Refusal, RefusalCode
 
 
 def address_refusals(actor: Actor, phase: PhaseView) -> Iterable[Refusal]:
@@ -29,14 +29,10 @@ def terms_refusals(actor: Actor, terms: TermsView | None) -> Iterable[Refusal]:
         yield Refusal(RefusalCode.TERMS_NOT_ACCEPTED, message)
 
 
-def refuse_unconfirmed_address(actor: Actor, phase: PhaseView) -> None:
-    """Raise RefusedError where nothing of this person can be sent before their address is confirmed."""
-    if against := tuple(address_refusals(actor, phase)):
-        raise RefusedError(against)
-
-
 def step_of(refusal: Refusal, phase: PhaseView) -> Step:
     """Where a person does what a refusal asks for."""
     if refusal.code is RefusalCode.TERMS_NOT_ACCEPTED:
         return Step("Accept the terms", refusal.message, f"/editions/{phase.edition}/terms")
+    if refusal.code in (RefusalCode.TEAM_SUSPENDED, RefusalCode.TEAM_NOT_APPROVED):
+        return Step("Ask the organisers", refusal.message, "/teams")
     return Step("Confirm your e-mail address", refusal.message, "/account/address")

@@ -7,7 +7,9 @@ from app.audit import queries as audit
 from app.editions import queries as editions
 from app.editions.schemas import PhaseView
 from app.errors import ConflictError, ForbiddenError, NotFoundError
-from app.models import Terms
+from app.memberships import queries as memberships
+from app.memberships.rules import Standing, scoring_refusals, upload_refusals
+from app.models import Disclosure, Terms
 from app.participation import queries
 from app.participation.rules import address_refusals, terms_refusals
 from app.participation.schemas import NewTerms, TermsView
@@ -16,9 +18,23 @@ from app.refusals import Refusal
 
 
 def against_submission(session: Session, actor: Actor, phase: PhaseView) -> tuple[Refusal, ...]:
-    """Every reason in the person why no results of theirs are taken."""
+    """Every reason in the person or their team why no results of theirs are taken."""
     terms = queries.current_terms(session, phase.edition, actor.user_id)
-    return (*address_refusals(actor, phase), *terms_refusals(actor, terms))
+    is_held_out = phase.disclosure is not Disclosure.FULL
+    return (
+        *address_refusals(actor, phase),
+        *terms_refusals(actor, terms),
+        *scoring_refusals(_team(session, actor, phase), is_held_out=is_held_out),
+    )
+
+
+def _team(session: Session, actor: Actor, phase: PhaseView) -> Standing | None:
+    return memberships.standing(session, memberships.team_in(session, actor.user_id, phase.edition_id))
+
+
+def against_upload(session: Session, actor: Actor, phase: PhaseView) -> tuple[Refusal, ...]:
+    """Every reason in the person or their team why they may not upload."""
+    return (*address_refusals(actor, phase), *upload_refusals(_team(session, actor, phase)))
 
 
 def terms_page(platform: Platform, actor: Actor, code: str) -> TermsView:

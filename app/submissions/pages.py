@@ -113,6 +113,7 @@ def _form(
         methods=sheet.methods,
         quota=sheet.quota,
         quota_text=quota_text(sheet.quota),
+        is_blocked=bool(sheet.refusals),
         refusals=tuple(dict.fromkeys((*sheet.refusals, *refused))),
         given_data=[one for one in infos if not one.own_data],
         other_data=[one for one in infos if one.own_data],

@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement, and_, func, literal, null, select, true
 from sqlalchemy.orm import Session, aliased
 
 from app.access import Action, Actor, State
+from app.memberships.queries import is_public
 from app.models import (
     Board,
     ClassScore,
@@ -48,7 +49,7 @@ def visible_submissions(actor: Actor) -> ColumnElement[bool]:
         edition=Phase.edition_id,
         states={
             State.PRIVATE: true(),
-            State.PUBLIC: and_(Method.public_at.is_not(None), has_result.exists()),
+            State.PUBLIC: and_(is_public(), has_result.exists()),
         },
     )
 
@@ -90,8 +91,8 @@ def boards_for(session: Session, phase_id: int, competitions: Sequence[int]) -> 
     return list(session.scalars(statement.order_by(Board.competition)))
 
 
-def _is_public() -> ColumnElement[bool]:
-    return and_(Method.public_at.is_not(None), Entry.state == EntryState.SCORED)
+def _is_public_result() -> ColumnElement[bool]:
+    return and_(is_public(), Entry.state == EntryState.SCORED)
 
 
 def submission_of(
@@ -170,7 +171,7 @@ def rows_of_teams(
         .join(Edition, Phase.edition_id == Edition.id)
         .join(Method, Entry.method_id == Method.id)
         .join(Run, Run.id == run)
-        .where(Method.team_id.in_(teams), _is_public() if only_public else true())
+        .where(Method.team_id.in_(teams), _is_public_result() if only_public else true())
         .order_by(Submission.id.desc(), Entry.competition)
         .limit(500)
     )  # fmt: skip

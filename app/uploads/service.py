@@ -23,9 +23,10 @@ from app.errors import (
 from app.memberships import queries as membership_queries
 from app.memberships import service as memberships
 from app.models import Upload, UploadState
-from app.participation.rules import refuse_unconfirmed_address
+from app.participation.service import against_upload
 from app.platform import Platform
 from app.rate_limits import Limited
+from app.refusals import refuse
 from app.retention import queries as retention_queries
 from app.retention import service as retention
 from app.storage import content_key
@@ -42,11 +43,10 @@ PAGE = 50  # uploads
 def create_upload(platform: Platform, actor: Actor, phase: PhaseView, metadata: UploadMetadata) -> uuid.UUID:
     """Make room for an archive; nothing is counted yet.
 
-    Raises RefusedError before the address is confirmed, TooLargeError, StoredBytesError, and MalformedError for a single
-    file that is not one of a result and for competitions that the phase does not have.
+    Raises RefusedError before the address is confirmed and for a suspended team, TooLargeError, StoredBytesError, and
+    MalformedError for a single file that is not one of a result and for competitions that the phase does not have.
     """
     assert actor.user_id is not None
-    refuse_unconfirmed_address(actor, phase)
     refuse_larger(platform, metadata.size or 0)
     if metadata.size == 0:
         raise MalformedError("The archive is empty")
@@ -56,6 +56,7 @@ def create_upload(platform: Platform, actor: Actor, phase: PhaseView, metadata: 
     upload_id = uuid.uuid4()
     _count(platform, actor.user_id, phase)
     with platform.transaction() as session:
+        refuse(against_upload(session, actor, phase))
         team_id = memberships.own_team(session, actor.user_id, phase.edition_id)
         retention.refuse_beyond_share(platform, session, actor.user_id, team_id, metadata.size)
         session.add(

@@ -299,6 +299,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("edition_id", "name_key", name=op.f("uq_team_edition_id_name_key")),
         sa.UniqueConstraint("id", "edition_id", name=op.f("uq_team_id_edition_id")),
     )
+    op.create_index("ix_team_hidden", "team", ["id"], unique=False, postgresql_where=sa.text("hides_results"))
     op.create_table(
         "terms",
         sa.Column("id", sa.BigInteger(), nullable=False),
@@ -875,6 +876,7 @@ def downgrade() -> None:
     op.drop_index("ix_extra_slot_team", table_name="extra_slot")
     op.drop_table("extra_slot")
     op.drop_table("terms")
+    op.drop_index("ix_team_hidden", table_name="team", postgresql_where=sa.text("hides_results"))
     op.drop_table("team")
     op.drop_table("phase")
     op.drop_table("one_time_link")

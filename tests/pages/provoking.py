@@ -194,6 +194,28 @@ def second_team(scene: Scene) -> Any:
     return scene.program.post("/api/v1/editions/free/teams", json={"name": "Another"})
 
 
+def suspended_team(scene: Scene) -> Any:
+    """Confirm for a team that is suspended meanwhile."""
+    upload = scene.upload("free")
+    scene.run_sql("UPDATE team SET suspended_at = now(), suspension_reason = 'shared accounts'")
+    try:
+        return scene.confirm(upload, "Ash")
+    finally:
+        scene.run_sql("UPDATE team SET suspended_at = NULL, suspension_reason = ''")
+
+
+def team_that_waits(scene: Scene) -> Any:
+    """Confirm for a team that nobody has approved, where that is asked for."""
+    upload = scene.upload("open")
+    scene.run_sql("UPDATE edition SET approves_teams = true")
+    scene.run_sql("UPDATE team SET approval = 'waiting'")
+    try:
+        return scene.confirm(upload, "Ash")
+    finally:
+        scene.run_sql("UPDATE edition SET approves_teams = false")
+        scene.run_sql("UPDATE team SET approval = 'approved'")
+
+
 def name_of_another_team(scene: Scene) -> Any:
     confirmation(scene)
     return scene.confirm(scene.upload("free"), "haze1")

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from app.approvals.schemas import TeamList, TeamRow, TeamState
 from app.invitations.schemas import InvitationView, NewLink, Offer
 from app.memberships.schemas import MemberView, OwnTeam
 from app.models import Approval, EntryState, RunState
@@ -54,6 +55,19 @@ OWN = OwnTeam(
     is_suspended=False,
 )
 MY_TEAMS = MyTeams((OWN,), (EditionChoice("x", EVIL), EditionChoice("y", "Y")))
+ROW = TeamRow(1, EVIL, EVIL, 2, 3, NOW, Approval.WAITING, "", None, "", hides_results=False)
+TEAMS = TeamList(
+    "VOC2007",
+    EVIL,
+    approves_teams=True,
+    waiting=1,
+    teams=(
+        ROW,
+        replace(ROW, approval=Approval.REFUSED, approval_reason=EVIL),
+        replace(ROW, approval=Approval.APPROVED, suspended_at=NOW, suspension_reason=EVIL),
+    ),
+    next=1,
+)
 OFFER = Offer(EVIL, "VOC2007", "PASCAL VOC 2007", 2, EVIL, EVIL, keeps_results=True, refusals=(EVIL,))
 
 
@@ -61,6 +75,11 @@ def of_teams() -> Iterator[Sample]:
     """The pages of teams."""
     nothing: dict[str, Any] = {"form": {}, "problems": {}}
     yield "teams/mine.html", {"mine": MyTeams((), ()), **nothing}
+    page = {"form": {"text": EVIL, "state": "waiting"}, "states": list(TeamState)}
+    yield "approvals/teams.html", {"list": TEAMS, "older": "/organise/x", **page}
+    no_rule = replace(TEAMS, approves_teams=False)
+    for found in (no_rule, replace(no_rule, teams=())):
+        yield "approvals/teams.html", {"list": found, "older": None, **page}
     problems = {"name": EVIL, "edition": EVIL}
     yield "teams/mine.html", {"mine": MY_TEAMS, "form": {"name": EVIL, "edition": "x"}, "problems": problems}
     for offer in (None, OFFER, replace(OFFER, leaves=None, invited_by="", refusals=())):

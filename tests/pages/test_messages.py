@@ -31,6 +31,8 @@ from tests.pages.provoking import (
     second_team,
     sent_before_terms_are_accepted,
     sent_without_confirmed_address,
+    suspended_team,
+    team_that_waits,
     token_long_after_the_login,
     unfinished_upload,
     used_quota,
@@ -143,6 +145,13 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         lambda scene: scene.confirm(scene.upload("free"), "Linden", make_public=True),
         409, "description-too-short", "a public method has a description of at least 500 characters, and this one has 0",
     ),
+    "a team that is suspended": (
+        suspended_team, 403, "team-suspended", "the team .* is suspended: shared accounts.*",
+    ),
+    "a team that nobody has approved": (
+        team_that_waits, 403, "team-not-approved",
+        "an organiser has to approve the team .* before anything of it is scored on held-out annotation.*",
+    ),
     "a team for who has one": (
         second_team, 409, "in-team", "you are in the team .*, and a person is in one team of an edition; leave or rename it",
     ),
@@ -227,7 +236,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
 }  # fmt: skip
 
 ELSEWHERE = {  # they need many bytes, a check that lasts, or several people
-    "upload-offset", "checksum-mismatch", "stored-bytes", "check-busy", "last-owner", "team-suspended", "team-not-approved",
+    "upload-offset", "checksum-mismatch", "stored-bytes", "check-busy", "last-owner",
 }  # fmt: skip
 
 LOGIN = {"email": "visitor@example.org", "password": PASSWORD}

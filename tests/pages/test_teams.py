@@ -57,6 +57,10 @@ class Person:
 
 @pytest.fixture
 def edition(platform: Platform) -> str:
+    return new_edition(platform)
+
+
+def new_edition(platform: Platform) -> str:
     code = f"teams{next(NUMBERS)}"
     with platform.transaction() as session:
         session.add(Edition(code=code, title=f"Teams of {code}", dataset="VOC2012"))

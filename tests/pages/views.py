@@ -12,7 +12,7 @@ from app.anonymous.schemas import AnonymousResult, LinksPage, LinkView
 from app.editions.schemas import PhaseState, PhaseView
 from app.exhibits.schemas import ClassValue
 from app.home.schemas import CompetitionCard
-from app.leaderboards.schemas import BoardRow, BoardView, Cell, Leader
+from app.leaderboards.schemas import BoardRow, BoardTeam, BoardView, Cell, Leader
 from app.methods.schemas import Change, MethodPage, MethodView
 from app.models import Disclosure, EntryState, Quota, Role, RunState, UploadState
 from app.organisers.schemas import OrganiserPhase
@@ -263,6 +263,7 @@ def confirmation() -> dict[str, Any]:
         "phase": PHASE,
         "methods": (METHOD,),
         "refusals": (),
+        "is_blocked": False,
         "quota": (),
         "quota_text": "1 of 3 detection results left in 7 days",
         "rules": {3: "trained on the given images only", 4: EVIL},
@@ -343,6 +344,7 @@ def board(methods: int, **changes: Any) -> BoardView:
             is_outdated=place == 4,
             is_complete=place != 5,
             submission=place,
+            team=BoardTeam(place, EVIL if place == 1 else "Oak", is_suspended=place == 6),
             mean=None if place == methods - 1 else 0.8 - place / 30,
             mean_best=place < 2,
             cells=tuple(

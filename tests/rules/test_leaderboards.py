@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.leaderboards.rules import Order, Standing, arrange
+from app.leaderboards.schemas import BoardTeam
 from app.methods.schemas import MethodView
 
+OAK = BoardTeam(1, "Oak", is_suspended=False)
 DAY = datetime(2026, 11, 21, tzinfo=UTC)
 CLASSES = ("car", "dog")
 
@@ -16,7 +18,7 @@ def standing(
     name: str, mean: float | None, car: float | None = None, dog: float | None = None, age: int = 0
 ) -> Standing:
     method = MethodView(1, name, "", "", "", "", "", "", is_baseline=False, public_at=DAY)
-    return Standing(method, 1, DAY - timedelta(days=age), False, None, mean, {"car": car, "dog": dog})
+    return Standing(method, 1, OAK, DAY - timedelta(days=age), False, None, mean, {"car": car, "dog": dog})
 
 
 def order(standings: list[Standing], by: str = "mean", *, descending: bool = True) -> list[str]:

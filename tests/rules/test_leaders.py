@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 from app.disclosure.rules import PUBLIC
 from app.disclosure.schemas import StoredScore
 from app.leaderboards.rules import Candidate, Order, Standing, arrange, leaders_of
+from app.leaderboards.schemas import BoardTeam
 from app.methods.schemas import MethodView
 from app.models import Disclosure
 
+OAK = BoardTeam(1, "Oak", is_suspended=False)
 DAY = datetime(2026, 11, 21, tzinfo=UTC)
 
 
@@ -29,7 +31,7 @@ def method(place: int) -> MethodView:
 
 def board_ranks(means: list[float | None]) -> dict[int, int | None]:
     rows = arrange(
-        [Standing(method(place), place, DAY, False, None, mean, {}) for place, mean in enumerate(means)],
+        [Standing(method(place), place, OAK, DAY, False, None, mean, {}) for place, mean in enumerate(means)],
         (),
         Order(),
     )

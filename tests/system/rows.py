@@ -191,7 +191,13 @@ def made(platform: Platform) -> Rows:
 
 def add_entry(session: Session, of: Rows, name: str, *, is_public: bool, team_id: int | None = None) -> int:
     """A method's entry with its queued run, under the board's versions."""
-    method = Method(team_id=team_id or of.team_id, name=name, public_at=func.now() if is_public else None)
+    method = Method(
+        edition_id=session.get_one(Phase, of.phase_id).edition_id,
+        team_id=team_id or of.team_id,
+        name=name,
+        name_key=name,
+        public_at=func.now() if is_public else None,
+    )
     upload = Upload(phase_id=of.phase_id, team_id=of.team_id, user_id=of.user_id, filename="results.zip")
     upload.id = uuid.uuid4()
     session.add_all((method, upload))
@@ -202,6 +208,7 @@ def add_entry(session: Session, of: Rows, name: str, *, is_public: bool, team_id
         method_id=method.id,
         user_id=of.user_id,
         request_digest=b"",
+        training={},
     )
     session.add(submission)
     session.flush()

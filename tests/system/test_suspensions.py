@@ -1,0 +1,117 @@
+"""What becomes of the public results of a team that is suspended, and of its name on boards."""
+
+from typing import Any
+
+import pytest
+
+from app.access import Actor
+from app.approvals import service as approvals
+from app.approvals.schemas import Suspension, TeamRefusal
+from app.errors import NotFoundError
+from app.leaderboards import queries as leaderboards
+from app.leaderboards.rules import Audience
+from app.memberships import service as memberships
+from app.memberships.schemas import TeamChange
+from app.models import Phase, Role
+from app.platform import Platform
+from app.refusals import RefusedError
+from app.submissions import queries as submissions
+from app.teams import service as teams
+from tests.system.rows import Rows, made, small_board
+
+__all__ = ["small_board"]
+
+pytestmark = pytest.mark.system
+
+NOBODY = Actor()
+
+
+@pytest.fixture
+def board(small_board: Platform) -> Rows:
+    return made(small_board)
+
+
+def admin(board: Rows) -> Actor:
+    return Actor(user_id=board.user_id, role=Role.ADMIN)
+
+
+def shown(board: Rows, audience: Audience = Audience.PUBLIC) -> list[tuple[str, bool]]:
+    """The teams on the board, and whether they are marked as suspended."""
+    with board.platform.transaction() as session:
+        rows = leaderboards.rows(session, board.phase_id, board.competition, audience)
+        return [(row.team.name, row.team.is_suspended) for row in rows]
+
+
+def version(board: Rows) -> Any:
+    with board.platform.transaction() as session:
+        return leaderboards.version(session, board.phase_id, board.competition)
+
+
+def submission_is_public(board: Rows) -> bool:
+    with board.platform.transaction() as session:
+        rows = leaderboards.rows(session, board.phase_id, board.competition, Audience.ORGANISERS)
+        return submissions.submission_of(session, NOBODY, rows[0].submission_id) is not None
+
+
+def test_an_organiser_says_whether_results_of_a_suspended_team_are_marked_or_hidden(board: Rows) -> None:
+    board.entry(mean=0.5)
+    [(name, _)] = shown(board)
+    before = version(board)
+
+    approvals.suspend(board.platform, admin(board), board.team_id, Suspension(reason="two accounts"))
+    assert shown(board) == [(name, True)]
+    marked = version(board)
+    assert marked != before
+    assert teams.team_page(board.platform, NOBODY, board.team_id).is_suspended
+
+    hiding = Suspension(reason="two accounts", hides_results=True)
+    approvals.suspend(board.platform, admin(board), board.team_id, hiding)
+    assert shown(board) == []
+    assert shown(board, Audience.ORGANISERS) == [(name, True)]
+    assert version(board) != marked
+    assert not submission_is_public(board)
+    with pytest.raises(NotFoundError):
+        teams.team_page(board.platform, NOBODY, board.team_id)
+
+    approvals.lift(board.platform, admin(board), board.team_id, TeamRefusal(reason="explained"))
+    assert shown(board) == [(name, False)]
+    assert submission_is_public(board)
+
+
+def test_a_team_keeps_its_name_once_a_result_is_public_unless_an_organiser_changes_it(board: Rows) -> None:
+    owner = Actor(user_id=board.user_id, teams=frozenset({board.team_id}))
+    memberships.change(board.platform, owner, board.team_id, TeamChange(name=f"Before {board.team_id}"))
+    board.entry(mean=0.5)
+    before = version(board)
+
+    with pytest.raises(RefusedError, match="has public results under this name"):
+        memberships.change(board.platform, owner, board.team_id, TeamChange(name="After"))
+    change = TeamChange(name=f"After {board.team_id}", reason="the company has another name")
+    memberships.change(board.platform, admin(board), board.team_id, change)
+
+    assert shown(board) == [(f"After {board.team_id}", False)]
+    assert version(board) != before
+
+
+def test_strangers_see_the_public_results_of_a_team_and_who_agreed_to_be_named(board: Rows) -> None:
+    board.entry(mean=0.5)
+    board.entry(mean=0.7, is_public=False)
+    owner = Actor(user_id=board.user_id, teams=frozenset({board.team_id}))
+
+    seen = teams.team_page(board.platform, NOBODY, board.team_id)
+    assert ([row.mean for row in seen.results], seen.members) == ([0.5], ())
+    memberships.set_named(board.platform, owner, board.team_id, is_named=True)
+    assert len(teams.team_page(board.platform, NOBODY, board.team_id).members) == 1
+    assert len(teams.team_page(board.platform, owner, board.team_id).results) == 2
+
+
+def test_a_team_with_results_outlives_its_last_member(board: Rows) -> None:
+    board.entry(mean=0.5)
+    owner = Actor(user_id=board.user_id, teams=frozenset({board.team_id}))
+
+    memberships.leave(board.platform, owner, board.team_id)
+
+    assert len(shown(board)) == 1
+    with board.platform.transaction() as session:
+        edition_id = session.get_one(Phase, board.phase_id).edition_id
+        assert memberships.own_team(session, board.user_id, edition_id) != board.team_id
