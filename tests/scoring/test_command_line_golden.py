@@ -1,15 +1,20 @@
+import io
 import json
 import math
+import shutil
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image
 
+from scoring import labels_to_png
 from scoring.command_line.main import main
 from tests.scoring.conftest import Unpack
-
-pytestmark = pytest.mark.shared
+from tests.scoring.test_golden_small import CASES, COMPETITIONS, GOLDEN, kits
 
 SYNTHETIC = "synthetic_seed2012.tar.xz"
 EXACT = 1e-12
@@ -18,17 +23,6 @@ VALID = [
     "2006_cls", "2006_det", "2007_cls", "2007_det", "2007_layout", "2007_seg", "2008_layout", "2009_cls", "2009_det",
     "2012_action", "2012_cls", "2012_cls_on2007", "2012_det", "2012_det_on2007", "2012_layout", "2012_seg",
 ]  # fmt: skip
-BAD = {
-    "action_unknown_object": ("comp9_action_val_jumping.txt", 115, "99"),
-    "cls_unknown_image": ("comp1_cls_val_car.txt", None, "2008_999999"),
-    "det_unknown_image": ("comp3_det_val_car.txt", None, "2008_999999"),
-    "det_missing_column": ("comp3_det_val_car.txt", None, "found 5"),
-    "layout_bad_part": ("comp7_layout_val.xml", None, ""),
-    "seg_label_21": ("comp5_val_cls/2008_003179.png", None, "21"),
-    "seg_missing": ("comp5_val_cls/2008_003179.png", None, "2008_003179"),
-    "seg_rgb": ("comp5_val_cls/2008_003179.png", None, ""),
-    "seg_wrong_size": ("comp5_val_cls/2008_003179.png", None, "118"),
-}
 
 
 @cache
@@ -51,6 +45,7 @@ def asked(case: dict[str, Any], root: Path, results: Path) -> list[str]:
     ]
 
 
+@pytest.mark.shared
 @pytest.mark.parametrize("name", VALID)
 def test_every_task_of_every_year_gives_the_kit_s_numbers(
     name: str, shared: Path, unpacked: Unpack, capsys: pytest.CaptureFixture[str]
@@ -81,20 +76,91 @@ def test_every_task_of_every_year_gives_the_kit_s_numbers(
                 assert values[each] == pytest.approx(float(found["ap"]), abs=EXACT)
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_the_small_set_s_tasks_give_the_kit_s_numbers(case: str, capsys: pytest.CaptureFixture[str]) -> None:
+    task, _, year = case.partition("-")
+
+    code = main(
+        ["evaluate", "--protocol", f"voc{year}", *small(GOLDEN / "results", COMPETITIONS[task]), "--json"]
+    )
+
+    said = json.loads(capsys.readouterr().out)
+    assert code == 0, said
+    assert {name: row["value"] for name, row in said["classes"].items()} == {
+        name: pytest.approx(recorded.value, abs=EXACT) for name, recorded in kits()[case].items()
+    }
+
+
+def small(results: Path, competition: int) -> list[str]:
+    tree = ["--truth", str(GOLDEN / "sample"), "--image-set", "test"]
+    return [*tree, "--competition", str(competition), "--results", str(results)]
+
+
+def image(height: int = 240, label: int = 0) -> bytes:
+    return labels_to_png(np.full((height, 320), label, np.uint8))
+
+
+def in_colours(_: bytes) -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", (320, 240)).save(file, "PNG")
+    return file.getvalue()
+
+
+Spoil = Callable[[bytes], bytes | None]
+MASK = "comp5_test_cls/2012_000002.png"
+BAD: dict[str, tuple[int, str, Spoil, int | None, str]] = {
+    "an object that is not there": (
+        9,
+        "comp9_action_test_jumping.txt",
+        lambda text: b"2012_000004 99 1\n" + text,
+        1,
+        "99",
+    ),
+    "an image that is not there": (
+        1,
+        "comp1_cls_test_car.txt",
+        lambda text: b"2012_999999 1\n" + text,
+        1,
+        "2012_999999",
+    ),
+    "a box nowhere": (3, "comp3_det_test_car.txt", lambda text: b"x 1 1 1 9 9\n" + text, 1, "'x'"),
+    "a missing column": (
+        3,
+        "comp3_det_test_car.txt",
+        lambda text: b"2012_000002 1 1 1 9\n" + text,
+        1,
+        "found 5",
+    ),
+    "an unknown part": (
+        7,
+        "comp7_layout_test.xml",
+        lambda text: text.replace(b"head", b"tail", 1),
+        None,
+        "tail",
+    ),
+    "an unknown label": (5, MASK, lambda _: image(label=11), None, "11"),
+    "a missing file": (5, MASK, lambda _: None, None, "2012_000002"),
+    "a file in colours": (5, MASK, in_colours, None, "indexed"),
+    "a file of another size": (5, MASK, lambda _: image(height=239), None, "239"),
+}
+
+
 @pytest.mark.parametrize("command", ["evaluate", "validate"])
 @pytest.mark.parametrize("name", BAD)
 def test_bad_results_are_refused_by_both_commands(
-    name: str, command: str, shared: Path, unpacked: Unpack, capsys: pytest.CaptureFixture[str]
+    name: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    root = unpacked(SYNTHETIC)
-    file, line, word = BAD[name]
-    case = golden(shared)["bad"][name]
-    case = case if "comp" in case else {"dataset": "VOC2012", "testset": "val", "comp": "comp3"}
+    competition, file, spoil, line, word = BAD[name]
+    shutil.copytree(GOLDEN / "results", tmp_path / "results")
+    [path] = tmp_path.rglob(file)
+    spoilt = spoil(path.read_bytes())
+    path.unlink() if spoilt is None else path.write_bytes(spoilt)
 
-    code = main([command, *asked(case, root, root / "results_bad" / name), "--json"])
+    protocol = ["--protocol", "voc2012"] if command == "evaluate" else []
+    code = main([command, *protocol, *small(tmp_path / "results", competition), "--json"])
 
     said = json.loads(capsys.readouterr().out)
     assert code == 2
-    assert all(problem["file"] == file for problem in said["problems"])
+    assert [problem["file"] for problem in said["problems"]] == [file]
     assert line is None or said["problems"][0]["line"] == line
     assert word in said["problems"][0]["message"]
