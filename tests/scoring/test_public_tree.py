@@ -11,6 +11,7 @@ from scoring.readers.image_index import ImageIndex
 from tests.scoring.builders import Kit, annotation, kit, thing
 from tests.scoring.conftest import Unpack
 from tests.scoring.test_annotations import OF_2006
+from tests.shared import ROOT
 
 UNKNOWN = (UNKNOWN_SIDE, UNKNOWN_SIDE)
 
@@ -39,6 +40,12 @@ def test_participants_know_what_the_ground_truth_says_they_know(
 
     # whoever has no annotation cannot know which competitions lack it; the server's description says so
     assert read_public(root, image_set) == replace(read_tree(root, image_set).description, not_offered=())
+
+
+def test_participants_know_of_the_small_set_what_its_ground_truth_says_they_know() -> None:
+    root = ROOT / "tests" / "golden" / "sample"
+
+    assert read_public(root, "test") == replace(read_tree(root, "test").description, not_offered=())
 
 
 def test_without_annotation_and_labels_only_sizes_are_missing(tmp_path: Path) -> None:
