@@ -1,6 +1,7 @@
 """COCO's two competitions: one JSON file in an archive, checked without and scored with the ground truth."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,11 @@ from scoring import (
 from scoring.data.description import Description
 from scoring.data.limits import Limits
 from scoring.errors import SubmissionError
+from scoring.metrics.coco.arrays import COCO_RULES
+from scoring.protocols import COCO
 from scoring.tasks.coco.scoring import evaluate_coco
+from scoring.tasks.coco.task import COCO_DETECTION
+from scoring.tasks.task import TaskRules
 from tests.scoring.archives import gz, tar, written
 from tests.scoring.coco_masks import draw_mask_set
 from tests.scoring.coco_sets import Plain, draw_coco_set
@@ -326,6 +331,23 @@ def test_what_is_wrong_with_json_in_memory_is_said_with_every_problem() -> None:
     plain = GroundTruth.from_arrays(["a"], ["cat"], [[1, 1, 2, 2]], convention="half-open")
     with pytest.raises(DataError, match="ground truth from COCO's JSON"):
         Detections.from_coco(found, plain)
+
+
+def test_a_range_of_other_thresholds_is_one_row() -> None:
+    instances, found = small()
+    truth = truth_of(instances)
+    rules = replace(COCO_RULES, iou_thresholds=np.array([0.3, 0.75]))
+    row = COCO.with_rules("own", "Our challenge", TaskRules(COCO_DETECTION, rules))
+
+    result = evaluate(Detections.from_coco(found, truth), truth, protocol=row)
+
+    assert result.measure == "Average precision of boxes, IoU 0.30:0.75"
+    assert {"AP", "AP75"} < set(figures(result))
+    assert "AP50" not in figures(result)
+    assert [each.title for each in result.exhibits if isinstance(each, ScoreTable)][1:] == [
+        "All figures; the curves are those at an IoU of 0.3",
+        "AP75",
+    ]
 
 
 def test_inclusive_pixels_are_converted() -> None:

@@ -106,7 +106,7 @@ def _sizes(
 def figures_of(tables: CocoTables, rules: CocoRules = COCO_RULES) -> Mapping[str, float | None]:
     """The twelve figures of pycocotools' summary, in [0, 1], or None where no class has an object that counts.
 
-    AP is the mean of precision over points, classes and thresholds, AP50 and AP75 those at an IoU of 0.5 and 0.75, APs,
+    AP is the mean of precision over points, classes and thresholds, AP50 and AP75 those at an IoU of 0.5 and 0.75 where the rules have these, APs,
     APm and APl of small, medium and large objects; AR1, AR10 and AR100 are the means of recall with so many detections
     of a class in an image, ARs, ARm and ARl again by size.
 
@@ -156,6 +156,8 @@ def _values(tables: CocoTables, rules: CocoRules) -> Mapping[str, Floats]:
     precision, recall = tables.precision, tables.recall
     found = {"AP": precision[EVERY_SIZE]}
     for threshold in (0.5, 0.75):
+        if threshold not in rules.iou_thresholds:
+            continue
         found[f"AP{threshold * 100:.0f}"] = precision[EVERY_SIZE][rules.iou_thresholds == threshold]
     sizes = [(index, name[0]) for index, (name, _, _) in enumerate(rules.areas) if index != EVERY_SIZE]
     found |= {f"AP{letter}": precision[index] for index, letter in sizes}

@@ -22,6 +22,7 @@ from scoring.tasks.coco.truth import Loaded
 from scoring.tasks.task import Keyed, Scores
 
 NOTHING_COUNTS: Final = "no class has an object that counts"
+_ALL_FIGURES: Final = "All figures; the curves are those at an IoU of {:g}"
 _IN_DETAIL: Final = ("AP50", "AP75")
 """Figures that have a table of the classes besides AP."""
 
@@ -54,13 +55,14 @@ def score(matched: Iterator[Keyed[CocoResults]], loaded: Loaded, rules: CocoRule
         )
     )
     ranked = tuple(_ranked(found.tables, found.results.detections, loaded, rules))
-    measure = measure_of(results)
+    measure = measure_of(results, rules)
     exhibits: tuple[Exhibit, ...] = (
         ScoreTable(measure, tuple((each.name, each.value) for each in classes)),
-        ScoreTable("All figures; the curves are those at an IoU of 0.5", tuple(figures.items())),
+        ScoreTable(_ALL_FIGURES.format(rules.iou_thresholds[0]), tuple(figures.items())),
         *(
             ScoreTable(name, (*zip(names, by_class[name], strict=True), ("mean", figures[name])))
             for name in _IN_DETAIL
+            if name in figures
         ),
         *map(draw_precision, ranked),
     )

@@ -34,16 +34,6 @@ SCORER: Final = "1"
 ABSENT: Final = "no object of the class counts"
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    measure: str
-    name: str
-
-
-_BOXES: Final = _Kind("Average precision of boxes, IoU 0.50:0.95", "boxes")
-_MASKS: Final = _Kind("Average precision of masks, IoU 0.50:0.95", "masks")
-
-
 def evaluate_coco(
     truth: bytes,
     results: bytes,
@@ -84,7 +74,7 @@ def score_coco(
     >>> score_coco(truth, found, digest="")["cat"].reason
     'no object of the class counts'
     """
-    kind, detections, rules = _kind_of(results), results.detections, RULES[protocol]
+    detections, rules = results.detections, RULES[protocol]
     found = tabulate(truth, results, rules)
     tables = found.tables
     by_class = figures_by_class(tables, rules)
@@ -102,10 +92,10 @@ def score_coco(
     )
     return CocoResult(
         protocol=protocol,
-        measure=kind.measure,
+        measure=measure_of(results, rules),
         figures=figures_by_rules(tables, truth, np.arange(len(truth.classes)), rules),
         classes=classes,
-        receipt=_receipt(truth.fingerprint, digest, kind, protocol),
+        receipt=_receipt(truth.fingerprint, digest, _kind_of(results), protocol),
         evidence=Evidence(truth, found.results, tables, found.iou),
     )
 
@@ -157,13 +147,14 @@ def _federated(truth: CocoInstances, results: CocoResults) -> CocoResults:
     return replace(results, detections=with_exemptions(results.detections, truth.federation))
 
 
-def measure_of(results: CocoResults) -> str:
+def measure_of(results: CocoResults, rules: CocoRules) -> str:
     """What is measured, in words."""
-    return _kind_of(results).measure
+    low, high = rules.iou_thresholds[[0, -1]]
+    return f"Average precision of {_kind_of(results)}, IoU {low:.2f}:{high:.2f}"
 
 
-def _kind_of(results: CocoResults) -> _Kind:
-    return _BOXES if results.masks is None else _MASKS
+def _kind_of(results: CocoResults) -> str:
+    return "boxes" if results.masks is None else "masks"
 
 
 def _pair_iou(truth: CocoInstances, results: CocoResults) -> PairIoU:
@@ -175,12 +166,12 @@ def _pair_iou(truth: CocoInstances, results: CocoResults) -> PairIoU:
     return lambda detections, objects: mask_iou(masks, detections, objects + first, crowd[objects])
 
 
-def _receipt(truth: str, results: str, kind: _Kind, protocol: str) -> str:
+def _receipt(truth: str, results: str, kind: str, protocol: str) -> str:
     rules = RULES[protocol]
     said = {
         "results": results,
         "truth": truth,
-        "protocol": f"{protocol}: {kind.name}, IoU {rules.iou_thresholds.tolist()}, areas {rules.areas}, "
+        "protocol": f"{protocol}: {kind}, IoU {rules.iou_thresholds.tolist()}, areas {rules.areas}, "
         f"{rules.max_detections} detections, {len(rules.recalls)} recalls",
         "scorer": SCORER,
     }
