@@ -102,6 +102,7 @@ PAGES = (
     leaderboard_pages.router,
     organiser_pages.router,
     phase_pages.router,
+    phase_pages.calendars,
     administration_pages.router,
     audit_pages.router,
     documentation_pages.router,

@@ -19,6 +19,24 @@ function addOwnTimes(root) {
   }
 }
 
+// Counts down to a deadline: to the second within the last hour, else to the minute.
+function countDown() {
+  for (const each of document.querySelectorAll("[data-countdown]")) {
+    const seconds = Math.round((new Date(each.dataset.countdown) - Date.now()) / 1000);
+    if (seconds < 0) continue;
+    const parts = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]];
+    let rest = seconds;
+    const words = [];
+    for (const [length, unit] of parts) {
+      const amount = Math.floor(rest / length);
+      rest -= amount * length;
+      if (amount && (unit !== "second" || seconds < 3600)) words.push(`${amount} ${unit}${amount === 1 ? "" : "s"}`);
+    }
+    const text = `in ${words.slice(0, 2).join(" ") || "less than a second"}`;
+    if (each.textContent !== text) each.textContent = text;
+  }
+}
+
 function offerCopying(block) {
   const button = document.createElement("button");
   button.type = "button";
@@ -45,6 +63,10 @@ addLocalTimes(document);
 addOwnTimes(document);
 announce();
 if (navigator.clipboard) document.querySelectorAll("pre[data-copy]").forEach(offerCopying);
+if (document.querySelector("[data-countdown]")) {
+  countDown();
+  setInterval(countDown, 1000);
+}
 document.querySelector(".problems")?.focus();
 document.addEventListener("htmx:afterSettle", () => {
   addLocalTimes(document);

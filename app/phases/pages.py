@@ -20,6 +20,9 @@ from app.web import CurrentActor, ThePlatform, actor_of_request, platform_of_req
 
 router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 
+calendars = APIRouter(dependencies=[requires(Action.READ_PUBLIC)])
+
+CALENDAR = "text/calendar; charset=utf-8"
 UTC_INPUT = "%Y-%m-%dT%H:%M"
 
 
@@ -71,6 +74,18 @@ class SlotsForm(BaseModel):
         return NewSlots.model_validate(
             self.model_dump(exclude={"slot_reason"}) | {"reason": self.slot_reason}
         )
+
+
+@calendars.get("/editions/{edition}/calendar.ics")
+def edition_calendar(platform: ThePlatform, edition: str) -> Response:
+    """The dates of an edition's phases for calendar programs."""
+    return Response(service.calendar(platform, edition), media_type=CALENDAR)
+
+
+@calendars.get("/editions/{edition}/{image_set}/calendar.ics")
+def phase_calendar(platform: ThePlatform, edition: str, image_set: str) -> Response:
+    """The dates of a phase for calendar programs."""
+    return Response(service.calendar(platform, edition, image_set), media_type=CALENDAR)
 
 
 @router.get("/phases/{phase_id}")

@@ -1,7 +1,10 @@
 """Which changes of a phase are refused, because they would be unfair or leave something broken."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from urllib.parse import urlsplit
+
+from icalendar import Calendar, Event
 
 from app.editions.rules import is_over
 from app.editions.schemas import PhaseState, PhaseView
@@ -9,6 +12,7 @@ from app.models import Disclosure
 from app.phases.schemas import NewRules
 from app.refusals import Refusal, RefusalCode
 
+PRODUCT = "-//heldout//phases//EN"
 NOTICE = timedelta(days=3)  # before a deadline that was brought forward
 
 
@@ -22,6 +26,41 @@ def change_refusals(
         for message in (*_unfair_opening(now, phase, rules, has_results), *_unfair_close(now, phase, rules))
     )
     return (*broken, *unfair)
+
+
+def calendar_of(phases: Sequence[PhaseView], address: str, now: datetime) -> bytes:
+    """The openings and deadlines of phases as iCalendar (RFC 5545); an event keeps its UID when it is moved.
+
+    address: of the server, as people use it.
+    """
+    calendar = Calendar()
+    calendar.add("prodid", PRODUCT)
+    calendar.add("version", "2.0")
+    for phase in phases:
+        for what, moment in (("opens", phase.opens_at), ("closes", phase.closes_at)):
+            if moment is not None:
+                calendar.add_component(_event(phase, what, moment, address, now))
+    written: bytes = calendar.to_ical()
+    return written
+
+
+def _event(phase: PhaseView, what: str, moment: datetime, address: str, now: datetime) -> Event:
+    event = Event()
+    event.add("uid", f"phase-{phase.id}-{what}@{urlsplit(address).hostname}")
+    event.add("summary", f"{phase.edition_title}, {phase.image_set} {what}")
+    event.add("dtstamp", now)
+    event.add("dtstart", moment)
+    event.add("url", f"{address}/editions/{phase.edition}")
+    if what == "closes":
+        event.add(
+            "description",
+            f"An upload that was started before may be confirmed for another {_minutes(phase.grace)}.",
+        )
+    return event
+
+
+def _minutes(grace: timedelta) -> str:
+    return f"{int(grace.total_seconds() // 60)} minutes"
 
 
 def _broken(phase: PhaseView, rules: NewRules) -> Iterator[str]:

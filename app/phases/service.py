@@ -4,9 +4,11 @@ from app.access import Actor
 from app.audit import queries as audit
 from app.editions import queries as editions
 from app.editions.rules import tasks_of
+from app.editions.service import find_phase
+from app.errors import NotFoundError
 from app.imports.rules import shown
 from app.phases import queries
-from app.phases.rules import change_refusals
+from app.phases.rules import calendar_of, change_refusals
 from app.phases.schemas import NewRules, PhaseSheet
 from app.platform import Platform
 from app.quotas import queries as quotas
@@ -30,6 +32,20 @@ def sheet(platform: Platform, actor: Actor, phase_id: int) -> PhaseSheet:
             teams=tuple(quotas.team_names(session, phase.edition_id)),
             tasks=tuple(dict.fromkeys(tasks_of(phase).values())),
         )
+
+
+def calendar(platform: Platform, edition: str, image_set: str | None = None) -> bytes:
+    """The dates of an edition's phases, or of one of them, as iCalendar.
+
+    Raises NotFoundError.
+    """
+    with platform.snapshot() as session:
+        phases = (
+            [find_phase(session, edition, image_set)] if image_set else editions.phases_of(session, edition)
+        )
+        if editions.edition_of(session, edition) is None:
+            raise NotFoundError(f"there is no edition {edition!r}")
+        return calendar_of(phases, platform.settings.address, editions.now(session))
 
 
 def change(platform: Platform, actor: Actor, phase_id: int, rules: NewRules) -> None:

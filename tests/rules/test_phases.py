@@ -5,11 +5,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from icalendar import Calendar
 
 from app.editions.rules import is_over, state_of
 from app.editions.schemas import PhaseView
 from app.models import Disclosure, Quota
-from app.phases.rules import change_refusals
+from app.phases.rules import calendar_of, change_refusals
 from app.phases.schemas import NewRules
 from app.refusals import RefusalCode
 from tests.pages.views import PHASE
@@ -113,3 +114,16 @@ def test_rules_keep_the_smaller_of_two_quotas_with_one_window() -> None:
 
     assert rules.windows == (Quota(2, 7),)
     assert rules.grace == timedelta(hours=1)
+
+
+def test_a_calendar_has_the_opening_and_the_deadline_of_each_phase() -> None:
+    calendar = Calendar.from_ical(calendar_of([phase(), phase(closes=None)], "https://voc.example.org", NOW))
+
+    events = calendar.walk("VEVENT")
+    assert [(str(event["uid"]), event.decoded("dtstart")) for event in events] == [
+        ("phase-1-opens@voc.example.org", NOW - 30 * DAY),
+        ("phase-1-closes@voc.example.org", NOW + 30 * DAY),
+        ("phase-1-opens@voc.example.org", NOW - 30 * DAY),
+    ]
+    assert str(events[1]["summary"]) == "PASCAL VOC 2007, test closes"
+    assert "60 minutes" in str(events[1]["description"])
