@@ -71,6 +71,7 @@ class Actor:
     is_verified: bool = False  # the e-mail address is known to be theirs
     organises: frozenset[int] = frozenset()  # ids of editions
     scopes: frozenset[Scope] | None = None  # of the token that makes the request; none: a person does
+    has_second_factor: bool = False
     is_recent: bool = False  # has shown within the last minutes that it is them
 
     @property
@@ -82,6 +83,11 @@ class Actor:
     def is_logged_in(self) -> bool:
         """Whether somebody is logged in."""
         return self.user_id is not None
+
+    @property
+    def must_enrol(self) -> bool:
+        """Whether this person has to set up a second factor before anything else: admins in a browser."""
+        return self.role is Role.ADMIN and not self.by_token and not self.has_second_factor
 
     @property
     def is_admin(self) -> bool:

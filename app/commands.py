@@ -25,6 +25,7 @@ from app.platform import platform_of
 from app.rescoring import service as rescoring
 from app.roles import service as roles
 from app.roles.schemas import Grant
+from app.second_factor import service as second_factor
 from app.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -172,6 +173,14 @@ def grant(
     with _short_errors():
         is_known = roles.grant(platform_of_installation(), email, role, edition)
     if not is_known:
+        problems.print(f"no account has the address {email}", markup=False)
+        raise typer.Exit(1)
+
+
+@app.command()
+def remove_second_factor(email: Annotated[str, typer.Argument(help="address of the account")]) -> None:
+    """Remove the second factor of a person who has lost it, and end their sessions."""
+    if not second_factor.remove_for(platform_of_installation(), email):
         problems.print(f"no account has the address {email}", markup=False)
         raise typer.Exit(1)
 

@@ -28,6 +28,7 @@ from app.errors import (
     RangeError,
     RateLimitedError,
     RecentLoginNeededError,
+    SecondFactorNeededError,
     StorageUnavailableError,
     TooLargeError,
 )
@@ -182,12 +183,23 @@ def _page(request: Request, kind: ProblemType, detail: str, problems: Problems) 
 
 
 def _answer_domain_error(request: Request, error: DomainError) -> Response:
-    if type(error) in LOGIN_PAGES and request.method == "GET" and not wants_json(request):
-        page = "/login" if isinstance(error, LoginNeededError) else "/login/confirm"
+    if request.method == "GET" and not wants_json(request) and (page := _page_that_helps(request, error)):
         return RedirectResponse(f"{page}?next={quote(address_of(request))}", status_code=303)
     if isinstance(error, StorageUnavailableError):
         log.warning("storage unavailable", path=_logged_path(request), cause=error.cause)
     return respond(request, PROBLEMS[error.code], str(error), headers=_headers_of(error))
+
+
+def _page_that_helps(request: Request, error: DomainError) -> str | None:
+    """Where somebody shows who they are, so that the address opens."""
+    match error:
+        case LoginNeededError():
+            return "/login/code" if request.state.awaits_code else "/login"
+        case RecentLoginNeededError():
+            return "/login/confirm"
+        case SecondFactorNeededError():
+            return "/account/second-factor"
+    return None
 
 
 def _headers_of(error: DomainError) -> dict[str, str]:

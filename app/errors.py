@@ -39,6 +39,12 @@ class RecentLoginNeededError(ForbiddenError):
     code = "recent-login-required"
 
 
+class SecondFactorNeededError(ForbiddenError):
+    """An admin has to set up a second factor before anything else."""
+
+    code = "second-factor-required"
+
+
 class ConflictError(DomainError):
     """The request does not fit the present state."""
 

@@ -38,6 +38,9 @@ class LoginSettings(BaseSettings):
     limit_login_account: Annotated[
         Rates, Field(description="logins to one account from browsers that were never logged in to it")
     ] = "100/hour"
+    limit_code: Annotated[
+        Rates, Field(description="codes of a second factor that are tried for one account")
+    ] = "5/5 minutes;20/hour;50/day"
     limit_register: Annotated[Rates, Field(description="registrations from one address")] = "30/hour;100/day"
     limit_upload: Annotated[Rates, Field(description="uploads that one person begins")] = (
         "60/10 minutes;600/day"

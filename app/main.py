@@ -47,6 +47,7 @@ from app.retention import pages as retention_pages
 from app.roles import api as role_api
 from app.roles import pages as role_pages
 from app.sandbox import warm_up
+from app.second_factor import pages as second_factor_pages
 from app.sessions import pages as session_pages
 from app.settings import Settings
 from app.submissions import api as submission_api
@@ -87,6 +88,7 @@ PAGES = (
     profile_pages.router,
     participation_pages.router,
     session_pages.router,
+    second_factor_pages.router,
     token_pages.router,
     role_pages.router,
     home_pages.router,

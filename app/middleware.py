@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.access import Actor
 from app.addresses import address_of
 from app.error_responses import answer_error
+from app.errors import SecondFactorNeededError
 from app.platform import Platform
 from app.request_checks import bounded, check_request
 from app.sessions import service as sessions
@@ -21,6 +22,9 @@ from app.uploads.rules import TUS_VERSION
 from app.web import SESSION_COOKIE
 
 ANONYMOUS_PATHS = ("/static/", "/health", "/ready")  # answered without looking up who sends them
+
+# what an admin without a second factor reaches
+ENROLMENT_PATHS = ("/account/second-factor", "/login", "/logout", *ANONYMOUS_PATHS)
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": (
@@ -49,6 +53,7 @@ class RequestMiddleware:
         state: MutableMapping[str, Any] = scope.setdefault("state", {})
         state["reference"] = uuid.uuid4().hex[:12]
         state["actor"] = Actor()
+        state["awaits_code"] = False
         state["is_tus"] = "tus-resumable" in Headers(scope=scope)
         request = Request(scope)
         structlog.contextvars.clear_contextvars()
@@ -57,6 +62,8 @@ class RequestMiddleware:
         try:
             visit = await self._identify(request)
             state["actor"], state["draft"] = visit.actor, visit.draft
+            state["awaits_code"] = visit.awaits_code
+            _check_second_factor(request, visit.actor)
             limit = check_request(request, state["actor"], self.platform.settings.max_upload)
             await self.app(scope, bounded(receive, limit), send)
             await self._drop_draft(request, visit)
@@ -84,6 +91,12 @@ class RequestMiddleware:
         if request.state.status < 400:
             cookie = request.cookies.get(SESSION_COOKIE, "")
             await run_in_threadpool(sessions.drop_draft, self.platform, cookie)
+
+
+def _check_second_factor(request: Request, actor: Actor) -> None:
+    """Let an admin without a second factor do nothing but set one up; raises SecondFactorNeededError."""
+    if actor.must_enrol and not request.url.path.startswith(ENROLMENT_PATHS):
+        raise SecondFactorNeededError("Admins need a second factor; set it up first")
 
 
 def _with_headers(send: Send, state: MutableMapping[str, Any]) -> Send:

@@ -63,6 +63,12 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             "Forbidden",
             "Something that a forgotten browser must not do. Open the page, confirm your password, and send it again.",
         ),
+        _row(
+            "second-factor-required",
+            403,
+            "Forbidden",
+            "Admins need two-factor login. Set it up at /account/second-factor.",
+        ),
         _row("withheld", 403, "Forbidden", "This part of a result is hidden until the phase closes."),
         _row(
             "cross-site",
@@ -201,18 +207,8 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             "Too many requests",
             "One archive of a team, and of a person, is checked at a time. Ask again after Retry-After seconds.",
         ),
-        _row(
-            "rate-limit",
-            429,
-            "Too many requests",
-            "You ask for this too often. Send the request again after Retry-After seconds.",
-        ),
-        _row(
-            "busy",
-            429,
-            "Too many requests",
-            "The server has more logins to check than it can. Send the request again after Retry-After seconds.",
-        ),
+        _row("rate-limit", 429, "Too many requests", "Send the request again after Retry-After seconds."),
+        _row("busy", 429, "Too many requests", "Send the request again after Retry-After seconds."),
         _row(
             "piece-checksum",
             460,

@@ -31,6 +31,7 @@ class Limited(enum.StrEnum):
     LOGIN = "login"  # by client address
     LOGIN_PAIR = "login_pair"  # by account and client address
     LOGIN_ACCOUNT = "login_account"  # by account
+    CODE = "code"  # by account, for who knows its password
     REGISTER = "register"  # by client address
     UPLOAD = "upload"  # by person, as what follows
     UPLOAD_TEAM = "upload_team"  # by team
@@ -43,6 +44,7 @@ SUBJECTS = {
     Limited.LOGIN: "logins from your address",
     Limited.LOGIN_PAIR: "attempts to log in to this account",
     Limited.LOGIN_ACCOUNT: "attempts to log in to this account",
+    Limited.CODE: "codes for this account",
     Limited.REGISTER: "registrations from your address",
     Limited.UPLOAD: "uploads",
     Limited.UPLOAD_TEAM: "uploads of your team",

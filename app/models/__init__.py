@@ -2,7 +2,7 @@
 
 from app.models.editions import Board, Edition, GroundTruth, Phase
 from app.models.links import AnonymousLink
-from app.models.logins import ApiToken, LoginSession
+from app.models.logins import ApiToken, LoginSession, RecoveryCode, SecondFactor
 from app.models.mail import MailLink, MailRequest
 from app.models.operations import AuditRecord, Heartbeat, OutboxMessage, UnusedContent
 from app.models.people import EditionOrganiser, OneTimeLink, User
@@ -54,11 +54,13 @@ __all__ = [
     "Phase",
     "Publication",
     "Quota",
+    "RecoveryCode",
     "Removal",
     "Rescore",
     "Role",
     "Run",
     "RunState",
+    "SecondFactor",
     "Service",
     "Submission",
     "Team",

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey
+from sqlalchemy import BigInteger, ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.people import User
@@ -21,7 +21,31 @@ class LoginSession(Base):
     authenticated_at: Mapped[datetime] = now_column()  # when its person last showed that it is them
     last_seen_at: Mapped[datetime] = now_column()  # to the minute
     expires_at: Mapped[datetime]
+    awaits_code: Mapped[bool] = mapped_column(
+        default=False
+    )  # opens nothing before the second factor was given
     draft: Mapped[dict[str, Any] | None]  # a form that was sent after the session before had expired
+
+
+class SecondFactor(Base):
+    """The secret that a person's authenticator app shares with the server."""
+
+    __tablename__ = "second_factor"
+    user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), primary_key=True)
+    secret: Mapped[str]
+    created_at: Mapped[datetime] = now_column()
+    confirmed_at: Mapped[datetime | None]  # none: a code of it was never given, and logins do not ask for one
+    last_step: Mapped[int] = mapped_column(BigInteger, default=0)  # of the last code; none is taken twice
+
+
+class RecoveryCode(Base):
+    """What replaces a code of the app, once."""
+
+    __tablename__ = "recovery_code"
+    id: Mapped[int] = key_column()
+    user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), index=True)
+    code_hash: Mapped[bytes]
+    used_at: Mapped[datetime | None]
 
 
 class ApiToken(Base):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Path, Query, Request
 from fastapi.responses import RedirectResponse, Response
@@ -84,6 +85,8 @@ def log_in(
     except service.SuspendedError:
         suspended = {"email": "is of an account that is suspended; ask the admins"}
         return _form_page(request, "sessions/login.html", form, suspended, 403)
+    if service.awaits_code(platform, token):
+        next_page = f"/login/code?next={quote(local_path(next_page))}"
     return logged_in(request, platform, token, next_page)
 
 

@@ -2,12 +2,12 @@
 
 from datetime import timedelta
 
-from sqlalchemy import ColumnElement, delete, func, null, select, text, update
+from sqlalchemy import ColumnElement, delete, exists, func, null, select, text, update
 from sqlalchemy.orm import Session
 
 from app.access import Actor, Scope
 from app.login_settings import LoginSettings
-from app.models import EditionOrganiser, LoginSession, Member, User
+from app.models import EditionOrganiser, LoginSession, Member, SecondFactor, User
 from app.sessions.rules import KEEP_ENDED
 from app.sessions.schemas import SessionRow, SessionView
 
@@ -25,6 +25,7 @@ def live_session(session: Session, token_hash: bytes, lifetimes: LoginSettings) 
         LoginSession.user_id,
         LoginSession.authenticated_at > func.now() - lifetimes.recent_login,
         LoginSession.last_seen_at < func.now() - MINUTE,
+        LoginSession.awaits_code,
         LoginSession.draft,
     )
     is_this = LoginSession.token_hash == token_hash
@@ -53,7 +54,8 @@ def sessions_of(
         LoginSession.last_seen_at,
         LoginSession.token_hash == this,
     )
-    statement = select(*columns).where(LoginSession.user_id == user_id, *_is_live(lifetimes))
+    is_theirs = (LoginSession.user_id == user_id, ~LoginSession.awaits_code)
+    statement = select(*columns).where(*is_theirs, *_is_live(lifetimes))
     rows = session.execute(statement.order_by(LoginSession.last_seen_at.desc(), LoginSession.token_hash))
     return tuple(SessionView(row[0].hex(), *row[1:]) for row in rows)
 
@@ -63,10 +65,12 @@ def actor_of_person(
 ) -> Actor | None:
     """A person with what decides about permissions."""
     is_active = (User.id == user_id, User.suspended_at.is_(None))
-    found = session.execute(select(User, _teams(), _organised()).where(*is_active)).one_or_none()
+    found = session.execute(
+        select(User, _teams(), _organised(), _has_second_factor()).where(*is_active)
+    ).one_or_none()
     if found is None:
         return None
-    user, teams, organised = found
+    user, teams, organised, has_second_factor = found
     return Actor(
         user_id=user.id,
         teams=frozenset(teams),
@@ -76,6 +80,7 @@ def actor_of_person(
         is_verified=user.verified_at is not None,
         organises=frozenset(organised),
         scopes=scopes,
+        has_second_factor=has_second_factor,
         is_recent=is_recent,
     )
 
@@ -90,6 +95,41 @@ def _organised() -> ColumnElement[list[int]]:
     """The editions that a person runs, for statements about User."""
     statement = select(func.coalesce(func.array_agg(EditionOrganiser.edition_id), text("'{}'::bigint[]")))
     return statement.where(EditionOrganiser.user_id == User.id).correlate(User).scalar_subquery()
+
+
+def _has_second_factor() -> ColumnElement[bool]:
+    """Whether logins of a person ask for a code, for statements about User."""
+    in_use = (SecondFactor.user_id == User.id, SecondFactor.confirmed_at.is_not(None))
+    return exists().where(*in_use).correlate(User)
+
+
+def has_second_factor(session: Session, user_id: int) -> bool:
+    """Whether logins of this person ask for a code."""
+    return bool(session.scalar(select(_has_second_factor()).select_from(User).where(User.id == user_id)))
+
+
+def waiting_for_code(session: Session, token_hash: bytes) -> int | None:
+    """Whose login has the password and not the code yet."""
+    is_waiting = (
+        LoginSession.token_hash == token_hash,
+        LoginSession.awaits_code,
+        LoginSession.expires_at > func.now(),
+    )
+    return session.scalar(select(LoginSession.user_id).where(*is_waiting))
+
+
+def finish_login(session: Session, token_hash: bytes, new_hash: bytes, lifetime: timedelta) -> None:
+    """Let a session that waited for a code open what it opens, under another token."""
+    waiting = update(LoginSession).where(LoginSession.token_hash == token_hash, LoginSession.awaits_code)
+    session.execute(
+        waiting.values(
+            token_hash=new_hash,
+            awaits_code=False,
+            authenticated_at=func.now(),
+            last_seen_at=func.now(),
+            expires_at=func.now() + lifetime,
+        )
+    )
 
 
 def drop_draft(session: Session, token_hash: bytes) -> None:
@@ -119,7 +159,11 @@ def renew_session(
     """Give a session that is not over another token and the present time of login; whether there is such a session."""
     statement = (
         update(LoginSession)
-        .where(LoginSession.token_hash == token_hash, LoginSession.expires_at > func.now())
+        .where(
+            LoginSession.token_hash == token_hash,
+            LoginSession.expires_at > func.now(),
+            ~LoginSession.awaits_code,
+        )
         .values(token_hash=new_hash, authenticated_at=func.now(), draft=draft or null())
         .returning(LoginSession.user_id)
     )

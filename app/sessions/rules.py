@@ -4,6 +4,8 @@ from datetime import timedelta
 
 KEEP_ENDED = timedelta(days=30)  # how long it is known whose session an ended one was
 
+CODE_TIME = timedelta(minutes=10)  # between password and code
+
 # what a header contains, and what it means; the first match counts, as Edge also says Chrome and Chrome also Safari
 BROWSERS = (
     ("Edg", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("FxiOS/", "Firefox"), ("CriOS/", "Chrome"),

@@ -36,6 +36,7 @@ class SessionRow:
     user_id: int
     is_recent: bool
     is_unseen: bool  # for a minute
+    awaits_code: bool
     draft: dict[str, object] | None
 
 
@@ -56,3 +57,4 @@ class Visit:
 
     actor: Actor
     draft: Draft | None = None
+    awaits_code: bool = False  # the password was right, and the second factor is missing

@@ -18,6 +18,7 @@ from app.platform import Platform
 from app.rate_limits import Limited
 from app.secret_hashes import hash_of_token
 from app.sessions import queries
+from app.sessions.rules import CODE_TIME
 from app.sessions.schemas import Browser, Login, SessionView, Visit
 from app.tokens import queries as tokens
 from app.tokens.rules import is_token
@@ -73,11 +74,16 @@ def _account_key(email: str) -> str:
 def start_session(
     session: Session, platform: Platform, user_id: int, browser: Browser, draft: Draft | None = None
 ) -> str:
-    """The token of a new session of this person, for the cookie; the session that this browser had is over."""
+    """The token of a new session of this person, for the cookie; the session that this browser had is over.
+
+    It opens nothing yet where the person has a second factor, whoever starts it.
+    """
+    awaits_code = queries.has_second_factor(session, user_id)
     row = LoginSession(
         user_id=user_id,
         browser=browser.name,
-        expires_at=func.now() + platform.settings.session_lifetime,
+        awaits_code=awaits_code,
+        expires_at=func.now() + (CODE_TIME if awaits_code else platform.settings.session_lifetime),
     )
     if draft is not None and _belongs_to(session, draft, user_id):
         row.draft = draft.model_dump()
@@ -92,6 +98,20 @@ def start_session(
 def _belongs_to(session: Session, draft: Draft, user_id: int) -> bool:
     """Whether a form was sent in a session of this person, or in none."""
     return draft.session is None or queries.owner_of_session(session, bytes.fromhex(draft.session)) == user_id
+
+
+def awaits_code(platform: Platform, token: str) -> bool:
+    """Whether the login of this session has to be finished with a code."""
+    with platform.transaction() as session:
+        return queries.waiting_for_code(session, hash_of_token(token)) is not None
+
+
+def finish_login(session: Session, platform: Platform, cookie: str) -> str:
+    """The token of a session that waited for a code, which was right."""
+    token = secrets.token_urlsafe(32)
+    lifetime = platform.settings.session_lifetime
+    queries.finish_login(session, hash_of_token(cookie), hash_of_token(token), lifetime)
+    return token
 
 
 def confirm(
@@ -165,6 +185,8 @@ def open_visit(platform: Platform, cookie: str | None, bearer: str | None) -> Vi
         if bearer:
             return Visit(_actor_of_token(session, bearer))
         found = queries.live_session(session, hash_of_token(cookie or ""), platform.settings)
+        if found and found.awaits_code:
+            return Visit(Actor(), awaits_code=True)
         actor = queries.actor_of_person(session, found.user_id, is_recent=found.is_recent) if found else None
     if found is None or actor is None:
         return Visit(Actor())

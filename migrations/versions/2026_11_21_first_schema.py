@@ -173,6 +173,7 @@ def upgrade() -> None:
             "last_seen_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False
         ),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("awaits_code", sa.Boolean(), nullable=False),
         sa.Column("draft", postgresql.JSONB(astext_type=sa.Text()), nullable=True),
         sa.ForeignKeyConstraint(
             ["user_id"], ["user_account.id"], name=op.f("fk_login_session_user_id"), ondelete="CASCADE"
@@ -265,6 +266,30 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["edition_id"], ["edition.id"], name=op.f("fk_phase_edition_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_phase")),
         sa.UniqueConstraint("edition_id", "image_set", name=op.f("uq_phase_edition_id_image_set")),
+    )
+    op.create_table(
+        "recovery_code",
+        sa.Column("id", sa.BigInteger(), nullable=False),
+        sa.Column("user_id", sa.BigInteger(), nullable=False),
+        sa.Column("code_hash", sa.LargeBinary(), nullable=False),
+        sa.Column("used_at", sa.DateTime(timezone=True), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["user_id"], ["user_account.id"], name=op.f("fk_recovery_code_user_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_recovery_code")),
+    )
+    op.create_index(op.f("ix_recovery_code_user_id"), "recovery_code", ["user_id"], unique=False)
+    op.create_table(
+        "second_factor",
+        sa.Column("user_id", sa.BigInteger(), nullable=False),
+        sa.Column("secret", sa.String(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column("confirmed_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("last_step", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["user_id"], ["user_account.id"], name=op.f("fk_second_factor_user_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("user_id", name=op.f("pk_second_factor")),
     )
     op.create_table(
         "team",
@@ -878,6 +903,9 @@ def downgrade() -> None:
     op.drop_table("terms")
     op.drop_index("ix_team_hidden", table_name="team", postgresql_where=sa.text("hides_results"))
     op.drop_table("team")
+    op.drop_table("second_factor")
+    op.drop_index(op.f("ix_recovery_code_user_id"), table_name="recovery_code")
+    op.drop_table("recovery_code")
     op.drop_table("phase")
     op.drop_table("one_time_link")
     op.drop_index("ix_mail_request_person", table_name="mail_request")

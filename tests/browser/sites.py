@@ -14,6 +14,7 @@ from app.roles import service as roles
 from app.web import SESSION_COOKIE
 from tests.browser.archives import spoilt, thinned
 from tests.people import confirm_address
+from tests.second_factors import give_second_factor
 from tests.system.installations import Client, Installation, installation
 from tests.system.process_trees import stopped, tree_of
 from tests.system.servers import OwnServers
@@ -89,6 +90,7 @@ def _filled(place: Installation, address: str, tree: Path) -> Site:
     participant, organiser = (_person(place, address, name) for name in ("Ada Byron", "Olga Orga"))
     token = roles.create_admin_link(place.platform)
     assert organiser.http.post(f"/role-links/{token}").status_code == 303
+    give_second_factor(place.platform, "olga@example.org")
     numbers = {
         board: [
             participant.submit(f"{sample.NAME}/{board[0]}", one.archive.read_bytes(), one.name)

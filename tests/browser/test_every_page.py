@@ -19,7 +19,7 @@ PUBLIC = (
     "/leaderboards/sample/test/3?sort=nothing",
 )  # fmt: skip
 PARTICIPANTS = (
-    "/submissions", "/submissions/{val3}", "/account", "/account/tokens", "/account/sessions", "/login/confirm", "/editions/sample/test/submit", "/uploads/{valid}",
+    "/submissions", "/submissions/{val3}", "/account", "/account/tokens", "/account/sessions", "/login/confirm", "/account/second-factor", "/login/code", "/editions/sample/test/submit", "/uploads/{valid}",
     "/submissions/new?upload={valid}", "/uploads",
     "/uploads/{spoilt}", "/organise", "/role-links/used",
 )  # fmt: skip

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from app.access import Scope
+from app.second_factor.schemas import FactorView
 from app.sessions.schemas import SessionView
 from app.tokens.rules import LIFETIMES
 from app.tokens.schemas import TokenView
@@ -18,6 +19,13 @@ def of_logins() -> Iterator[tuple[str, dict[str, Any]]]:
     again = {"form": {}, "problems": {}, "next": "/", "carried": ""}
     yield "sessions/confirm.html", again
     yield "sessions/confirm.html", {**again, "problems": {"password": EVIL}, "next": EVIL, "carried": EVIL}
+    for problems in ({}, {"code": EVIL}):
+        yield "second_factor/code.html", {"form": {}, "problems": problems, "next": EVIL}
+    new = {"factor": FactorView(), "codes": (), "form": {}, "problems": {}}
+    yield "second_factor/second_factor.html", new
+    begun = FactorView(secret=EVIL, picture="<svg></svg>")
+    yield "second_factor/second_factor.html", {**new, "factor": begun, "problems": {"code": EVIL}}
+    yield "second_factor/second_factor.html", {**new, "factor": FactorView(NOW, 10), "codes": (EVIL,)}
     here = SessionView("ab" * 32, EVIL, NOW, NOW, is_this=True)
     lasting = {"lifetime": timedelta(days=14), "idle": timedelta(hours=72)}
     yield "sessions/sessions.html", {"sessions": (here, replace(here, is_this=False)), **lasting}

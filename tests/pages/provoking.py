@@ -147,6 +147,14 @@ def login_beyond_the_limit(scene: Scene) -> Any:
     return response
 
 
+def admin_without_second_factor(scene: Scene) -> Any:
+    role = "UPDATE user_account SET role = '{}' WHERE email = 'visitor@example.org'"
+    scene.run_sql(role.format("admin"))
+    response = scene.visitor.get("/organise", headers={"Accept": "*/*"})
+    scene.run_sql(role.format("participant"))
+    return response
+
+
 def token_long_after_the_login(scene: Scene) -> Any:
     moved = "UPDATE login_session SET authenticated_at = authenticated_at {} interval '1 day'"
     scene.run_sql(moved.format("-"))

@@ -12,6 +12,7 @@ from tests.pages.provoking import (
     NOWHERE,
     Provoke,
     Scene,
+    admin_without_second_factor,
     change_of_the_open_phase,
     confirmation,
     confirmation_beyond_the_quota,
@@ -80,6 +81,9 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a login too many": (
         login_beyond_the_limit, 429, "rate-limit", r"Too many logins from your address. Please try again in \d+ minutes",
+    ),
+    "an admin without a second factor": (
+        admin_without_second_factor, 403, "second-factor-required", "Admins need a second factor; set it up first",
     ),
     "a new token long after the login": (
         token_long_after_the_login, 403, "recent-login-required", "Confirm your password first",

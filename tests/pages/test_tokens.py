@@ -14,6 +14,7 @@ from app.tokens.rules import new_token
 from app.tokens.service import tokens
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
+from tests.second_factors import give_second_factor
 
 READ, SUBMIT, ORGANISE = "read", "submit", "organise"
 
@@ -33,6 +34,7 @@ def organise(platform: Platform, email: str) -> None:
         connection.execute(
             text("UPDATE user_account SET role = 'admin' WHERE email = :email"), {"email": email}
         )
+    give_second_factor(platform, email)
 
 
 def test_a_token_to_read_reads_and_does_no_more(browser: Browser) -> None:

@@ -1,0 +1,1 @@
+"""The second factor: codes of an authenticator app, and recovery codes."""

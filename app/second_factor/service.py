@@ -1,0 +1,147 @@
+"""Setting up, asking for, and removing the second factor."""
+
+from urllib.parse import urlsplit
+
+import segno
+from sqlalchemy.orm import Session
+
+from app.access import Actor
+from app.audit import queries as audit
+from app.errors import ConflictError, ForbiddenError
+from app.models import RecoveryCode, SecondFactor, User
+from app.names import folded
+from app.platform import Platform
+from app.rate_limits import Limited
+from app.second_factor import queries
+from app.second_factor.rules import (
+    address_for_app,
+    new_recovery_codes,
+    new_secret,
+    plain_recovery_code,
+    step_of_code,
+)
+from app.second_factor.schemas import FactorView
+from app.secret_hashes import hash_of_token
+from app.sessions import queries as sessions
+from app.sessions.service import WrongPasswordError, finish_login
+
+
+def view(platform: Platform, actor: Actor) -> FactorView:
+    """A person's second factor; its secret only until it is in use."""
+    assert actor.user_id is not None
+    with platform.transaction() as session:
+        found = queries.factor_of(session, actor.user_id)
+        if found is None:
+            return FactorView()
+        if found.confirmed_at:
+            return FactorView(found.confirmed_at, queries.unused_codes(session, actor.user_id))
+    server = urlsplit(platform.settings.address).hostname or "heldout"
+    code = segno.make(address_for_app(found.secret, actor.email, f"Heldout {server}"), micro=False)
+    return FactorView(
+        secret=found.secret, picture=code.svg_inline(scale=4, border=4, dark="#000", light="#fff")
+    )
+
+
+def start(platform: Platform, actor: Actor) -> None:
+    """Make a new secret, which does nothing until a code of it is given. Raises ConflictError."""
+    assert actor.user_id is not None
+    with platform.transaction() as session:
+        session.get_one(User, actor.user_id, with_for_update=True)
+        found = queries.factor_of(session, actor.user_id)
+        if found and found.confirmed_at:
+            raise ConflictError("your account has a second factor; remove it first")
+        if found is None:
+            session.add(SecondFactor(user_id=actor.user_id, secret=new_secret()))
+
+
+def confirm(platform: Platform, actor: Actor, code: str) -> tuple[str, ...] | None:
+    """Use the second factor from now on; the recovery codes, to be shown once, or none for a wrong code.
+
+    Raises ConflictError, RateLimitedError.
+    """
+    assert actor.user_id is not None
+    platform.limiter.hit(Limited.CODE, f"person {actor.user_id}")
+    with platform.transaction() as session:
+        found = queries.factor_of(session, actor.user_id)
+        if found is None or found.confirmed_at:
+            raise ConflictError("there is no second factor to confirm; begin again")
+        if not _is_code(session, found, code):
+            return None
+        found.confirmed_at = queries.now(session)
+        audit.record(session, actor.user_id, "second-factor.on", f"person {actor.user_id}")
+        return _new_codes(session, actor.user_id)
+
+
+def renew_codes(platform: Platform, actor: Actor) -> tuple[str, ...]:
+    """New recovery codes in place of all others, to be shown once. Raises ConflictError."""
+    assert actor.user_id is not None
+    with platform.transaction() as session:
+        found = queries.factor_of(session, actor.user_id)
+        if found is None or not found.confirmed_at:
+            raise ConflictError("your account has no second factor")
+        audit.record(session, actor.user_id, "second-factor.codes", f"person {actor.user_id}")
+        return _new_codes(session, actor.user_id)
+
+
+def _new_codes(session: Session, user_id: int) -> tuple[str, ...]:
+    queries.delete_codes(session, user_id)
+    codes = new_recovery_codes()
+    for code in codes:
+        session.add(RecoveryCode(user_id=user_id, code_hash=hash_of_token(plain_recovery_code(code))))
+    return codes
+
+
+def _is_code(session: Session, factor: SecondFactor, code: str) -> bool:
+    """Whether this is a code of now that was not used before; it is used up."""
+    step = step_of_code(factor.secret, code, queries.now(session).timestamp())
+    return step is not None and queries.take_step(session, factor.user_id, step)
+
+
+def log_in(platform: Platform, cookie: str, code: str) -> str:
+    """The token of the session that began with a password, and has its code or a recovery code now.
+
+    Raises WrongPasswordError, also where no login waits for a code; RateLimitedError.
+    """
+    with platform.transaction() as session:
+        user_id = sessions.waiting_for_code(session, hash_of_token(cookie))
+    if user_id is None:
+        raise WrongPasswordError("no login waits for a code")
+    platform.limiter.hit(Limited.CODE, f"person {user_id}")
+    with platform.transaction() as session:
+        found = queries.factor_of(session, user_id)
+        if found is None or not (_is_code(session, found, code) or _is_recovery_code(session, user_id, code)):
+            raise WrongPasswordError("the code is wrong, or was used before")
+        token = finish_login(session, platform, cookie)
+    platform.limiter.clear(Limited.CODE, f"person {user_id}")
+    return token
+
+
+def _is_recovery_code(session: Session, user_id: int, text: str) -> bool:
+    """Whether this is a recovery code that was not used before; it is used up."""
+    is_code = queries.take_recovery_code(session, user_id, hash_of_token(plain_recovery_code(text)))
+    if is_code:
+        details = {"left": queries.unused_codes(session, user_id)}
+        audit.record(session, user_id, "second-factor.recovery", f"person {user_id}", details=details)
+    return is_code
+
+
+def remove(platform: Platform, actor: Actor) -> None:
+    """Do without a second factor from now on. Raises ForbiddenError for admins, who need one."""
+    assert actor.user_id is not None
+    if actor.is_admin:
+        raise ForbiddenError("Admins need a second factor")
+    with platform.transaction() as session:
+        if queries.delete_factor(session, actor.user_id):
+            audit.record(session, actor.user_id, "second-factor.off", f"person {actor.user_id}")
+
+
+def remove_for(platform: Platform, email: str) -> bool:
+    """Remove the second factor of a person who has lost it, and end their sessions; whether there is such a person."""
+    with platform.transaction() as session:
+        user = sessions.user_of_email(session, folded(email))
+        if user is None:
+            return False
+        queries.delete_factor(session, user.id)
+        sessions.end_sessions_of(session, user.id)
+        audit.record(session, None, "second-factor.off", f"person {user.id}")
+        return True

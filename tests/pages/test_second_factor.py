@@ -1,0 +1,171 @@
+"""Two-factor login: setting it up, logging in with it, losing it."""
+
+import re
+
+from starlette.testclient import TestClient
+
+from app.platform import Platform
+from app.roles import service as roles
+from app.second_factor import service
+from app.sessions import service as sessions
+from tests.pages.conftest import Browser
+from tests.pages.test_accounts import PASSWORD, registered
+from tests.pages.test_drafts import hidden
+from tests.pages.test_sessions import age, cookie_of
+from tests.second_factors import code_of, give_second_factor, log_in_with_code
+
+
+def set_up(client: TestClient) -> tuple[str, list[str]]:
+    """Set a second factor up as a person does; its secret and the recovery codes."""
+    client.post("/account/second-factor/start")
+    [secret] = re.findall(r"<code>([A-Z2-7]{32})</code>", client.get("/account/second-factor").text)
+    page = client.post("/account/second-factor/confirm", data={"code": code_of(secret, steps=-1)})
+    assert page.status_code == 200, page.text
+    return secret, re.findall(r"\w{4}-\w{4}-\w{4}-\w{4}", page.text)
+
+
+def password_given(client: TestClient, email: str, **fields: str) -> TestClient:
+    response = client.post("/login", data={"email": email, "password": PASSWORD, **fields})
+    assert response.headers["location"].startswith("/login/code")
+    return client
+
+
+def test_a_login_asks_for_the_code_and_opens_nothing_before(browser: Browser) -> None:
+    secret, _ = set_up(registered(browser(), "ash@example.org"))
+    phone = password_given(browser(), "ash@example.org", next="/submissions")
+
+    assert phone.get("/account").headers["location"] == "/login/code?next=/account"
+    assert phone.post("/account/tokens", data={"name": "x", "scope": "read"}).status_code == 401
+    assert phone.post("/login/code", data={"code": "000000"}).status_code == 401
+    done = phone.post("/login/code", data={"code": code_of(secret), "next": "/submissions"})
+
+    assert done.headers["location"] == "/submissions"
+    assert phone.get("/account").status_code == 200
+
+
+def test_no_code_opens_twice(browser: Browser) -> None:
+    secret, _ = set_up(registered(browser(), "beech@example.org"))
+    code = code_of(secret)
+    first, second = (password_given(browser(), "beech@example.org") for _ in range(2))
+
+    assert first.post("/login/code", data={"code": code}).status_code == 303
+    assert second.post("/login/code", data={"code": code}).status_code == 401
+
+
+def test_a_recovery_code_opens_once(browser: Browser) -> None:
+    cedar = registered(browser(), "cedar@example.org")
+    _, codes = set_up(cedar)
+    first, second = (password_given(browser(), "cedar@example.org") for _ in range(2))
+
+    assert len(codes) == 10
+    assert first.post("/login/code", data={"code": codes[0].upper()}).status_code == 303
+    assert second.post("/login/code", data={"code": codes[0]}).status_code == 401
+    assert "9 recovery codes left" in cedar.get("/account/second-factor").text
+
+
+def test_new_recovery_codes_end_the_old_ones(browser: Browser) -> None:
+    dogwood = registered(browser(), "dogwood@example.org")
+    _, old = set_up(dogwood)
+
+    page = dogwood.post("/account/second-factor/codes").text
+
+    assert len(set(re.findall(r"\w{4}-\w{4}-\w{4}-\w{4}", page))) == 10
+    phone = password_given(browser(), "dogwood@example.org")
+    assert phone.post("/login/code", data={"code": old[1]}).status_code == 401
+
+
+def test_the_session_has_another_id_after_the_code_and_after_setting_up(
+    browser: Browser, platform: Platform
+) -> None:
+    elm = registered(browser(), "elm@example.org")
+    before = cookie_of(elm)
+    secret, _ = set_up(elm)
+    phone = password_given(browser(), "elm@example.org")
+    waiting = cookie_of(phone)
+    phone.post("/login/code", data={"code": code_of(secret)})
+
+    assert not sessions.identify(platform, before, None).is_logged_in
+    assert not sessions.identify(platform, waiting, None).is_logged_in
+    assert elm.get("/account").status_code == phone.get("/account").status_code == 200
+
+
+def test_a_wrong_code_turns_nothing_on(browser: Browser, platform: Platform) -> None:
+    fir = registered(browser(), "fir@example.org")
+    fir.post("/account/second-factor/start")
+
+    assert fir.post("/account/second-factor/confirm", data={"code": "123"}).status_code == 422
+    assert (
+        browser().post("/login", data={"email": "fir@example.org", "password": PASSWORD}).headers["location"]
+        == "/"
+    )
+    assert "Set up" not in fir.get("/account/second-factor").text  # the key that was scanned is still shown
+
+
+def test_a_form_waits_for_password_and_code(browser: Browser, platform: Platform) -> None:
+    gorse = registered(browser(), "gorse@example.org")
+    give_second_factor(platform, "gorse@example.org")
+    age(platform, "expires_at", "14 days")
+    asked = gorse.post("/account/tokens", data={"name": "laptop"})
+    carried = {name: hidden(asked.text, name) for name in ("next", "draft")}
+
+    gorse.post("/login", data={"email": "gorse@example.org", "password": PASSWORD, **carried})
+    gorse.post("/login/code", data={"code": code_of()})
+
+    assert 'value="laptop"' in gorse.get("/account/tokens").text
+
+
+def test_removing_it_asks_for_the_password_and_then_logins_ask_for_no_code(
+    browser: Browser, platform: Platform
+) -> None:
+    hazel = registered(browser(), "hazel@example.org")
+    give_second_factor(platform, "hazel@example.org")
+    age(platform, "authenticated_at", "31 minutes")
+
+    assert hazel.post("/account/second-factor/remove").status_code == 403
+    hazel.post("/login/confirm", data={"password": PASSWORD})
+    assert hazel.post("/account/second-factor/remove").status_code == 303
+
+    again = browser().post("/login", data={"email": "hazel@example.org", "password": PASSWORD})
+    assert again.headers["location"] == "/"
+
+
+def test_a_new_admin_sets_a_second_factor_up_before_anything_else(
+    browser: Browser, platform: Platform
+) -> None:
+    ivy = registered(browser(), "ivy@example.org")
+    link = f"/role-links/{roles.create_admin_link(platform)}"
+    assert "Admins need two-factor login" in ivy.get(link).text
+    ivy.post(link)
+
+    for path in ("/", "/organise", "/account/tokens"):
+        assert ivy.get(path).headers["location"].startswith("/account/second-factor?next=")
+    assert ivy.post("/account/tokens", data={"name": "x", "scope": "organise"}).status_code == 403
+    assert "Admins need a second factor" in ivy.get("/account/second-factor").text
+    set_up(ivy)
+
+    assert ivy.get("/organise").status_code == 200
+    assert ivy.post("/account/second-factor/remove").status_code == 403
+
+
+def test_who_has_lost_the_app_gets_in_after_the_command(browser: Browser, platform: Platform) -> None:
+    registered(browser(), "juniper@example.org")
+    give_second_factor(platform, "juniper@example.org")
+
+    assert service.remove_for(platform, "Juniper@example.org")
+    assert not service.remove_for(platform, "nobody@example.org")
+
+    response = browser().post("/login", data={"email": "juniper@example.org", "password": PASSWORD})
+    assert response.headers["location"] == "/"
+
+
+def test_there_is_one_second_factor_and_a_code_only_for_who_gave_the_password(
+    browser: Browser, platform: Platform
+) -> None:
+    kapok = registered(browser(), "kapok@example.org")
+    assert kapok.post("/account/second-factor/confirm", data={"code": "1"}).status_code == 409
+    assert kapok.post("/account/second-factor/codes").status_code == 409
+    give_second_factor(platform, "kapok@example.org")
+
+    assert kapok.post("/account/second-factor/start").status_code == 409
+    assert browser().post("/login/code", data={"code": code_of()}).status_code == 401
+    assert log_in_with_code(browser(), "kapok@example.org", PASSWORD).status_code == 303
