@@ -27,6 +27,7 @@ class FoundCompetition:
     """The results of one competition in an archive.
 
     lines: the number of predictions; present and missing: classes (actions, images) in the order of the description.
+    is_complete: whether there are all files, and at least as many predictions as the task asks for.
     """
 
     number: int
@@ -35,6 +36,7 @@ class FoundCompetition:
     lines: int
     present: tuple[str, ...]
     missing: tuple[str, ...]
+    is_complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +207,7 @@ def _check_competitions(
 
 def _summary(checked: Checked, description: Description) -> FoundCompetition:
     words = [about for _, about in expected_files(checked.info, description)]
+    fewest = TASKS[checked.info.task].fewest_lines(description)
     return FoundCompetition(
         number=checked.info.number,
         task=checked.info.task,
@@ -212,6 +215,7 @@ def _summary(checked: Checked, description: Description) -> FoundCompetition:
         lines=checked.lines,
         present=tuple(word for word in words if word in checked.files),
         missing=tuple(word for word in words if word not in checked.files),
+        is_complete=set(words) <= checked.files and checked.lines >= fewest,
     )
 
 

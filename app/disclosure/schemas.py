@@ -20,7 +20,7 @@ class Leak:
     """A way to disclose scores as its page explains it.
 
     shown: what participants see until the phase is over; recovered: of all labels, what the best of the attackers in SECURITY.md
-    recovers in a year with the default quota, in percent; None where it is everything.
+    recovers in a year with the default quota at most, in percent; None where it is everything.
     """
 
     shown: str
@@ -37,12 +37,12 @@ LEAKS: Final = {
     Disclosure.CLASSES: Leak(
         "Each class and the mean, in tenths of a percent.",
         "The usual way of a held-out test set, as the PASCAL VOC server had it.",
-        0.5,
+        0.63,
     ),
     Disclosure.MEAN: Leak(
         "The mean alone, in tenths of a percent; the classes when the phase is over.",
         "Test sets that are used for years.",
-        0.01,
+        0.02,
     ),
     Disclosure.LADDER: Leak(
         "The mean of the team's best result so far, and a new one only where it beats that by a standard error; the classes"

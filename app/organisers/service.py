@@ -69,12 +69,12 @@ def change_disclosure(
         )
         if refusal:
             raise ConflictError(refusal)
+        if after.disclosure is not Disclosure.FULL and not stored.quotas:
+            stored.quotas = quotas_of(None, after.disclosure)
         for name, value in asdict(after).items():
             setattr(stored, name, value)
         if after.disclosure is Disclosure.LADDER and before.disclosure is not Disclosure.LADDER:
             ladder.show_own(session, phase_id)
-        if after.disclosure is not Disclosure.FULL and not stored.quotas:
-            stored.quotas = quotas_of(None, after.disclosure)
         audit.record(
             session,
             actor.user_id,

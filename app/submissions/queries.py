@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import ColumnElement, and_, func, literal, null, select, true
+from sqlalchemy import ColumnElement, and_, func, literal, null, select, true, update
 from sqlalchemy.orm import Session, aliased
 
 from app.access import Action, Actor, State
@@ -177,6 +177,15 @@ def rows_of_teams(
     )  # fmt: skip
     found = [(SubmissionRow(*row), ladder) for *row, ladder in session.execute(statement)]
     return [(row, row.position or 0, ladder) for row, ladder in found]
+
+
+def mark_incomplete(session: Session, submission_id: int, complete: Collection[int]) -> None:
+    """Mark the entries of a submission that are not of competitions with complete results."""
+    session.execute(
+        update(Entry)
+        .where(Entry.submission_id == submission_id, Entry.competition.not_in(complete))
+        .values(is_complete=False)
+    )
 
 
 def enter(

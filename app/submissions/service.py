@@ -51,7 +51,7 @@ from app.submissions.schemas import (
     is_final,
     run_view,
 )
-from app.uploads.schemas import UploadView, competitions_of
+from app.uploads.schemas import UploadView, competitions_of, complete_competitions
 from app.workers import queries as workers
 
 
@@ -130,6 +130,7 @@ def _confirm(
     for board in boards:
         extra = slots.get(proposal.tasks[board.competition])
         queries.enter(session, submission, board, team_id, extra.pop() if extra else None)
+    queries.mark_incomplete(session, submission.id, complete_competitions(upload.report))
     return submission.id, len(boards)
 
 

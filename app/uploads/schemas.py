@@ -153,6 +153,12 @@ def competitions_of(report: dict[str, Any] | None) -> tuple[int, ...]:
     return tuple(sorted(found["number"] for found in (report or {}).get("competitions", ())))
 
 
+def complete_competitions(report: dict[str, Any] | None) -> frozenset[int]:
+    """Of which competitions an archive has complete results, by its validation report; an old one does not say."""
+    found = (report or {}).get("competitions", ())
+    return frozenset(each["number"] for each in found if each.get("is_complete", True))
+
+
 def shown_state(state: UploadState, valid: bool | None) -> str:  # noqa: FBT001 - the column
     """The state of an upload in a word; that of a checked one is what its check found.
 

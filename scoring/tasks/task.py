@@ -60,6 +60,16 @@ def select_keys(loaded: Any, names: Sequence[str]) -> Any:
     return {name: loaded[name] for name in loaded if name in names}
 
 
+def one_for_each_image_and_class(description: Description) -> int:
+    """As many predictions as there are pairs of an image of the Main set and a class.
+
+    >>> from scoring.data.description import Image
+    >>> one_for_each_image_and_class(Description("VOC2012", "val", ("car", "cat"), (), (Image("a", 9, 9),)))
+    2
+    """
+    return len(description.images) * len(description.classes)
+
+
 @dataclass(frozen=True, slots=True)
 class Task(Generic[Parsed, Loaded, Matched, Rules]):
     """A task: everything that differs from one task to another, as one row.
@@ -71,7 +81,7 @@ class Task(Generic[Parsed, Loaded, Matched, Rules]):
     the task needs. match: compares parsed files with it, one batch per thread; the values that it yields are kept in
     memory for all files and so should be small. score: the scores from all matched files. resample: what the bootstrap
     draws from, given ranked predictions or image counts. columns: the names that a report has a value for.
-    select: restricts what was loaded to some columns.
+    select: restricts what was loaded to some columns. fewest_lines: the predictions that a complete result has at least.
     """
 
     name: str
@@ -88,6 +98,7 @@ class Task(Generic[Parsed, Loaded, Matched, Rules]):
     resample: Callable[[Any, GroundTruth, Rules], Sample]
     columns: Callable[[CompetitionInfo, Description, Rules], tuple[str, ...]] = keys_of_files
     select: Callable[[Loaded, Sequence[str]], Loaded] = select_keys
+    fewest_lines: Callable[[Description], int] = one_for_each_image_and_class
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def test_an_organiser_chooses_what_a_phase_discloses(scene: Scene, platform: Pla
     address = f"/organise/phases/{scene.own}/disclosure"
     page = scene.organiser.get(address, headers={"Accept": "text/html"}).text
     assert page.count('type="radio"') == len(Disclosure)
-    assert "up to 0.5%" in page
+    assert "up to 0.63%" in page
 
     chosen = {"disclosure": "mean", "only_complete": "true", "reason": "the labels have to last"}
     assert scene.organiser.post(address, data=chosen, follow_redirects=False).status_code == 303

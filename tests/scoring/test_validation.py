@@ -52,6 +52,7 @@ def test_a_complete_result_is_valid_without_a_word(tmp_path: Path) -> None:
     assert (found.number, found.task, found.files, found.lines) == (3, "detection", 3, 9)
     assert found.present == description().classes
     assert found.missing == ()
+    assert found.is_complete
     assert (validation.members, validation.unpacked) == (3, 10240)
 
 

@@ -1,8 +1,12 @@
 """The attackers in a short form: they work where labels are open, and stay below their bounds where they are hidden."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from app.disclosure.schemas import LEAKS
 from app.models import Disclosure
 from tests.security.attackers.ranks import attack
 from tests.security.attackers.server import YEAR, QuotaError, Server, Setting
@@ -52,3 +56,17 @@ def test_the_table_has_a_row_for_every_disclosure() -> None:
 
     assert table.count("1.23 (2.00)") == len(ROWS) * len(ATTACKS)
     assert [line.split("`")[1] for line in table.splitlines()[2:]] == list(ROWS)
+
+
+def test_the_organisers_page_says_what_the_table_in_security_says() -> None:
+    text = (Path(__file__).parents[2] / "SECURITY.md").read_text()
+    table = text.split("<!-- attackers 1 -->")[1].split("<!-- end of attackers 1 -->")[0]
+    largest = {
+        line.split("`")[1]: max(map(float, re.findall(r"\((-?\d+\.\d+)\)", line)))
+        for line in table.splitlines()
+        if "`" in line
+    }
+
+    said = {row: leak.recovered for row, leak in LEAKS.items() if leak.recovered is not None}
+    assert said == {row: largest[row] for row in said}
+    assert all(100 * bound >= largest[row] for row, bound in BOUNDS.items())

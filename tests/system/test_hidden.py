@@ -240,6 +240,21 @@ def test_a_phase_that_is_over_shows_curves_only_if_its_organiser_chose_so(
         site.installation.ask(f"UPDATE phase p SET closes_at = NULL, details_at_close = false {of_phase}")
 
 
+def test_classes_of_an_incomplete_result_are_hidden_where_the_phase_says_so(
+    site: SharedSite, oak: Client, tmp_path: Path
+) -> None:
+    site.installation.load(small_kit(tmp_path), "strict", protocol="voc2007", only_complete=True)
+    number = oak.submit("strict/test", results(cat=5, dog=5), "Acorn")
+    [entry] = oak.final(number)["entries"]
+    [organisers] = site.organiser.submission(number)["entries"]
+
+    assert (entry["shown"]["headline"], entry["shown"]["classes"]) == (0.545, [])
+    assert [each["value"] for each in oak.board("strict/test")["rows"][0]["cells"]] == [None, None]
+    assert (entry["is_complete"], organisers["is_complete"]) == (None, False)
+    assert len(organisers["shown"]["classes"]) == 2
+    assert site.organiser.board("strict/test")["rows"][0]["is_complete"] is False
+
+
 def shown_run(reader: Client, submission: int) -> int:
     [entry] = reader.submission(submission)["entries"]
     number: int = entry["shown"]["id"]

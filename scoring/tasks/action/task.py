@@ -24,4 +24,5 @@ ACTION: Final = Task(
     match=match,
     score=score,
     resample=resample,
+    fewest_lines=lambda description: len(description.acting) * len(description.actions),
 )

@@ -40,6 +40,7 @@ COCO_DETECTION: Final = Task(
     match=match,
     score=score,
     resample=resample,
+    fewest_lines=lambda description: len(description.images),
     columns=columns,
     select=select,
 )

@@ -23,6 +23,7 @@ LAYOUT: Final = Task(
     match=match,
     score=score,
     resample=resample,
+    fewest_lines=lambda description: len(description.persons),
     columns=columns,
     select=select,
 )

@@ -22,6 +22,7 @@ SEGMENTATION: Final = Task(
     match=match,
     score=score,
     resample=resample,
+    fewest_lines=lambda _description: 0,
     columns=columns,
     select=select,
 )

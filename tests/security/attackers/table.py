@@ -1,6 +1,6 @@
 """Every attacker against every disclosure, as a table."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -73,9 +73,9 @@ def measure(row: str, attack: str, accounts: int, size: Size) -> Cell:
     return Cell(row, attack, accounts, float(np.mean(shares)), max(shares))
 
 
-def cells(accounts: int, size: Size) -> Iterator[Cell]:
-    """Every attacker against every row, with so many accounts."""
-    for row in ROWS:
+def cells(accounts: int, size: Size, rows: Iterable[str] = ROWS) -> Iterator[Cell]:
+    """Every attacker against these rows, with so many accounts."""
+    for row in rows:
         for attack in ATTACKS:
             yield measure(row, attack, accounts, size)
 
@@ -83,7 +83,7 @@ def cells(accounts: int, size: Size) -> Iterator[Cell]:
 def markdown(found: Sequence[Cell], accounts: int) -> str:
     """The cells of so many accounts as a table: percent of all labels, the mean over seeds and the largest."""
     lines = ["| disclosure | " + " | ".join(ATTACKS) + " |", "|---|" + "--:|" * len(ATTACKS)]
-    for row in ROWS:
+    for row in dict.fromkeys(each.row for each in found if each.accounts == accounts):
         values = [
             next(each for each in found if (each.row, each.attack, each.accounts) == (row, attack, accounts))
             for attack in ATTACKS
