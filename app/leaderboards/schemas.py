@@ -55,6 +55,7 @@ class BoardView:
     data_rule: str
     measure: str
     protocol: str
+    shows_newest: bool  # a newer result of a method takes the place of the one before
     decimals: int | None  # of values in [0, 1]; none: every digit
     beyond_public: bool  # the reader is an organiser, who sees what participants do not
     withheld: str | None  # what the reader does not see, and until when

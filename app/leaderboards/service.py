@@ -31,6 +31,7 @@ from app.models import EntryState, Run, RunState, Topic
 from app.outbox import queries as outbox
 from app.platform import Platform
 from app.publications import queries as publications
+from app.submissions.rules import is_replaceable
 
 LEADERS = 3  # ranks of a board that stand on the page of its edition
 
@@ -118,6 +119,7 @@ def board_page(platform: Platform, actor: Actor, address: BoardAddress, order: O
         data_rule=info.own_data_rule,
         measure=next((row.measure for row in rows), ""),
         protocol=stored.protocol,
+        shows_newest=is_replaceable(phase),
         decimals=sight.decimals,
         beyond_public=sight.beyond_public,
         withheld=withheld(phase, sight),

@@ -57,6 +57,7 @@ class EntryState(enum.StrEnum):
     REFUSED = "refused"
     FAILED = "failed"
     WITHDRAWN = "withdrawn"
+    REPLACED = "replaced"  # by a newer result of its method; only where the annotation is open
 
 
 class Decision(enum.StrEnum):

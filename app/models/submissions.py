@@ -125,7 +125,7 @@ class ExtraSlot(Base):
 
 
 class Entry(Base):
-    """The one result of a method in a competition of a phase."""
+    """The one result of a method in a competition of a phase; where the annotation is open, one after the other."""
 
     __tablename__ = "entry"
     __table_args__ = (
@@ -135,7 +135,18 @@ class Entry(Base):
             "phase_id",
             "competition",
             unique=True,
-            postgresql_where=text("state IN ('pending', 'scored')"),
+            postgresql_where=text("state IN ('pending', 'scored') AND NOT is_replaceable"),
+        ),
+        *(
+            Index(  # a newer result takes the place of the scored one once it is scored itself
+                f"uq_entry_one_{state}",
+                "method_id",
+                "phase_id",
+                "competition",
+                unique=True,
+                postgresql_where=text(f"state = '{state}' AND is_replaceable"),
+            )
+            for state in ("pending", "scored")
         ),
         Index(
             "uq_entry_extra_slot",
@@ -158,6 +169,9 @@ class Entry(Base):
     phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id))
     competition: Mapped[int]
     is_complete: Mapped[bool] = mapped_column(default=True)  # it has all predictions that the phase asks for
+    is_replaceable: Mapped[bool] = mapped_column(
+        default=False
+    )  # the annotation was open when it was confirmed
     state: Mapped[EntryState] = mapped_column(default=EntryState.PENDING)
     published_run_id: Mapped[int | None] = mapped_column(ForeignKey("run.id", use_alter=True))
     published_generation: Mapped[int | None]  # of the board; the result stands while it is the board's own

@@ -1,9 +1,27 @@
 """Putting results on boards, and taking them off, in the database."""
 
-from sqlalchemy import CTE, ColumnElement, Update, and_, insert, or_, select, update
+from typing import Final
+
+from sqlalchemy import (
+    CTE,
+    BigInteger,
+    Cast,
+    ColumnElement,
+    SQLColumnExpression,
+    Update,
+    and_,
+    cast,
+    insert,
+    null,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.orm import Session, aliased
 
 from app.models import Board, Decision, Entry, EntryState, Publication, Run, RunState
+
+NO_RUN: Final[Cast[int | None]] = cast(null(), BigInteger)
 
 
 def publish(session: Session, *which: ColumnElement[bool]) -> int:
@@ -11,19 +29,16 @@ def publish(session: Session, *which: ColumnElement[bool]) -> int:
 
     Left out is a run of other versions than the board's, and of an entry that was withdrawn. The board's row is read
     without a lock: a switch that commits meanwhile has raised its generation, so what was published under the one
-    before does not stand (`stands_on_board`).
+    before does not stand (`stands_on_board`). Where the annotation is open, the result before it is replaced.
     """
     placed = _placed(Run.state == RunState.SCORED, *which)
+    _replace_older(session, placed)
     statement = (
         update(Entry)
         .where(
             Entry.id == placed.c.entry_id,
             Entry.state.in_((EntryState.PENDING, EntryState.SCORED)),
-            Board.phase_id == placed.c.phase_id,
-            Board.competition == placed.c.competition,
-            Board.ground_truth_id == placed.c.ground_truth_id,
-            Board.scorer == placed.c.scorer,
-            Board.protocol == placed.c.protocol,
+            *_fits_board(placed),
         )
         .values(
             state=EntryState.SCORED,
@@ -32,6 +47,37 @@ def publish(session: Session, *which: ColumnElement[bool]) -> int:
         )
     )
     return _append(session, statement)
+
+
+def _fits_board(placed: CTE) -> tuple[ColumnElement[bool], ...]:
+    """Whether a run has the versions of its board."""
+    return (
+        Board.phase_id == placed.c.phase_id,
+        Board.competition == placed.c.competition,
+        Board.ground_truth_id == placed.c.ground_truth_id,
+        Board.scorer == placed.c.scorer,
+        Board.protocol == placed.c.protocol,
+    )
+
+
+def _replace_older(session: Session, placed: CTE) -> None:
+    """End what stands for a method in the place that its newer result is about to take; its run stays readable."""
+    newer = aliased(Entry)
+    older = (
+        update(Entry)
+        .where(
+            newer.id == placed.c.entry_id,
+            newer.state == EntryState.PENDING,
+            newer.method_id == Entry.method_id,
+            newer.phase_id == Entry.phase_id,
+            newer.competition == Entry.competition,
+            Entry.state == EntryState.SCORED,
+            Entry.is_replaceable,
+            *_fits_board(placed),
+        )
+        .values(state=EntryState.REPLACED)
+    )
+    _append(session, older, NO_RUN)
 
 
 def keep(session: Session, rescore_id: int) -> int:
@@ -71,10 +117,12 @@ def _placed(*which: ColumnElement[bool]) -> CTE:
     )
 
 
-def _append(session: Session, published: Update) -> int:
-    """Append a publication for every entry that an update publishes; how many."""
+def _append(
+    session: Session, published: Update, run: SQLColumnExpression[int | None] = Entry.published_run_id
+) -> int:
+    """Append a publication of `run` for every entry that an update publishes, or takes off its board; how many."""
     changed = published.returning(
-        Entry.phase_id, Entry.competition, Entry.id, Entry.published_run_id, Entry.published_generation
+        Entry.phase_id, Entry.competition, Entry.id, run.label("run_id"), Entry.published_generation
     ).cte("changed")
     columns = ("phase_id", "competition", "entry_id", "run_id", "generation")
     statement = insert(Publication).from_select(columns, select(changed)).returning(Publication.id)

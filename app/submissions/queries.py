@@ -13,7 +13,6 @@ from app.models import (
     ClassScore,
     Edition,
     Entry,
-    EntryState,
     GroundTruth,
     Member,
     Method,
@@ -23,7 +22,7 @@ from app.models import (
     Team,
     Upload,
 )
-from app.submissions.rules import PriorEntry
+from app.submissions.rules import SHOWN_STATES, PriorEntry
 from app.submissions.schemas import SubmissionRow
 from app.visibility import rows_for
 from app.workers import queries as workers
@@ -37,7 +36,7 @@ def visible_submissions(actor: Actor) -> ColumnElement[bool]:
         select(any_entry.id)
         .where(
             any_entry.submission_id == Submission.id,
-            any_entry.state == EntryState.SCORED,
+            any_entry.state.in_(SHOWN_STATES),
             any_entry.published_run_id.is_not(None),
         )
         .correlate(Submission)
@@ -92,7 +91,7 @@ def boards_for(session: Session, phase_id: int, competitions: Sequence[int]) -> 
 
 
 def _is_public_result() -> ColumnElement[bool]:
-    return and_(is_public(), Entry.state == EntryState.SCORED)
+    return and_(is_public(), Entry.state.in_(SHOWN_STATES))
 
 
 def submission_of(
@@ -189,7 +188,13 @@ def mark_incomplete(session: Session, submission_id: int, complete: Collection[i
 
 
 def enter(
-    session: Session, submission: Submission, board: Board, team_id: int, extra_slot_id: int | None
+    session: Session,
+    submission: Submission,
+    board: Board,
+    team_id: int,
+    extra_slot_id: int | None,
+    *,
+    is_replaceable: bool,
 ) -> None:
     """Make a submission an entry of a board, with a run in the queue."""
     entry = Entry(
@@ -198,6 +203,7 @@ def enter(
         phase_id=submission.phase_id,
         competition=board.competition,
         extra_slot_id=extra_slot_id,
+        is_replaceable=is_replaceable,
     )
     session.add(entry)
     session.flush()

@@ -8,12 +8,13 @@ from datetime import datetime
 from app.editions.schemas import PhaseState, PhaseView
 from app.errors import ConflictError, ForbiddenError, MalformedError
 from app.methods.rules import METHOD_NAME, NAME_RACED
-from app.models import EntryState
+from app.models import Disclosure, EntryState
 from app.quotas.rules import quota_refusals
 from app.quotas.schemas import Usage
 from app.refusals import Refusal, RefusalCode, RefusedError
 
 COUNTED_STATES = frozenset({EntryState.PENDING, EntryState.SCORED})  # an entry is its method's one result
+SHOWN_STATES = frozenset({EntryState.SCORED, EntryState.REPLACED})  # of a public method, to everybody
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def refusals(
     return [
         *_period_refusals(now, phase, archive.started_at),
         *_archive_refusals(archive, proposal.competitions),
-        *_method_refusals(proposal, prior),
+        *_method_refusals(proposal, prior, is_open=is_replaceable(phase)),
         *quota_refusals(now, phase.quotas, wanted(proposal), usage),
     ]
 
@@ -89,14 +90,26 @@ def _archive_refusals(archive: Archive, competitions: Sequence[int]) -> Iterable
         yield Refusal(RefusalCode.NOT_IN_ARCHIVE, f"the archive has no files for competition {which}")
 
 
-def _method_refusals(proposal: Proposal, prior: Sequence[PriorEntry]) -> Iterable[Refusal]:
+def is_replaceable(phase: PhaseView) -> bool:
+    """Whether a newer result of a method takes the place of the one before: where the annotation is open to everybody."""
+    return phase.disclosure is Disclosure.FULL
+
+
+def _method_refusals(proposal: Proposal, prior: Sequence[PriorEntry], *, is_open: bool) -> Iterable[Refusal]:
     for competition in proposal.competitions:
         states = {
             entry.state
             for entry in prior
             if entry.competition == competition and entry.method.lower() == proposal.method.lower()
         }
-        if states & COUNTED_STATES:
+        if is_open:
+            if EntryState.PENDING in states:
+                yield Refusal(
+                    RefusalCode.ONE_RESULT,
+                    f"{proposal.method} has a result in competition {competition} that is not scored yet; wait for its "
+                    "score, or withdraw it",
+                )
+        elif states & COUNTED_STATES:
             yield Refusal(
                 RefusalCode.ONE_RESULT,
                 f"{proposal.method} already has a result in competition {competition}, and a method has only one; "
@@ -142,7 +155,7 @@ def race_conflict(constraint: str | None) -> Exception:
     """What a confirmation says that lost a race, by the database's constraint that decided it."""
     if constraint == METHOD_NAME:
         return RefusedError([NAME_RACED])
-    if constraint == "uq_entry_one_result":
+    if constraint in ("uq_entry_one_result", "uq_entry_one_pending"):
         message = "this method already has a result here, and a method has only one"
         return RefusedError([Refusal(RefusalCode.ONE_RESULT, message)])
     return ConflictError(

@@ -23,7 +23,7 @@ from app.methods import queries as method_queries
 from app.methods import service as methods
 from app.methods.rules import training_refusals, training_text
 from app.methods.schemas import MethodView, Training
-from app.models import Entry, EntryState, Method, Run, Submission, Upload, UploadState
+from app.models import Entry, Method, Run, Submission, Upload, UploadState
 from app.participation import service as participation
 from app.platform import Platform
 from app.quotas import service as quotas
@@ -32,8 +32,10 @@ from app.quotas.schemas import QuotaLine
 from app.refusals import Refusal, RefusedError
 from app.submissions import queries
 from app.submissions.rules import (
+    SHOWN_STATES,
     Archive,
     Proposal,
+    is_replaceable,
     race_conflict,
     refusals,
     smallest_proposal,
@@ -129,7 +131,8 @@ def _confirm(
     slots = slots_to_use(now, phase.quotas, wanted(proposal), usage)
     for board in boards:
         extra = slots.get(proposal.tasks[board.competition])
-        queries.enter(session, submission, board, team_id, extra.pop() if extra else None)
+        slot = extra.pop() if extra else None
+        queries.enter(session, submission, board, team_id, slot, is_replaceable=is_replaceable(phase))
     queries.mark_incomplete(session, submission.id, complete_competitions(upload.report))
     return submission.id, len(boards)
 
@@ -230,7 +233,7 @@ def submission_page(platform: Platform, actor: Actor, submission_id: int) -> Sub
         runs = queries.runs_of(session, submission_id)
         is_organised = actor.runs(phase.edition_id)
         ours = is_organised or actor.is_member(method.team_id)
-        visible = [row for row in runs if ours or row[0].state is EntryState.SCORED]
+        visible = [row for row in runs if ours or row[0].state in SHOWN_STATES]
         sight = sight_of(actor, phase)
         views = _run_views(session, sight, [(entry, run) for entry, run, _ in visible])
     assert upload.received_at is not None

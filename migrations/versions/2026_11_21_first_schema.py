@@ -566,6 +566,7 @@ def upgrade() -> None:
         sa.Column("phase_id", sa.BigInteger(), nullable=False),
         sa.Column("competition", sa.Integer(), nullable=False),
         sa.Column("is_complete", sa.Boolean(), nullable=False),
+        sa.Column("is_replaceable", sa.Boolean(), nullable=False),
         sa.Column(
             "state",
             sa.Enum(
@@ -574,6 +575,7 @@ def upgrade() -> None:
                 "refused",
                 "failed",
                 "withdrawn",
+                "replaced",
                 name="entrystate",
                 native_enum=False,
                 create_constraint=True,
@@ -623,11 +625,25 @@ def upgrade() -> None:
         postgresql_where=sa.text("state IN ('pending', 'scored')"),
     )
     op.create_index(
+        "uq_entry_one_pending",
+        "entry",
+        ["method_id", "phase_id", "competition"],
+        unique=True,
+        postgresql_where=sa.text("state = 'pending' AND is_replaceable"),
+    )
+    op.create_index(
         "uq_entry_one_result",
         "entry",
         ["method_id", "phase_id", "competition"],
         unique=True,
-        postgresql_where=sa.text("state IN ('pending', 'scored')"),
+        postgresql_where=sa.text("state IN ('pending', 'scored') AND NOT is_replaceable"),
+    )
+    op.create_index(
+        "uq_entry_one_scored",
+        "entry",
+        ["method_id", "phase_id", "competition"],
+        unique=True,
+        postgresql_where=sa.text("state = 'scored' AND is_replaceable"),
     )
     op.create_table(
         "rescore",
@@ -869,7 +885,19 @@ def downgrade() -> None:
     op.drop_index(op.f("ix_rescore_phase_id"), table_name="rescore")
     op.drop_table("rescore")
     op.drop_index(
-        "uq_entry_one_result", table_name="entry", postgresql_where=sa.text("state IN ('pending', 'scored')")
+        "uq_entry_one_scored",
+        table_name="entry",
+        postgresql_where=sa.text("state = 'scored' AND is_replaceable"),
+    )
+    op.drop_index(
+        "uq_entry_one_result",
+        table_name="entry",
+        postgresql_where=sa.text("state IN ('pending', 'scored') AND NOT is_replaceable"),
+    )
+    op.drop_index(
+        "uq_entry_one_pending",
+        table_name="entry",
+        postgresql_where=sa.text("state = 'pending' AND is_replaceable"),
     )
     op.drop_index(
         "uq_entry_extra_slot", table_name="entry", postgresql_where=sa.text("state IN ('pending', 'scored')")

@@ -218,7 +218,7 @@ def of_boards() -> Iterator[Sample]:
     yield "leaderboards/board.html", {"board": board(12)}
     by_class = board(3, sort="car", descending=False, decimals=None, rescoring=False)
     yield "leaderboards/board.html", {"board": by_class}
-    yield "leaderboards/board.html", {"board": board(0)}
+    yield "leaderboards/board.html", {"board": board(0, shows_newest=True)}
 
 
 def of_admins(edition: OrganisedEdition) -> Iterator[Sample]:

@@ -366,6 +366,7 @@ def board(methods: int, **changes: Any) -> BoardView:
         data_rule="trained on trainval only",
         measure="AP (11 points)",
         protocol="voc2007",
+        shows_newest=False,
         decimals=3,
         beyond_public=False,
         withheld=EVIL,

@@ -164,3 +164,20 @@ def test_a_refusal_says_every_reason_in_one_message() -> None:
 def test_a_confirmation_that_lost_a_race_says_what_it_lost() -> None:
     assert isinstance(race_conflict("uq_entry_one_result"), RefusedError)
     assert "at the same time" in str(race_conflict("submission_user_id_idempotency_key_key"))
+
+
+OPEN = replace(phase(), disclosure=Disclosure.FULL)
+
+
+def test_where_the_annotation_is_open_a_newer_result_takes_the_place_of_a_scored_one() -> None:
+    for state in (EntryState.SCORED, EntryState.WITHDRAWN, EntryState.REPLACED, EntryState.REFUSED):
+        assert refusals(NOW, OPEN, archive(), proposal("Net", [3]), [past("Net", state)], Usage()) == []
+
+
+def test_where_the_annotation_is_open_the_one_before_has_to_be_scored_first() -> None:
+    [refusal] = refusals(
+        NOW, OPEN, archive(), proposal("net", [3]), [past("Net", EntryState.PENDING)], Usage()
+    )
+
+    assert refusal.code is RefusalCode.ONE_RESULT
+    assert "not scored yet" in refusal.message

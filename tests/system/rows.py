@@ -16,6 +16,7 @@ from app.leaderboards import service as leaderboards
 from app.leaderboards.rules import Audience
 from app.memberships import service as memberships
 from app.memberships.queries import add_team
+from app.methods.rules import name_key
 from app.models import (
     Board,
     ClassScore,
@@ -57,10 +58,19 @@ class Rows:
         """An entry with a queued run, or with a score on the board; of this team or of the fixture's own."""
         with self.platform.transaction() as session:
             name = f"Method {next(self.names)}"
-            entry_id = add_entry(session, self, name, is_public=is_public, team_id=team_id)
+            method_id = add_method(session, self, name, is_public=is_public, team_id=team_id)
+            entry_id = add_entry(session, self, method_id, team_id=team_id)
         if mean is not None:
             self.score(entry_id, mean)
         return entry_id
+
+    def newer(self, older: int) -> int:
+        """Another entry of an entry's method, as where the annotation is open, with a queued run."""
+        with self.platform.transaction() as session:
+            method_id = session.get_one(Entry, older).method_id
+            older_ones = update(Entry).where(Entry.method_id == method_id)
+            session.execute(older_ones.values(is_replaceable=True))
+            return add_entry(session, self, method_id, team_id=None, is_replaceable=True)
 
     def other_team(self) -> int:
         """A second team, without members."""
@@ -189,23 +199,32 @@ def made(platform: Platform) -> Rows:
         return Rows(platform, phase.id, team_id, user.id, (truths[0].id, truths[1].id))
 
 
-def add_entry(session: Session, of: Rows, name: str, *, is_public: bool, team_id: int | None = None) -> int:
-    """A method's entry with its queued run, under the board's versions."""
+def add_method(session: Session, of: Rows, name: str, *, is_public: bool, team_id: int | None = None) -> int:
+    """A method of this team, or of the fixture's own."""
     method = Method(
         edition_id=session.get_one(Phase, of.phase_id).edition_id,
         team_id=team_id or of.team_id,
         name=name,
-        name_key=name,
+        name_key=name_key(name),
         public_at=func.now() if is_public else None,
     )
+    session.add(method)
+    session.flush()
+    return method.id
+
+
+def add_entry(
+    session: Session, of: Rows, method_id: int, *, team_id: int | None, is_replaceable: bool = False
+) -> int:
+    """A method's entry with its queued run, under the board's versions."""
     upload = Upload(phase_id=of.phase_id, team_id=of.team_id, user_id=of.user_id, filename="results.zip")
     upload.id = uuid.uuid4()
-    session.add_all((method, upload))
+    session.add(upload)
     session.flush()
     submission = Submission(
         upload_id=upload.id,
         phase_id=of.phase_id,
-        method_id=method.id,
+        method_id=method_id,
         user_id=of.user_id,
         request_digest=b"",
         training={},
@@ -213,7 +232,11 @@ def add_entry(session: Session, of: Rows, name: str, *, is_public: bool, team_id
     session.add(submission)
     session.flush()
     entry = Entry(
-        submission_id=submission.id, method_id=method.id, phase_id=of.phase_id, competition=of.competition
+        submission_id=submission.id,
+        method_id=method_id,
+        phase_id=of.phase_id,
+        competition=of.competition,
+        is_replaceable=is_replaceable,
     )
     session.add(entry)
     session.flush()

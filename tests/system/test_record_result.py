@@ -50,6 +50,35 @@ def test_a_score_that_commits_after_the_switch_does_not_stand_and_is_queued_agai
     assert board.standing() == {early: 0.9, late: 0.8}
 
 
+def test_an_older_result_stands_until_the_newer_one_is_scored(board: Rows) -> None:
+    older = board.entry(mean=0.5)
+    newer = board.newer(older)
+    assert board.standing() == {older: 0.5}
+
+    board.score(newer, 0.4)
+
+    assert board.standing() == {newer: 0.4}
+    assert board.published(older)[-1] is None
+
+
+def test_an_older_result_stands_if_the_newer_one_is_refused(board: Rows) -> None:
+    older = board.entry(mean=0.5)
+
+    board.refuse(board.run_of(board.newer(older)))
+
+    assert board.standing() == {older: 0.5}
+
+
+def test_a_newer_result_that_is_scored_during_a_switch_replaces_the_older_one_afterwards(board: Rows) -> None:
+    older = board.entry(mean=0.5)
+    newer = board.newer(older)
+    with board.platform.transaction() as session:
+        score_run(session, newer, board.run_of(newer), 0.7)  # has read the board and is not committed yet
+        rescoring.request(board.platform, None, board.phase_id)
+
+    assert board.standing() == {newer: 0.7}
+
+
 def test_a_score_that_begins_after_the_switch_does_not_stand_and_is_queued_again(board: Rows) -> None:
     early, late = board.entry(mean=0.5), board.entry()
     board.claim(late)

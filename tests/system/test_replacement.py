@@ -1,0 +1,65 @@
+"""Where the annotation is open, a newer result of a method takes the place of the one before."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from app.models import Disclosure
+from tests.system.conftest import SharedSite
+from tests.system.installations import Client, good
+from tests.system.kits import results, small_kit
+
+pytestmark = pytest.mark.system
+
+
+@pytest.fixture(scope="module")
+def phase(site: SharedSite, tmp_path_factory: pytest.TempPathFactory) -> str:
+    tree = small_kit(tmp_path_factory.mktemp("open"))
+    site.installation.load(tree, "validated", disclosure=Disclosure.FULL)
+    return "validated/test"
+
+
+def enter(someone: Client, phase: str, method: str, dogs: int) -> int:
+    upload = someone.upload(phase, results(cat=5, dog=dogs))
+    number = int(good(someone.confirm(upload, method))["id"])
+    someone.final(number)
+    return number
+
+
+def test_the_newest_result_stands_and_the_older_one_stays_readable(site: SharedSite, phase: str) -> None:
+    oak = site.participant("robur")
+    first, second = enter(oak, phase, "Tuned_net", 2), enter(oak, phase, "tuned_net", 5)
+
+    [row] = [row for row in site.anybody.board(phase)["rows"] if row["method"] == "Tuned_net"]
+    assert row["submission"] == second
+    assert row["mean"] == oak.submission(second)["entries"][0]["shown"]["headline"]
+    [old] = good(site.anybody.http.get(f"/api/v1/submissions/{first}"))["entries"]
+    assert (old["state"], old["shown"]["headline"] is not None) == ("replaced", True)
+    assert old["shown"]["headline"] != row["mean"]
+    page = oak.http.get(f"/submissions/{first}", headers={"Accept": "text/html"}).text
+    assert "A newer result of this method stands on the board" in page
+    runs = site.installation.ask(
+        "SELECT entry_id = (SELECT id FROM entry WHERE submission_id = %s), run_id IS NULL FROM publication"
+        " JOIN entry ON entry.id = entry_id WHERE method_id = %s ORDER BY publication.id",
+        first,
+        oak.submission(first)["method"]["id"],
+    )
+    assert runs == [(True, False), (True, True), (False, False)]
+
+
+def test_of_many_newer_results_at_once_one_is_taken(site: SharedSite, phase: str) -> None:
+    fir = site.participant("abies")
+    enter(fir, phase, "Rushed_net", 5)
+    uploads = [fir.upload(phase, results(cat=5, dog=dogs)) for dogs in range(1, 5)]
+
+    with ThreadPoolExecutor(len(uploads)) as pool:
+        answers = list(pool.map(lambda upload: fir.confirm(upload, "Rushed_net"), uploads))
+
+    codes = sorted(answer.status_code for answer in answers)
+    assert codes[0] == 201
+    assert {answer.json()["code"] for answer in answers if answer.status_code != 201} <= {"one-result"}
+    for answer in answers:
+        if answer.status_code == 201:
+            fir.final(int(answer.json()["id"]))
+    rows = [row for row in site.anybody.board(phase)["rows"] if row["method"] == "Rushed_net"]
+    assert len(rows) == 1
