@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, SQLColumnExpression, false, func, not_, select
+from sqlalchemy.orm import Session, aliased
 
 from app.access import Action, Actor
 from app.editions.rules import is_over, state_of
@@ -45,9 +45,17 @@ def _view(phase: Phase, edition: Edition, moment: datetime) -> PhaseView:
         closes_at=phase.closes_at,
         grace=phase.grace,
         quotas=phase.quotas,
+        embargo=phase.embargo,
         state=state_of(phase, moment),
         not_offered=tuple(sorted(map(int, phase.not_offered))),
     )
+
+
+def is_past_embargo(phase_id: SQLColumnExpression[int]) -> ColumnElement[bool]:
+    """Whether others than its team and organisers may see a result of a phase: always, or once the phase is over."""
+    phase = aliased(Phase)
+    is_over = func.coalesce(phase.closes_at + phase.grace <= func.clock_timestamp(), false())
+    return phase_id.not_in(select(phase.id).where(phase.embargo, not_(is_over)))
 
 
 def phase_of(session: Session, edition: str, image_set: str) -> PhaseView | None:

@@ -6,6 +6,7 @@ from sqlalchemy import and_, select, true
 from sqlalchemy.orm import Session
 
 from app.access import Action, Actor, State
+from app.editions.queries import is_past_embargo
 from app.memberships.queries import is_public
 from app.models import Entry, Exhibit, Method, Phase, Run
 from app.visibility import rows_for
@@ -20,7 +21,7 @@ def exhibits_of(session: Session, run_id: int) -> list[dict[str, Any]]:
 
 def visible_run(session: Session, actor: Actor, run_id: int) -> tuple[Run, Phase] | None:
     """A run whose submission the reader may see, with its phase; of others' runs only what a board shows."""
-    on_board = and_(is_public(), Entry.published_run_id == Run.id)
+    on_board = and_(is_public(), is_past_embargo(Entry.phase_id), Entry.published_run_id == Run.id)
     shown = rows_for(
         actor,
         Action.READ_SUBMISSION,

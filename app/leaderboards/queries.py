@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.disclosure.queries import SCORE
 from app.disclosure.schemas import StoredScore
+from app.editions.queries import is_past_embargo
 from app.leaderboards.rules import Audience
 from app.leaderboards.schemas import BoardTeam
 from app.memberships.queries import is_public
@@ -83,8 +84,10 @@ def stands_on_board() -> ColumnElement[bool]:
 
 
 def is_shown_to(audience: Audience) -> ColumnElement[bool]:
-    """Which methods a board shows; for statements that join Method."""
-    return true() if audience is Audience.ORGANISERS else is_public()
+    """Which methods a board shows; for statements that join Method and Entry."""
+    if audience is Audience.ORGANISERS:
+        return true()
+    return and_(is_public(), is_past_embargo(Entry.phase_id))
 
 
 def version(session: Session, phase_id: int, competition: int) -> Version | None:

@@ -34,6 +34,7 @@ class Phase(Base):
             "NOT jsonb_path_exists(quotas, '$[*] ? (@.results < 1 || @.days < 1)')", name="quotas_positive"
         ),
         CheckConstraint("disclosure = 'full' OR jsonb_array_length(quotas) > 0", name="held_out_has_quota"),
+        CheckConstraint("closes_at IS NOT NULL OR NOT embargo", name="embargo_ends"),
         CheckConstraint("closes_at > opens_at", name="closes_after_opening"),
         CheckConstraint("grace >= interval '0'", name="grace_not_negative"),
     )
@@ -50,6 +51,7 @@ class Phase(Base):
     opens_at: Mapped[datetime]
     closes_at: Mapped[datetime | None]
     grace: Mapped[timedelta] = mapped_column(default=timedelta(hours=1))
+    embargo: Mapped[bool] = mapped_column(default=False)  # others see results once the phase is over
     stored_quotas: Mapped[list[dict[str, Any]]] = mapped_column("quotas", default=list)
     not_offered: Mapped[dict[str, Any]] = mapped_column(
         default=dict

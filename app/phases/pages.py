@@ -33,6 +33,7 @@ class RulesForm(BaseModel):
     closes_at: str = ""
     grace_minutes: str = ""
     quotas: str = ""
+    embargo: bool = False
     reason: str = ""
 
     @classmethod
@@ -43,6 +44,7 @@ class RulesForm(BaseModel):
             closes_at=f"{phase.closes_at:{UTC_INPUT}}" if phase.closes_at else "",
             grace_minutes=str(int(phase.grace.total_seconds() // 60)),
             quotas=", ".join(f"{quota.results}/{quota.days}" for quota in phase.quotas),
+            embargo=phase.embargo,
         )
 
     def to_rules(self, phase: PhaseView) -> NewRules:

@@ -23,7 +23,11 @@ def change_refusals(
     broken = (Refusal(RefusalCode.PHASE_BROKEN, message) for message in _broken(phase, rules))
     unfair = (
         Refusal(RefusalCode.PHASE_UNFAIR, message)
-        for message in (*_unfair_opening(now, phase, rules, has_results), *_unfair_close(now, phase, rules))
+        for message in (
+            *_unfair_opening(now, phase, rules, has_results),
+            *_unfair_embargo(phase, rules, has_results),
+            *_unfair_close(now, phase, rules),
+        )
     )
     return (*broken, *unfair)
 
@@ -68,6 +72,8 @@ def _broken(phase: PhaseView, rules: NewRules) -> Iterator[str]:
         yield "the phase would close before it opens"
     if not rules.quotas and phase.disclosure is not Disclosure.FULL:
         yield "a held-out phase needs a quota, because every score reveals something of the hidden annotation"
+    if rules.closes_at is None and rules.embargo:
+        yield "others see results when the phase closes, so it needs a closing date"
     if rules.closes_at is None and phase.disclosure is Disclosure.AT_CLOSE:
         yield "scores are shown when the phase closes, so it needs a closing date"
 
@@ -80,6 +86,11 @@ def _unfair_opening(
 ) -> Iterator[str]:
     if rules.opens_at != phase.opens_at and rules.opens_at > now and has_results:
         yield "results are recorded already, so the opening cannot move into the future"
+
+
+def _unfair_embargo(phase: PhaseView, rules: NewRules, has_results: bool) -> Iterator[str]:  # noqa: FBT001 - of the phase
+    if rules.embargo != phase.embargo and has_results:
+        yield "results are recorded already, so when others see them cannot change"
 
 
 def _unfair_close(now: datetime, phase: PhaseView, rules: NewRules) -> Iterator[str]:
@@ -102,4 +113,4 @@ def _unfair_close(now: datetime, phase: PhaseView, rules: NewRules) -> Iterator[
 
 
 def _revealed(phase: PhaseView) -> bool:
-    return phase.details_at_close or phase.disclosure is Disclosure.AT_CLOSE
+    return phase.embargo or phase.details_at_close or phase.disclosure is Disclosure.AT_CLOSE

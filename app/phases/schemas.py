@@ -33,6 +33,9 @@ class NewRules(BaseModel):
     quotas: Annotated[
         tuple[NewQuota, ...], Field(max_length=5, description="results of a task, of a team and of a person")
     ]
+    embargo: Annotated[
+        bool, Field(description="others than a result's team and organisers see it once the phase is over")
+    ]
     reason: Annotated[str, Field(min_length=3, max_length=1000, description="why; it is recorded")]
 
     @property

@@ -15,7 +15,7 @@ from app.quotas import queries as quotas
 from app.quotas.service import organised_phase
 from app.refusals import RefusedError
 
-COLUMNS = ("opens_at", "closes_at", "grace", "quotas")
+COLUMNS = ("opens_at", "closes_at", "grace", "quotas", "embargo")
 
 
 def sheet(platform: Platform, actor: Actor, phase_id: int) -> PhaseSheet:
@@ -63,8 +63,8 @@ def change(platform: Platform, actor: Actor, phase_id: int, rules: NewRules) -> 
         if refusals:
             raise RefusedError(refusals)
         before = {name: shown(getattr(row, name)) for name in COLUMNS}
-        row.opens_at, row.closes_at, row.grace, row.quotas = (
-            rules.opens_at, rules.closes_at, rules.grace, rules.windows,
+        row.opens_at, row.closes_at, row.grace, row.quotas, row.embargo = (
+            rules.opens_at, rules.closes_at, rules.grace, rules.windows, rules.embargo,
         )  # fmt: skip
         after = {name: shown(getattr(row, name)) for name in COLUMNS}
         changed = [name for name in COLUMNS if before[name] != after[name]]

@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement, and_, func, literal, null, select, true, u
 from sqlalchemy.orm import Session, aliased
 
 from app.access import Action, Actor, State
+from app.editions.queries import is_past_embargo
 from app.memberships.queries import is_public
 from app.models import (
     Board,
@@ -48,7 +49,7 @@ def visible_submissions(actor: Actor) -> ColumnElement[bool]:
         edition=Phase.edition_id,
         states={
             State.PRIVATE: true(),
-            State.PUBLIC: and_(is_public(), has_result.exists()),
+            State.PUBLIC: and_(is_public(), is_past_embargo(Submission.phase_id), has_result.exists()),
         },
     )
 
@@ -91,7 +92,7 @@ def boards_for(session: Session, phase_id: int, competitions: Sequence[int]) -> 
 
 
 def _is_public_result() -> ColumnElement[bool]:
-    return and_(is_public(), Entry.state.in_(SHOWN_STATES))
+    return and_(is_public(), is_past_embargo(Entry.phase_id), Entry.state.in_(SHOWN_STATES))
 
 
 def submission_of(

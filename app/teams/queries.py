@@ -4,6 +4,7 @@ from sqlalchemy import and_, select, true
 from sqlalchemy.orm import Session
 
 from app.access import Action, Actor, State
+from app.editions.queries import is_past_embargo
 from app.memberships.queries import is_shown
 from app.models import Edition, Entry, EntryState, Member, Method, Team
 from app.teams.schemas import EditionChoice
@@ -16,6 +17,7 @@ def visible_team(session: Session, actor: Actor, team_id: int) -> tuple[Team, Ed
         select(Entry.id)
         .join(Method, Entry.method_id == Method.id)
         .where(Method.team_id == Team.id, Method.public_at.is_not(None), Entry.state == EntryState.SCORED)
+        .where(is_past_embargo(Entry.phase_id))
         .correlate(Team)
     )
     states = {State.PRIVATE: true(), State.PUBLIC: and_(result.exists(), is_shown(Team.id))}

@@ -249,6 +249,7 @@ def upgrade() -> None:
         sa.Column("opens_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("closes_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("grace", sa.Interval(), nullable=False),
+        sa.Column("embargo", sa.Boolean(), nullable=False),
         sa.Column("quotas", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
         sa.Column("not_offered", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
         sa.CheckConstraint(
@@ -263,6 +264,7 @@ def upgrade() -> None:
         ),
         sa.CheckConstraint("grace >= interval '0'", name=op.f("ck_phase_grace_not_negative")),
         sa.CheckConstraint("closes_at > opens_at", name=op.f("ck_phase_closes_after_opening")),
+        sa.CheckConstraint("closes_at IS NOT NULL OR NOT embargo", name=op.f("ck_phase_embargo_ends")),
         sa.ForeignKeyConstraint(["edition_id"], ["edition.id"], name=op.f("fk_phase_edition_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_phase")),
         sa.UniqueConstraint("edition_id", "image_set", name=op.f("uq_phase_edition_id_image_set")),

@@ -132,7 +132,7 @@ def change_of_the_open_phase(scene: Scene, **changes: Any) -> Any:
     }
     return scene.stranger.put(
         f"/api/v1/organise/phases/{phase_id}/rules",
-        json=rules | {"reason": "a test"} | changes,
+        json=rules | {"embargo": False, "reason": "a test"} | changes,
         headers={"Authorization": f"Bearer {token}"},
     )
 

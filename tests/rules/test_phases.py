@@ -33,6 +33,7 @@ def rules_of(phase: PhaseView, **changes: Any) -> NewRules:
         "closes_at": phase.closes_at,
         "grace_minutes": 60,
         "quotas": [{"results": 2, "days": 7}],
+        "embargo": phase.embargo,
         "reason": "because of the workshop",
     }
     return NewRules.model_validate(now | changes)
@@ -87,7 +88,9 @@ def test_scores_that_are_shown_at_close_need_a_closing_date() -> None:
     assert codes(replace(phase(), disclosure=Disclosure.AT_CLOSE), closes_at=None) == [BROKEN]
 
 
-@pytest.mark.parametrize("revealing", [{"details_at_close": True}, {"disclosure": Disclosure.AT_CLOSE}])
+@pytest.mark.parametrize(
+    "revealing", [{"details_at_close": True}, {"embargo": True}, {"disclosure": Disclosure.AT_CLOSE}]
+)
 def test_a_phase_whose_close_revealed_something_cannot_open_again(revealing: dict[str, Any]) -> None:
     closed = replace(phase(closes=-DAY), **revealing)
 
@@ -103,6 +106,13 @@ def test_the_grace_cannot_become_shorter_once_a_phase_is_closed() -> None:
     assert codes(phase(closes=-DAY / 48), grace_minutes=0) == [UNFAIR]
     assert codes(phase(closes=-DAY / 48), grace_minutes=120) == []
     assert codes(phase(), grace_minutes=0) == []
+
+
+def test_an_embargo_needs_an_end_and_cannot_change_once_results_are_recorded() -> None:
+    assert codes(phase(closes=None), has_results=False, embargo=True) == [BROKEN]
+    assert codes(phase(), has_results=False, embargo=True) == []
+    assert codes(phase(), embargo=True) == [UNFAIR]
+    assert codes(phase(embargo=True), embargo=False) == [UNFAIR]
 
 
 def test_all_reasons_are_given_at_once() -> None:

@@ -5,6 +5,7 @@ import pytest
 from tests.system.conftest import SharedSite
 from tests.system.installations import good
 from tests.system.kits import results, small_kit
+from tests.system.servers import eventually
 
 pytestmark = pytest.mark.system
 
@@ -137,7 +138,34 @@ def test_an_organiser_changes_dates_and_quotas_with_a_reason(
         "closes_at": None,
         "grace_minutes": 30,
         "quotas": [],
+        "embargo": False,
         "reason": "unlimited",
     }
     refused = site.organiser.http.put(f"/api/v1{page}/rules", json=body)
     assert (refused.status_code, refused.json()["code"]) == (422, "phase-broken")
+
+
+def test_under_an_embargo_a_public_result_is_seen_by_its_team_until_the_phase_is_over(
+    site: SharedSite, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    phase_id = site.installation.load(small_kit(tmp_path_factory.mktemp("embargo")), "quota-embargo").phase_id
+    site.installation.ask(
+        "UPDATE phase SET embargo = true, closes_at = now() + interval '1 day' WHERE id = %s", phase_id
+    )
+    alder = site.participant("alder")
+    upload = alder.upload("quota-embargo/test", results(cat=5, dog=5))
+    submission = good(alder.confirm(upload, "Cone"))["id"]
+    alder.final(submission)
+    address, board = f"/api/v1/submissions/{submission}", "/api/v1/leaderboards/quota-embargo/test/3"
+
+    def seen() -> tuple[int, int]:
+        return site.anybody.http.get(address).status_code, len(good(site.anybody.http.get(board))["rows"])
+
+    assert seen() == (404, 0)
+    assert alder.http.get(address).status_code == 200
+    assert len(good(site.organiser.http.get(board))["rows"]) == 1
+    site.installation.ask(
+        "UPDATE phase SET opens_at = now() - interval '9 days', closes_at = now() - interval '2 hours' WHERE id = %s",
+        phase_id,
+    )
+    assert eventually(lambda: seen() == (200, 1))
