@@ -8,13 +8,16 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.disclosure.rules import Sight
+import scoring
+from app.access import Actor
+from app.disclosure.rules import Sight, sight_of
 from app.disclosure.schemas import StoredScore
 from app.editions.schemas import PhaseView
 from app.exhibits.schemas import ClassValue
 from app.methods.schemas import MethodView, NewMethod, Training
-from app.models import ClassScore, EntryState, Run, RunState
+from app.models import ClassScore, Entry, EntryState, Method, Run, RunState
 from app.quotas.schemas import QuotaLine
+from app.submissions.rules import withdrawal_refusal
 from app.workers.schemas import Queue
 
 
@@ -195,4 +198,30 @@ def class_value(score: ClassScore, sight: Sight) -> ClassValue:
         reason=sight.reason(score),
         positives=score.positives if sight.details else None,
         predictions=score.predictions if sight.details else None,
+    )
+
+
+def entry_view(
+    actor: Actor, phase: PhaseView, method: Method, entry: Entry, shown: RunView, runs: int
+) -> EntryView:
+    """An entry as a reader may see it, with the run to show and how many runs it has."""
+    is_organised = actor.runs(phase.edition_id)
+    is_ours = is_organised or actor.is_member(method.team_id)
+    refusal = withdrawal_refusal(
+        entry.state,
+        is_organiser=is_organised,
+        is_public=method.public_at is not None,
+        reason="given in the form",
+    )
+    return EntryView(
+        id=entry.id,
+        competition=entry.competition,
+        title=scoring.competition_of(phase.dataset, entry.competition).title,
+        state=entry.state,
+        is_complete=entry.is_complete if sight_of(actor, phase).beyond_public else None,
+        shown=shown,
+        runs=runs,
+        withdrawn_at=entry.withdrawn_at and sight_of(actor, phase).moment(entry.withdrawn_at),
+        withdraw_reason=entry.withdraw_reason if is_ours else None,
+        can_withdraw=is_ours and refusal is None,
     )

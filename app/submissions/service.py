@@ -22,8 +22,8 @@ from app.memberships import queries as memberships
 from app.methods import queries as method_queries
 from app.methods import service as methods
 from app.methods.rules import training_refusals, training_text
-from app.methods.schemas import MethodView, Training
-from app.models import Entry, Method, Run, Submission, Upload, UploadState
+from app.methods.schemas import Training
+from app.models import Entry, Run, Submission, Upload, UploadState
 from app.participation import service as participation
 from app.platform import Platform
 from app.quotas import service as quotas
@@ -40,16 +40,15 @@ from app.submissions.rules import (
     refusals,
     smallest_proposal,
     wanted,
-    withdrawal_refusal,
 )
 from app.submissions.schemas import (
     Confirmation,
-    EntryView,
     NewSubmission,
     RunScores,
     RunView,
     SubmissionRow,
     SubmissionView,
+    entry_view,
     is_final,
     run_view,
 )
@@ -238,11 +237,12 @@ def submission_page(platform: Platform, actor: Actor, submission_id: int) -> Sub
         views = _run_views(session, sight, [(entry, run) for entry, run, _ in visible])
     assert upload.received_at is not None
     assert upload.checked_at is not None
+    view = method_queries.method_view(method)
     return SubmissionView(
         id=submission.id,
         edition=phase.edition,
         image_set=phase.image_set,
-        method=_method_view(method, sight),
+        method=replace(view, public_at=view.public_at and sight.moment(view.public_at)),
         training_data=training_text(
             Training.model_validate(submission.training), is_baseline=method.is_baseline
         ),
@@ -256,7 +256,7 @@ def submission_page(platform: Platform, actor: Actor, submission_id: int) -> Sub
         checked_at=sight.moment(upload.checked_at),
         created_at=sight.moment(submission.created_at),
         entries=tuple(
-            _entry_view(actor, phase, method, entry, views[run.id], count) for entry, run, count in visible
+            entry_view(actor, phase, method, entry, views[run.id], count) for entry, run, count in visible
         ),
         is_ours=ours,
         is_organised=is_organised,
@@ -266,36 +266,6 @@ def submission_page(platform: Platform, actor: Actor, submission_id: int) -> Sub
         is_final=all(is_final(entry.state, run.state) for entry, run, _ in visible),
         withheld=withheld(phase, sight, is_complete=all(entry.is_complete for entry, _, _ in visible)),
         beyond_public=sight.beyond_public,
-    )
-
-
-def _method_view(method: Method, sight: Sight) -> MethodView:
-    view = method_queries.method_view(method)
-    return replace(view, public_at=view.public_at and sight.moment(view.public_at))
-
-
-def _entry_view(
-    actor: Actor, phase: PhaseView, method: Method, entry: Entry, shown: RunView, runs: int
-) -> EntryView:
-    is_organised = actor.runs(phase.edition_id)
-    is_ours = is_organised or actor.is_member(method.team_id)
-    refusal = withdrawal_refusal(
-        entry.state,
-        is_organiser=is_organised,
-        is_public=method.public_at is not None,
-        reason="given in the form",
-    )
-    return EntryView(
-        id=entry.id,
-        competition=entry.competition,
-        title=scoring.competition_of(phase.dataset, entry.competition).title,
-        state=entry.state,
-        is_complete=entry.is_complete if sight_of(actor, phase).beyond_public else None,
-        shown=shown,
-        runs=runs,
-        withdrawn_at=entry.withdrawn_at and sight_of(actor, phase).moment(entry.withdrawn_at),
-        withdraw_reason=entry.withdraw_reason if is_ours else None,
-        can_withdraw=is_ours and refusal is None,
     )
 
 
