@@ -38,6 +38,11 @@ class Site:
     scored: dict[tuple[str, int], int]  # a submission by image set and competition
     uploads: dict[str, str]  # the participant's, "valid" and "spoilt"
 
+    @property
+    def team(self) -> int:
+        """The participant's team."""
+        return int(self.participant.http.get("/api/v1/teams").json()[0]["id"])
+
     def session(self, who: str) -> str:
         """The session of the participant or the organiser, as their browser holds it."""
         client = self.organiser if who == "organiser" else self.participant

@@ -15,15 +15,15 @@ pytestmark = pytest.mark.browser
 PHONE, DESK = ViewportSize(width=390, height=844), ViewportSize(width=1440, height=900)
 PUBLIC = (
     "/", "/editions/sample", "/leaderboards/sample/test/3", "/leaderboards/sample/val/3?sort=car&order=asc",
-    "/leaderboards/sample/val/4", "/submissions/{test3}", "/submissions/{val5}", "/login", "/register", "/api/docs", "/nowhere",
+    "/leaderboards/sample/val/4", "/submissions/{test3}", "/submissions/{val5}", "/teams/{team}", "/login", "/register", "/api/docs", "/nowhere",
     "/leaderboards/sample/test/3?sort=nothing",
 )  # fmt: skip
 PARTICIPANTS = (
-    "/submissions", "/submissions/{val3}", "/account", "/account/tokens", "/account/sessions", "/login/confirm", "/account/second-factor", "/login/code", "/editions/sample/test/submit", "/uploads/{valid}",
+    "/teams", "/teams/{team}", "/submissions", "/submissions/{val3}", "/account", "/account/tokens", "/account/sessions", "/login/confirm", "/account/second-factor", "/login/code", "/editions/sample/test/submit", "/uploads/{valid}",
     "/submissions/new?upload={valid}", "/uploads",
     "/uploads/{spoilt}", "/organise", "/role-links/used",
 )  # fmt: skip
-ORGANISERS = ("/organise", "/admin/storage", "/submissions/{test3}")
+ORGANISERS = ("/organise", "/organise/editions/sample/teams", "/admin/storage", "/submissions/{test3}")
 MISTAKES = ("/nowhere", "/organise", "/leaderboards/sample/test/3?sort=nothing", "/role-links/used")
 PAGES = [
     *((None, path) for path in PUBLIC),
@@ -34,7 +34,7 @@ PAGES = [
 
 def address(site: Site, path: str) -> str:
     scored = {f"{image_set}{number}": one for (image_set, number), one in site.scored.items()}
-    return path.format(**scored, **site.uploads)
+    return path.format(**scored, **site.uploads, team=site.team)
 
 
 @pytest.mark.parametrize(("who", "path"), PAGES)
