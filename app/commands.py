@@ -37,6 +37,8 @@ def main() -> None:
     """Run the command line; an error is one line on the standard error output and exit code 1."""
     from app.startup import explanation  # noqa: PLC0415 - only needed for a command that fails
 
+    os.umask(0o077)  # for every process that a command starts, too
+
     try:
         app()
     except Exception as error:

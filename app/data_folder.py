@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import pwd
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -31,6 +32,7 @@ def exclusive(data: Path) -> Iterator[None]:
     owner = data.stat().st_uid
     if owner != os.geteuid():
         raise DataFolderError(f"{data} belongs to {user_name(owner)}: run as that user, or {ANOTHER_FOLDER}")
+    refuse_open(data)
     with opened(data / "lock") as lock:
         if not is_locked_within(lock, LOCK_SECONDS):
             holder = os.pread(lock, 20, 0).decode()
@@ -41,6 +43,16 @@ def exclusive(data: Path) -> Iterator[None]:
         os.pwrite(lock, str(os.getpid()).encode(), 0)
         (data / NOTE).unlink(missing_ok=True)  # of one that was killed
         yield
+
+
+def refuse_open(folder: Path) -> None:
+    """Raise DataFolderError for a folder that other users of the machine can look into."""
+    with suppress(FileNotFoundError):
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        if mode & 0o007:
+            raise DataFolderError(
+                f"{folder} is open to other users of this machine (mode {mode:o}); close it with `chmod o-rwx {folder}`"
+            )
 
 
 @contextmanager

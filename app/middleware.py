@@ -59,12 +59,13 @@ class RequestMiddleware:
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request=state["reference"])
         send = _with_headers(send, state)
+        settings = self.platform.settings
         try:
             visit = await self._identify(request)
             state["actor"], state["draft"] = visit.actor, visit.draft
             state["awaits_code"] = visit.awaits_code
             _check_second_factor(request, visit.actor)
-            limit = check_request(request, state["actor"], self.platform.settings.max_upload)
+            limit = check_request(request, state["actor"], settings.max_upload, settings.host_names)
             await self.app(scope, bounded(receive, limit), send)
             await self._drop_draft(request, visit)
         except ClientDisconnect:
@@ -105,6 +106,10 @@ def _with_headers(send: Send, state: MutableMapping[str, Any]) -> Send:
             headers = MutableHeaders(scope=message)
             for name, value in SECURITY_HEADERS.items():
                 headers.setdefault(name, value)
+            if state[
+                "actor"
+            ].is_logged_in:  # what one person sees stays in no cache, not even after the logout
+                headers.setdefault("Cache-Control", "no-store")
             headers["X-Request-Id"] = state["reference"]
             if state["is_tus"]:  # tus asks for it in every response, errors included
                 headers["Tus-Resumable"] = TUS_VERSION

@@ -1,5 +1,7 @@
 """What a request must satisfy before a route sees it: its origin, its length."""
 
+from ipaddress import ip_address
+
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import Message, Receive
@@ -13,13 +15,15 @@ FORM_OVERHEAD = 1 << 16  # what a form adds to its file
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
-def check_request(request: Request, actor: Actor, max_upload: int) -> int:
+def check_request(request: Request, actor: Actor, max_upload: int, hosts: frozenset[str]) -> int:
     """The largest body, in bytes, that this request may have.
 
     Raises CrossSiteError, BadRequestError, TooLargeError, LoginNeededError for an archive from nobody.
     """
+    refuse_other_host(request.headers.get("host", ""), hosts)
     if request.method not in SAFE_METHODS and not actor.by_token and _is_cross_site(request.headers):
         raise CrossSiteError("This request was sent by a page of another site")
+    refuse_ambiguous_length(request.headers)
     length = request.headers.get("content-length", "0")
     if not length.isascii() or not length.isdigit():
         raise BadRequestError("Content-Length is not a number")
@@ -30,6 +34,30 @@ def check_request(request: Request, actor: Actor, max_upload: int) -> int:
             raise LoginNeededError("Log in before you send an archive, or send an API token")
         raise TooLargeError(_limit_message(limit))
     return limit
+
+
+def refuse_ambiguous_length(headers: Headers) -> None:
+    """Raise BadRequestError where two servers could see two ends of a request, and a second request after the first."""
+    if "content-length" in headers and "transfer-encoding" in headers:
+        raise BadRequestError("Content-Length together with Transfer-Encoding")
+
+
+def refuse_other_host(host: str, known: frozenset[str]) -> None:
+    """Raise BadRequestError for a name that this server does not have; addresses are its own.
+
+    A page of another site can have its name lead to our address, and then be of the same origin as we are.
+    """
+    name = parts_of(f"//{host}").hostname or ""
+    if host and name not in known and not _is_address(name):
+        raise BadRequestError("This server has another name than the header Host says")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def bounded(receive: Receive, limit: int) -> Receive:

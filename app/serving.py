@@ -7,6 +7,7 @@ import sys
 
 import uvicorn
 
+from app.connection_limits import PatientProtocol
 from app.settings import Settings, variable
 
 BACKLOG = 2048
@@ -47,9 +48,11 @@ def _message(error: OSError, settings: Settings) -> str:
 
 def main(descriptor: int) -> None:
     """Serve on an inherited socket until a signal."""
+    os.umask(0o077)
     config = uvicorn.Config(
         "app.main:create_app",
         factory=True,
+        http=PatientProtocol,
         server_header=False,
         access_log=False,
         proxy_headers=False,  # app/proxies.py decides whose count

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
+from socket import gethostname
 from typing import Annotated, Any, Self
 from urllib.parse import quote, urlsplit
 
@@ -105,6 +106,12 @@ class Settings(LoginSettings):
     public_url: Annotated[
         str | None, Field(description="address that people use, for links; default from host and port")
     ] = None
+    trusted_hosts: Annotated[
+        str,
+        Field(
+            description="further names of this server, with commas; public address, localhost and IPs need none"
+        ),
+    ] = ""
     secure_cookies: Annotated[
         bool, Field(description="cookies over HTTPS only, also where no trusted proxy says https")
     ] = False
@@ -212,6 +219,17 @@ class Settings(LoginSettings):
     def sender(self) -> str:
         """The address that mail comes from."""
         return self.mail_sender or f"heldout@{urlsplit(self.address).hostname}"
+
+    @property
+    def host_names(self) -> frozenset[str]:
+        """The names of this server that a request may have in its header Host; addresses are good, too."""
+        names = {
+            urlsplit(self.address).hostname or "",
+            "localhost",
+            gethostname(),
+            *addresses(self.trusted_hosts),
+        }
+        return frozenset(name.lower() for name in names if name)
 
     @property
     def proxies(self) -> list[str]:

@@ -29,6 +29,7 @@ def platform(
         broker_url=broker_url,
         private_storage=folder / "private",
         max_upload=1 << 20,
+        trusted_hosts="testserver,evil.example",  # the test client's, and one for what headers must not do
         **UNLIMITED,
     )
     made = platform_of(settings)

@@ -19,7 +19,9 @@ PERSON = {"name": "Yew", "password": "a long enough password"}
 
 
 def client(platform: Platform, proxies: str, peer: str) -> TestClient:
-    settings = platform.settings.model_copy(update={"trusted_proxies": proxies})
+    settings = platform.settings.model_copy(
+        update={"trusted_proxies": proxies, "public_url": "https://voc.example"}
+    )
     app = create_app(replace(platform, settings=settings))
 
     @app.get("/seen")

@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 from app.processes import NOT_FOR_WEB, environment_of
+from app.settings import variable
 from tests.system.installations import Installation, installation, is_healthy
 from tests.system.process_trees import command_of, is_alive, tree_of
 from tests.system.servers import OwnServers, eventually, free_port, kill
@@ -25,11 +26,11 @@ def quiet(own_servers: OwnServers) -> Iterator[Installation]:
 
 
 @contextmanager
-def serving(running: Installation) -> Iterator[tuple[int, str]]:
-    """The command's process id and address, once it answers."""
-    settings = running.settings.model_copy(update={"port": free_port()})
+def serving(running: Installation, web_processes: int = 2) -> Iterator[tuple[int, str]]:
+    """The command's process id and address, once it answers; its variables name the private storage, too."""
+    settings = running.settings.model_copy(update={"port": free_port(), "web_processes": web_processes})
     command = [str(Path(sys.executable).with_name("heldout-server")), "serve"]
-    environment = environment_of(settings, without=NOT_FOR_WEB)
+    environment = environment_of(settings, without=set())
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
     try:
         with httpx2.Client(base_url=settings.local_address, timeout=2) as http:
@@ -59,6 +60,19 @@ def test_while_a_web_process_is_replaced_the_others_answer(quiet: Installation) 
         assert eventually(lambda: len(set(web_processes(pid)) - {before[0]}) == 2, 30)
         after = web_processes(pid)
     assert not any(is_alive(each) for each in (pid, *before, *after))
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_web_processes_know_no_private_storage_and_make_private_files(
+    quiet: Installation, number: int
+) -> None:
+    with serving(quiet, number) as (pid, _):
+        assert eventually(lambda: len(web_processes(pid)) == number)
+        for each in web_processes(pid):
+            variables = Path(f"/proc/{each}/environ").read_text()
+            assert "HELDOUT_DATABASE_URL" in variables
+            assert [name for name in NOT_FOR_WEB if variable(name) in variables] == []
+            assert "Umask:\t0077" in Path(f"/proc/{each}/status").read_text()
 
 
 def test_a_port_that_is_taken_is_reported(quiet: Installation) -> None:

@@ -1,0 +1,134 @@
+"""Clients that keep the web server waiting, or send what two servers could understand in two ways."""
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+import uvicorn
+from starlette.types import Receive, Scope, Send
+
+from app.connection_limits import PatientProtocol
+
+HEADER, BODY = 0.4, 0.4  # seconds
+
+
+class Hurried(PatientProtocol):
+    """The protocol with shorter times and fewer connections."""
+
+    max_connections = 3
+    header_seconds = HEADER
+    body_seconds = BODY
+
+
+async def application(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers once it has the whole body; the path /slow first waits longer than a client may."""
+    if scope["path"] == "/slow":
+        await asyncio.sleep(2 * BODY)
+    size, more = 0, True
+    while more:
+        message = await receive()
+        size, more = size + len(message.get("body", b"")), message.get("more_body", False)
+    answer = str(size).encode()
+    headers = [(b"content-length", str(len(answer)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": answer})
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    listener = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(
+        application, http=Hurried, lifespan="off", log_level="error", timeout_keep_alive=30
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    yield listener.getsockname()[1]
+    server.should_exit = True
+    thread.join()
+
+
+@contextmanager
+def connected(port: int) -> Iterator[socket.socket]:
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+        yield connection
+
+
+def dripped(connection: socket.socket, text: bytes, every: float = HEADER / 8) -> float:
+    """Send byte after byte; after how many seconds the server closed."""
+    begun = time.monotonic()
+    try:
+        for byte in text:
+            connection.sendall(bytes([byte]))
+            time.sleep(every)  # the pace of a slow client is what is tested
+        while connection.recv(100):
+            pass
+    except ConnectionError:
+        pass
+    return time.monotonic() - begun
+
+
+def test_headers_that_come_too_slowly_close_the_connection(port: int) -> None:
+    with connected(port) as connection:
+        assert (
+            HEADER / 2
+            < dripped(connection, b"GET / HTTP/1.1\r\nHost: a\r\n" + b"X: y\r\n" * 100)
+            < 5 * HEADER
+        )
+
+
+def test_a_connection_that_sends_nothing_is_closed(port: int) -> None:
+    with connected(port) as connection:
+        assert dripped(connection, b"") < 5 * HEADER
+
+
+def test_headers_of_the_second_request_have_the_same_time(port: int) -> None:
+    with connected(port) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert connection.recv(1000).startswith(b"HTTP/1.1 200")
+
+        assert HEADER / 2 < dripped(connection, b"GET / HTTP/1.1\r\nX: " + b"y" * 1000) < 5 * HEADER
+
+
+def test_a_body_that_does_not_go_on_closes_the_connection(port: int) -> None:
+    with connected(port) as connection:
+        connection.sendall(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nab")
+
+        assert BODY / 2 < dripped(connection, b"") < 5 * BODY
+
+
+def test_a_body_that_comes_slowly_and_steadily_is_taken(port: int) -> None:
+    with connected(port) as connection:
+        connection.sendall(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 12\r\n\r\n")
+        for byte in b"twelve bytes":
+            connection.sendall(bytes([byte]))
+            time.sleep(BODY / 8)
+
+        assert connection.recv(1000).endswith(b"12")
+
+
+def test_an_application_that_does_not_read_makes_no_client_late(port: int) -> None:
+    with connected(port) as connection:
+        connection.sendall(b"POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n")
+        connection.sendall(b"x" * 1_000_000)
+
+        assert connection.recv(1000).endswith(b"1000000")
+
+
+def test_connections_beyond_the_limit_are_closed_and_others_served(port: int) -> None:
+    opened = [socket.create_connection(("127.0.0.1", port), timeout=5) for _ in range(5)]
+    answers = []
+    for connection in opened:
+        try:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            answers.append(connection.recv(1000)[:15])
+        except ConnectionError:
+            answers.append(b"")
+
+    assert answers == [b"HTTP/1.1 200 OK"] * 3 + [b""] * 2
+    for connection in opened:
+        connection.close()
