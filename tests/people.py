@@ -38,7 +38,11 @@ def link_in(message: EmailMessage) -> str:
     return "/" + str(link).split("/", 3)[3]
 
 
-def mailed_link(platform: Platform, address: str) -> str:
-    """The path of the link in the latest letter to an address, once a worker has written one."""
-    assert eventually(lambda: bool(letters(platform, address)), 30)
-    return link_in(letters(platform, address)[-1])
+def mailed_link(platform: Platform, address: str, subject: str = "Confirm your e-mail address") -> str:
+    """The path of the link in the latest letter of this subject to an address, once a worker has written one."""
+
+    def found() -> list[EmailMessage]:
+        return [letter for letter in letters(platform, address) if letter["Subject"] == subject]
+
+    assert eventually(lambda: bool(found()), 30)
+    return link_in(found()[-1])

@@ -17,6 +17,7 @@ from app.delivery import service as delivery
 from app.evaluation import service as evaluation
 from app.mail import service as mail
 from app.platform import Platform
+from app.profiles import service as profiles
 from app.rescoring import service as rescoring
 from app.retention import service as retention
 from app.settings import Settings
@@ -33,6 +34,7 @@ STEPS = (
     delivery.sweep,
     retention.sweep,
     mail.sweep,
+    profiles.sweep,
 )
 
 

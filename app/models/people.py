@@ -19,6 +19,11 @@ class User(Base):
             "uq_user_account_email", "email", unique=True, postgresql_where=text("verified_at IS NOT NULL")
         ),
         Index("ix_user_account_email", "email"),
+        Index(
+            "ix_user_account_unconfirmed",
+            "created_at",
+            postgresql_where=text("verified_at IS NULL AND deleted_at IS NULL"),
+        ),
     )
     id: Mapped[int] = key_column()
     email: Mapped[str]  # NFKC, case folded; of one account once it is confirmed

@@ -32,7 +32,13 @@ def terms_refusals(actor: Actor, terms: TermsView | None) -> Iterable[Refusal]:
 def step_of(refusal: Refusal, phase: PhaseView) -> Step:
     """Where a person does what a refusal asks for."""
     if refusal.code is RefusalCode.TERMS_NOT_ACCEPTED:
-        return Step("Accept the terms", refusal.message, f"/editions/{phase.edition}/terms")
+        return Step(
+            "Accept the terms",
+            f"those of {phase.edition_title} that hold now",
+            f"/editions/{phase.edition}/terms",
+        )
     if refusal.code in (RefusalCode.TEAM_SUSPENDED, RefusalCode.TEAM_NOT_APPROVED):
         return Step("Ask the organisers", refusal.message, "/teams")
-    return Step("Confirm your e-mail address", refusal.message, "/account/address")
+    return Step(
+        "Confirm your e-mail address", f"the annotation of {phase.image_set} is hidden", "/account/address"
+    )

@@ -26,7 +26,7 @@ class Step:
     """What a person does before their results are taken, and the page for it."""
 
     title: str
-    message: str
+    reason: str
     address: str
 
 

@@ -1,20 +1,21 @@
 """Everything that the database has of a person."""
 
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, case, delete, func, or_, select, update
+from sqlalchemy import Column, ColumnElement, Select, and_, case, delete, func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
 from app.models import (
     ApiToken,
     AuditRecord,
+    Base,
     Edition,
     EditionOrganiser,
     Entry,
     EntryState,
     LoginSession,
-    MailLink,
     MailRequest,
     Member,
     Method,
@@ -106,14 +107,39 @@ def erase_team(session: Session, team_id: int, name: str) -> None:
     session.execute(methods.values(**nobody, revision=Method.revision + 1))
 
 
+def _owned() -> Iterator[Column[Any]]:
+    """The columns of all tables whose rows end with their person; the terms that were accepted are still known."""
+    for table in Base.metadata.tables.values():
+        for key in table.foreign_keys:
+            is_owned = key.ondelete == "CASCADE" and table.name != TermsAcceptance.__tablename__
+            if key.column.table.name == User.__tablename__ and (
+                is_owned or table.name == MailRequest.__tablename__
+            ):
+                yield key.parent
+
+
 def erase_person(session: Session, user: User) -> None:
     """Delete what names a person or opens their account; the number stays, for what was done by it."""
-    for table in (LoginSession, ApiToken, MailLink, MailRequest, EditionOrganiser):
-        session.execute(delete(table).where(table.user_id == user.id))
+    for column in _owned():
+        session.execute(delete(column.table).where(column == user.id))
     user.email, user.name, user.affiliation = "", "Deleted account", ""
     user.password_hash = user.new_email = user.verified_at = None
     user.role, user.deleted_at = Role.PARTICIPANT, func.clock_timestamp()
     session.flush()
+
+
+def unconfirmed(session: Session, age: timedelta, limit: int) -> list[int]:
+    """Accounts older than `age` whose address nobody has confirmed, the oldest first; not of who is logged in or has a role."""
+    live = select(LoginSession.user_id).where(LoginSession.expires_at > func.now())
+    statement = select(User.id).where(
+        User.verified_at.is_(None),
+        User.deleted_at.is_(None),
+        User.created_at < func.now() - age,
+        User.role == Role.PARTICIPANT,
+        User.id.not_in(live),
+        User.id.not_in(select(EditionOrganiser.user_id)),
+    )
+    return list(session.scalars(statement.order_by(User.created_at).limit(limit)))
 
 
 def profile_of(session: Session, user_id: int) -> Mapping[str, Any] | None:

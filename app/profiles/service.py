@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -20,6 +21,9 @@ from app.profiles.rules import deletion_conflict, erased_name
 from app.profiles.schemas import Deletion, OwnResults, Profile, Results
 from app.queue import Job
 from app.sessions.service import WrongPasswordError
+
+KEEP_UNCONFIRMED = timedelta(days=30)  # accounts whose address nobody confirms
+BATCH = 100  # accounts of one sweep
 
 
 def profile(platform: Platform, actor: Actor) -> Profile:
@@ -103,6 +107,16 @@ def _withdraw(platform: Platform, actor: Actor, entry_id: int) -> None:
         entries.withdraw(platform, actor, entry_id, "the account was deleted")
     except (ConflictError, NotFoundError):  # it ended otherwise in the meantime
         return
+
+
+def sweep(platform: Platform) -> int:
+    """End accounts whose address was not confirmed in time; how many. Nobody can log in to them any more."""
+    with platform.transaction() as session:
+        due = queries.unconfirmed(session, KEEP_UNCONFIRMED, BATCH)
+    for user_id in due:
+        with platform.transaction() as session:
+            _delete(session, user_id, Results.KEEP)
+    return len(due)
 
 
 def _delete(session: Session, user_id: int, results: Results) -> None:

@@ -103,6 +103,13 @@ def upgrade() -> None:
     )
     op.create_index("ix_user_account_email", "user_account", ["email"], unique=False)
     op.create_index(
+        "ix_user_account_unconfirmed",
+        "user_account",
+        ["created_at"],
+        unique=False,
+        postgresql_where=sa.text("verified_at IS NULL AND deleted_at IS NULL"),
+    )
+    op.create_index(
         "uq_user_account_email",
         "user_account",
         ["email"],
@@ -958,6 +965,11 @@ def downgrade() -> None:
         "uq_user_account_email",
         table_name="user_account",
         postgresql_where=sa.text("verified_at IS NOT NULL"),
+    )
+    op.drop_index(
+        "ix_user_account_unconfirmed",
+        table_name="user_account",
+        postgresql_where=sa.text("verified_at IS NULL AND deleted_at IS NULL"),
     )
     op.drop_index("ix_user_account_email", table_name="user_account")
     op.drop_table("user_account")

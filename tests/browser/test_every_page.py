@@ -16,14 +16,22 @@ PHONE, DESK = ViewportSize(width=390, height=844), ViewportSize(width=1440, heig
 PUBLIC = (
     "/", "/editions/sample", "/leaderboards/sample/test/3", "/leaderboards/sample/val/3?sort=car&order=asc",
     "/leaderboards/sample/val/4", "/submissions/{test3}", "/submissions/{val5}", "/teams/{team}", "/login", "/register", "/api/docs", "/nowhere",
+    "/forgot-password", "/reset-password/used", "/confirm-address/used",
     "/leaderboards/sample/test/3?sort=nothing",
 )  # fmt: skip
 PARTICIPANTS = (
     "/teams", "/teams/{team}", "/submissions", "/submissions/{val3}", "/account", "/account/tokens", "/account/sessions", "/login/confirm", "/account/second-factor", "/login/code", "/editions/sample/test/submit", "/uploads/{valid}",
+    "/account/address", "/account/password", "/account/profile", "/account/delete",
     "/submissions/new?upload={valid}", "/uploads",
     "/uploads/{spoilt}", "/organise", "/role-links/used",
 )  # fmt: skip
-ORGANISERS = ("/organise", "/organise/editions/sample/teams", "/admin/storage", "/submissions/{test3}")
+ORGANISERS = (
+    "/organise",
+    "/organise/editions/sample/terms",
+    "/organise/editions/sample/teams",
+    "/admin/storage",
+    "/submissions/{test3}",
+)
 MISTAKES = ("/nowhere", "/organise", "/leaderboards/sample/test/3?sort=nothing", "/role-links/used")
 PAGES = [
     *((None, path) for path in PUBLIC),

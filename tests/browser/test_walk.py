@@ -31,6 +31,29 @@ def test_a_result_goes_from_the_browser_to_the_leaderboard(site: Site, visit: Vi
     see_it_on_the_board(page, "Walker_net")
 
 
+def test_a_forgotten_password_is_replaced(site: Site, visit: Visit) -> None:
+    page, phone = visit(), visit()
+    register(page, site, "Forgetful")
+    phone.goto("/login")
+    phone.get_by_role("link", name="Forgot your password?").click()
+    phone.get_by_label("E-mail address").fill("forgetful@example.org")
+    phone.get_by_role("button", name="Send the link").click()
+    expect(phone.get_by_role("heading", name="Look into your mail")).to_be_visible()
+
+    phone.goto(mailed_link(site.installation.platform, "forgetful@example.org", "Choose a new password"))
+    phone.get_by_label("New password").fill("a better horse battery")
+    phone.get_by_role("button", name="Change password and log out everywhere").click()
+    expect(phone.get_by_text("You are logged out everywhere.")).to_be_visible()
+    phone.locator("main").get_by_role("link", name="Log in").click()
+    phone.get_by_label("E-mail address").fill("forgetful@example.org")
+    phone.get_by_label("Password").fill("a better horse battery")
+    phone.get_by_role("button", name="Log in").click()
+
+    expect(phone.get_by_role("link", name="Forgetful")).to_be_visible()
+    page.goto("/account")
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+
+
 def test_the_same_without_a_script(site: Site, visit: Visit) -> None:
     page = visit(java_script_enabled=False)
     register(page, site, "Plain")

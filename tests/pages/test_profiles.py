@@ -12,10 +12,11 @@ from app.imports.schemas import TreeImport
 from app.imports.service import import_tree
 from app.platform import Platform
 from app.profiles import queries
+from app.profiles.service import sweep
 from app.roles import service as roles
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import PASSWORD, registered
-from tests.pages.test_confirmation import can_log_in
+from tests.pages.test_confirmation import can_log_in, unconfirmed
 from tests.people import deliver_mail, letters
 from tests.system.installations import DESCRIPTION, STATEMENT
 from tests.system.kits import results, small_kit
@@ -147,14 +148,28 @@ def test_results_stay_under_the_team_s_name_or_go_as_the_person_chooses(
     assert private[2:] == ("", "", "withdrawn")
 
 
+def add_second_factors(platform: Platform) -> None:
+    """Let every admin act."""
+    with platform.transaction() as session:
+        session.execute(
+            text(
+                "INSERT INTO second_factor (user_id, secret, confirmed_at, last_step)"
+                " SELECT id, 'secret', now(), 0 FROM user_account WHERE role = 'admin' ON CONFLICT DO NOTHING"
+            )
+        )
+
+
 def test_the_last_admin_stays_until_there_is_another(browser: Browser, platform: Platform) -> None:
     gorse, hazel = registered(browser(), "gorse@example.org"), registered(browser(), "hazel@example.org")
     gorse.post(f"/role-links/{roles.create_admin_link(platform)}")
+    add_second_factors(platform)
 
     assert end(gorse).status_code == 409
     hazel.post(f"/role-links/{roles.create_admin_link(platform)}")
+    add_second_factors(platform)
     assert end(gorse).status_code == 200
     assert "Deleted account" not in hazel.get("/admin/people").text
+    assert ask(platform, "SELECT count(*) FROM second_factor") == [(1,)]
 
 
 def test_what_somebody_deletes_is_their_own(browser: Browser) -> None:
@@ -162,3 +177,20 @@ def test_what_somebody_deletes_is_their_own(browser: Browser) -> None:
         303, 401,
     )  # fmt: skip
     assert browser().get("/account/data.json").status_code == 303
+
+
+def test_an_account_whose_address_nobody_confirms_ends_after_a_month(
+    browser: Browser, platform: Platform
+) -> None:
+    ivy, juniper = unconfirmed(browser(), "ivy@example.org"), registered(browser(), "juniper@example.org")
+    assert sweep(platform) == 0
+    with platform.transaction() as session:
+        session.execute(text("UPDATE user_account SET created_at = now() - interval '31 days'"))
+    assert sweep(platform) == 0  # somebody is logged in to it
+    ivy.post("/logout")
+
+    assert sweep(platform) == 1
+
+    assert ivy.get("/account").status_code == 303
+    assert juniper.get("/account").status_code == 200
+    assert ask(platform, "SELECT count(*) FROM user_account WHERE email = 'ivy@example.org'") == [(0,)]
