@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from typing import Final
 
-from sqlalchemy import select
+from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session
 
-from app.disclosure.schemas import StoredScore
-from app.models import ClassScore, Entry, Run, RunState
+from app.disclosure.schemas import StoredScore, Use
+from app.models import ClassScore, Entry, Method, Run, RunState, Submission, Team, Upload
 
 SCORE: Final = (ClassScore.value, ClassScore.held_out_value, ClassScore.reason)
 """The columns of a `StoredScore`."""
@@ -32,3 +32,38 @@ def headlines(session: Session, run_ids: Iterable[int | None]) -> dict[int, Stor
         run: StoredScore(value, held_out, reason)
         for run, value, held_out, reason in session.execute(statement)
     }
+
+
+def uses(
+    session: Session, phase_id: int, after: int, limit: int
+) -> list[tuple[int, str, int, int, int, Use]]:
+    """Teams with scored results in a phase, by id from `after` on: name, archives, contents, incomplete results, use."""
+    counted = (
+        select(ClassScore.run_id, func.count(ClassScore.value).label("values"))
+        .where(ClassScore.class_name.is_not(None))
+        .group_by(ClassScore.run_id)
+        .subquery()
+    )
+    statement = (
+        select(
+            Team.id, Team.name, func.count(Submission.id.distinct()), func.count(Upload.sha256.distinct()),
+            func.count(Entry.id.distinct()).filter(~Entry.is_complete), func.count(Run.id),
+            func.coalesce(func.sum(counted.c["values"]), 0),
+            func.count(Run.id).filter(Run.ladder_run_id == Run.id),
+        )
+        .select_from(Entry)
+        .join(Submission, Entry.submission_id == Submission.id)
+        .join(Upload, Submission.upload_id == Upload.id)
+        .join(Method, Submission.method_id == Method.id)
+        .join(Team, Method.team_id == Team.id)
+        .join(Run, and_(Run.entry_id == Entry.id, Run.state == RunState.SCORED))
+        .outerjoin(counted, counted.c.run_id == Run.id)
+        .where(Entry.phase_id == phase_id, Team.id > after)
+        .group_by(Team.id)
+        .order_by(Team.id)
+        .limit(limit)
+    )  # fmt: skip
+    return [
+        (team, name, archives, contents, incomplete, Use(results, int(values), steps))
+        for team, name, archives, contents, incomplete, results, values, steps in session.execute(statement)
+    ]

@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from math import log2
 from statistics import fmean
 from typing import Final, Protocol
 
 from app.access import Actor
+from app.disclosure.schemas import Use
 from app.editions.schemas import PhaseView
 from app.models import Disclosure
 from scoring.tasks.outcome import NOT_ENTERED
@@ -187,6 +189,28 @@ def change_refusal(
             " full once the annotation is public"
         )
     return None
+
+
+def bits_at_most(disclosure: Disclosure, use: Use) -> float | None:
+    """The information that the values disclosed to a team can have carried at most; none where everything is shown.
+
+    A value in tenths of a percent is one of 1001; a ladder says for every result whether it moved, and where to.
+
+    >>> round(bits_at_most(Disclosure.CLASSES, Use(results=2, values=40, steps=1)))
+    399
+    """
+    a_value = log2(10**HELD_OUT_DECIMALS + 1)
+    match disclosure:
+        case Disclosure.FULL:
+            return None
+        case Disclosure.CLASSES:
+            return use.values * a_value
+        case Disclosure.MEAN:
+            return use.results * a_value
+        case Disclosure.LADDER:
+            return use.results + use.steps * a_value
+        case Disclosure.AT_CLOSE:
+            return 0.0
 
 
 def depends_on_archive(reason: str | None) -> bool:

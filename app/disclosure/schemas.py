@@ -16,6 +16,31 @@ class StoredScore:
 
 
 @dataclass(frozen=True, slots=True)
+class Use:
+    """What a team has had scored: results, the values of classes in them, and those that were steps of a ladder."""
+
+    results: int
+    values: int
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """How much a team can have learnt of a phase's hidden labels.
+
+    archives: scored; contents: different ones; incomplete: results that leave out predictions; bits: see `bits_at_most`.
+    """
+
+    team_id: int
+    team: str
+    archives: int
+    contents: int
+    incomplete: int
+    use: Use
+    bits: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Leak:
     """A way to disclose scores as its page explains it.
 

@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.access import Action
+from app.disclosure.schemas import Exposure
 from app.editions import service as editions
 from app.organisers import service
 from app.organisers.schemas import DisclosureView, NewDisclosure, OrganiserPhase
@@ -50,6 +51,14 @@ def rescore(platform: ThePlatform, actor: CurrentActor, edition: str, image_set:
 def disclosure(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> DisclosureView:
     """What a phase discloses, and why other ways may not be chosen."""
     return service.disclosure_page(platform, actor, phase_id)
+
+
+@router.get("/phases/{phase_id}/exposure")
+def exposure(
+    platform: ThePlatform, actor: CurrentActor, phase_id: int, after: int = 0
+) -> tuple[Exposure, ...]:
+    """How much each team can have learnt of the hidden labels of a phase: 50 of them, by id from `after` on."""
+    return service.exposure_page(platform, actor, phase_id, after)[1]
 
 
 @router.put("/phases/{phase_id}/disclosure")

@@ -71,6 +71,16 @@ def disclosure(request: Request, platform: ThePlatform, actor: CurrentActor, pha
     return render(request, "organisers/disclosure.html", view=view, leaks=LEAKS)
 
 
+@router.get("/phases/{phase_id}/exposure")
+def exposure(
+    request: Request, platform: ThePlatform, actor: CurrentActor, phase_id: int, after: int = 0
+) -> Response:
+    """How much each team can have learnt of the hidden labels of a phase."""
+    phase, teams = service.exposure_page(platform, actor, phase_id, after)
+    following = teams[-1].team_id if len(teams) == service.TEAMS else None
+    return render(request, "organisers/exposure.html", phase=phase, teams=teams, following=following)
+
+
 @router.post("/phases/{phase_id}/disclosure")
 def change_disclosure(
     platform: ThePlatform,

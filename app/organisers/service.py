@@ -7,7 +7,8 @@ from sqlalchemy.orm import Session
 from app.access import Actor
 from app.audit import queries as audit
 from app.disclosure import queries as disclosure
-from app.disclosure.rules import Terms, change_refusal
+from app.disclosure.rules import Terms, bits_at_most, change_refusal
+from app.disclosure.schemas import Exposure
 from app.editions import queries as editions
 from app.editions.rules import quotas_of
 from app.editions.schemas import PhaseView
@@ -20,6 +21,7 @@ from app.organisers.schemas import DisclosureView, NewDisclosure, OrganiserPhase
 from app.platform import Platform
 from app.rescoring import queries as rescoring
 
+TEAMS = 50  # on a page
 NOTHING = PhaseQueue(entries=0, queued=0, running=0, failed=0)
 
 
@@ -43,6 +45,22 @@ def disclosure_page(platform: Platform, actor: Actor, phase_id: int) -> Disclosu
         for each in Disclosure
     }
     return DisclosureView(phase, terms, refusals)
+
+
+def exposure_page(
+    platform: Platform, actor: Actor, phase_id: int, after: int = 0
+) -> tuple[PhaseView, tuple[Exposure, ...]]:
+    """How much each team can have learnt of the hidden labels of a phase: at most `TEAMS` of them, by id from `after` on.
+
+    Raises NotFoundError as `disclosure_page`.
+    """
+    with platform.transaction() as session:
+        phase = _organised(session, actor, phase_id)
+        found = disclosure.uses(session, phase_id, after, TEAMS)
+    return phase, tuple(
+        Exposure(team, name, archives, contents, incomplete, use, bits_at_most(phase.disclosure, use))
+        for team, name, archives, contents, incomplete, use in found
+    )
 
 
 def change_disclosure(

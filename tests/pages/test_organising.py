@@ -112,3 +112,11 @@ def test_a_disclosure_changes_only_where_it_is_safe_and_for_who_organises_it(sce
     assert change(scene.own, disclosure="ladder") == 200
     assert change(scene.other) == 404
     assert scene.organiser.get(f"/organise/phases/{scene.other}/disclosure").status_code == 404
+
+
+def test_an_organiser_sees_how_much_teams_can_have_learnt(scene: Scene) -> None:
+    address = f"/organise/phases/{scene.own}/exposure"
+
+    assert "Nothing has been scored yet" in scene.organiser.get(address, headers={"Accept": "text/html"}).text
+    assert scene.organiser.get(f"/api/v1{address}").json() == []
+    assert scene.organiser.get(f"/organise/phases/{scene.other}/exposure").status_code == 404

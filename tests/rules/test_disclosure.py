@@ -10,13 +10,14 @@ from app.disclosure.rules import (
     LEAST_FIRST,
     Sight,
     Terms,
+    bits_at_most,
     change_refusal,
     held_out_mean,
     public_sight,
     sight_of,
     withheld,
 )
-from app.disclosure.schemas import StoredScore
+from app.disclosure.schemas import StoredScore, Use
 from app.editions.schemas import PhaseView
 from app.models import Disclosure
 from tests.pages.views import NOW, ORGANISER, PARTICIPANT, PHASE
@@ -183,3 +184,19 @@ def test_classes_of_incomplete_results_stay_hidden_once_there_are_results() -> N
 
     assert "stricter" in (change_refusal(strict, terms(Disclosure.CLASSES), **HAS) or "")
     assert change_refusal(terms(Disclosure.CLASSES), strict, **HAS) is None
+
+
+@pytest.mark.parametrize(
+    ("disclosure", "bits"),
+    [
+        (Disclosure.FULL, None),
+        (Disclosure.CLASSES, 399),
+        (Disclosure.MEAN, 20),
+        (Disclosure.LADDER, 12),
+        (Disclosure.AT_CLOSE, 0),
+    ],
+)
+def test_disclosed_values_carry_so_many_bits_at_most(disclosure: Disclosure, bits: int | None) -> None:
+    found = bits_at_most(disclosure, Use(results=2, values=40, steps=1))
+
+    assert (found if found is None else round(found)) == bits

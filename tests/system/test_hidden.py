@@ -253,6 +253,12 @@ def test_classes_of_an_incomplete_result_are_hidden_where_the_phase_says_so(
     assert (entry["is_complete"], organisers["is_complete"]) == (None, False)
     assert len(organisers["shown"]["classes"]) == 2
     assert site.organiser.board("strict/test")["rows"][0]["is_complete"] is False
+    [[phase]] = site.installation.ask(
+        "SELECT p.id FROM phase p JOIN edition e ON p.edition_id = e.id WHERE e.code = 'strict'"
+    )
+    [exposed] = good(site.organiser.http.get(f"/api/v1/organise/phases/{phase}/exposure"))
+    assert (exposed["archives"], exposed["contents"], exposed["incomplete"]) == (1, 1, 1)
+    assert exposed["use"] == {"results": 1, "values": 2, "steps": 0}
 
 
 def shown_run(reader: Client, submission: int) -> int:
