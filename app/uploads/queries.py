@@ -3,11 +3,11 @@
 import uuid
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import BigInteger, ColumnElement, cast, func, select, text, true, tuple_, update
 from sqlalchemy.dialects.postgresql import aggregate_order_by
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from app.access import Action, Actor
 from app.models import Edition, Phase, Submission, Upload, UploadState
@@ -29,14 +29,30 @@ class Declared:
     image_set: str
 
 
+_NUMBERS: Final = select(
+    func.coalesce(func.array_agg(aggregate_order_by(Submission.id, Submission.id)), text("'{}'::bigint[]"))
+)
+
+
 def _submissions() -> ColumnElement[Any]:
     """The numbers of the submissions that an upload was confirmed as."""
-    numbers = select(
-        func.coalesce(
-            func.array_agg(aggregate_order_by(Submission.id, Submission.id)), text("'{}'::bigint[]")
+    return _NUMBERS.where(Submission.upload_id == Upload.id).correlate(Upload).scalar_subquery()
+
+
+def _same_content() -> ColumnElement[Any]:
+    """The numbers of its team's submissions in its phase that have the same bytes, from another upload."""
+    other = aliased(Upload)
+    return (
+        _NUMBERS.join(other, Submission.upload_id == other.id)
+        .where(
+            other.team_id == Upload.team_id,
+            other.phase_id == Upload.phase_id,
+            other.sha256 == Upload.sha256,
+            other.id != Upload.id,
         )
+        .correlate(Upload)
+        .scalar_subquery()
     )
-    return numbers.where(Submission.upload_id == Upload.id).correlate(Upload).scalar_subquery()
 
 
 def _problems() -> ColumnElement[Any]:
@@ -60,7 +76,7 @@ def upload_of(
     columns = (
         Upload.id, Edition.code, Phase.image_set, Upload.filename, Upload.size, Upload.received, Upload.sha256,
         Upload.state, Upload.valid, Upload.report, Upload.started_at, Upload.checked_at,
-        expires_at(retention), Upload.expected_sha256, Upload.competitions, _submissions(),
+        expires_at(retention), Upload.expected_sha256, Upload.competitions, _submissions(), _same_content(),
         visible_uploads(actor, Action.CHANGE_UPLOAD),
     )  # fmt: skip
     statement = (

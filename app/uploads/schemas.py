@@ -56,6 +56,7 @@ class UploadView:
     expected_sha256: str | None
     only_competitions: list[int] | None  # files of others are problems
     submissions: list[int]  # that it was confirmed as
+    same_content: list[int]  # submissions of the team in this phase with the same bytes
     is_ours: bool  # the reader is of its team, and may send bytes, confirm or delete it
 
     @property

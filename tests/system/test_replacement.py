@@ -63,3 +63,20 @@ def test_of_many_newer_results_at_once_one_is_taken(site: SharedSite, phase: str
             fir.final(int(answer.json()["id"]))
     rows = [row for row in site.anybody.board(phase)["rows"] if row["method"] == "Rushed_net"]
     assert len(rows) == 1
+
+
+def test_the_same_bytes_are_pointed_out_to_their_team_before_they_cost_anything(
+    site: SharedSite, phase: str
+) -> None:
+    yew, box = site.participant("taxus"), site.participant("buxus")
+    archive = results(3, cat=1, dog=4)
+    number = int(good(yew.confirm(yew.upload(phase, archive), "Repeated_net"))["id"])
+
+    again, others = yew.upload(phase, archive), box.upload(phase, archive)
+
+    assert good(yew.http.get(f"/api/v1/uploads/{again}"))["same_content"] == [number]
+    assert good(box.http.get(f"/api/v1/uploads/{others}"))["same_content"] == []
+    for page in (f"/uploads/{again}", f"/submissions/new?upload={again}"):
+        text = yew.http.get(page, headers={"Accept": "text/html"}).text
+        assert "Your team has submitted the same archive here before" in text
+        assert f"/submissions/{number}" in text
