@@ -57,18 +57,8 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             "login-required", 401, "Login required", "Log in, or send an API token that has not been revoked."
         ),
         _row("forbidden", 403, "Forbidden", "Your account may not do this."),
-        _row(
-            "recent-login-required",
-            403,
-            "Forbidden",
-            "Something that a forgotten browser must not do. Open the page, confirm your password, and send it again.",
-        ),
-        _row(
-            "second-factor-required",
-            403,
-            "Forbidden",
-            "Admins need two-factor login. Set it up at /account/second-factor.",
-        ),
+        _row("recent-login-required", 403, "Forbidden", "Confirm your password, and send it again."),
+        _row("second-factor-required", 403, "Forbidden", "Set a second factor up at /account/second-factor."),
         _row("withheld", 403, "Forbidden", "This part of a result is hidden until the phase closes."),
         _row(
             "cross-site",
@@ -294,11 +284,6 @@ BY_STATUS: Mapping[int, str] = {
     500: "server-error",
     503: "unavailable",
 }
-
-
-def problem_type(code: str) -> ProblemType:
-    """The row of a code."""
-    return PROBLEMS[code]
 
 
 def problem_type_of_status(status: int) -> ProblemType:

@@ -2,9 +2,12 @@
 
 import re
 
+from sqlalchemy import select
 from starlette.testclient import TestClient
 
+from app.models import SecondFactor, User
 from app.platform import Platform
+from app.profiles.queries import erase_person
 from app.roles import service as roles
 from app.second_factor import service
 from app.sessions import service as sessions
@@ -156,6 +159,18 @@ def test_who_has_lost_the_app_gets_in_after_the_command(browser: Browser, platfo
 
     response = browser().post("/login", data={"email": "juniper@example.org", "password": PASSWORD})
     assert response.headers["location"] == "/"
+
+
+def test_nothing_of_a_second_factor_is_left_of_a_deleted_account(
+    browser: Browser, platform: Platform
+) -> None:
+    registered(browser(), "larch@example.org")
+    give_second_factor(platform, "larch@example.org")
+
+    with platform.transaction() as session:
+        user = session.scalars(select(User).where(User.email == "larch@example.org")).one()
+        erase_person(session, user)
+        assert session.get(SecondFactor, user.id) is None
 
 
 def test_there_is_one_second_factor_and_a_code_only_for_who_gave_the_password(

@@ -1,10 +1,12 @@
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from tests.system.conftest import SharedSite
-from tests.system.installations import Client, Installation, good, installation
+from tests.system.installations import LONGEST, Client, Installation, good, installation
 from tests.system.kits import CAT, DATASET, IMAGES, line, packed, results, small_kit
 from tests.system.servers import OwnServers, eventually
 
@@ -196,17 +198,25 @@ def test_a_link_for_organisers_names_an_edition_that_there_is(site: SharedSite) 
     assert unknown.stderr == "there is no edition 'nowhere'\n"
 
 
-def test_the_admin_s_link_works_once(site: SharedSite) -> None:
+def test_the_admin_s_link_works_once_and_leads_to_the_second_factor(site: SharedSite) -> None:
     done = site.installation.command("admin-link")
     link = "/role-links/" + done.stdout.strip().rpartition("/")[2]
-    first, second = site.participant("first"), site.participant("second")
+    with newcomer(site, "first@example.org") as first, newcomer(site, "second@example.org") as second:
+        assert first.get("/organise").status_code == 403
+        assert first.get(link).status_code == 200
+        assert first.post(link).status_code == 303
+        assert first.get("/organise").headers["location"] == "/account/second-factor?next=/organise"
+        assert second.post(link).status_code == 410
+        assert second.get("/organise").status_code == 403
 
-    assert first.http.get("/api/v1/organise").status_code == 403
-    assert first.http.get(link).status_code == 200
-    assert first.http.post(link).status_code == 303
-    assert good(first.http.get("/api/v1/organise")) is not None
-    assert second.http.post(link).status_code == 410
-    assert second.http.get("/api/v1/organise").status_code == 403
+
+@contextmanager
+def newcomer(site: SharedSite, email: str) -> Iterator[httpx2.Client]:
+    """The browser of somebody who has just registered."""
+    html, form = {"Accept": "text/html"}, {"email": email, "name": "New", "password": "a long password"}
+    with httpx2.Client(base_url=site.addresses[0], timeout=LONGEST, headers=html) as browser:
+        assert browser.post("/register", data=form).status_code == 303
+        yield browser
 
 
 def test_migrate_makes_the_schema_and_does_nothing_the_second_time(own_servers: OwnServers) -> None:
