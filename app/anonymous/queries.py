@@ -6,6 +6,8 @@ from sqlalchemy import ColumnElement, Select, select
 from sqlalchemy.orm import Session
 
 from app.access import Action, Actor
+from app.editions.queries import is_past_embargo
+from app.memberships.queries import is_shown
 from app.models import AnonymousLink, Entry, Method, Phase, Run
 from app.visibility import rows_for
 
@@ -49,14 +51,19 @@ def links_of(session: Session, entry_id: int) -> list[AnonymousLink]:
 
 
 def linked_run(session: Session, token: str) -> tuple[AnonymousLink, Run, Entry, Phase, Method] | None:
-    """What a link that was not revoked shows."""
+    """What a link shows: nothing if it was revoked, under an embargo, and of a suspended team whose results are hidden."""
     statement: Select[AnonymousLink, Run, Entry, Phase, Method] = (
         select(AnonymousLink, Run, Entry, Phase, Method)
         .join(Run, AnonymousLink.run_id == Run.id)
         .join(Entry, AnonymousLink.entry_id == Entry.id)
         .join(Phase, Entry.phase_id == Phase.id)
         .join(Method, Entry.method_id == Method.id)
-        .where(AnonymousLink.token == token, AnonymousLink.revoked_at.is_(None))
+        .where(
+            AnonymousLink.token == token,
+            AnonymousLink.revoked_at.is_(None),
+            is_past_embargo(Phase.id),
+            is_shown(Method.team_id),
+        )
     )
     row = session.execute(statement).one_or_none()
     return (row[0], row[1], row[2], row[3], row[4]) if row else None

@@ -24,13 +24,17 @@ def link_state(revoked_at: datetime | None, revealed_at: datetime | None) -> Lin
     return LinkState.REVEALED if revealed_at is not None else LinkState.ANONYMOUS
 
 
-def link_refusals(entry: EntryState, *, is_public: bool, links: int) -> tuple[Refusal, ...]:
+def link_refusals(
+    entry: EntryState, *, is_public: bool, is_embargoed: bool, links: int
+) -> tuple[Refusal, ...]:
     """Every reason why a result cannot have another anonymous link; `links` are those that still are anonymous."""
     found = []
     if entry is not EntryState.SCORED:
         found.append("only a result with a score can have an anonymous link")
     if is_public:
         found.append("the method is public, so that everybody can read whose result it is")
+    if is_embargoed:
+        found.append("scores of this phase are shown to others once it is over")
     if links >= MOST_LINKS:
         found.append(f"this result has {links} anonymous links, and {MOST_LINKS} is the most; revoke one")
     return tuple(Refusal(RefusalCode.NO_LINK, message) for message in found)

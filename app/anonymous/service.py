@@ -62,8 +62,15 @@ def _refusals(session: Session, linked: LinkedEntry) -> tuple[Refusal, ...]:
     return link_refusals(
         linked.entry.state,
         is_public=linked.method.public_at is not None,
+        is_embargoed=_is_embargoed(session, linked),
         links=states.count(LinkState.ANONYMOUS),
     )
+
+
+def _is_embargoed(session: Session, linked: LinkedEntry) -> bool:
+    phase = editions.phase_of_id(session, linked.phase.id)
+    assert phase is not None
+    return phase.embargo and not phase.is_over
 
 
 def create(platform: Platform, actor: Actor, entry_id: int) -> LinkView:

@@ -27,14 +27,14 @@ def test_a_revoked_link_shows_nothing(
 
 
 def test_a_private_result_with_a_score_can_have_a_link() -> None:
-    assert link_refusals(EntryState.SCORED, is_public=False, links=MOST_LINKS - 1) == ()
+    assert link_refusals(EntryState.SCORED, is_public=False, is_embargoed=False, links=MOST_LINKS - 1) == ()
 
 
 def test_everything_against_a_link_is_said_at_once() -> None:
-    found = link_refusals(EntryState.PENDING, is_public=True, links=MOST_LINKS)
+    found = link_refusals(EntryState.PENDING, is_public=True, is_embargoed=True, links=MOST_LINKS)
 
-    assert [each.code for each in found] == [RefusalCode.NO_LINK] * 3
-    assert [each.message.split()[0] for each in found] == ["only", "the", "this"]
+    assert [each.code for each in found] == [RefusalCode.NO_LINK] * 4
+    assert [each.message.split()[0] for each in found] == ["only", "the", "scores", "this"]
 
 
 @pytest.mark.parametrize(

@@ -119,3 +119,25 @@ def test_a_revealed_link_leads_to_the_named_page(site: SharedSite, phase: str, o
     named = site.anybody.http.get(address, headers=HTML)
     assert (named.status_code, named.headers["Location"]) == (302, f"/submissions/{made['id']}")
     assert good(site.anybody.http.get(f"/api/v1/submissions/{made['id']}"))["method"]["name"] == "Later_named"
+
+
+def test_a_link_leads_nowhere_while_results_are_embargoed_or_hidden(
+    site: SharedSite, oak: Client, submission: Any
+) -> None:
+    _, address = new_link(oak, submission)
+    ask = site.installation.ask
+
+    for hide, show in (
+        (
+            "UPDATE phase SET embargo = true, closes_at = now() + interval '1 d' WHERE id = (SELECT max(id) FROM phase) RETURNING 1",
+            "UPDATE phase SET embargo = false, closes_at = NULL WHERE id = (SELECT max(id) FROM phase) RETURNING 1",
+        ),
+        (
+            "UPDATE team SET suspended_at = now(), hides_results = true WHERE name = 'quercus' RETURNING 1",
+            "UPDATE team SET suspended_at = NULL, hides_results = false WHERE name = 'quercus' RETURNING 1",
+        ),
+    ):
+        assert ask(hide)
+        assert site.anybody.http.get(address, headers=HTML).status_code == 404
+        assert ask(show)
+        assert site.anybody.http.get(address, headers=HTML).status_code == 200
