@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,9 @@ SOURCES = sorted(
 ROOM_FILES = {"__init__.py", "pages.py", "api.py", "service.py", "queries.py", "rules.py", "schemas.py"}
 NO_ROOMS = {"models", "embedded", "storage"}
 SQL = re.compile(r"(?<![.\w])(select|insert|update|delete|text)\(|\.execute\(|\.scalars?\(")
-
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+DOCUMENTS = sorted(ROOT.glob("*.md"))
+CONFLICT = re.compile(r"^(<{7} |={7}$|>{7} )", re.MULTILINE)
 
 ROUTES = [route for router in (*API, *PAGES) for route in router.routes if isinstance(route, APIRoute)]
 
@@ -89,6 +92,35 @@ def test_every_make_target_that_contributing_names_exists() -> None:
 
     assert named
     assert [target for target in named if f"\n{target}:" not in makefile] == []
+
+
+def test_decisions_are_numbered_in_order() -> None:
+    numbers = [
+        int(each) for each in re.findall(r"^## (\d+) ", (ROOT / "DECISIONS.md").read_text(), re.MULTILINE)
+    ]
+
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert numbers
+
+
+def test_no_merge_left_a_conflict_or_an_entry_twice() -> None:
+    entries = [
+        line for line in (ROOT / "CHANGELOG.md").read_text().splitlines() if line.startswith(("- ", "#"))
+    ]
+
+    assert [path.name for path in (*DOCUMENTS, *SOURCES, *TESTS) if CONFLICT.search(path.read_text())] == []
+    assert [entry for entry in entries if entries.count(entry) > 1] == []
+
+
+def test_contributing_orders_the_rooms_as_the_contract_does() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    [layers] = [each["layers"] for each in contracts if each["name"] == "rooms import downwards only"]
+    contract = [{room.removeprefix("app.") for room in layer.split(" | ")} for layer in layers]
+    text = (ROOT / "CONTRIBUTING.md").read_text().split("among rooms:")[1].split("in a room:")[0]
+
+    told = [{room.strip() for room in layer.split(",")} for layer in text.split("─▶")]
+
+    assert told == contract[contract.index(told[0]) : contract.index({"web"})]
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
