@@ -1,8 +1,8 @@
 """Uploads, methods and submissions as pages and programs see them."""
 
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated
 
@@ -10,12 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 import scoring
 from app.access import Actor
-from app.disclosure.rules import Sight, sight_of
+from app.disclosure.rules import Sight, sight_of, withheld
 from app.disclosure.schemas import StoredScore
 from app.editions.schemas import PhaseView
 from app.exhibits.schemas import ClassValue
+from app.methods.queries import method_view, unpublishable_reason
+from app.methods.rules import training_text
 from app.methods.schemas import MethodView, NewMethod, Training
-from app.models import ClassScore, Entry, EntryState, Method, Run, RunState
+from app.models import ClassScore, Entry, EntryState, Method, Run, RunState, Submission, Team, Upload
 from app.quotas.schemas import QuotaLine
 from app.submissions.rules import withdrawal_refusal
 from app.workers.schemas import Queue
@@ -224,4 +226,46 @@ def entry_view(
         withdrawn_at=entry.withdrawn_at and sight_of(actor, phase).moment(entry.withdrawn_at),
         withdraw_reason=entry.withdraw_reason if is_ours else None,
         can_withdraw=is_ours and refusal is None,
+    )
+
+
+def submission_view(
+    actor: Actor,
+    phase: PhaseView,
+    found: tuple[Submission, Method, Team, Upload],
+    visible: Sequence[tuple[Entry, Run, int]],
+    views: Mapping[int, RunView],
+) -> SubmissionView:
+    """A submission as a reader may see it, with its `visible` entries: each with its run and how many runs it has."""
+    submission, method, team, upload = found
+    assert upload.received_at is not None
+    assert upload.checked_at is not None
+    sight, view = sight_of(actor, phase), method_view(method)
+    is_organised, is_member = actor.runs(phase.edition_id), actor.is_member(method.team_id)
+    is_ours = is_organised or is_member
+    training = Training.model_validate(submission.training)
+    return SubmissionView(
+        id=submission.id,
+        edition=phase.edition,
+        image_set=phase.image_set,
+        method=replace(view, public_at=view.public_at and sight.moment(view.public_at)),
+        training_data=training_text(training, is_baseline=method.is_baseline),
+        team=team.name,
+        team_id=team.id,
+        upload_id=upload.id if is_ours else None,
+        filename=upload.filename if is_ours else "",
+        size=upload.received,
+        sha256=upload.sha256 or "",
+        received_at=sight.moment(upload.received_at),
+        checked_at=sight.moment(upload.checked_at),
+        created_at=sight.moment(submission.created_at),
+        entries=tuple(entry_view(actor, phase, method, each, views[run.id], n) for each, run, n in visible),
+        is_ours=is_ours,
+        is_organised=is_organised,
+        is_member=is_member,
+        can_make_public=method.public_at is None and is_member,
+        unpublishable=unpublishable_reason(method),
+        is_final=all(is_final(entry.state, run.state) for entry, run, _ in visible),
+        withheld=withheld(phase, sight, is_complete=all(entry.is_complete for entry, _, _ in visible)),
+        beyond_public=sight.beyond_public,
     )

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from sqlalchemy.exc import IntegrityError
@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 import scoring
 from app.access import Actor
 from app.disclosure import queries as disclosure
-from app.disclosure.rules import Sight, sight_of, withheld
+from app.disclosure.rules import Sight, sight_of
 from app.editions import queries as editions
 from app.editions.rules import tasks_of
 from app.editions.schemas import PhaseState, PhaseView
@@ -21,8 +21,7 @@ from app.exhibits.schemas import ExhibitView
 from app.memberships import queries as memberships
 from app.methods import queries as method_queries
 from app.methods import service as methods
-from app.methods.rules import training_refusals, training_text
-from app.methods.schemas import Training
+from app.methods.rules import training_refusals
 from app.models import Entry, Run, Submission, Upload, UploadState
 from app.participation import service as participation
 from app.platform import Platform
@@ -48,9 +47,8 @@ from app.submissions.schemas import (
     RunView,
     SubmissionRow,
     SubmissionView,
-    entry_view,
-    is_final,
     run_view,
+    submission_view,
 )
 from app.uploads.schemas import UploadView, competitions_of, complete_competitions
 from app.workers import queries as workers
@@ -91,12 +89,7 @@ def _confirm(
         if before.request_digest != digest:
             raise ConflictError(f"the idempotency key {key!r} was used for another submission ({before.id})")
         return before.id, 0
-    upload = queries.stored_upload(session, actor.user_id, team_id, requested.upload)
-    phase = editions.phase_of_id(session, upload.phase_id) if upload else None
-    if upload is None or phase is None:
-        raise NotFoundError(f"your team has no upload {requested.upload}")
-    if requested.method.is_baseline and not actor.runs(phase.edition_id):
-        raise ForbiddenError("only organisers enter baselines")
+    upload, phase = _upload_and_phase(session, actor, team_id, requested)
     archive = _archive(upload)
     chosen = tuple(sorted(set(requested.competitions or archive.competitions)))
     prior = queries.prior_entries(session, team_id, phase.id)
@@ -124,14 +117,43 @@ def _confirm(
         request_digest=digest,
         training=requested.training.model_dump(mode="json"),
     )
+    slots = slots_to_use(now, phase.quotas, wanted(proposal), usage)
+    return _enter(session, submission, phase, upload, proposal, slots)
+
+
+def _upload_and_phase(
+    session: Session, actor: Actor, team_id: int, requested: NewSubmission
+) -> tuple[Upload, PhaseView]:
+    """The upload to confirm, and the phase that it is for.
+
+    Raises NotFoundError, and ForbiddenError for a baseline that no organiser sends.
+    """
+    assert actor.user_id is not None
+    upload = queries.stored_upload(session, actor.user_id, team_id, requested.upload)
+    phase = editions.phase_of_id(session, upload.phase_id) if upload else None
+    if upload is None or phase is None:
+        raise NotFoundError(f"your team has no upload {requested.upload}")
+    if requested.method.is_baseline and not actor.runs(phase.edition_id):
+        raise ForbiddenError("only organisers enter baselines")
+    return upload, phase
+
+
+def _enter(
+    session: Session,
+    submission: Submission,
+    phase: PhaseView,
+    upload: Upload,
+    proposal: Proposal,
+    slots: Mapping[str, list[int]],
+) -> tuple[int, int]:
+    """Write an accepted submission with an entry for each competition; its id, and how many runs were queued."""
     session.add(submission)
     session.flush()
-    boards = queries.boards_for(session, phase.id, chosen)
-    slots = slots_to_use(now, phase.quotas, wanted(proposal), usage)
+    boards = queries.boards_for(session, phase.id, proposal.competitions)
     for board in boards:
         extra = slots.get(proposal.tasks[board.competition])
         slot = extra.pop() if extra else None
-        queries.enter(session, submission, board, team_id, slot, is_replaceable=is_replaceable(phase))
+        queries.enter(session, submission, board, upload.team_id, slot, is_replaceable=is_replaceable(phase))
     queries.mark_incomplete(session, submission.id, complete_competitions(upload.report))
     return submission.id, len(boards)
 
@@ -226,47 +248,14 @@ def submission_page(platform: Platform, actor: Actor, submission_id: int) -> Sub
         found = queries.submission_of(session, actor, submission_id)
         if found is None:
             raise NotFoundError(f"there is no submission {submission_id}, or it is not public")
-        submission, method, team, upload = found
+        submission, method, *_ = found
         phase = editions.phase_of_id(session, submission.phase_id)
         assert phase is not None
         runs = queries.runs_of(session, submission_id)
-        is_organised = actor.runs(phase.edition_id)
-        ours = is_organised or actor.is_member(method.team_id)
+        ours = actor.runs(phase.edition_id) or actor.is_member(method.team_id)
         visible = [row for row in runs if ours or row[0].state in SHOWN_STATES]
-        sight = sight_of(actor, phase)
-        views = _run_views(session, sight, [(entry, run) for entry, run, _ in visible])
-    assert upload.received_at is not None
-    assert upload.checked_at is not None
-    view = method_queries.method_view(method)
-    return SubmissionView(
-        id=submission.id,
-        edition=phase.edition,
-        image_set=phase.image_set,
-        method=replace(view, public_at=view.public_at and sight.moment(view.public_at)),
-        training_data=training_text(
-            Training.model_validate(submission.training), is_baseline=method.is_baseline
-        ),
-        team=team.name,
-        team_id=team.id,
-        upload_id=upload.id if ours else None,
-        filename=upload.filename if ours else "",
-        size=upload.received,
-        sha256=upload.sha256 or "",
-        received_at=sight.moment(upload.received_at),
-        checked_at=sight.moment(upload.checked_at),
-        created_at=sight.moment(submission.created_at),
-        entries=tuple(
-            entry_view(actor, phase, method, entry, views[run.id], count) for entry, run, count in visible
-        ),
-        is_ours=ours,
-        is_organised=is_organised,
-        is_member=actor.is_member(method.team_id),
-        can_make_public=method.public_at is None and actor.is_member(method.team_id),
-        unpublishable=method_queries.unpublishable_reason(method),
-        is_final=all(is_final(entry.state, run.state) for entry, run, _ in visible),
-        withheld=withheld(phase, sight, is_complete=all(entry.is_complete for entry, _, _ in visible)),
-        beyond_public=sight.beyond_public,
-    )
+        views = _run_views(session, sight_of(actor, phase), [(entry, run) for entry, run, _ in visible])
+    return submission_view(actor, phase, found, visible, views)
 
 
 def _run_views(session: Session, sight: Sight, entries: Sequence[tuple[Entry, Run]]) -> dict[int, RunView]:
