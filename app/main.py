@@ -16,6 +16,7 @@ from app.audit import api as audit_api
 from app.audit import pages as audit_pages
 from app.confirmation import pages as confirmation_pages
 from app.documentation import pages as documentation_pages
+from app.downloads import api as download_api
 from app.editions import api as edition_api
 from app.entries import api as entry_api
 from app.entries import pages as entry_pages
@@ -61,6 +62,7 @@ from app.web import ROOT
 
 API = (
     upload_api.router,
+    download_api.router,
     retention_api.router,
     quota_api.router,
     submission_api.router,

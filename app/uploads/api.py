@@ -5,12 +5,11 @@ from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
-from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from app.access import Action, Actor
 from app.editions import service as editions
-from app.errors import BadRequestError, ProtocolVersionError, RangeError, RemovedError, UnsupportedTypeError
+from app.errors import BadRequestError, ProtocolVersionError, RemovedError, UnsupportedTypeError
 from app.platform import Platform
 from app.rate_limits import Limited
 from app.storage.streams import verified
@@ -20,11 +19,9 @@ from app.uploads.rules import (
     TUS_EXTENSIONS,
     TUS_VERSION,
     Checksum,
-    attachment,
     format_metadata,
     http_date,
     parse_checksum,
-    parse_range,
     parse_size,
 )
 from app.uploads.schemas import UploadMetadata, UploadPage, UploadView
@@ -258,38 +255,6 @@ def uploads(platform: ThePlatform, actor: CurrentActor, after: str | None = None
 def upload(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> UploadView:
     """An upload with its validation report."""
     return service.get_upload(platform, actor, upload_id)
-
-
-@router.get("/uploads/{upload_id}/archive", dependencies=[READ])
-def archive(
-    platform: ThePlatform,
-    actor: CurrentActor,
-    upload_id: uuid.UUID,
-    byte_range: Annotated[str | None, Header(alias="Range")] = None,
-    if_range: Annotated[str | None, Header(alias="If-Range")] = None,
-) -> Response:
-    """The archive as it is stored; a range of bytes can be asked for."""
-    found = service.archive(platform, actor, upload_id)
-    headers = {
-        "Content-Disposition": attachment(found.filename),
-        "Accept-Ranges": "bytes",
-        "ETag": f'"{found.sha256}"',
-        "Cache-Control": "private, no-cache",
-    }
-    if if_range not in (None, headers["ETag"]):
-        byte_range = None
-    try:
-        part = parse_range(byte_range, found.size)
-    except ValueError:
-        raise RangeError(found.size) from None
-    first, last = part or (0, found.size - 1)
-    headers["Content-Length"] = str(last - first + 1)
-    if part is not None:
-        headers["Content-Range"] = f"bytes {first}-{last}/{found.size}"
-    content = service.blocks(platform, found.key, first, last)
-    return StreamingResponse(
-        content, 206 if part else 200, headers=headers, media_type="application/octet-stream"
-    )
 
 
 @router.post("/uploads/{upload_id}/check", dependencies=[CHANGE, limited(Limited.CHECK)])

@@ -130,16 +130,6 @@ class StoredContent:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredArchive:
-    """An archive to download; size in bytes."""
-
-    key: str
-    sha256: str
-    filename: str
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
 class UploadPage:
     """Some of a team's uploads, newest first; `next` asks for those after them."""
 

@@ -2,7 +2,7 @@
 
 import tarfile
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
 
 from starlette.concurrency import run_in_threadpool
@@ -34,7 +34,7 @@ from app.storage.streams import pieces_of
 from app.uploads import queries
 from app.uploads.queries import Declared
 from app.uploads.rules import is_single_file, mismatch, result_path, shown_name
-from app.uploads.schemas import Cursor, StoredArchive, StoredContent, UploadMetadata, UploadPage, UploadView
+from app.uploads.schemas import Cursor, StoredContent, UploadMetadata, UploadPage, UploadView
 
 MiB = 1 << 20
 PAGE = 50  # uploads
@@ -292,24 +292,3 @@ def my_uploads(platform: Platform, actor: Actor, after: str | None = None) -> Up
     return UploadPage(
         tuple(rows[:PAGE]), str(more) if more else None, used.bytes, platform.settings.max_stored
     )
-
-
-def archive(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> StoredArchive:
-    """The stored archive of an upload of the reader's team.
-
-    Raises NotFoundError.
-    """
-    upload = get_upload(platform, actor, upload_id)
-    if not upload.is_stored or upload.sha256 is None:
-        raise NotFoundError(f"upload {upload_id} has no stored archive")
-    key = content_key(upload.sha256, upload_id)
-    return StoredArchive(key, upload.sha256, upload.filename, platform.archives.size(key))
-
-
-def blocks(platform: Platform, key: str, first: int, last: int) -> Iterator[bytes]:
-    """The bytes of a stored archive from `first` to `last`."""
-    with platform.archives.open(key, first) as content:
-        rest = last - first + 1
-        while rest and (block := content.read(min(MiB, rest))):
-            rest -= len(block)
-            yield block

@@ -1,0 +1,1 @@
+"""Archives as they are stored, in ranges of bytes."""
