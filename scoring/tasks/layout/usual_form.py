@@ -44,6 +44,11 @@ def read_usual_form(data: bytes, listed: LayoutSet) -> LayoutTable | None:
     """The layouts of a file, if every element is in the order of the development kits and none needs a problem or a note.
 
     None for any other file, which has to be read element by element, and for sets that list images only.
+
+    >>> from scoring.data.description import Description
+    >>> listed = LayoutSet.of(Description("VOC2012", "val", (), (), (), persons=(("2008_000008", 2),)))
+    >>> print(read_usual_form(b"<results><layout><image>2008_000008</image></layout></results>", listed))
+    None
     """
     if listed.boxed or not data.isascii() or not _is_within_limits(data):
         return None
