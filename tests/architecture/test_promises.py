@@ -123,6 +123,11 @@ def test_contributing_orders_the_rooms_as_the_contract_does() -> None:
     assert told == contract[contract.index(told[0]) : contract.index({"web"})]
 
 
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_file_of_tests_holds_more_than_400_lines(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 400
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_file_holds_more_than_300_lines_and_no_function_more_than_40(path: Path) -> None:
     text = path.read_text()

@@ -24,6 +24,7 @@ from app.retention.schemas import Retention, StorageLine, StorageView, UnusedCon
 from app.roles.schemas import LinkView, OrganisedEdition, Organiser
 from app.submissions.schemas import SubmissionRow
 from app.uploads.schemas import UploadPage
+from tests.pages.anonymous_views import anonymous_result, links_page
 from tests.pages.drawn import EVIL, shown
 from tests.pages.login_samples import of_logins
 from tests.pages.people_samples import of_people
@@ -33,11 +34,9 @@ from tests.pages.views import (
     NOW,
     PHASE,
     VAL,
-    anonymous_result,
     board,
     competition,
     confirmation,
-    links_page,
     method_page,
     organised,
     run,

@@ -1,22 +1,17 @@
-"""Every message that a person or a program can meet, in one table, each really provoked."""
+"""Every message that a program can meet, in one table, each really provoked."""
 
 import re
 
 import pytest
-from starlette.testclient import TestClient
 
 from app.errors import DomainError
 from app.problems import PROBLEMS
 from app.refusals import RefusalCode
 from tests.pages.provoking import (
-    NOWHERE,
     Provoke,
     Scene,
     admin_without_second_factor,
     change_of_the_open_phase,
-    confirmation,
-    confirmation_beyond_the_quota,
-    confirmation_sent_twice,
     hidden_curves,
     invalid_archive,
     link_to_a_result_without_a_score,
@@ -40,7 +35,6 @@ from tests.pages.provoking import (
     without_database,
     without_storage,
 )
-from tests.pages.test_accounts import PASSWORD
 
 __all__ = ["scene"]
 
@@ -243,108 +237,6 @@ ELSEWHERE = {  # they need many bytes, a check that lasts, or several people
     "upload-offset", "checksum-mismatch", "stored-bytes", "check-busy", "last-owner",
 }  # fmt: skip
 
-LOGIN = {"email": "visitor@example.org", "password": PASSWORD}
-REGISTRATION = {"email": "another@example.org", "name": "Another", "password": PASSWORD}
-
-
-PAGES: dict[str, tuple[Provoke, int, str, str]] = {
-    "an address that does not exist": (
-        lambda scene: scene.visitor.get("/nothing"), 404, "<h1>Not found</h1>", "There is nothing at this address.",
-    ),
-    "a page for organisers": (
-        lambda scene: scene.visitor.get("/organise"), 403, "<h1>Forbidden</h1>", "Only organisers may do this.",
-    ),
-    "a method that a page does not have": (
-        lambda scene: scene.visitor.put("/account"), 405, "<h1>Method not allowed</h1>", "This address does not accept PUT.",
-    ),
-    "a form that is too large": (
-        lambda scene: scene.visitor.post("/login", data={"email": "x" * (2 << 20)}),
-        413, "<h1>Content too large</h1>", "Nothing you typed is lost",
-    ),
-    "a form from another site": (
-        lambda scene: scene.visitor.post("/login", data=LOGIN, headers={"Sec-Fetch-Site": "cross-site"}),
-        403, "<h1>Forbidden</h1>", "This request was sent by a page of another site.",
-    ),
-    "a wrong password": (
-        lambda scene: scene.visitor.post("/login", data={**LOGIN, "password": "wrong"}),
-        401, "Fix 1 problem", "no account has this e-mail address and password",
-    ),
-    "an e-mail address that is none": (
-        lambda scene: scene.visitor.post("/register", data={**REGISTRATION, "email": "nowhere"}),
-        422, "Fix 1 problem", "is not an e-mail address, such as name@example.org",
-    ),
-    "a short password": (
-        lambda scene: scene.visitor.post("/register", data={**REGISTRATION, "password": "short"}),
-        422, "Fix 1 problem", "must have at least 10 characters",
-    ),
-    "a long password": (
-        lambda scene: scene.visitor.post("/register", data={**REGISTRATION, "password": "x" * 201}),
-        422, "Fix 1 problem", "must have at most 200 characters",
-    ),
-    "a name that hides": (
-        lambda scene: scene.visitor.post("/register", data={**REGISTRATION, "name": "\u202egro.evil"}),
-        422, "Fix 1 problem", "must have visible characters, and no control or invisible ones",
-    ),
-    "three mistakes at once": (
-        lambda scene: scene.visitor.post("/register", data={"email": "", "name": "", "password": ""}),
-        422, "Fix 3 problems", "must have at least 2 characters",
-    ),
-    "a token without a name": (
-        lambda scene: scene.visitor.post("/account/tokens", data={"name": "", "scope": "read"}),
-        422, "Fix 1 problem", "must have at least 1 character",
-    ),
-    "a link that was used": (
-        lambda scene: scene.visitor.post("/role-links/used"),
-        410, "<h1>Link for a role</h1>", "This link has been used or has expired.",
-    ),
-    "no archive in the form": (
-        lambda scene: scene.visitor.post("/editions/open/test/submit", data={}),
-        422, "<h1>Unprocessable content</h1>", "Choose an archive first.",
-    ),
-    "a method without a name": (
-        lambda scene: confirmation(scene, method=""), 422, "Fix 1 problem", "must have at least 2 characters",
-    ),
-    "a method whose name hides": (
-        lambda scene: confirmation(scene, method="Ha\u200bzel"),
-        422, "Fix 1 problem", "must have only letters A to Z, digits and ASCII punctuation",
-    ),
-    "a statement that is missing": (
-        lambda scene: confirmation(scene, method="Linden", given_data_only=""),
-        409, "Fix 1 problem", "state that only the given training and validation data was used",
-    ),
-    "a method without a competition": (
-        lambda scene: confirmation(scene, competition=[]), 422, "Fix 1 problem", "choose at least one",
-    ),
-    "a competition that is no number": (
-        lambda scene: confirmation(scene, competition=["three"]), 422, "Fix 1 problem", "choose at least one",
-    ),
-    "a description that is too long": (
-        lambda scene: confirmation(scene, description="x" * 4001),
-        422, "Fix 1 problem", "must have at most 4000 characters",
-    ),
-    "a second result of a method": (
-        confirmation_sent_twice, 409, "Fix 1 problem", "Hazel already has a result in competition 3",
-    ),
-    "a quota that is used up, in the form": (
-        confirmation_beyond_the_quota, 409, "This cannot be scored now", "1 of 1 detection results in 7 days are used",
-    ),
-    "an upload that does not exist": (
-        lambda scene: scene.visitor.get(f"/uploads/{NOWHERE}"), 404, "<h1>Not found</h1>", "no upload",
-    ),
-    "an address whose number is beyond the database's": (
-        lambda scene: scene.visitor.get(f"/submissions/{10**30}"),
-        404, "<h1>Not found</h1>", "There is nothing at this address.",
-    ),
-    "an address whose number is none": (
-        lambda scene: scene.visitor.get("/submissions/seven"),
-        404, "<h1>Not found</h1>", "There is nothing at this address.",
-    ),
-    "a form without a session": (
-        lambda scene: TestClient(scene.visitor.app, headers={"Accept": "text/html"}).post("/account/tokens", data={"name": "x"}),
-        401, "<h1>Log in</h1>", "You are not logged in any more.",
-    ),
-}  # fmt: skip
-
 
 @pytest.mark.parametrize("situation", API)
 def test_a_program_gets_status_code_and_message(scene: Scene, situation: str) -> None:
@@ -363,27 +255,6 @@ def test_a_program_gets_status_code_and_message(scene: Scene, situation: str) ->
     assert "secret" not in response.text
     assert ("retry-after" in response.headers) == (status in (429, 503)), response.headers
     assert "default-src 'none'" in response.headers["content-security-policy"]
-
-
-@pytest.mark.parametrize("situation", PAGES)
-def test_a_person_gets_a_page_with_a_way_back(scene: Scene, situation: str) -> None:
-    provoke, status, heading, sentence = PAGES[situation]
-
-    response = provoke(scene)
-
-    assert response.status_code == status, response.text
-    assert heading in response.text
-    assert sentence in response.text
-    assert response.headers["content-type"].startswith("text/html")
-    assert 'href="/"' in response.text  # a way back
-    assert "default-src 'none'" in response.headers["content-security-policy"]
-
-
-def test_a_form_says_once_that_the_quota_is_used_up(scene: Scene) -> None:
-    page = confirmation_beyond_the_quota(scene).text
-
-    assert page.count("1 of 1 detection results in 7 days are used") == 1
-    assert 'value="Rowan"' in page
 
 
 def test_every_code_of_the_table_is_provoked() -> None:

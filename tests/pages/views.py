@@ -7,8 +7,6 @@ from typing import Any
 
 import scoring
 from app.access import Actor
-from app.anonymous.rules import LinkState
-from app.anonymous.schemas import AnonymousResult, LinksPage, LinkView
 from app.editions.schemas import PhaseState, PhaseView
 from app.exhibits.schemas import ClassValue
 from app.home.schemas import CompetitionCard
@@ -20,7 +18,6 @@ from app.rescoring.schemas import RescoreView, UndecidedRun
 from app.submissions.schemas import EntryView, RunView, SubmissionView
 from app.uploads.schemas import UploadRow, UploadView
 from tests.pages.drawn import CLASSES, EVIL
-from tests.pages.drawn import shown as shown_exhibits
 
 NOW = datetime(2026, 11, 21, 3, 14, 22, tzinfo=UTC)
 
@@ -294,39 +291,6 @@ def method_page(method: MethodView = METHOD, **changes: Any) -> MethodPage:
         unpublishable=None,
     )
     return replace(page, **changes)
-
-
-def links_page(**changes: Any) -> LinksPage:
-    links = tuple(
-        LinkView(number, "/anonymous/x", f"http://127.0.0.1:8000/anonymous/{EVIL}", state, NOW, 7)
-        for number, state in enumerate(LinkState)
-    )
-    page = LinksPage(7, 12, EVIL, 3, "Detection", links, (), is_public=True)
-    return replace(page, **changes)
-
-
-def anonymous_result(**changes: Any) -> dict[str, Any]:
-    shown = run(RunState.SCORED)
-    result = AnonymousResult(
-        edition="VOC2007",
-        edition_title=EVIL,
-        image_set="test",
-        competition=3,
-        title="Detection",
-        data_rule=EVIL,
-        protocol="voc2007",
-        ground_truth=2,
-        scorer="1",
-        measure="AP",
-        headline=0.5,
-        headline_reason=None,
-        low=None,
-        high=None,
-        classes=shown.classes,
-        withheld=EVIL,
-        is_withdrawn=False,
-    )
-    return {"result": replace(result, **changes), "exhibits": shown_exhibits(shown), "token": EVIL}
 
 
 def board(methods: int, **changes: Any) -> BoardView:
