@@ -223,7 +223,7 @@ def test_nothing_goes_to_hidden_annotation_before_the_address_is_confirmed(
 
     assert (refused.status_code, refused.json()["code"]) == (403, "address-not-confirmed")
     assert taken.status_code == 201
-    assert "confirm your e-mail address before you send results" in page
+    assert 'href="/account/address">Confirm your e-mail address</a>: the annotation of test is hidden' in page
     assert re.search(r'type="submit" disabled>Upload and check', page)
     assert larch.post(mailed_link(platform, "larch@example.org")).status_code == 303
     assert send(larch, "hidden").status_code == 201
