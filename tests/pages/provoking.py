@@ -82,6 +82,7 @@ def scene(
     for edition in ("open", "future", "past"):
         import_tree(platform, TreeImport(tree, edition, "test", quotas=(Quota(1, 7),)))
     import_tree(platform, TreeImport(tree, "free", "test", disclosure=Disclosure.FULL))
+    import_tree(platform, TreeImport(tree, "heldout", "test", quotas=(Quota(9, 7),)))
     app = create_app(platform)
 
     @app.get("/api/v1/test/crash")
@@ -247,9 +248,9 @@ def other_request_under_a_key(scene: Scene) -> Any:
 
 
 def retired_name(scene: Scene) -> Any:
-    made = scene.confirm(scene.upload("free"), "Dogwood").json()
+    made = scene.confirm(scene.upload("heldout"), "Dogwood").json()
     scene.program.post(f"/api/v1/entries/{made['entries'][0]['id']}/withdraw", json={"reason": "a mistake"})
-    return scene.confirm(scene.upload("free"), "Dogwood")
+    return scene.confirm(scene.upload("heldout"), "Dogwood")
 
 
 def hidden_curves(scene: Scene) -> Any:
