@@ -59,7 +59,7 @@ def choose_by_keyboard(page: Page, archive: bytes) -> None:
 def test_a_board_is_sorted_by_keyboard(visit: Visit) -> None:
     page = visit(viewport={"width": 390, "height": 844})
     page.goto("/leaderboards/sample/test/3")
-    headers = ["method", "mean", *map(short, CLASSES), "date"]
+    headers = ["method", "team", "mean", *map(short, CLASSES), "date"]
 
     assert tab_until(page, "date")[-len(headers) :] == headers
     for _ in range(headers[::-1].index(short("car"))):
@@ -76,5 +76,5 @@ def test_a_board_is_sorted_by_keyboard(visit: Visit) -> None:
 
 def column(page: Page, name: str) -> list[str]:
     """The texts of a column of the board."""
-    place = 3 + CLASSES.index(name)
+    place = 4 + CLASSES.index(name)
     return page.locator(f"table.board tbody tr > :nth-child({place + 1})").all_inner_texts()
