@@ -150,7 +150,8 @@ def test_a_second_installation_on_the_same_folder_is_refused(data: Path) -> None
 
 
 def test_a_database_that_was_left_half_made_is_made_anew(empty: Path) -> None:
-    (empty / "postgres.new").mkdir(parents=True)
+    empty.mkdir(mode=0o700)
+    (empty / "postgres.new").mkdir()
     (empty / "postgres.new" / "PG_VERSION").write_text("18\n")
 
     with running(empty) as servers:
@@ -158,7 +159,8 @@ def test_a_database_that_was_left_half_made_is_made_anew(empty: Path) -> None:
 
 
 def test_lost_secrets_are_reported(empty: Path) -> None:
-    (empty / "postgres").mkdir(parents=True)
+    empty.mkdir(mode=0o700)
+    (empty / "postgres").mkdir()
 
     assert "secrets.json is missing" in refusal(empty)
 

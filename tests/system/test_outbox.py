@@ -143,12 +143,16 @@ def test_intervals_follow_a_score_also_when_their_worker_is_killed_in_between(
         [[key]] = running.ask("SELECT statistics_key FROM run WHERE id = %s", run)
         with running.platform.truths.materialise(key) as path, in_a_pipe(path) as pipe:
             running.ask("UPDATE class_score SET low = NULL, high = NULL")
-            running.ask("UPDATE outbox SET delivered_at = NULL, attempt = 0, not_before = now()")
-            [[_]] = awaited(lambda: running.ask("SELECT id FROM outbox WHERE attempt = 1"))
+            running.ask(
+                "UPDATE outbox SET delivered_at = NULL, attempt = 0, not_before = now() WHERE topic = 'intervals'"
+            )
+            [[_]] = awaited(
+                lambda: running.ask("SELECT id FROM outbox WHERE attempt = 1 AND topic = 'intervals'")
+            )
             os.kill(running.pool()[0], signal.SIGKILL)
             pipe.put_back()
 
         assert eventually(lambda: bounds(running, run) == expected, LONGEST)
-        [[attempt]] = running.ask("SELECT attempt FROM outbox")
+        [[attempt]] = running.ask("SELECT attempt FROM outbox WHERE topic = 'intervals'")
         assert attempt == 2
         assert len(expected) == 3

@@ -9,7 +9,7 @@ import pytest
 from app.storage import content_key
 from tests.people import confirm_address
 from tests.system.conftest import SharedSite
-from tests.system.installations import Client, good
+from tests.system.installations import DESCRIPTION, Client, good
 from tests.system.kits import BOXES, IMAGES, line, packed, results, small_kit
 from tests.system.process_trees import bytes_of, stopped
 from tests.system.servers import eventually
@@ -189,7 +189,13 @@ def test_a_form_without_script_takes_an_archive_to_its_score(site: SharedSite) -
         assert "results.tar.gz" in report.text
         confirmed = browser.post(
             f"/submissions/new?upload={sent.headers['Location'].rpartition('/')[2]}",
-            data={"method": "By form", "competition": "3", "make_public": "true"},
+            data={
+                "method": "By form",
+                "description": DESCRIPTION,
+                "competition": "3",
+                "given_data_only": "true",
+                "make_public": "true",
+            },
         )
         assert confirmed.status_code == 303
 
