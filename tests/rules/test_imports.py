@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 
-from app.imports.rules import changed_rules, changes, check_name, date_of, new_rules, shown, warnings
+from app.imports.rules import (
+    changed_rules,
+    changes,
+    check_name,
+    date_of,
+    new_rules,
+    quota_from,
+    shown,
+    warnings,
+)
 from app.imports.schemas import NONE, Change, TreeImport
 from app.models import Disclosure, Quota
 
@@ -102,6 +111,7 @@ def test_an_open_phase_that_becomes_held_out_has_a_quota_and_a_warning() -> None
     [warning] = warnings(after, before)
     assert "shown to everybody" in warning
     assert list(warnings(after, after)) == []
+    assert list(warnings(after, replace(after, disclosure=Disclosure.MEAN))) == []
 
 
 @pytest.mark.parametrize(("value", "words"), [(True, "yes"), (False, "no"), (2, "2"), ("voc2007", "voc2007")])
@@ -113,3 +123,9 @@ def test_a_phase_that_discloses_at_its_close_has_a_closing_date() -> None:
     with pytest.raises(ValueError, match="needs a closing date"):
         new_rules(request(disclosure=Disclosure.AT_CLOSE), NOW)
     assert new_rules(request(disclosure=Disclosure.AT_CLOSE, closes_in=DAY), NOW).closes_at == NOW + DAY
+
+
+@pytest.mark.parametrize("text", ["", "two", "0/7", "2/0", "2/7/1", "-2", "2 per week"])
+def test_a_quota_that_is_typed_in_another_way_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="written as results/days"):
+        quota_from(text)

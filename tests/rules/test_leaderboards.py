@@ -65,6 +65,12 @@ def test_methods_are_sorted_whatever_the_case() -> None:
     assert order([standing("b", 0.1), standing("A", 0.2)], "method", descending=False) == ["A", "b"]
 
 
+def test_rows_can_stand_by_their_team() -> None:
+    rows = [standing("a", 0.1), standing("b", 0.9)]
+
+    assert order(rows, "team", descending=False) == ["a", "b"]
+
+
 def test_rows_can_stand_by_their_date() -> None:
     assert order([standing("old", 0.9, age=9), standing("new", 0.1)], "date") == ["new", "old"]
 

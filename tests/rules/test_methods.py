@@ -12,6 +12,7 @@ from app.methods.rules import (
     publication_refusal,
     training_refusals,
     training_text,
+    unpublishable,
 )
 from app.methods.schemas import Annotation, MethodEdit, NewMethod, Training
 from app.refusals import RefusalCode
@@ -91,6 +92,12 @@ def test_competitions_are_named_together() -> None:
 def test_a_public_method_is_described(length: int, *, is_refused: bool) -> None:
     assert (publication_refusal("x" * length, is_baseline=False) is not None) == is_refused
     assert publication_refusal("x" * length, is_baseline=True) is None
+
+
+def test_a_page_says_why_a_private_method_cannot_be_public() -> None:
+    assert "at least 500" in (unpublishable("short", is_baseline=False, is_public=False) or "")
+    assert unpublishable("short", is_baseline=False, is_public=True) is None
+    assert unpublishable(LONG, is_baseline=False, is_public=False) is None
 
 
 METHOD = NewMethod(name="Net", description=LONG)

@@ -6,6 +6,7 @@ from app.access import Actor
 from app.models import Disclosure, Role
 from app.participation.rules import address_refusals, step_of, terms_refusals
 from app.participation.schemas import TermsView
+from app.refusals import Refusal, RefusalCode
 from tests.pages.views import NOW, PHASE
 
 STRANGER = Actor(user_id=7)
@@ -43,3 +44,10 @@ def test_the_newest_terms_have_to_be_accepted_by_all_but_organisers(
     assert [refusal.code.value for refusal in found] == ["terms-not-accepted"] * asked
     assert all("version 2 of the terms of VOC2007" in refusal.message for refusal in found)
     assert all(step_of(refusal, PHASE).address == f"/editions/{PHASE.edition}/terms" for refusal in found)
+
+
+@pytest.mark.parametrize("code", [RefusalCode.TEAM_SUSPENDED, RefusalCode.TEAM_NOT_APPROVED])
+def test_what_concerns_the_team_is_for_the_organisers(code: RefusalCode) -> None:
+    step = step_of(Refusal(code, "the team is suspended"), PHASE)
+
+    assert (step.address, "the team is suspended") == ("/teams", step.reason)

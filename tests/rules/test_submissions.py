@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from app.editions.rules import state_of
 from app.editions.schemas import PhaseState, PhaseView
+from app.methods.rules import METHOD_NAME
 from app.models import Disclosure, EntryState, Quota
 from app.quotas.schemas import CountedResult, Usage
 from app.refusals import RefusalCode, RefusedError
@@ -162,7 +163,8 @@ def test_a_refusal_says_every_reason_in_one_message() -> None:
 
 
 def test_a_confirmation_that_lost_a_race_says_what_it_lost() -> None:
-    assert isinstance(race_conflict("uq_entry_one_result"), RefusedError)
+    for constraint in ("uq_entry_one_result", "uq_entry_one_pending", METHOD_NAME):
+        assert isinstance(race_conflict(constraint), RefusedError)
     assert "at the same time" in str(race_conflict("submission_user_id_idempotency_key_key"))
 
 
