@@ -227,7 +227,7 @@ _NAMES: Final = {
 _HOMES: Final = {name: module for module, names in _NAMES.items() for name in names}
 
 
-if not TYPE_CHECKING:  # type checkers would take every name for an attribute
+if not TYPE_CHECKING:  # pragma: no branch - type checkers would take every name for an attribute
 
     def __getattr__(name: str) -> Any:
         if name not in _HOMES:

@@ -209,8 +209,7 @@ def bits_at_most(disclosure: Disclosure, use: Use) -> float | None:
             return use.results * a_value
         case Disclosure.LADDER:
             return use.results + use.steps * a_value
-        case Disclosure.AT_CLOSE:
-            return 0.0
+    return 0.0  # at close nothing is shown before
 
 
 def depends_on_archive(reason: str | None) -> bool:

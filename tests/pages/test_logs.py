@@ -12,8 +12,9 @@ from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
 
 TAKEN = (
-    "INSERT INTO user_account (email, name, role, verified_at)"
-    " SELECT email, name, role, verified_at FROM user_account"
+    "INSERT INTO user_account (email, name, affiliation, role, verified_at)"
+    " SELECT email, name, affiliation, role, now() FROM user_account, generate_series(1, 2)"
+    " WHERE id = (SELECT max(id) FROM user_account)"
 )
 
 

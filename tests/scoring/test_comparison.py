@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from scoring.data.arrays import Floats
-from scoring.statistics.comparison import Standings, compare, standings
+from scoring.statistics.comparison import Standings, compare, standard_error_of_difference, standings
 from scoring.statistics.resampling import Draws, Replicates, Setup
 
 SETUP = Setup("detection", "voc2012", "0f")
@@ -40,6 +40,7 @@ def test_methods_without_values_are_not_compared() -> None:
     nothing = run_of(None, np.full(200, np.nan))
 
     assert [each.better for each in compare(nothing, nothing)] == [None, None]
+    assert standard_error_of_difference(nothing, nothing) is None
 
 
 def test_replicates_of_other_draws_are_not_paired() -> None:
