@@ -26,6 +26,14 @@ def editions(platform: Platform) -> dict[str, int]:
         return {each.code: each.id for each in made}
 
 
+@pytest.fixture
+def lonely(platform: Platform) -> str:
+    """An edition that nobody organises."""
+    with platform.transaction() as session:
+        session.add(Edition(code="lonely", title="Nobody's", dataset="VOC2007"))
+    return "lonely"
+
+
 def organised(platform: Platform, client: TestClient) -> frozenset[int]:
     """The editions that this person organises."""
     return sessions.identify(platform, client.cookies["heldout_session"], None).organises
@@ -63,22 +71,22 @@ def test_an_admins_link_makes_an_admin_who_runs_every_edition(browser: Browser, 
 
 
 def test_a_link_for_organisers_names_an_edition_where_there_are_several(platform: Platform) -> None:
-    with pytest.raises(ConflictError, match="name one of them: two, one"):
+    with pytest.raises(ConflictError, match="name one of them: .*two, one"):
         roles.create_organiser_link(platform)
     with pytest.raises(NotFoundError, match="there is no edition 'three'"):
         roles.create_organiser_link(platform, "three")
 
 
 def test_an_edition_has_an_organiser_once_a_person_who_can_log_in_is_one(
-    browser: Browser, platform: Platform
+    browser: Browser, platform: Platform, lonely: str
 ) -> None:
     registered(browser(), "sorrel@example.org")
 
-    assert not roles.is_there_an_organiser(platform, "two")
-    roles.grant(platform, "sorrel@example.org", Grant.ORGANISER, "two")
-    assert roles.is_there_an_organiser(platform, "two")
+    assert not roles.is_there_an_organiser(platform, lonely)
+    roles.grant(platform, "sorrel@example.org", Grant.ORGANISER, lonely)
+    assert roles.is_there_an_organiser(platform, lonely)
     roles.grant(platform, "sorrel@example.org", Grant.PARTICIPANT)
-    assert not roles.is_there_an_organiser(platform, "two")
+    assert not roles.is_there_an_organiser(platform, lonely)
 
 
 def test_a_role_is_granted_by_address_however_it_is_spelt(
