@@ -71,7 +71,7 @@ def test_an_admins_link_makes_an_admin_who_runs_every_edition(browser: Browser, 
 
 
 def test_a_link_for_organisers_names_an_edition_where_there_are_several(platform: Platform) -> None:
-    with pytest.raises(ConflictError, match="name one of them: .*two, one"):
+    with pytest.raises(ConflictError, match=r"name one of them: .*two, one"):
         roles.create_organiser_link(platform)
     with pytest.raises(NotFoundError, match="there is no edition 'three'"):
         roles.create_organiser_link(platform, "three")
