@@ -22,24 +22,31 @@ class LinkedEntry:
 
 
 def linkable_entry(session: Session, actor: Actor, entry_id: int) -> LinkedEntry | None:
-    """An entry whose anonymous links somebody may manage, locked, so that nobody makes too many at once."""
-    return _linked(session, actor, Entry.id == entry_id)
+    """An entry whose anonymous links somebody may manage."""
+    return _linked(session, _linkable(actor, Entry.id == entry_id))
 
 
-def entry_of_link(session: Session, actor: Actor, link_id: int) -> LinkedEntry | None:
+def lock_linkable_entry(session: Session, actor: Actor, entry_id: int) -> LinkedEntry | None:
+    """The same, locked, so that nobody makes too many links at once."""
+    return _linked(session, _linkable(actor, Entry.id == entry_id).with_for_update(of=Entry))
+
+
+def lock_entry_of_link(session: Session, actor: Actor, link_id: int) -> LinkedEntry | None:
     """The entry of a link that somebody may manage, locked."""
     of_link = select(AnonymousLink.entry_id).where(AnonymousLink.id == link_id).scalar_subquery()
-    return _linked(session, actor, Entry.id == of_link)
+    return _linked(session, _linkable(actor, Entry.id == of_link).with_for_update(of=Entry))
 
 
-def _linked(session: Session, actor: Actor, which: ColumnElement[bool]) -> LinkedEntry | None:
-    statement = (
+def _linkable(actor: Actor, which: ColumnElement[bool]) -> Select[Entry, Method, Phase]:
+    return (
         select(Entry, Method, Phase)
         .join(Method, Entry.method_id == Method.id)
         .join(Phase, Entry.phase_id == Phase.id)
         .where(which, rows_for(actor, Action.LINK, team=Method.team_id))
-        .with_for_update(of=Entry)
     )
+
+
+def _linked(session: Session, statement: Select[Entry, Method, Phase]) -> LinkedEntry | None:
     row = session.execute(statement).one_or_none()
     return LinkedEntry(*row) if row else None
 

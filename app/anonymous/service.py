@@ -76,7 +76,7 @@ def _is_embargoed(session: Session, linked: LinkedEntry) -> bool:
 def create(platform: Platform, actor: Actor, entry_id: int) -> LinkView:
     """A new anonymous link to what the board has of this result now; raises NotFoundError, RefusedError."""
     with platform.transaction() as session:
-        linked = queries.linkable_entry(session, actor, entry_id)
+        linked = queries.lock_linkable_entry(session, actor, entry_id)
         if linked is None:
             raise NotFoundError(f"your team has no result {entry_id}")
         if found := _refusals(session, linked):
@@ -122,7 +122,7 @@ def _change(
     change: Callable[[LinkedEntry, AnonymousLink], None],
 ) -> int:
     with platform.transaction() as session:
-        linked = queries.entry_of_link(session, actor, link_id)
+        linked = queries.lock_entry_of_link(session, actor, link_id)
         link = session.get(AnonymousLink, link_id, populate_existing=True) if linked else None
         if linked is None or link is None:
             raise NotFoundError(f"your team has no link {link_id}")
