@@ -6,8 +6,9 @@ from sqlalchemy import ColumnElement, exists, func, select, true
 from sqlalchemy.orm import Session
 
 from app.access import Action, Actor, State
+from app.editions.queries import is_past_embargo
 from app.memberships.queries import is_public
-from app.methods.rules import name_key, unpublishable
+from app.methods.rules import SHOWN_STATES, name_key, unpublishable
 from app.methods.schemas import Change, MethodView, NewMethod
 from app.models import Edition, Entry, Method, MethodChange, Run, RunState, Submission, Team
 from app.visibility import rows_for
@@ -74,10 +75,16 @@ def changes_of(session: Session, method_id: int) -> tuple[Change, ...]:
     return tuple(Change(changed_at, before) for changed_at, before in session.execute(statement))
 
 
-def submissions_of(session: Session, method_id: int) -> tuple[int, ...]:
-    """The submissions of a method, oldest first."""
-    statement = select(Submission.id).where(Submission.method_id == method_id).order_by(Submission.id)
-    return tuple(session.scalars(statement))
+def submissions_of(session: Session, viewer: Actor, method: Method) -> tuple[int, ...]:
+    """The submissions of a method that somebody may read, oldest first: others than its team and organisers those with a score."""
+    is_shown = exists().where(
+        Entry.submission_id == Submission.id, Entry.state.in_(SHOWN_STATES), is_past_embargo(Entry.phase_id)
+    )
+    sees_all = viewer.is_member(method.team_id) or viewer.runs(method.edition_id)
+    statement = select(Submission.id).where(
+        Submission.method_id == method.id, true() if sees_all else is_shown
+    )
+    return tuple(session.scalars(statement.order_by(Submission.id)))
 
 
 def method_view(method: Method) -> MethodView:

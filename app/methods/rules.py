@@ -4,9 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import scoring
 from app.methods.schemas import Annotation, NewMethod, Training
+from app.models import EntryState
 from app.names import lookalike_key
 from app.refusals import Refusal, RefusalCode
 
+SHOWN_STATES = frozenset({EntryState.SCORED, EntryState.REPLACED})  # of a public method, to everybody
 SHORTEST_DESCRIPTION = 500  # characters of a public method's, as the VOC server asked for
 METHOD_NAME = (
     "uq_method_edition_id_name_key"  # the constraint that decides where two methods take one name at once

@@ -39,7 +39,7 @@ def method_page(platform: Platform, actor: Actor, method_id: int) -> MethodPage:
             edition=edition.code,
             edition_title=edition.title,
             team=team.name,
-            submissions=queries.submissions_of(session, method_id),
+            submissions=queries.submissions_of(session, actor, method),
             changes=queries.changes_of(session, method_id),
             is_ours=is_ours,
             can_rename=is_ours and not queries.has_score(session, method_id),

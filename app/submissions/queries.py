@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session, aliased
 from app.access import Action, Actor, State
 from app.editions.queries import is_past_embargo
 from app.memberships.queries import is_public
+from app.methods.rules import SHOWN_STATES
 from app.models import (
     Board,
     ClassScore,
@@ -23,7 +24,7 @@ from app.models import (
     Team,
     Upload,
 )
-from app.submissions.rules import SHOWN_STATES, PriorEntry
+from app.submissions.rules import PriorEntry
 from app.submissions.schemas import SubmissionRow
 from app.visibility import rows_for
 from app.workers import queries as workers

@@ -14,7 +14,6 @@ from app.quotas.schemas import Usage
 from app.refusals import Refusal, RefusalCode, RefusedError
 
 COUNTED_STATES = frozenset({EntryState.PENDING, EntryState.SCORED})  # an entry is its method's one result
-SHOWN_STATES = frozenset({EntryState.SCORED, EntryState.REPLACED})  # of a public method, to everybody
 
 
 @dataclass(frozen=True, slots=True)

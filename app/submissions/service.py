@@ -21,7 +21,7 @@ from app.exhibits.schemas import ExhibitView
 from app.memberships import queries as memberships
 from app.methods import queries as method_queries
 from app.methods import service as methods
-from app.methods.rules import training_refusals
+from app.methods.rules import SHOWN_STATES, training_refusals
 from app.models import Entry, Run, Submission, Upload, UploadState
 from app.participation import service as participation
 from app.platform import Platform
@@ -31,7 +31,6 @@ from app.quotas.schemas import QuotaLine
 from app.refusals import Refusal, RefusedError
 from app.submissions import queries
 from app.submissions.rules import (
-    SHOWN_STATES,
     Archive,
     Proposal,
     is_replaceable,

@@ -128,3 +128,19 @@ def test_the_page_asks_before_a_method_becomes_public(site: SharedSite, phase: s
     page = site.anybody.http.get(address, headers={"Accept": "text/html"}).text
     assert "Make public" not in page
     assert "Withdraw" not in page
+
+
+def test_the_page_of_a_method_lists_for_others_only_what_they_may_read(
+    site: SharedSite, phase: str, oak: Client
+) -> None:
+    shown = scored(oak, phase, make_public=True)
+    method = shown["method"]
+    upload = oak.upload(phase, results(3, cat=1, dog=2))
+    taken = oak.final(int(good(oak.confirm(upload, "Unseen " + method["name"]))["id"]))
+    assert withdraw(site.organiser, taken, "a mistake").status_code == 200
+    address = f"/api/v1/methods/{taken['method']['id']}"
+
+    assert good(oak.http.get(address))["submissions"] == [taken["id"]]
+    assert good(site.organiser.http.get(address))["submissions"] == [taken["id"]]
+    assert good(site.anybody.http.get(address))["submissions"] == []
+    assert good(site.anybody.http.get(f"/api/v1/methods/{method['id']}"))["submissions"] == [shown["id"]]
