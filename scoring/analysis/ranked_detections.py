@@ -10,6 +10,7 @@ from scoring.data.arrays import Flags, Floats, Integers
 from scoring.data.boxes import BoxConvention
 from scoring.data.detections import ClassDetections
 from scoring.data.ground_truth import GroundTruth
+from scoring.data.limits import Limits
 from scoring.data.matches import RankedPredictions
 from scoring.errors import Problems
 from scoring.intake.result_files import competition_files
@@ -96,11 +97,16 @@ def largest_overlaps(
 
 
 def read_ranked_detections(
-    archive: Path, truth: GroundTruth, competition: int, rankings: Iterable[RankedPredictions]
+    archive: Path,
+    truth: GroundTruth,
+    competition: int,
+    rankings: Iterable[RankedPredictions],
+    *,
+    limits: Limits | None = None,
 ) -> Iterator[RankedDetections]:
     r"""Join rankings of a detection competition with the boxes of the archive, in the order of its files.
 
-    Raises ValueError if the rankings were not made from this archive.
+    limits: of the archive, by default those of `truth.description`. Raises ValueError if the rankings were not made from this archive.
 
     >>> from tempfile import TemporaryDirectory
     >>> from scoring import AnnotatedObject, Annotation, Box, truth_of_boxes
@@ -118,7 +124,7 @@ def read_ranked_detections(
         ImageIndex.of(truth.description),
         Problems(),
     )
-    for file in competition_files(archive, truth.description, competition, problems=problems):
+    for file in competition_files(archive, truth.description, competition, problems=problems, limits=limits):
         if file.key in by_class:
             detections = read_detections(file.read(), images, file=file.name, problems=problems)
             yield with_boxes(by_class[file.key], detections)

@@ -23,7 +23,7 @@ from scoring.statistics.resampling import (
     resample_pool,
     resample_rankings,
 )
-from scoring.tasks.resampling import PixelSample, RankingSample
+from scoring.tasks.resampling import PixelSample, RankingSample, Sample
 
 
 def bootstrap(
@@ -47,13 +47,8 @@ def bootstrap(
     >>> bootstrap(evaluate(found, truth, protocol="voc2012"), truth, replicates=6).values[-1].tolist()
     [0.5, 1.0, 1.0, 1.0, 0.5, 0.0]
     """
-    origin, matches = _open(result, statistics)
-    _check_same(origin, result, truth)
+    sample = sample_of(result, truth, statistics=statistics)
     scores = {each.name: each.value for each in result.classes}
-    if isinstance(matches, tuple):
-        matches = tuple(each for each in matches if each.class_name in scores)
-    task = TASKS[result.task]
-    sample = task.resample(matches, truth, protocol_of(result.protocol).rules_of(task))
     if isinstance(sample, PixelSample):
         draws = Draws(len(sample.counts), replicates, seed)
         names = tuple(name for name in sample.counts.labels if name in scores)
@@ -62,8 +57,27 @@ def bootstrap(
         draws = Draws(sample.positives.shape[1], replicates, seed)
         names = tuple(each.class_name for each in sample.rankings[:: sample.together])
         values = _ranking_values(sample, draws)
-    setup = Setup(task.name, result.protocol, truth.fingerprint)
+    setup = Setup(result.task, result.protocol, truth.fingerprint)
     return Replicates(setup, draws, names, (*(scores[name] for name in names), result.headline), values)
+
+
+def sample_of(result: Result, truth: GroundTruth, *, statistics: Path | str | None = None) -> Sample:
+    r"""What the bootstrap of a result draws from; arguments and errors as for `bootstrap`.
+
+    >>> from scoring import Detections, GroundTruth, evaluate
+    >>> box = [1, 1, 10, 10]
+    >>> truth = GroundTruth.from_arrays(["a", "b"], ["cat", "cat"], [box, box], convention="inclusive")
+    >>> found = Detections.from_arrays(["a"], ["cat"], [0.9], [box])
+    >>> sample_of(evaluate(found, truth, protocol="voc2012"), truth).positives.tolist()
+    [[1, 1]]
+    """
+    origin, matches = _open(result, statistics)
+    _check_same(origin, result, truth)
+    if isinstance(matches, tuple):
+        scored = {each.name for each in result.classes}
+        matches = tuple(each for each in matches if each.class_name in scored)
+    task = TASKS[result.task]
+    return task.resample(matches, truth, protocol_of(result.protocol).rules_of(task))
 
 
 def intervals_of(  # noqa: PLR0913 - what may vary, each by its name

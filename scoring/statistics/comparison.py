@@ -4,13 +4,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations, pairwise
+from typing import Final
 
 import numpy as np
 
 from scoring.data.arrays import Flags, Floats
+from scoring.statistics.distributions import normal_p_value
 from scoring.statistics.grouping import Group, homogeneous_groups, letters
 from scoring.statistics.intervals import FEWEST, HEADLINE, LEVEL, WIDENING, Interval, interval, quantile
 from scoring.statistics.resampling import Replicates
+
+_SMALLEST_ERROR: Final = 1e-9  # below it are rounding errors of replicates, also of those kept in 32 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +22,13 @@ class Comparison:
     """The difference of two methods' scores of a class, in [-1, 1], with its confidence interval.
 
     better: the share of replicates in which the first method scores higher, with ties counted half, in [0, 1]; None if
-    too few replicates have a value.
+    too few replicates have a value. p_value: see `p_value_of_difference`, not corrected for the number of classes.
     """
 
     name: str
     difference: Interval
     better: float | None
+    p_value: float | None
 
 
 def compare(
@@ -47,9 +52,34 @@ def compare(
             name,
             interval(name, _difference(first, second), drawn, level=level, widening=widening, lowest=-1.0),
             _share_better(drawn),
+            p_value_of_difference(_difference(first, second), drawn, widening=widening),
         )
         for name, first, second, drawn in rows
     )
+
+
+def p_value_of_difference(
+    difference: float | None, drawn: Floats, *, widening: float = WIDENING
+) -> float | None:
+    """The two-sided p-value of a difference: in units of its standard error, against the standard normal distribution.
+
+    drawn: float64 (replicates,), the differences of paired replicates, of which NaN are left out; their standard deviation,
+    times `widening` as for intervals, is the standard error. A share of 1000 replicates could not be smaller than 0.001,
+    which no correction for a hundred tests survives. None where there is no difference, fewer than `FEWEST` replicates
+    have one, or all have the same one though it is not 0.
+
+    >>> p_value_of_difference(0.0, np.zeros(100)), p_value_of_difference(0.1, np.full(100, 0.1))
+    (1.0, None)
+    >>> round(p_value_of_difference(0.196, np.array([0.0, 0.2] * 50), widening=1.0), 2)
+    0.05
+    """
+    drawn = drawn[~np.isnan(drawn)]
+    if difference is None or len(drawn) < FEWEST:
+        return None
+    error = widening * _standard_deviation(drawn)
+    if error < _SMALLEST_ERROR:
+        return 1.0 if abs(difference) < _SMALLEST_ERROR else None
+    return normal_p_value(difference / error)
 
 
 def standard_error_of_difference(one: Replicates, other: Replicates) -> float | None:
@@ -69,7 +99,11 @@ def standard_error_of_difference(one: Replicates, other: Replicates) -> float | 
     differences = differences[~np.isnan(differences)]
     if len(differences) < FEWEST:
         return None
-    centred = differences - _mean(differences)
+    return _standard_deviation(differences)
+
+
+def _standard_deviation(values: Floats) -> float:
+    centred = values - _mean(values)
     return math.sqrt(_mean(centred * centred))
 
 

@@ -17,7 +17,7 @@ from scoring.metrics.weighting import WeightedMetric
 class RankingSample:
     """Ranked predictions, the number of positives, int32 (classes, images), and how a value is computed from both.
 
-    pool: puts all classes into one ranking whose value is the headline; None where the headline is the average.
+    images: the names of those that are drawn from, into which the rankings' `image` counts. pool: puts all classes into one ranking whose value is the headline; None where the headline is the average.
     together: how many consecutive rankings belong to a class, whose value is the mean of theirs.
     """
 
@@ -25,17 +25,19 @@ class RankingSample:
     positives: Integers
     weighted_metric: WeightedMetric
     average: Average
+    images: Sequence[str]
     pool: Pool | None = None
     together: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PixelSample:
-    """Pixel counts by image, and how a value is computed from the confusion matrix that they add up to."""
+    """Pixel counts by image, and how a value is computed from the confusion matrix that they add up to; images: their names."""
 
     counts: ImageCounts
     measure: PixelMeasure
     average: Average
+    images: Sequence[str]
 
 
 Sample = RankingSample | PixelSample
@@ -51,7 +53,8 @@ def only_images(sample: RankingSample, truth: GroundTruth, names: Sequence[str])
     place = np.zeros(len(places), np.int32)
     place[listed] = np.arange(len(listed))
     rankings = [replace(each, image=place[each.image]) for each in sample.rankings]
-    return replace(sample, rankings=rankings, positives=sample.positives[:, listed])
+    drawn = [truth.lists.images[each] for each in listed]
+    return replace(sample, rankings=rankings, positives=sample.positives[:, listed], images=drawn)
 
 
 def as_table(rows: Sequence[Integers], images: int) -> Integers:

@@ -43,6 +43,27 @@ def test_methods_without_values_are_not_compared() -> None:
     assert standard_error_of_difference(nothing, nothing) is None
 
 
+def test_a_difference_of_two_standard_errors_has_the_p_value_of_two_normal_deviations() -> None:
+    drawn = np.array([0.4, 0.6] * 100)
+
+    cat, mean = compare(run_of(0.7, drawn), run_of(0.5, np.full(200, 0.0)), widening=1.0)
+
+    assert cat.p_value == mean.p_value == pytest.approx(0.0455, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [(0.5, 0.5, 1.0), (0.5, 0.4, None), (None, 0.4, None)],
+    ids=["the same twice", "the same distance in every replicate", "no score"],
+)
+def test_a_difference_without_a_spread_has_no_p_value_unless_there_is_none(
+    one: float | None, other: float, expected: float | None
+) -> None:
+    [cat, _] = compare(run_of(one, np.full(200, 0.5)), run_of(other, np.full(200, other)))
+
+    assert cat.p_value == expected
+
+
 def test_replicates_of_other_draws_are_not_paired() -> None:
     with pytest.raises(ValueError, match=r"not paired: .*seed=1.* and .*seed=2"):
         compare(run_of(1.0, np.ones(5), 1), run_of(1.0, np.ones(5), 2))

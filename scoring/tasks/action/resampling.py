@@ -11,5 +11,5 @@ from scoring.tasks.resampling import RankingSample, only_images
 
 def resample(rankings: Sequence[RankedPredictions], truth: GroundTruth, rules: LabelRules) -> RankingSample:
     """The ranked persons, drawn by the images of the Action set."""
-    sample = sample_of_labels(rankings, len(truth.lists.images), rules)
+    sample = sample_of_labels(rankings, truth.lists.images, rules)
     return only_images(sample, truth, [image for image, _ in truth.lists.acting])

@@ -11,4 +11,4 @@ from scoring.tasks.resampling import RankingSample
 
 def resample(rankings: Sequence[RankedPredictions], truth: GroundTruth, rules: LabelRules) -> RankingSample:
     """The ranked images of the Main set."""
-    return sample_of_labels(rankings, truth.lists.main, rules)
+    return sample_of_labels(rankings, truth.lists.images[: truth.lists.main], rules)

@@ -34,6 +34,7 @@ def resample(rankings: Sequence[RankedPredictions], truth: GroundTruth, rules: C
         as_table(positives, images),
         partial(_weighted, rules.recalls),
         mean_of_classes_with_a_value,
+        truth.lists.images[:images],
         together=len(rules.iou_thresholds),
     )
 

@@ -21,8 +21,9 @@ def resample(
     positives = [
         count_objects_by_image(rules.select_positives(ground_truth[each.class_name])) for each in rankings
     ]
-    table = as_table(positives, truth.lists.main)
-    return RankingSample(rankings, table, rules.measure.weighted, rules.average, rules.pool)
+    images = truth.lists.images[: truth.lists.main]
+    table = as_table(positives, len(images))
+    return RankingSample(rankings, table, rules.measure.weighted, rules.average, images, rules.pool)
 
 
 def count_objects_by_image(ground_truth: ClassObjects) -> Integers:

@@ -25,5 +25,5 @@ def resample(rankings: Sequence[RankedPredictions], truth: GroundTruth, rules: L
             image = people.image[lines[~people.persons.difficult]]
         positives.append(np.bincount(image, minlength=images).astype(np.int32))
     table = as_table(positives, images)
-    sample = RankingSample(rankings, table, rules.measure.weighted, rules.average)
+    sample = RankingSample(rankings, table, rules.measure.weighted, rules.average, truth.lists.images)
     return only_images(sample, truth, [image for image, _ in truth.lists.persons])

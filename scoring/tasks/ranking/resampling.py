@@ -11,10 +11,12 @@ from scoring.tasks.ranking.rules import LabelRules
 from scoring.tasks.resampling import RankingSample, as_table
 
 
-def sample_of_labels(rankings: Sequence[RankedPredictions], images: int, rules: LabelRules) -> RankingSample:
-    """Rankings with their positives in each of so many images."""
-    positives = count_positives_by_image(rankings, images)
-    return RankingSample(rankings, positives, rules.measure.weighted, rules.average)
+def sample_of_labels(
+    rankings: Sequence[RankedPredictions], images: Sequence[str], rules: LabelRules
+) -> RankingSample:
+    """Rankings with their positives in each of these images."""
+    positives = count_positives_by_image(rankings, len(images))
+    return RankingSample(rankings, positives, rules.measure.weighted, rules.average, images)
 
 
 def count_positives_by_image(rankings: Iterable[RankedPredictions], images: int) -> Integers:

@@ -1,0 +1,164 @@
+"""The analyses of one result, and what it has found in each image."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scoring.analysis.diagnosis import Diagnosis, Files, diagnose
+from scoring.analysis.image_outcomes import outcomes_by_image, pack_outcomes, read_outcomes
+from scoring.array_files import ForeignFileError, Packed, pack
+from scoring.codec import from_plain, to_plain
+from scoring.data.ground_truth import GroundTruth
+from scoring.data.limits import Limits
+from scoring.data.matches import ImageCounts, RankedPredictions
+from scoring.evaluation import evaluate
+from scoring.metrics.averaging import mean_of_classes
+from scoring.metrics.confusion import class_accuracy
+from scoring.metrics.measures import AP_AREA
+from scoring.readers.voc.tree import read_tree
+from scoring.results import Result
+from scoring.statistics.bootstrap import bootstrap, sample_of
+from scoring.statistics.comparison import compare
+from scoring.statistics.kept_replicates import KIND, pack_replicates, read_replicates
+from scoring.tasks.resampling import PixelSample, RankingSample
+from tests.scoring.builders import kit
+
+CATS, DOGS = "a_1 0.9 1 1 10 10\na_1 0.8 1 1 10 10\n", "a_1 0.9 20 5 40 30\na_2 0.7 40 5 49 9\n"
+
+
+def truth_in(folder: Path) -> GroundTruth:
+    return read_tree(kit(folder).root, "test")
+
+
+def scored(folder: Path, number: int, **files: str) -> tuple[Result, GroundTruth, Files]:
+    """A result of VOC2012 with its archive and the file of its matches."""
+    truth, sent, kept = truth_in(folder), folder / "sent" / "results" / "VOC2012" / "Main", folder / "kept"
+    sent.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (sent / f"{name}.txt").write_text(content)
+    result = evaluate(
+        folder / "sent",
+        truth,
+        protocol="voc2012",
+        competition=number,
+        statistics=kept,
+        classes=("cat", "dog"),
+    )
+    return result, truth, Files(folder / "sent", Limits(), kept)
+
+
+def detected(folder: Path, cats: str = CATS) -> tuple[Result, GroundTruth, Files]:
+    return scored(folder, 3, comp3_det_test_cat=cats, comp3_det_test_dog=DOGS)
+
+
+def test_detections_have_error_kinds_and_both_sweeps_of_every_class(tmp_path: Path) -> None:
+    result, truth, files = detected(tmp_path)
+
+    found = diagnose(result, truth, files)
+
+    assert [each.class_name for each in found.errors] == ["cat", "dog"]
+    kinds = [{row.error.value: row.count for row in each.rows if row.count} for each in found.errors]
+    assert kinds == [{"duplicate": 1}, {"background": 1, "missed": 1}]
+    assert [(each.class_name, each.swept.value) for each in found.sweeps] == [
+        ("cat", "iou"), ("cat", "area"), ("dog", "iou"), ("dog", "area"),
+    ]  # fmt: skip
+    at_half = [point.value for point in found.sweeps[2].points if point.level == 0.5]
+    assert at_half == [result.classes[1].value]
+    assert from_plain(Diagnosis, to_plain(found)) == found
+
+
+def test_what_was_found_in_images_survives_being_kept(tmp_path: Path) -> None:
+    result, truth, files = detected(tmp_path)
+
+    found = outcomes_by_image(sample_of(result, truth, statistics=files.statistics))
+    again = read_outcomes(pack_outcomes(found))
+
+    assert again.images == found.images == ("a_1", "a_2")
+    assert again.positives.tolist() == [2, 1]
+    assert (again.found.tolist(), again.errors().tolist()) == ([2, 0], [0, 1])
+    with pytest.raises(ForeignFileError, match="has no 'names'"):
+        read_outcomes(pack("image-outcomes", Packed({}, {})))
+
+
+def test_detections_that_came_in_no_archive_are_refused(tmp_path: Path) -> None:
+    result, truth, files = detected(tmp_path)
+
+    with pytest.raises(ValueError, match="expected the result of an archive"):
+        diagnose(replace(result, competition=None), truth, files)
+
+
+def test_the_archive_of_another_result_is_refused(tmp_path: Path) -> None:
+    result, truth, files = detected(tmp_path)
+    detected(tmp_path / "other", cats="a_2 0.1 1 1 5 5\n")
+
+    with pytest.raises(ValueError, match="not the detections that the ranking of 'cat' was made from"):
+        diagnose(result, truth, Files(tmp_path / "other" / "sent", Limits(), files.statistics))
+
+
+def test_classifications_have_a_sweep_over_size(tmp_path: Path) -> None:
+    result, truth, files = scored(
+        tmp_path, 1, comp1_cls_test_cat="a_1 0.9\na_2 0.1\n", comp1_cls_test_dog="a_1 0.1\na_2 0.9\n"
+    )
+
+    found = diagnose(result, truth, files)
+
+    assert found.errors == ()
+    assert [(each.class_name, each.points[0].value) for each in found.sweeps] == [("cat", 1.0), ("dog", 1.0)]
+
+
+def test_other_tasks_have_none(tmp_path: Path) -> None:
+    result, truth, files = detected(tmp_path)
+    of_layouts = Result(
+        7, "layout", "voc2012", "AP", 0.5, None, result.classes, (), "1", result.truth, result.receipt
+    )
+
+    assert diagnose(of_layouts, truth, files) == Diagnosis()
+
+
+def test_predictions_count_up_to_the_confidence_of_the_best_f1() -> None:
+    cat = RankedPredictions(
+        "cat", 2, np.array([0, 1, 0, 1], np.int32), np.linspace(1, 0, 4), np.array([1, 0, 1, 0], np.int8)
+    )
+    hopeless = RankedPredictions("dog", 1, np.array([1], np.int32), np.ones(1), np.zeros(1, np.int8))
+    nothing = RankedPredictions("cow", 0, np.empty(0, np.int32), np.empty(0), np.empty(0, np.int8))
+    positives = np.array([[2, 0, 0], [0, 1, 0], [0, 0, 0]], np.int32)
+    sample = RankingSample(
+        [cat, hopeless, nothing], positives, AP_AREA.weighted, mean_of_classes, ("a", "b", "c")
+    )
+
+    found = outcomes_by_image(sample)
+
+    assert found.images == ("a", "b", "c")
+    assert found.positives.tolist() == [2, 1, 0]
+    assert (found.found.tolist(), found.false.tolist()) == ([2, 0, 0], [0, 1, 0])
+    assert found.errors().tolist() == [0, 2, 0]
+
+
+def test_pixels_are_right_or_wrong() -> None:
+    counts = ImageCounts.of(["background", "cat"], [np.array([[5, 1], [2, 2]]), np.array([[0, 0], [0, 3]])])
+
+    found = outcomes_by_image(PixelSample(counts, class_accuracy, mean_of_classes, ("a", "b")))
+
+    assert (found.positives.tolist(), found.found.tolist()) == ([10, 3], [7, 3])
+    assert found.errors().tolist() == [3, 0]
+
+
+def test_comparing_kept_replicates_gives_what_comparing_the_results_does(tmp_path: Path) -> None:
+    drawn = []
+    for name, cats in (("one", CATS), ("other", "a_1 0.9 1 1 10 4\n")):
+        result, truth, files = detected(tmp_path / name, cats)
+        drawn.append(bootstrap(result, truth, statistics=files.statistics, replicates=100))
+
+    kept = [read_replicates(pack_replicates(each)) for each in drawn]
+
+    for now, before in zip(compare(*kept), compare(*drawn), strict=True):
+        assert (now.name, now.better) == (before.name, before.better)
+        assert now.difference.value == before.difference.value
+        assert now.difference.low == pytest.approx(before.difference.low, abs=1e-6)
+
+
+def test_a_damaged_file_of_replicates_is_refused() -> None:
+    with pytest.raises(ForeignFileError, match="has no 'task'"):
+        read_replicates(pack(KIND, Packed({}, {})))
