@@ -1,5 +1,6 @@
 """The work of child processes with limits: checking an archive, scoring it, computing its intervals, comparing it."""
 
+import base64
 import json
 import os
 from pathlib import Path
@@ -19,6 +20,10 @@ from scoring import (
     to_plain,
     validate,
 )
+from scoring.analysis.diagnosis import Files, diagnose
+from scoring.analysis.image_outcomes import outcomes_by_image, pack_outcomes
+from scoring.statistics.bootstrap import sample_of
+from scoring.statistics.kept_replicates import pack_replicates
 
 
 def check(archive: Path, filename: str, description: Path, competitions: tuple[int, ...] | None) -> bytes:
@@ -53,6 +58,20 @@ def intervals(statistics: Path, truth: Path, report: str) -> bytes:
     """The confidence intervals of a report (its exhibits are not needed) as JSON of an `IntervalTable`."""
     table = intervals_of(Result.from_json(report), GroundTruth.open(truth), statistics=statistics)
     return json.dumps(to_plain(table)).encode()
+
+
+def analyse(archive: Path, limits: Limits, statistics: Path, truth: Path, report: str) -> bytes:
+    """The analysis of a report (its exhibits are not needed) as JSON: its diagnosis; replicates and outcomes by image in base64."""
+    ground_truth, result = GroundTruth.open(truth), Result.from_json(report)
+    kept = {
+        "replicates": pack_replicates(bootstrap(result, ground_truth, statistics=statistics)),
+        "image_outcomes": pack_outcomes(
+            outcomes_by_image(sample_of(result, ground_truth, statistics=statistics))
+        ),
+    }
+    diagnosis = diagnose(result, ground_truth, Files(archive, limits, statistics))
+    encoded = {name: base64.b64encode(content).decode() for name, content in kept.items()}
+    return json.dumps({"diagnosis": to_plain(diagnosis), **encoded}).encode()
 
 
 def standard_error(truth: Path, results: tuple[tuple[Path, str], tuple[Path, str]]) -> bytes:

@@ -8,6 +8,7 @@ from app import logs
 from app.accounts import pages as account_pages
 from app.administration import api as administration_api
 from app.administration import pages as administration_pages
+from app.analyses import api as analysis_api
 from app.anonymous import api as anonymous_api
 from app.anonymous import pages as anonymous_pages
 from app.approvals import api as approval_api
@@ -70,6 +71,7 @@ API = (
     method_api.router,
     anonymous_api.router,
     exhibit_api.router,
+    analysis_api.router,
     team_api.router,
     approval_api.router,
     leaderboard_api.router,

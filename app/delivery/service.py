@@ -8,6 +8,7 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.access import Actor
+from app.analyses import service as analyses
 from app.delivery import queries
 from app.delivery.schemas import Delivery
 from app.errors import NotFoundError
@@ -27,7 +28,11 @@ LONGEST_ERROR = 500  # characters
 
 Handler = Callable[[Platform, Mapping[str, Any]], None]
 
-HANDLERS: Mapping[Topic, Handler] = {Topic.INTERVALS: intervals.compute, Topic.MAIL: mail.deliver}
+HANDLERS: Mapping[Topic, Handler] = {
+    Topic.INTERVALS: intervals.compute,
+    Topic.ANALYSIS: analyses.compute,
+    Topic.MAIL: mail.deliver,
+}
 
 
 def deliver_next(platform: Platform, handlers: Mapping[Topic, Handler] = HANDLERS) -> bool:

@@ -1,8 +1,9 @@
 """The exhibits of runs in the database."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
-from sqlalchemy import and_, select, true
+from sqlalchemy import and_, or_, select, true
 from sqlalchemy.orm import Session
 
 from app.access import Action, Actor, State
@@ -11,12 +12,31 @@ from app.memberships.queries import is_public
 from app.models import Entry, Exhibit, Method, Phase, Run
 from app.visibility import rows_for
 
+CURVES: Final = ("curve", "roc_curve")
+
 
 def exhibits_of(session: Session, run_id: int) -> list[dict[str, Any]]:
     """The exhibits of a run, as they were written down."""
     return list(
         session.scalars(select(Exhibit.content).where(Exhibit.run_id == run_id).order_by(Exhibit.position))
     )
+
+
+def exhibits_of_classes(session: Session, run_id: int, classes: Sequence[str]) -> list[dict[str, Any]]:
+    """As `exhibits_of`, without the curves of other classes than these, which may be many and long."""
+    shown = or_(Exhibit.kind.not_in(CURVES), Exhibit.content["class_name"].astext.in_(classes))
+    statement = select(Exhibit.content).where(Exhibit.run_id == run_id, shown).order_by(Exhibit.position)
+    return list(session.scalars(statement))
+
+
+def curves_of(session: Session, run_ids: Sequence[int], class_name: str) -> dict[int, dict[str, Any]]:
+    """By run, the curve of a class as it was written down."""
+    statement = select(Exhibit.run_id, Exhibit.content).where(
+        Exhibit.run_id.in_(run_ids),
+        Exhibit.kind.in_(CURVES),
+        Exhibit.content["class_name"].astext == class_name,
+    )
+    return dict(session.execute(statement).all())
 
 
 def visible_run(session: Session, actor: Actor, run_id: int) -> tuple[Run, Phase] | None:

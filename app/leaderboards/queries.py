@@ -19,7 +19,6 @@ from app.models import (
     Board,
     ClassScore,
     Entry,
-    EntryState,
     GroundTruth,
     Method,
     Phase,
@@ -29,6 +28,7 @@ from app.models import (
     Submission,
     Team,
 )
+from app.scored_runs.queries import stands_on_board
 
 Version = tuple[Hashable, ...]
 
@@ -71,16 +71,6 @@ class StandingMethod:
     submission_id: int
     run_id: int
     ladder_run_id: int | None
-
-
-def stands_on_board() -> ColumnElement[bool]:
-    """Whether an entry's result stands on its board; for statements that join Entry and Board."""
-    return and_(
-        Board.phase_id == Entry.phase_id,
-        Board.competition == Entry.competition,
-        Board.generation == Entry.published_generation,
-        Entry.state == EntryState.SCORED,
-    )
 
 
 def is_shown_to(audience: Audience) -> ColumnElement[bool]:

@@ -7,7 +7,7 @@ from app.models.mail import MailLink, MailRequest
 from app.models.operations import AuditRecord, Heartbeat, OutboxMessage, UnusedContent
 from app.models.people import EditionOrganiser, OneTimeLink, User
 from app.models.quotas import Quota, in_order
-from app.models.runs import ClassScore, Exhibit, Publication, Rescore, Run
+from app.models.runs import ClassScore, Exhibit, Publication, Rescore, Run, RunAnalysis
 from app.models.states import (
     Approval,
     Decision,
@@ -59,6 +59,7 @@ __all__ = [
     "Rescore",
     "Role",
     "Run",
+    "RunAnalysis",
     "RunState",
     "SecondFactor",
     "Service",

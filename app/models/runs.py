@@ -132,6 +132,17 @@ class Exhibit(Base):
     content: Mapped[dict[str, Any]]  # as scoring's exhibits write themselves down
 
 
+class RunAnalysis(Base):
+    """What is analysed of a scored run once its intervals are known; it has no row before."""
+
+    __tablename__ = "run_analysis"
+    run_id: Mapped[int] = mapped_column(ForeignKey(Run.id, ondelete="CASCADE"), primary_key=True)
+    diagnosis: Mapped[dict[str, Any]]  # as scoring's diagnosis writes itself down
+    replicates: Mapped[bytes]  # of the bootstrap: two runs are compared by subtracting them
+    image_outcomes: Mapped[bytes]  # what was found in each image
+    created_at: Mapped[datetime] = now_column()
+
+
 class Publication(Base):
     """From when an entry's result, or its absence, stands on a board; only ever appended.
 

@@ -71,6 +71,7 @@ class Topic(enum.StrEnum):
     """What an outbox row is about."""
 
     INTERVALS = "intervals"
+    ANALYSIS = "analysis"
     MAIL = "mail"
 
 

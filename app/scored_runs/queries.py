@@ -2,12 +2,22 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, and_, select
 from sqlalchemy.orm import Session
 
 import scoring
-from app.models import ClassScore, Edition, Entry, GroundTruth, Phase, Run, RunState
+from app.models import Board, ClassScore, Edition, Entry, EntryState, GroundTruth, Phase, Run, RunState
 from app.scored_runs.schemas import ScoredRun
+
+
+def stands_on_board() -> ColumnElement[bool]:
+    """Whether an entry's result stands on its board; for statements that join Entry and Board."""
+    return and_(
+        Board.phase_id == Entry.phase_id,
+        Board.competition == Entry.competition,
+        Board.generation == Entry.published_generation,
+        Entry.state == EntryState.SCORED,
+    )
 
 
 def scored_run(session: Session, run_id: int) -> ScoredRun | None:
