@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from scoring.competitions import CompetitionInfo, expected_files, offered
 from scoring.data.description import Description
@@ -15,11 +15,14 @@ from scoring.errors import Problem, Problems
 from scoring.intake.archive import Meter
 from scoring.intake.batches import Content, batches, contents_of, is_large
 from scoring.intake.checking import Checked, Inspection
+from scoring.intake.fingerprints import fingerprint
 from scoring.intake.missing_files import missing_files, no_results
 from scoring.intake.result_files import ResultFile, result_files, severity_of_strays
 from scoring.parallel import parallel_map
 from scoring.protocols import TASKS
 from scoring.readers.image_index import ImageIndex
+
+_LISTS: Final = ("present", "missing", "constant", "partial")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,10 @@ class FoundCompetition:
     """The results of one competition in an archive.
 
     lines: the number of predictions; present and missing: classes (actions, images) in the order of the description.
-    is_complete: whether there are all files, and at least as many predictions as the task asks for.
+    is_complete: whether there are all files, and at least as many predictions as the task asks for. fingerprint: equal for
+    equal predictions, see `scoring.intake.fingerprints`; of a report from before it was made "". constant: classes whose
+    predictions, two or more, all have one confidence; partial: those with fewer predictions than there are images or persons, in
+    COCO's files with a single one, of segmentation those in a single image of several.
     """
 
     number: int
@@ -37,6 +43,9 @@ class FoundCompetition:
     present: tuple[str, ...]
     missing: tuple[str, ...]
     is_complete: bool = True
+    fingerprint: str = ""
+    constant: tuple[str, ...] = ()
+    partial: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +87,7 @@ class Validation:
         """
         return cls(
             competitions=tuple(
-                FoundCompetition(
-                    **{**each, "present": tuple(each["present"]), "missing": tuple(each["missing"])}
-                )
+                FoundCompetition(**{**each, **{name: tuple(each.get(name, ())) for name in _LISTS}})
                 for each in plain["competitions"]
             ),
             problems=tuple(Problem(**each) for each in plain["problems"]),
@@ -123,9 +130,11 @@ def validate(
     if _check_files(files, found, inspection):
         _check_competitions(found, competitions, description, inspection)
     wanted = [found[number] for number in sorted(found) if competitions is None or number in competitions]
-    summaries = tuple(_summary(checked, description) for checked in wanted)
-    for checked, summary in zip(wanted, summaries, strict=True):
-        TASKS[summary.task].check_all(checked, inspection)
+    summaries: tuple[FoundCompetition, ...] = ()
+    for checked in wanted:
+        TASKS[checked.info.task].check_all(checked, inspection)
+        summary = _summary(checked, description)
+        summaries += (summary,)
         _add_missing_files(checked.info, summary, description, problems)
     for one, other in combinations(summaries, 2):
         _check_not_split(one, other, inspection)
@@ -216,6 +225,9 @@ def _summary(checked: Checked, description: Description) -> FoundCompetition:
         present=tuple(word for word in words if word in checked.files),
         missing=tuple(word for word in words if word not in checked.files),
         is_complete=set(words) <= checked.files and checked.lines >= fewest,
+        fingerprint=fingerprint(checked.info.task, checked.digests),
+        constant=tuple(sorted(checked.constant)),
+        partial=tuple(sorted(checked.partial)),
     )
 
 

@@ -155,6 +155,7 @@ class Entry(Base):
             postgresql_where=text("state IN ('pending', 'scored')"),
         ),
         Index("ix_entry_board", "phase_id", "competition", "published_generation"),
+        Index("ix_entry_fingerprint", "fingerprint", postgresql_where=text("fingerprint <> ''")),
         Index("ix_entry_pending", "phase_id", postgresql_where=text("state = 'pending'")),
         CheckConstraint("competition BETWEEN 1 AND 12", name="competition_known"),
         CheckConstraint("(state = 'withdrawn') = (withdrawn_at IS NOT NULL)", name="withdrawn_has_time"),
@@ -169,6 +170,13 @@ class Entry(Base):
     phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id))
     competition: Mapped[int]
     is_complete: Mapped[bool] = mapped_column(default=True)  # it has all predictions that the phase asks for
+    fingerprint: Mapped[str] = mapped_column(
+        default=""
+    )  # equal for equal predictions, however they are packed
+    constant_lists: Mapped[list[str]] = mapped_column(
+        default=list
+    )  # classes with one confidence for everything
+    partial_lists: Mapped[list[str]] = mapped_column(default=list)  # classes with few predictions
     is_replaceable: Mapped[bool] = mapped_column(
         default=False
     )  # the annotation was open when it was confirmed

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import ColumnElement, and_, func, literal, null, select, true, update
+from sqlalchemy import ColumnElement, and_, func, literal, null, select, true
 from sqlalchemy.orm import Session, aliased
 
 from app.access import Action, Actor, State
@@ -26,6 +26,7 @@ from app.models import (
 )
 from app.submissions.rules import PriorEntry
 from app.submissions.schemas import SubmissionRow
+from app.uploads.schemas import FoundResult, results_of
 from app.visibility import rows_for
 from app.workers import queries as workers
 from app.workers.schemas import LIVE
@@ -180,25 +181,17 @@ def rows_of_teams(
     return [(row, row.position or 0, ladder) for row, ladder in found]
 
 
-def mark_incomplete(session: Session, submission_id: int, complete: Collection[int]) -> None:
-    """Mark the entries of a submission that are not of competitions with complete results."""
-    session.execute(
-        update(Entry)
-        .where(Entry.submission_id == submission_id, Entry.competition.not_in(complete))
-        .values(is_complete=False)
-    )
-
-
 def enter(
     session: Session,
     submission: Submission,
     board: Board,
-    team_id: int,
+    upload: Upload,
     extra_slot_id: int | None,
     *,
     is_replaceable: bool,
 ) -> None:
     """Make a submission an entry of a board, with a run in the queue."""
+    found = results_of(upload.report).get(board.competition, FoundResult())
     entry = Entry(
         submission_id=submission.id,
         method_id=submission.method_id,
@@ -206,6 +199,10 @@ def enter(
         competition=board.competition,
         extra_slot_id=extra_slot_id,
         is_replaceable=is_replaceable,
+        is_complete=found.is_complete,
+        fingerprint=found.fingerprint,
+        constant_lists=list(found.constant),
+        partial_lists=list(found.partial),
     )
     session.add(entry)
     session.flush()
@@ -215,7 +212,7 @@ def enter(
             ground_truth_id=board.ground_truth_id,
             protocol=board.protocol,
             scorer=board.scorer,
-            team_id=team_id,
-            turn=workers.next_turn(literal(team_id), literal(board.scorer), literal(LIVE)),
+            team_id=upload.team_id,
+            turn=workers.next_turn(literal(upload.team_id), literal(board.scorer), literal(LIVE)),
         )
     )

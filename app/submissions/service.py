@@ -49,7 +49,7 @@ from app.submissions.schemas import (
     run_view,
     submission_view,
 )
-from app.uploads.schemas import UploadView, competitions_of, complete_competitions
+from app.uploads.schemas import UploadView, competitions_of
 from app.workers import queries as workers
 
 
@@ -152,8 +152,7 @@ def _enter(
     for board in boards:
         extra = slots.get(proposal.tasks[board.competition])
         slot = extra.pop() if extra else None
-        queries.enter(session, submission, board, upload.team_id, slot, is_replaceable=is_replaceable(phase))
-    queries.mark_incomplete(session, submission.id, complete_competitions(upload.report))
+        queries.enter(session, submission, board, upload, slot, is_replaceable=is_replaceable(phase))
     return submission.id, len(boards)
 
 

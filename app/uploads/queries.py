@@ -5,16 +5,16 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, ColumnElement, cast, func, select, text, true, tuple_, update
+from sqlalchemy import BigInteger, ColumnElement, and_, cast, func, select, text, true, tuple_, update
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.orm import Session, aliased
 
 from app.access import Action, Actor
-from app.models import Edition, Phase, Submission, Upload, UploadState
+from app.models import Edition, Entry, EntryState, Phase, Submission, Upload, UploadState
 from app.retention.queries import expires_at
 from app.retention.schemas import Retention
 from app.storage import digest_of
-from app.uploads.schemas import Cursor, StoredContent, UploadRow, UploadView
+from app.uploads.schemas import Cursor, SameResult, StoredContent, UploadRow, UploadView, results_of
 from app.visibility import rows_for
 
 
@@ -87,6 +87,31 @@ def upload_of(
     )
     row = session.execute(statement).one_or_none()
     return UploadView(*row) if row else None
+
+
+def same_predictions(session: Session, upload: UploadView) -> tuple[SameResult, ...]:
+    """The results of its team in its phase that say the same as an upload, and are in another archive."""
+    own = aliased(Upload)
+    numbers: dict[str, list[int]] = {}
+    for number, found in results_of(upload.report).items():
+        numbers.setdefault(found.fingerprint, []).append(number)
+    statement = (
+        select(Entry.fingerprint, Entry.submission_id, Entry.competition)
+        .join(Submission, Entry.submission_id == Submission.id)
+        .join(Upload, Submission.upload_id == Upload.id)
+        .join(own, and_(own.team_id == Upload.team_id, own.phase_id == Upload.phase_id))
+        .where(
+            own.id == upload.id,
+            Upload.sha256 != own.sha256,
+            Entry.fingerprint.in_(numbers.keys() - {""}),
+            Entry.state.not_in((EntryState.FAILED, EntryState.REFUSED)),
+        )
+        .order_by(Entry.submission_id, Entry.competition)
+    )
+    return tuple(
+        SameResult(competition if competition in numbers[mark] else numbers[mark][0], submission, competition)
+        for mark, submission, competition in session.execute(statement)
+    )
 
 
 def uploads_of_teams(

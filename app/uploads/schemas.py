@@ -37,6 +37,15 @@ class UploadMetadata:
 
 
 @dataclass(frozen=True, slots=True)
+class SameResult:
+    """A result of the team whose predictions are those of an upload, in another packaging."""
+
+    competition: int  # of the upload
+    submission: int
+    submitted_for: int  # competition
+
+
+@dataclass(frozen=True, slots=True)
 class UploadView:
     """An upload; `report` is the validation report as `python -m scoring validate` prints it."""
 
@@ -58,6 +67,7 @@ class UploadView:
     submissions: list[int]  # that it was confirmed as
     same_content: list[int]  # submissions of the team in this phase with the same bytes
     is_ours: bool  # the reader is of its team, and may send bytes, confirm or delete it
+    same_predictions: tuple[SameResult, ...] = ()  # in other archives of the team in this phase
 
     @property
     def shown_state(self) -> str:
@@ -144,10 +154,30 @@ def competitions_of(report: dict[str, Any] | None) -> tuple[int, ...]:
     return tuple(sorted(found["number"] for found in (report or {}).get("competitions", ())))
 
 
-def complete_competitions(report: dict[str, Any] | None) -> frozenset[int]:
-    """Of which competitions an archive has complete results, by its validation report; an old one does not say."""
-    found = (report or {}).get("competitions", ())
-    return frozenset(each["number"] for each in found if each.get("is_complete", True))
+@dataclass(frozen=True, slots=True)
+class FoundResult:
+    """What the check found of the results of a competition; the report of an older check says less.
+
+    fingerprint: equal for equal predictions; constant, partial: classes as in `scoring.FoundCompetition`.
+    """
+
+    is_complete: bool = True
+    fingerprint: str = ""
+    constant: tuple[str, ...] = ()
+    partial: tuple[str, ...] = ()
+
+
+def results_of(report: dict[str, Any] | None) -> dict[int, FoundResult]:
+    """The results in an archive by competition, by its validation report."""
+    return {
+        found["number"]: FoundResult(
+            found.get("is_complete", True),
+            found.get("fingerprint", ""),
+            tuple(found.get("constant", ())),
+            tuple(found.get("partial", ())),
+        )
+        for found in (report or {}).get("competitions", ())
+    }
 
 
 def shown_state(state: UploadState, valid: bool | None) -> str:  # noqa: FBT001 - the column

@@ -4,6 +4,7 @@ import tarfile
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
+from dataclasses import replace
 
 from starlette.concurrency import run_in_threadpool
 
@@ -100,9 +101,10 @@ def get_upload(
     """
     with platform.transaction() as session:
         found = queries.upload_of(session, actor, action, upload_id, retention.retention_of(platform))
+        same = queries.same_predictions(session, found) if found and found.valid else ()
     if found is None:
         raise NotFoundError(f"your team has no upload {upload_id}")
-    return found
+    return replace(found, same_predictions=same)
 
 
 def upload_offset(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> int:

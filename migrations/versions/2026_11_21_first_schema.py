@@ -583,6 +583,13 @@ def upgrade() -> None:
         sa.Column("phase_id", sa.BigInteger(), nullable=False),
         sa.Column("competition", sa.Integer(), nullable=False),
         sa.Column("is_complete", sa.Boolean(), nullable=False),
+        sa.Column("fingerprint", sa.String(), nullable=False),
+        sa.Column(
+            "constant_lists", postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), nullable=False
+        ),
+        sa.Column(
+            "partial_lists", postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), nullable=False
+        ),
         sa.Column("is_replaceable", sa.Boolean(), nullable=False),
         sa.Column(
             "state",
@@ -629,6 +636,13 @@ def upgrade() -> None:
     )
     op.create_index(
         "ix_entry_board", "entry", ["phase_id", "competition", "published_generation"], unique=False
+    )
+    op.create_index(
+        "ix_entry_fingerprint",
+        "entry",
+        ["fingerprint"],
+        unique=False,
+        postgresql_where=sa.text("fingerprint <> ''"),
     )
     op.create_index(
         "ix_entry_pending", "entry", ["phase_id"], unique=False, postgresql_where=sa.text("state = 'pending'")
@@ -934,6 +948,7 @@ def downgrade() -> None:
     )
     op.drop_index(op.f("ix_entry_submission_id"), table_name="entry")
     op.drop_index("ix_entry_pending", table_name="entry", postgresql_where=sa.text("state = 'pending'"))
+    op.drop_index("ix_entry_fingerprint", table_name="entry", postgresql_where=sa.text("fingerprint <> ''"))
     op.drop_index("ix_entry_board", table_name="entry")
     op.drop_table("entry")
     op.drop_index(op.f("ix_submission_upload_id"), table_name="submission")

@@ -1,9 +1,11 @@
 """Values that the checks of all tasks share."""
 
 import codecs
+from collections import Counter
 from dataclasses import dataclass, field
 
 from scoring.competitions import CompetitionInfo
+from scoring.data.arrays import Floats
 from scoring.errors import Problems, Severity
 from scoring.readers.image_index import ImageIndex
 
@@ -26,7 +28,9 @@ class Checked:
 
     outside: boxes that extend beyond their image; inverted: boxes that end before they begin; repeated: lines for an image
     or person that has another line; missing: images or persons without a line, by file; grey: label images of grey values;
-    recoloured: label images with another palette than that of the development kits.
+    recoloured: label images with another palette than that of the development kits; digests: of the predictions of each key,
+    see `fingerprints`; constant and partial: classes as in `FoundCompetition`; painted: the number of images that each
+    label is in.
     """
 
     info: CompetitionInfo
@@ -38,6 +42,10 @@ class Checked:
     missing: dict[str, int] = field(default_factory=dict)
     grey: int = 0
     recoloured: int = 0
+    digests: dict[str, str] = field(default_factory=dict)
+    constant: set[str] = field(default_factory=set)
+    partial: set[str] = field(default_factory=set)
+    painted: Counter[int] = field(default_factory=Counter)
 
     def join(self, other: "Checked") -> None:
         """Add the counts of other files of the same competition."""
@@ -49,6 +57,17 @@ class Checked:
         self.repeated += other.repeated
         self.grey += other.grey
         self.recoloured += other.recoloured
+        self.digests |= other.digests
+        self.constant |= other.constant
+        self.partial |= other.partial
+        self.painted += other.painted
+
+    def add_list(self, key: str, confidence: Floats, *, is_partial: bool) -> None:
+        """Note whether the list of a class or action has a single confidence for everything, and whether it is partial."""
+        if len(confidence) > 1 and confidence.min() == confidence.max():
+            self.constant.add(key)
+        if is_partial:
+            self.partial.add(key)
 
 
 def is_blank(data: bytes) -> bool:

@@ -16,7 +16,7 @@ from app.models import Disclosure, EntryState, Quota, Role, RunState, UploadStat
 from app.organisers.schemas import OrganiserPhase
 from app.rescoring.schemas import RescoreView, UndecidedRun
 from app.submissions.schemas import EntryView, RunView, SubmissionView
-from app.uploads.schemas import UploadRow, UploadView
+from app.uploads.schemas import SameResult, UploadRow, UploadView
 from tests.pages.drawn import CLASSES, EVIL
 
 NOW = datetime(2026, 11, 21, 3, 14, 22, tzinfo=UTC)
@@ -232,6 +232,7 @@ def upload(state: UploadState, *, valid: bool | None = None) -> dict[str, Any]:
         submissions=[],
         same_content=[7, 12] if valid else [],
         is_ours=True,
+        same_predictions=(SameResult(3, 9, 3), SameResult(3, 10, 4)) if valid else (),
     )
     return {"upload": view, "phase": PHASE}
 

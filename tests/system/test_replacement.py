@@ -1,5 +1,8 @@
 """Where the annotation is open, a newer result of a method takes the place of the one before."""
 
+import io
+import tarfile
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -79,4 +82,27 @@ def test_the_same_bytes_are_pointed_out_to_their_team_before_they_cost_anything(
     for page in (f"/uploads/{again}", f"/submissions/new?upload={again}"):
         text = yew.http.get(page, headers={"Accept": "text/html"}).text
         assert "Your team has submitted the same archive here before" in text
+        assert f"/submissions/{number}" in text
+
+
+def test_the_same_predictions_in_another_packaging_are_pointed_out_too(site: SharedSite, phase: str) -> None:
+    rowan, alder = site.participant("sorbus"), site.participant("alnus")
+    number = int(good(rowan.confirm(rowan.upload(phase, results(3, cat=2, dog=3)), "Packed_net"))["id"])
+    with tarfile.open(fileobj=io.BytesIO(results(3, cat=2, dog=3))) as archive:
+        files = {member.name: archive.extractfile(member).read() for member in archive if member.isfile()}  # type: ignore[union-attr]  # all are files
+    repacked = io.BytesIO()
+    with zipfile.ZipFile(repacked, "w") as archive:
+        for name, content in reversed(files.items()):
+            archive.writestr(name, content.replace(b"\n", b"\r\n"))
+
+    again = good(rowan.send(phase, repacked.getvalue(), "other.zip"))["id"]
+    others = good(alder.send(phase, repacked.getvalue(), "other.zip"))["id"]
+
+    found = good(rowan.http.get(f"/api/v1/uploads/{again}"))
+    assert found["same_content"] == []
+    assert [(same["competition"], same["submission"]) for same in found["same_predictions"]] == [(3, number)]
+    assert good(alder.http.get(f"/api/v1/uploads/{others}"))["same_predictions"] == []
+    for page in (f"/uploads/{again}", f"/submissions/new?upload={again}"):
+        text = rowan.http.get(page, headers={"Accept": "text/html"}).text
+        assert "Your team has submitted the same predictions here before" in text
         assert f"/submissions/{number}" in text

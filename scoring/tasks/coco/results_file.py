@@ -1,6 +1,6 @@
 """COCO's results: one JSON file with all detections, and the same from arrays."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -9,9 +9,10 @@ from scoring.data.detections import Detections
 from scoring.data.ground_truth import GroundTruth
 from scoring.errors import Problem, Problems
 from scoring.intake.checking import Checked, Inspection
+from scoring.intake.fingerprints import digest_of
 from scoring.intake.result_files import ResultFile
 from scoring.metrics.coco.arrays import CocoDetections
-from scoring.readers.coco_json.detections import CocoResults, read_coco_detections
+from scoring.readers.coco_json.detections import CocoResults, read_coco_detections, take_results
 from scoring.readers.image_index import ImageIndex
 from scoring.tasks.matching_names import places_of
 from scoring.tasks.task import Keyed, ReadFile
@@ -64,9 +65,32 @@ def _check(
     before = inspection.problems.total
     found = read(file.read(), inspection.images, file=file.name, problems=inspection.problems)
     checked.lines += len(found.detections)
+    checked.digests[file.key] = _digest(found)
+    _add_lists(found.detections, checked, inspection.images.description.classes)
     if not len(found.detections) and inspection.problems.total == before:
         inspection.problems.note(Problem("empty-file", "no detection: the list is empty", file.name))
     return found
+
+
+def _digest(found: CocoResults) -> str:
+    ordered = take_results(found, np.lexsort((-found.detections.confidence, found.detections.image)))
+    masks = () if ordered.masks is None else (ordered.masks.first, ordered.masks.start, ordered.masks.end)
+    detections = ordered.detections
+    return digest_of(
+        detections.image, detections.label, detections.confidence, detections.area, ordered.boxes, *masks
+    )
+
+
+def _add_lists(found: CocoDetections, checked: Checked, classes: Sequence[str]) -> None:
+    """Note the classes whose detections all have one confidence, and those with a single detection."""
+    counts = np.bincount(found.label, minlength=len(classes))
+    lowest, highest = np.full(len(classes), np.inf), np.full(len(classes), -np.inf)
+    np.minimum.at(lowest, found.label, found.confidence)
+    np.maximum.at(highest, found.label, found.confidence)
+    checked.constant |= {
+        classes[label] for label in np.flatnonzero((counts > 1) & (lowest == highest)).tolist()
+    }
+    checked.partial |= {classes[label] for label in np.flatnonzero(counts == 1).tolist()}
 
 
 def accepts_boxes(predictions: object) -> bool:

@@ -2,20 +2,28 @@
 
 from scoring.errors import Problem, Severity
 from scoring.intake.checking import Checked, Inspection, is_blank
+from scoring.intake.fingerprints import digest_of
 from scoring.intake.result_files import ResultFile
-from scoring.tasks.detection.reader import Reading, inverted, outside, read_in_blocks
+from scoring.metrics.ranking import rank
+from scoring.tasks.detection.reader import Reading, inverted, join_detections, outside, read_in_blocks
 
 
 def check_detections(file: ResultFile, checked: Checked, inspection: Inspection) -> None:
     """Check one class's detections and count them."""
     images, problems, data = inspection.images, inspection.problems, file.read()
-    lines = 0
+    parts = []
     for found in read_in_blocks(data, Reading(images, file.name, problems, inspection.mistake_severity)):
-        lines += len(found)
+        parts.append(found)
         checked.outside += int(outside(found, images).sum())
         if inspection.mistake_severity is Severity.NOTE:  # otherwise they are problems, and not in `found`
             checked.inverted += int(inverted(found, images).sum())
-    checked.lines += lines
+    everything = join_detections(parts)
+    checked.lines += len(everything)
+    order = rank(everything.confidence)
+    checked.digests[file.key] = digest_of(
+        everything.image[order], everything.confidence[order], everything.boxes[order]
+    )
+    checked.add_list(file.key, everything.confidence, is_partial=len(everything) < len(images.images))
     if is_blank(data):
         problems.note(Problem("empty-file", f"no detection of '{file.key}': the file is empty", file.name))
 

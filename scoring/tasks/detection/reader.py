@@ -2,7 +2,7 @@
 
 import io
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -42,7 +42,15 @@ def read_detections(data: bytes, images: ImageIndex, *, file: str, problems: Pro
     >>> read_detections(b"000001 0.5 10 20 110 220\n", index, file="comp3_det_test_dog.txt", problems=Problems()).boxes
     array([[ 10.,  20., 110., 220.]])
     """
-    parts = list(read_in_blocks(data, Reading(images, file, problems)))
+    return join_detections(list(read_in_blocks(data, Reading(images, file, problems))))
+
+
+def join_detections(parts: Sequence[ClassDetections]) -> ClassDetections:
+    """All detections, one part after the other.
+
+    >>> len(join_detections([]))
+    0
+    """
     if len(parts) == 1:
         return parts[0]
     return ClassDetections(
@@ -53,7 +61,7 @@ def read_detections(data: bytes, images: ImageIndex, *, file: str, problems: Pro
 
 
 def read_in_blocks(data: bytes, reading: Reading) -> Iterator[ClassDetections]:
-    r"""Read like `read_detections`, some lines at a time, for checks that need not keep them.
+    r"""Read like `read_detections`, some lines at a time.
 
     >>> from scoring.data.description import Description, Image
     >>> index = ImageIndex.of(Description("VOC2007", "test", (), (), (Image("000001", 353, 500),)))

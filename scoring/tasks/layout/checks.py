@@ -5,6 +5,7 @@ import numpy as np
 from scoring.data.layouts import UNLISTED
 from scoring.errors import Problem
 from scoring.intake.checking import Checked, Inspection
+from scoring.intake.fingerprints import digest_of
 from scoring.intake.result_files import ResultFile
 from scoring.tasks.layout.reader import read_layouts
 
@@ -18,6 +19,11 @@ def check_layouts(file: ResultFile, checked: Checked, inspection: Inspection) ->
     checked.lines += len(found)
     total = len(images.persons.places)
     missing = total - len(np.unique(found.person[found.person != UNLISTED]))
+    boxes = np.nan_to_num(found.boxes, nan=np.inf)  # of persons that have a number instead
+    checked.digests[file.key] = digest_of(
+        found.person, found.confidence, boxes, found.first, found.kind, found.parts
+    )
+    checked.add_list(file.key, found.confidence, is_partial=missing > 0)
     if missing and len(found):
         whom = "images" if images.persons.boxed else "persons"
         message = (

@@ -7,6 +7,7 @@ import numpy as np
 from scoring.data.limits import MAX_FILE_PROBLEMS
 from scoring.errors import Problem, Severity
 from scoring.intake.checking import Checked, Inspection, is_blank
+from scoring.intake.fingerprints import digest_of
 from scoring.intake.result_files import ResultFile
 from scoring.readers.subjects import Subjects
 from scoring.tasks.ranking.reader import read_confidences, repetitions
@@ -27,10 +28,14 @@ def _check_confidences(
 ) -> None:
     data, problems = file.read(), inspection.problems
     lines = np.zeros(len(subjects), np.intp)
+    confidence = np.full(len(subjects), -np.inf)
     max_lines = inspection.images.max_lines
     for found in read_confidences(data, subjects, file=file.name, problems=problems, max_lines=max_lines):
         lines += np.bincount(found.subject, minlength=len(subjects))
+        confidence[found.subject] = found.confidence  # of several lines the last one counts
     checked.lines += int(lines.sum())
+    checked.digests[file.key] = digest_of(confidence)
+    checked.add_list(file.key, confidence[lines > 0], is_partial=not lines.all())
     if lines.any() and not lines.all():
         checked.missing[file.name] = int(np.count_nonzero(lines == 0))
     elif is_blank(data):

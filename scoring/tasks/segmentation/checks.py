@@ -2,6 +2,7 @@
 
 from scoring.errors import Problem
 from scoring.intake.checking import Checked, Inspection
+from scoring.intake.fingerprints import digest_of
 from scoring.intake.result_files import ResultFile
 from scoring.tasks.segmentation.reader import read_label_image
 
@@ -13,11 +14,17 @@ def check_label_images(file: ResultFile, checked: Checked, inspection: Inspectio
     if found is not None:
         checked.grey += found.grey
         checked.recoloured += found.recoloured
+        labels = found.labels.tobytes()
+        checked.painted.update(label for label in range(1, inspection.images.classes + 1) if label in labels)
+        checked.digests[file.key] = digest_of(found.labels)
 
 
 def remark_on_label_images(checked: Checked, inspection: Inspection) -> None:
     """Add one note each for all grey images and all images with another palette."""
     name, total, problems = checked.info.name, len(checked.files), inspection.problems
+    if total > 1:
+        classes = inspection.images.description.classes
+        checked.partial |= {classes[label - 1] for label, images in checked.painted.items() if images == 1}
     if checked.grey:
         message = f"{name}: {checked.grey} of {total} images are grey, not indexed; their values are taken as labels"
         problems.note(Problem("grey-image", message, found=str(checked.grey)))
