@@ -31,15 +31,17 @@ def attack(server: Server, random: np.random.Generator) -> Labels:
     while server.sight.means and server.budget("images"):
         lists = [random.permutation(world.images) for _ in range(world.classes)]
         answer = server.rank_images(lists)
-        if answer.mean != last or not server.sight.by_ladder:  # a ladder's old value says nothing
-            for number, strength in enumerate(_strengths(answer, rehearsed)):
+        is_told = answer.bounds is not None or not server.sight.by_ladder
+        if answer.mean != last or is_told:  # a ladder's old value alone says nothing
+            mean = _mean_of(answer, by_ladder=server.sight.by_ladder)
+            for number, strength in enumerate(_strengths(answer, mean, rehearsed)):
                 place = np.argsort(lists[number]) / world.images
                 odds[:, number] += strength * (0.5 - place)
         last = answer.mean
     return odds > 0
 
 
-def _strengths(answer: Answer, rehearsed: list[Rehearsed]) -> list[float]:
+def _strengths(answer: Answer, mean: float, rehearsed: list[Rehearsed]) -> list[float]:
     """For each class, the log odds of an image in front that the answer is worth."""
     if answer.classes is not None:
         values = answer.classes.tolist()
@@ -48,9 +50,16 @@ def _strengths(answer: Answer, rehearsed: list[Rehearsed]) -> list[float]:
             for each, value in zip(rehearsed, values, strict=True)
         ]
     parts = len(rehearsed)
-    surprise = (answer.mean or 0.0) - sum(each.mean for each in rehearsed) / parts
+    surprise = mean - sum(each.mean for each in rehearsed) / parts
     variance = sum(each.variance for each in rehearsed) / parts**2
     return [each.shift / parts * surprise / variance for each in rehearsed]
+
+
+def _mean_of(answer: Answer, *, by_ladder: bool) -> float:
+    """The mean as it is shown; of a ladder, about as its interval says, and more where group letters tell it from others."""
+    if by_ladder and answer.bounds is not None:
+        return float(answer.bounds[-1].mean()) + 0.01 * bool(answer.better)
+    return answer.mean or 0.0
 
 
 def _rehearse(images: int, positives: int, random: np.random.Generator) -> Rehearsed:

@@ -4,8 +4,8 @@ from typing import Final
 
 import numpy as np
 
-from tests.security.attackers.patterns import Block, Tail, decode, orders
-from tests.security.attackers.ranks import Class, classes_of, guess_of
+from tests.security.attackers.patterns import Block, Seen, Tail, decode, orders
+from tests.security.attackers.ranks import Class, classes_of, guess_of, seen
 from tests.security.attackers.server import Server
 from tests.security.attackers.world import SIDE, Labels
 
@@ -16,8 +16,14 @@ NOTHING_BEHIND: Final = Tail((0.0,) * (BLOCK.most + 1), 0.0)  # boxes that are n
 
 
 def attack(server: Server, random: np.random.Generator) -> Labels:
-    """A box in each image of a block, all classes at once where each is shown, else one; the same block in three orders."""
+    """Probe with images nobody has asked for."""
     known = classes_of(server.world, random)
+    ask(server, known)
+    return guess_of(server.world, known)
+
+
+def ask(server: Server, known: list[Class]) -> None:
+    """A box in each image of a block, all classes at once where each is shown, else one; the same block in three orders."""
     active = known if server.sight.classes else sorted(known, key=lambda one: one.positives)[:1]
     scale = 1 if server.sight.classes else server.world.classes
     while server.sight.means and server.budget("boxes") >= BLOCK.times:
@@ -29,19 +35,20 @@ def attack(server: Server, random: np.random.Generator) -> Labels:
             for order in orders(BLOCK)
         ]
         for number, (one, images) in enumerate(zip(active, asked, strict=True)):
-            seen = [answer[number] for answer in answers]
+            shown = [answer[number] for answer in answers]
             prior = min(max(one.prior * HITS, 0.001), 0.9)
-            per_hit = 1 / one.positives / scale
-            one.learn(images, decode(BLOCK, seen, per_hit=per_hit, prior=prior, behind=NOTHING_BEHIND))
+            decoded = decode(
+                BLOCK, shown, positives=one.positives, prior=prior, behind=NOTHING_BEHIND, scale=1 / scale
+            )
+            one.learn(images, decoded)
             one.fresh = one.fresh[BLOCK.size :]
-    return guess_of(server.world, known)
 
 
-def _send(server: Server, active: list[Class], lists: list[list[int]]) -> list[float]:
-    """The value shown for each active class; where only means are, that of all."""
+def _send(server: Server, active: list[Class], lists: list[list[int]]) -> list[Seen]:
+    """What is shown for each active class; where only means are, that of all."""
     image = np.concatenate([np.array(each, np.int64) for each in lists])
     label = np.repeat([one.number for one in active], [len(each) for each in lists])
     answer = server.find_boxes(image, label, np.tile(PROBE, (len(image), 1)))
     if answer.classes is not None:
-        return [float(answer.classes[one.number]) for one in active]
-    return [-1.0 if answer.mean is None else answer.mean] * len(active)
+        return [seen(answer, one.number) for one in active]
+    return [Seen(-1.0 if answer.mean is None else answer.mean)] * len(active)

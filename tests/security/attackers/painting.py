@@ -52,6 +52,14 @@ class Search:
 
 
 def attack(server: Server, random: np.random.Generator) -> Labels:
+    """Guess what the search has found."""
+    guess = np.zeros((server.world.images, server.world.classes), np.bool_)
+    for each in search(server, random):
+        guess[each.found, each.number] = True
+    return guess
+
+
+def search(server: Server, random: np.random.Generator) -> list[Search]:
     """Search all classes at once where each is shown, else one."""
     world = server.world
     order = random.permutation(world.images).tolist()
@@ -63,26 +71,23 @@ def attack(server: Server, random: np.random.Generator) -> Labels:
     nothing = _shown(server.paint(_blank(server)), searches) if server.sight.means else np.zeros(0)
     while server.sight.means and server.budget("masks"):
         masks, taken = _blank(server), set[int]()
-        for search in searches:
-            images = search.next_question(taken)
+        for each in searches:
+            images = each.next_question(taken)
             taken |= set(images)
-            masks[images] = search.number + 1
+            masks[images] = each.number + 1
         shown = _shown(server.paint(masks), searches)
-        for search, is_there in zip(searches, shown > nothing, strict=True):
-            search.learn(is_there=bool(is_there))
+        for each, is_there in zip(searches, shown > nothing, strict=True):
+            each.learn(is_there=bool(is_there))
         if server.sight.by_ladder:
             nothing = np.maximum(nothing, shown)
-    guess = np.zeros((world.images, world.classes), np.bool_)
-    for search in searches:
-        guess[search.found, search.number] = True
-    return guess
+    return searches
 
 
 def _shown(answer: Answer, searches: list[Search]) -> NDArray[np.float64]:
     """The value of each class searched for, or the mean; the first value is the background's."""
     if answer.classes is not None:
         return np.array([answer.classes[search.number + 1] for search in searches])
-    return np.array([answer.mean or 0.0])
+    return np.full(len(searches), answer.mean or 0.0)
 
 
 def _blank(server: Server) -> NDArray[np.uint8]:

@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.metrics.ranking import average_precision
+from scoring.statistics.intervals import WIDENING
 
 Floats = NDArray[np.float64]
 Order = tuple[int, ...]
 
 STEP = 0.001  # of the values that are shown
+TOLERANCE = STEP * 1.001
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,14 @@ class Block:
     times: int
     known: int
     most: int
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A value that was shown, and how wide its interval was, where intervals are shown."""
+
+    value: float
+    width: float | None = None
 
 
 @dataclass(frozen=True)
@@ -55,32 +65,58 @@ def orders(block: Block) -> tuple[Order, ...]:
     return (forwards, forwards[::-1], *shuffled)[: block.times]
 
 
-@cache
-def hit_patterns(size: int, most: int) -> tuple[NDArray[np.int16], ...]:
-    """Every choice of 0, 1, … `most` of `size` images: int16 (choices, hits)."""
-    return tuple(
-        np.fromiter(
-            chain.from_iterable(combinations(range(size), hits)), np.int16, comb(size, hits) * hits
-        ).reshape(comb(size, hits), hits)
-        for hits in range(most + 1)
-    )
+@dataclass(frozen=True)
+class Patterns:
+    """Every choice of at most `most` positives in a block.
+
+    images: uint32 (patterns,), an image a bit; hits: how many; sums, squares: float64 (orders, patterns), of the precisions at
+    the hits. They lie in the order of `keys`, by how much the sums of the first two orders differ, so that those which fit two
+    values are a slice.
+    """
+
+    images: NDArray[np.uint32]
+    hits: NDArray[np.int64]
+    sums: Floats
+    squares: Floats
+    keys: Floats
+
+    def near(self, difference: float, tolerance: float) -> slice:
+        """The patterns whose first two sums differ by about so much."""
+        first, end = np.searchsorted(self.keys, [difference - tolerance, difference + tolerance])
+        return slice(int(first), int(end))
 
 
 @cache
-def sums(block: Block) -> tuple[Floats, ...]:
-    """For each order and pattern, the sum of the precisions at the hits."""
-    return tuple(
-        np.concatenate([sum_of(place[hits], block.known) for hits in hit_patterns(block.size, block.most)])
-        for place in map(np.argsort, orders(block))
+def patterns(block: Block) -> Patterns:
+    """The patterns of a block: for 28 images with 6 hits at most half a million."""
+    places = [np.argsort(order) for order in orders(block)]
+    images, hits, sums, squares = [], [], [], []
+    for count in range(block.most + 1):
+        shape = comb(block.size, count), count
+        choices = chain.from_iterable(combinations(range(block.size), count))
+        chosen = np.fromiter(choices, np.int64, shape[0] * count).reshape(shape)
+        images.append((1 << chosen).sum(axis=1).astype(np.uint32))
+        hits.append(np.full(len(chosen), count))
+        precisions = [precisions_of(place[chosen], block.known) for place in places]
+        sums.append(block.known + np.stack([each.sum(axis=1) for each in precisions]))
+        squares.append(block.known + np.stack([(each**2).sum(axis=1) for each in precisions]))
+    found = np.concatenate(sums, axis=1)
+    keys = found[0] - found[min(1, len(found) - 1)]
+    by_key = np.argsort(keys, kind="stable")
+    return Patterns(
+        np.concatenate(images)[by_key],
+        np.concatenate(hits)[by_key],
+        found[:, by_key],
+        np.concatenate(squares, axis=1)[:, by_key],
+        keys[by_key],
     )
 
 
-def sum_of(places: NDArray[np.intp], known: int) -> Floats:
-    """The sum of precisions, made monotone, of hits at these places behind known positives: float64 (patterns,)."""
+def precisions_of(places: NDArray[np.intp], known: int) -> Floats:
+    """The precisions, made monotone, at hits at these places behind known positives: float64 (patterns, hits)."""
     places = np.sort(places, axis=1)
     precision = (known + 1 + np.arange(places.shape[1])) / (known + 1 + places)
-    monotone = np.maximum.accumulate(precision[:, ::-1], axis=1)
-    return np.asarray(known + monotone.sum(axis=1), np.float64)
+    return np.maximum.accumulate(precision[:, ::-1], axis=1)
 
 
 @cache
@@ -99,37 +135,50 @@ def tail(images: int, positives: int, block: Block) -> Tail:
             left = min(max(0, positives - block.known - hits), rest)
             outcomes[block.known + block.size + random.choice(rest, left, replace=False)] = 1
             value = average_precision(outcomes, positives)
-            added.append(value - float(sum_of(front[None], block.known)[0]) / positives)
+            added.append(
+                value - (block.known + float(precisions_of(front[None], block.known).sum())) / positives
+            )
         expected.append(float(np.mean(added)))
         deviation = max(deviation, float(np.std(added)))
     return Tail(tuple(expected), deviation)
 
 
-def decode(block: Block, seen: Sequence[float], *, per_hit: float, prior: float, behind: Tail) -> Decoded:
+def decode(
+    block: Block, seen: Sequence[Seen], *, positives: int, prior: float, behind: Tail, scale: float = 1.0
+) -> Decoded:
     """What the values that were shown for the orders of a block say of its images.
 
-    per_hit: what a precision of 1 is worth in the shown value; prior: of each image. If nothing fits, nothing is learnt.
+    positives: of the class; scale: the part of the class in the shown value; prior: of each image. If nothing fits, nothing is
+    learnt.
     """
-    patterns = hit_patterns(block.size, block.most)
-    left = np.array(seen)[:, None] - per_hit * np.array(sums(block))
-    fits = left.max(axis=0) - left.min(axis=0) <= STEP * 1.001
-    added = left.mean(axis=0)
-    odds, first = prior / (1 - prior), 0
-    total, marginal, shift = 0.0, np.zeros(block.size), 0.0
-    for hits, choices in enumerate(patterns):
-        rows = slice(first, first + len(choices))
-        first += len(choices)
-        off = added[rows][fits[rows]] - behind.expected[hits]
-        weight = odds**hits * np.exp(-0.5 * (off / max(behind.deviation, STEP / 3)) ** 2)
-        total += float(weight.sum())
-        shift += float(weight @ off)
-        if hits and len(weight):
-            marginal += np.bincount(
-                choices[fits[rows]].ravel(), np.repeat(weight, hits), minlength=block.size
-            )
+    known, per_hit = patterns(block), scale / positives
+    values = np.array([each.value for each in seen])
+    rows = known.near((values[0] - values[min(1, block.times - 1)]) / per_hit, TOLERANCE / per_hit)
+    left = values[:, None] - per_hit * known.sums[:, rows]
+    fits = np.ptp(left, axis=0) <= TOLERANCE
+    hits, images = known.hits[rows][fits], known.images[rows][fits]
+    off = left[:, fits].mean(axis=0) - np.array(behind.expected)[hits]
+    weight = (prior / (1 - prior)) ** hits * np.exp(-0.5 * (off / max(behind.deviation, STEP / 3)) ** 2)
+    for order, each in enumerate(seen):
+        if each.width is not None:
+            squares = known.squares[order, rows][fits]
+            variance = squares * per_hit**2 - each.value**2 / positives
+            weight = weight * _likelihood(each.width, variance)
+    total = float(weight.sum())
     if total < 1e-12:
         return Decoded(np.full(block.size, prior), None)
-    return Decoded(marginal / total, shift / total)
+    is_hit = (images[:, None] >> np.arange(block.size, dtype=np.uint32)) & 1
+    return Decoded(weight @ is_hit / total, float(weight @ off) / total)
+
+
+def _likelihood(width: float, variance: Floats) -> Floats:
+    """How well the width of an interval fits patterns whose value has this variance.
+
+    The bootstrap draws every image about a Poisson number of times. The tail, whose hits have small precisions, is left out.
+    """
+    expected = 2 * 1.96 * WIDENING * np.sqrt(variance.clip(0))
+    weight: Floats = np.exp(-0.5 * ((width - expected) / (0.006 + 0.15 * expected)) ** 2) + 0.001
+    return weight
 
 
 def best_block(known: int, prior: float, budget: int) -> Block:

@@ -7,13 +7,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.security.attackers.patterns import Decoded, Tail, best_block, decode, orders, tail
-from tests.security.attackers.server import Server
+from tests.security.attackers.patterns import Decoded, Seen, Tail, best_block, decode, orders, tail
+from tests.security.attackers.server import Answer, Server
 from tests.security.attackers.world import Labels, World
 
 Images = NDArray[np.int64]
-Questions = Generator[list[int], float, None]
-"""Yields the images that are to stand first and is sent the value that is shown then."""
+Questions = Generator[list[int], Seen, None]
+"""Yields the images that are to stand first and is sent what is shown then."""
 
 SURE: Final = 0.98  # from where on an image is taken for a known positive
 
@@ -63,7 +63,6 @@ def guess_of(world: World, known: list[Class]) -> Labels:
 def questions(one: Class, images: int, budget: int, scale: float = 1.0) -> Questions:
     """Ask block by block; scale: the part of the class in the shown value."""
     while budget and one.fresh:
-        per_hit = scale / one.positives
         deviation = (0.003 if one.shift is not None else 0.015) * scale
         block = best_block(len(one.sure), one.prior, budget)
         prior, asked = one.prior, one.fresh[: block.size]
@@ -71,7 +70,7 @@ def questions(one: Class, images: int, budget: int, scale: float = 1.0) -> Quest
         if len(asked) < block.size:
             return
         ahead = one.sure[: block.known]
-        seen: list[float] = []
+        seen: list[Seen] = []
         for order in orders(block):
             value = yield [*ahead, *(asked[place] for place in order)]
             seen.append(value)
@@ -79,28 +78,38 @@ def questions(one: Class, images: int, budget: int, scale: float = 1.0) -> Quest
         behind = tail(images, one.positives, block)
         expected = tuple(scale * (each + (one.shift or 0.0)) for each in behind.expected)
         sure = Tail(expected, min(behind.deviation * scale, deviation))
-        decoded = decode(block, seen, per_hit=per_hit, prior=prior, behind=sure)
+        decoded = decode(block, seen, positives=one.positives, prior=prior, behind=sure, scale=scale)
         shift = None if decoded.shift is None else decoded.shift / scale
         one.learn(asked, Decoded(decoded.probabilities, shift))
 
 
 def attack(server: Server, random: np.random.Generator) -> Labels:
-    """All classes at once where each is shown; where the mean is, one after the other, the rarest first."""
+    """Ask for images in random order."""
     known = classes_of(server.world, random)
+    ask(server, known)
+    return guess_of(server.world, known)
+
+
+def ask(server: Server, known: list[Class]) -> None:
+    """All classes at once where each is shown; where the mean is, one after the other, the rarest first."""
     budget = server.budget("images")
     if server.sight.means and server.sight.classes:
         _ask(server, known, [questions(one, server.world.images, budget) for one in known])
     elif server.sight.means:
         _ask_mean(server, sorted(known, key=lambda one: one.positives))
-    return guess_of(server.world, known)
 
 
 def _ask(server: Server, known: list[Class], asking: list[Questions]) -> None:
     lists = [next(each) for each in asking]
     while server.budget("images"):
-        shown = server.rank_images([_complete(server, each) for each in lists]).classes
-        values = [float(shown[one.number]) for one in known] if shown is not None else [0.0] * len(known)
-        lists = [_next(each, value) for each, value in zip(asking, values, strict=True)]
+        answer = server.rank_images([_complete(server, each) for each in lists])
+        lists = [_next(each, seen(answer, one.number)) for each, one in zip(asking, known, strict=True)]
+
+
+def seen(answer: Answer, number: int) -> Seen:
+    """What is shown of a class."""
+    value = 0.0 if answer.classes is None else float(answer.classes[number])
+    return Seen(value, None if answer.bounds is None else float(np.ptp(answer.bounds[number])))
 
 
 def _ask_mean(server: Server, known: list[Class]) -> None:
@@ -117,10 +126,14 @@ def _ask_mean(server: Server, known: list[Class]) -> None:
     usual = _usual(server.world.images, known[0].positives)
     while server.budget("images"):
         empty[known[0].number] = ahead
-        mean = server.rank_images([_complete(server, each) for each in empty]).mean or 0.0
+        answer = server.rank_images([_complete(server, each) for each in empty])
+        mean = answer.mean or 0.0
         moved = mean != last or not server.sight.by_ladder
         last = mean
-        ahead = _next(asking, mean - start + usual / classes if moved else -1.0)  # nothing fits -1
+        width = None if answer.bounds is None else float(np.ptp(answer.bounds[-1]))
+        ahead = _next(
+            asking, Seen(mean - start + usual / classes if moved else -1.0, width)
+        )  # nothing fits -1
 
 
 def _usual(images: int, positives: int) -> float:
@@ -128,9 +141,9 @@ def _usual(images: int, positives: int) -> float:
     return positives / images * (1 + 2 / positives)
 
 
-def _next(asking: Questions, value: float) -> list[int]:
+def _next(asking: Questions, shown: Seen) -> list[int]:
     try:
-        return asking.send(value)
+        return asking.send(shown)
     except StopIteration:
         return []
 

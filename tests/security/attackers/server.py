@@ -26,7 +26,9 @@ from scoring import (
     bootstrap,
     evaluate,
     standard_error_of_difference,
+    standings,
 )
+from scoring.statistics.intervals import interval_table
 from tests.pages.views import PHASE
 from tests.security.attackers.world import World
 
@@ -38,11 +40,12 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Setting:
-    """The rules of the phase under attack."""
+    """The rules of the phase under attack; intervals: whether those of every value are shown in whole percents."""
 
     disclosure: Disclosure
     only_complete: bool = False
     accounts: int = 1
+    intervals: bool = False
 
     @property
     def phase(self) -> PhaseView:
@@ -52,10 +55,16 @@ class Setting:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a participant sees of a result: what is None is hidden."""
+    """What a participant sees of a result: what is None is hidden.
+
+    bounds: float64 (classes and the mean, 2), of intervals in whole percents; better: whether group letters tell it from the first
+    result of all, which it exceeds.
+    """
 
     mean: float | None
     classes: Values | None
+    bounds: Values | None
+    better: bool | None
     curves: tuple[CurveView, ...]
     seconds: float  # from claim to end, as shown
 
@@ -78,6 +87,7 @@ class Server:
         self.sight = public_sight(setting.phase)
         self.left = {task: [YEAR] * setting.accounts for task in ("images", "boxes", "masks")}
         self.best: dict[tuple[str, int], _Best] = {}
+        self.first: dict[str, Replicates] = {}
         self.random = np.random.default_rng(seed)
 
     def budget(self, task: str) -> int:
@@ -125,13 +135,21 @@ class Server:
         ladder = self._climb((task, account), headline, result) if sight.by_ladder else None
         values = [sight.value(each) for each in rows]
         known = [value for value in values if value is not None]
+        drawn = bootstrap(result, truth) if self.setting.intervals else None
         claimed = MOMENT + timedelta(seconds=float(self.random.uniform(0, 3600)))
         return Answer(
             mean=sight.mean(headline, ladder),
             classes=np.array(known) if len(known) == len(values) else None,
+            bounds=None if drawn is None else _bounds(drawn),
+            better=None if drawn is None else self._is_better(task, drawn),
             curves=() if withheld(self.setting.phase, sight) else _curves(result),
             seconds=(sight.moment(claimed + took) - sight.moment(claimed)).total_seconds(),
         )
+
+    def _is_better(self, task: str, drawn: Replicates) -> bool:
+        first = self.first.setdefault(task, drawn)
+        best, *others = standings({"first": first, "this": drawn}).methods
+        return best.name == "this" and not set(best.letters) & set(others[0].letters)
 
     def _charge(self, task: str, account: int | None) -> int:
         left = self.left[task]
@@ -154,6 +172,11 @@ class Server:
                 return best.shown
         self.best[team] = _Best(own, replicates)
         return own
+
+
+def _bounds(drawn: Replicates) -> Values:
+    rows = interval_table(drawn).rows
+    return np.array([[round(row.low or 0.0, 2), round(row.high or 0.0, 2)] for row in rows])
 
 
 def _curves(result: Result) -> tuple[CurveView, ...]:

@@ -1,13 +1,13 @@
 """Every attacker against every disclosure, as a table."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from app.models import Disclosure
-from tests.security.attackers import boosting, boxes, curves, painting, ranks, timing
+from tests.security.attackers import boosting, boxes, climbing, curves, painting, ranks, timing, together
 from tests.security.attackers.server import Server, Setting
 from tests.security.attackers.world import Labels, draw, recovered
 
@@ -19,8 +19,13 @@ ATTACKS: Final[dict[str, Attack]] = {
     "single boxes": boxes.attack,
     "painting": painting.attack,
     "boosting by majority": boosting.attack,
+    "climbing": climbing.attack,
+    "three tasks at once": together.attack,
     "timing": timing.attack,
 }
+
+WITH_INTERVALS: Final = ("solving for ranks", "single boxes", "boosting by majority", "three tasks at once")
+"""The attackers that learn from confidence intervals and group letters where these are shown."""
 
 ROWS: Final = {
     "full": Setting(Disclosure.FULL),
@@ -52,25 +57,34 @@ class Size:
 
 @dataclass(frozen=True)
 class Cell:
-    """What an attacker recovers under a row: mean and largest share of all labels over the seeds."""
+    """What an attacker recovers under a row: the share of all labels, for each seed."""
 
     row: str
     attack: str
     accounts: int
-    mean: float
-    largest: float
+    shares: tuple[float, ...]
+    intervals: bool = False
+
+    @property
+    def mean(self) -> float:
+        """Over the seeds."""
+        return float(np.mean(self.shares))
+
+    @property
+    def largest(self) -> float:
+        """Over the seeds."""
+        return max(self.shares)
 
 
-def measure(row: str, attack: str, accounts: int, size: Size) -> Cell:
+def measure(row: str, attack: str, accounts: int, size: Size, *, intervals: bool = False) -> Cell:
     """Run an attacker against a row on worlds of all seeds."""
-    setting = ROWS[row]
-    setting = Setting(setting.disclosure, only_complete=setting.only_complete, accounts=accounts)
+    setting = replace(ROWS[row], accounts=accounts, intervals=intervals)
     shares = []
     for seed in range(size.seeds):
         world = draw(seed, size.images, size.classes)
         guess = ATTACKS[attack](Server(world, setting, seed), np.random.default_rng(seed + 1000))
         shares.append(recovered(world, guess))
-    return Cell(row, attack, accounts, float(np.mean(shares)), max(shares))
+    return Cell(row, attack, accounts, tuple(shares), intervals)
 
 
 def cells(accounts: int, size: Size, rows: Iterable[str] = ROWS) -> Iterator[Cell]:
@@ -80,13 +94,40 @@ def cells(accounts: int, size: Size, rows: Iterable[str] = ROWS) -> Iterator[Cel
             yield measure(row, attack, accounts, size)
 
 
+def cells_with_intervals(size: Size) -> Iterator[Cell]:
+    """What these attackers of a team of one recover where intervals in whole percents and group letters are shown, too."""
+    for row in ("classes", "classes, complete results", "mean", "ladder"):
+        for attack in WITH_INTERVALS:
+            yield measure(row, attack, 1, size, intervals=True)
+
+
+def gains(found: Sequence[Cell]) -> str:
+    """How much more attackers of a team of one recover with intervals and letters, as a table in percent of all labels.
+
+    Compared on the same seeds: the mean, and the largest.
+    """
+    known = {(each.row, each.attack, each.intervals): each.shares for each in found if each.accounts == 1}
+    lines = ["| disclosure | " + " | ".join(WITH_INTERVALS) + " |", "|---|" + "--:|" * len(WITH_INTERVALS)]
+    for row in dict.fromkeys(each.row for each in found if each.intervals):
+        more = [
+            [
+                after - before
+                for before, after in zip(known[row, attack, False], known[row, attack, True], strict=False)
+            ]
+            for attack in WITH_INTERVALS
+        ]
+        shown = " | ".join(f"{100 * float(np.mean(each)):+.2f} ({100 * max(each):+.2f})" for each in more)
+        lines.append(f"| `{row}` | {shown} |")
+    return "\n".join(lines)
+
+
 def markdown(found: Sequence[Cell], accounts: int) -> str:
     """The cells of so many accounts as a table: percent of all labels, the mean over seeds and the largest."""
     lines = ["| disclosure | " + " | ".join(ATTACKS) + " |", "|---|" + "--:|" * len(ATTACKS)]
-    for row in dict.fromkeys(each.row for each in found if each.accounts == accounts):
+    found = [each for each in found if each.accounts == accounts and not each.intervals]
+    for row in dict.fromkeys(each.row for each in found):
         values = [
-            next(each for each in found if (each.row, each.attack, each.accounts) == (row, attack, accounts))
-            for attack in ATTACKS
+            next(each for each in found if (each.row, each.attack) == (row, attack)) for attack in ATTACKS
         ]
         shown = " | ".join(f"{100 * each.mean:.2f} ({100 * each.largest:.2f})" for each in values)
         lines.append(f"| `{row}` | {shown} |")
