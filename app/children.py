@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+from collections import Counter
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # idle BLAS threads spin and take the second core
@@ -17,13 +18,14 @@ from scoring import (
     evaluate,
     intervals_of,
     standard_error_of_difference,
+    standings,
     to_plain,
     validate,
 )
 from scoring.analysis.diagnosis import Files, diagnose
 from scoring.analysis.image_outcomes import outcomes_by_image, pack_outcomes
 from scoring.statistics.bootstrap import sample_of
-from scoring.statistics.kept_replicates import pack_replicates
+from scoring.statistics.kept_replicates import pack_replicates, read_replicates
 
 
 def check(archive: Path, filename: str, description: Path, competitions: tuple[int, ...] | None) -> bytes:
@@ -72,6 +74,24 @@ def analyse(archive: Path, limits: Limits, statistics: Path, truth: Path, report
     diagnosis = diagnose(result, ground_truth, Files(archive, limits, statistics))
     encoded = {name: base64.b64encode(content).decode() for name, content in kept.items()}
     return json.dumps({"diagnosis": to_plain(diagnosis), **encoded}).encode()
+
+
+def groups(replicates: tuple[tuple[int, bytes], ...]) -> bytes:
+    """The letters of runs that cannot be told apart by their headlines, by run, as JSON; runs without a headline have none.
+
+    replicates: the number of each run, and its replicates as they are kept. Only runs that are paired with most others are
+    compared: the same ground truth, protocol and classes.
+    """
+    drawn = {str(run): read_replicates(content) for run, content in replicates}
+    comparable = {run: each for run, each in drawn.items() if each.scores[-1] is not None}
+    kinds = Counter((each.setup, each.draws, each.names) for each in comparable.values())
+    most = max(kinds, key=kinds.__getitem__, default=None)
+    paired = {run: each for run, each in comparable.items() if (each.setup, each.draws, each.names) == most}
+    try:
+        found = standings(paired)
+    except ValueError:  # too few replicates have a value for every method
+        return b"{}"
+    return json.dumps({each.name: each.letters for each in found.methods}).encode()
 
 
 def standard_error(truth: Path, results: tuple[tuple[Path, str], tuple[Path, str]]) -> bytes:

@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from sqlalchemy import ColumnElement, and_, delete, func, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, and_, delete, func, not_, select, update
+from sqlalchemy.orm import Session, aliased
 
 from app.delivery.schemas import DeadMessage, Delivery
 from app.models import OutboxMessage
@@ -20,24 +20,76 @@ def _is_due() -> ColumnElement[bool]:
     )
 
 
+def _is_under_way() -> ColumnElement[bool]:
+    """Whether somebody delivers another message with the same key at this moment."""
+    other = aliased(OutboxMessage)
+    return (
+        select(other.id)
+        .where(
+            other.topic == OutboxMessage.topic,
+            other.key == OutboxMessage.key,
+            other.id != OutboxMessage.id,
+            other.attempt > 0,
+            other.not_before > func.clock_timestamp(),
+            other.delivered_at.is_(None),
+            other.dead_at.is_(None),
+        )
+        .correlate(OutboxMessage)
+        .exists()
+    )
+
+
 def claim_next(session: Session, lease: timedelta) -> Delivery | None:
-    """Take the message that has been due for the longest time; nobody else gets it for the length of a lease."""
+    """Take the message that has been due for the longest time; nobody else gets it for the length of a lease.
+
+    Those of the same key that wait with it count as delivered from now on: all of them are committed, so whoever delivers
+    this one sees what they speak of. One that is written later is delivered later.
+    """
     first = (
         select(OutboxMessage.id)
-        .where(_is_due())
+        .where(_is_due(), not_(_is_under_way()))
         .order_by(OutboxMessage.not_before, OutboxMessage.id)
         .limit(1)
-        .with_for_update(skip_locked=True)
+        .with_for_update(skip_locked=True, of=OutboxMessage)
         .scalar_subquery()
     )
     statement = (
         update(OutboxMessage)
         .where(OutboxMessage.id == first)
         .values(attempt=OutboxMessage.attempt + 1, not_before=func.clock_timestamp() + lease)
-        .returning(OutboxMessage.id, OutboxMessage.topic, OutboxMessage.payload, OutboxMessage.attempt)
-    )
+        .returning(
+            OutboxMessage.key, OutboxMessage.id, OutboxMessage.topic, OutboxMessage.payload, OutboxMessage.attempt
+        )
+    )  # fmt: skip
     row = session.execute(statement).one_or_none()
-    return Delivery(*row) if row else None
+    if row is None:
+        return None
+    key, *claimed = row
+    delivery = Delivery(*claimed)
+    if key is not None:
+        _absorb(session, delivery, key)
+    return delivery
+
+
+def _absorb(session: Session, delivery: Delivery, key: str) -> None:
+    """Mark the messages delivered that wait with the same key; one that another process has locked is left to it."""
+    waiting = (
+        select(OutboxMessage.id)
+        .where(
+            OutboxMessage.topic == delivery.topic,
+            OutboxMessage.key == key,
+            OutboxMessage.id != delivery.id,
+            OutboxMessage.attempt == 0,
+            OutboxMessage.delivered_at.is_(None),
+            OutboxMessage.dead_at.is_(None),
+        )
+        .with_for_update(skip_locked=True)
+    )
+    absorbed = update(OutboxMessage).where(OutboxMessage.id.in_(waiting.scalar_subquery()))
+    session.execute(
+        absorbed.values(delivered_at=func.clock_timestamp()),
+        execution_options={"synchronize_session": False},
+    )
 
 
 def _is_mine(delivery: Delivery) -> ColumnElement[bool]:

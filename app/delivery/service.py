@@ -9,6 +9,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from app.access import Actor
 from app.analyses import service as analyses
+from app.board_figures import service as board_figures
 from app.delivery import queries
 from app.delivery.schemas import Delivery
 from app.errors import NotFoundError
@@ -29,6 +30,7 @@ LONGEST_ERROR = 500  # characters
 Handler = Callable[[Platform, Mapping[str, Any]], None]
 
 HANDLERS: Mapping[Topic, Handler] = {
+    Topic.BOARD: board_figures.refresh,
     Topic.INTERVALS: intervals.compute,
     Topic.ANALYSIS: analyses.compute,
     Topic.MAIL: mail.deliver,

@@ -15,7 +15,8 @@ from app.editions.service import description_of
 from app.imports.rules import changed_rules, changes, check_name, new_rules, warnings
 from app.imports.schemas import Change, Imported, Rules, TreeImport
 from app.ladder import queries as ladder
-from app.models import AuditRecord, Board, Disclosure, Edition, GroundTruth, Phase
+from app.models import AuditRecord, Board, Disclosure, Edition, Entry, GroundTruth, Phase
+from app.outbox import queries as outbox
 from app.platform import Platform
 
 
@@ -185,6 +186,7 @@ def _change_rules(session: Session, phase: Phase, request: TreeImport, now: date
         ladder.show_own(session, phase.id)
     for name, value in _columns(after).items():
         setattr(phase, name, value)
+    outbox.add_boards(session, Entry.phase_id == phase.id)
     return before, after
 
 

@@ -17,6 +17,7 @@ from app.methods.queries import method_view
 from app.methods.schemas import MethodView
 from app.models import (
     Board,
+    BoardGroups,
     ClassScore,
     Entry,
     GroundTruth,
@@ -101,9 +102,13 @@ def version(session: Session, phase_id: int, competition: int) -> Version | None
     statement = (
         select(
             Board.generation, Board.protocol, published.c.count, published.c.latest, revisions,
-            _open_rescores(phase_id).exists(),
+            _open_rescores(phase_id).exists(), BoardGroups.version,
         )
         .join(published, true())
+        .outerjoin(
+            BoardGroups,
+            and_(BoardGroups.phase_id == Board.phase_id, BoardGroups.competition == Board.competition),
+        )
         .where(Board.phase_id == phase_id, Board.competition == competition)
     )  # fmt: skip
     row = session.execute(statement).one_or_none()

@@ -22,6 +22,7 @@ from app.models import (
     User,
 )
 from app.names import lookalike_key
+from app.outbox import queries as outbox
 
 MAX_LISTED = 200  # members of a team on its page
 
@@ -222,3 +223,4 @@ def mark_changed(session: Session, team_id: int) -> None:
     """Let boards be made anew that show methods of this team."""
     theirs = update(Method).where(Method.team_id == team_id)
     session.execute(theirs.values(revision=Method.revision + 1))
+    outbox.add_boards(session, Entry.method_id.in_(select(Method.id).where(Method.team_id == team_id)))

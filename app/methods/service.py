@@ -17,8 +17,9 @@ from app.methods.rules import (
     publication_refusal,
 )
 from app.methods.schemas import MethodEdit, MethodPage, MethodView, NewMethod
-from app.models import Method, MethodChange
+from app.models import Entry, Method, MethodChange
 from app.names import folded
+from app.outbox import queries as outbox
 from app.platform import Platform
 from app.refusals import Refusal, RefusedError
 
@@ -138,6 +139,7 @@ def _change(session: Session, actor: Actor, method: Method, before: NewMethod, a
         session.add(MethodChange(method_id=method.id, user_id=actor.user_id, before=dict(changed)))
     queries.set_texts(method, {field: getattr(after, field) for field in changed})
     method.revision += 1
+    outbox.add_boards(session, Entry.method_id == method.id)
 
 
 def make_public(platform: Platform, actor: Actor, method_id: int) -> None:
@@ -162,6 +164,7 @@ def _publish(session: Session, actor: Actor, method: Method) -> None:
     method.public_at = func.clock_timestamp()
     method.revision += 1
     session.flush()
+    outbox.add_boards(session, Entry.method_id == method.id)
     record(
         session,
         actor.user_id,

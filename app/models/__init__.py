@@ -1,6 +1,8 @@
 """The schema."""
 
+from app.models.artefacts import Artefact
 from app.models.editions import Board, Edition, GroundTruth, Phase
+from app.models.groups import BoardGroups
 from app.models.links import AnonymousLink
 from app.models.logins import ApiToken, LoginSession, RecoveryCode, SecondFactor
 from app.models.mail import MailLink, MailRequest
@@ -28,9 +30,11 @@ __all__ = [
     "AnonymousLink",
     "ApiToken",
     "Approval",
+    "Artefact",
     "AuditRecord",
     "Base",
     "Board",
+    "BoardGroups",
     "ClassScore",
     "Decision",
     "Disclosure",

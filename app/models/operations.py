@@ -23,10 +23,14 @@ class OutboxMessage(Base):
             "id",
             postgresql_where=text("delivered_at IS NULL AND dead_at IS NULL"),
         ),
+        Index(
+            "ix_outbox_key", "topic", "key", postgresql_where=text("delivered_at IS NULL AND dead_at IS NULL")
+        ),
         CheckConstraint("attempt >= 0", name="attempt_not_negative"),
     )
     id: Mapped[int] = key_column()
     topic: Mapped[Topic]
+    key: Mapped[str | None]  # undelivered messages with the same one are delivered together
     payload: Mapped[dict[str, Any]]
     created_at: Mapped[datetime] = now_column()
     not_before: Mapped[datetime] = now_column()

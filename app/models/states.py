@@ -70,6 +70,7 @@ class Decision(enum.StrEnum):
 class Topic(enum.StrEnum):
     """What an outbox row is about."""
 
+    BOARD = "board"  # what boards show beside their rows
     INTERVALS = "intervals"
     ANALYSIS = "analysis"
     MAIL = "mail"

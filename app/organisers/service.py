@@ -16,8 +16,9 @@ from app.errors import ConflictError, MalformedError, NotFoundError
 from app.evaluation import queries as evaluation
 from app.evaluation.schemas import PhaseQueue
 from app.ladder import queries as ladder
-from app.models import Disclosure, Phase
+from app.models import Disclosure, Entry, Phase
 from app.organisers.schemas import DisclosureView, NewDisclosure, OrganiserPhase
+from app.outbox import queries as outbox
 from app.platform import Platform
 from app.rescoring import queries as rescoring
 
@@ -91,6 +92,7 @@ def change_disclosure(
             stored.quotas = quotas_of(None, after.disclosure)
         for name, value in asdict(after).items():
             setattr(stored, name, value)
+        outbox.add_boards(session, Entry.phase_id == phase_id)
         if after.disclosure is Disclosure.LADDER and before.disclosure is not Disclosure.LADDER:
             ladder.show_own(session, phase_id)
         audit.record(

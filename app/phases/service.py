@@ -7,6 +7,8 @@ from app.editions.rules import tasks_of
 from app.editions.service import find_phase
 from app.errors import NotFoundError
 from app.imports.rules import shown
+from app.models import Entry
+from app.outbox import queries as outbox
 from app.phases import queries
 from app.phases.rules import calendar_of, change_refusals
 from app.phases.schemas import NewRules, PhaseSheet
@@ -66,6 +68,7 @@ def change(platform: Platform, actor: Actor, phase_id: int, rules: NewRules) -> 
         row.opens_at, row.closes_at, row.grace, row.quotas, row.embargo = (
             rules.opens_at, rules.closes_at, rules.grace, rules.windows, rules.embargo,
         )  # fmt: skip
+        outbox.add_boards(session, Entry.phase_id == phase_id)
         after = {name: shown(getattr(row, name)) for name in COLUMNS}
         changed = [name for name in COLUMNS if before[name] != after[name]]
         if changed:

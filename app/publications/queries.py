@@ -20,6 +20,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 
 from app.models import Board, Decision, Entry, EntryState, Publication, Run, RunState
+from app.outbox import queries as outbox
 
 NO_RUN: Final[Cast[int | None]] = cast(null(), BigInteger)
 
@@ -125,13 +126,21 @@ def _append(
         Entry.phase_id, Entry.competition, Entry.id, run.label("run_id"), Entry.published_generation
     ).cte("changed")
     columns = ("phase_id", "competition", "entry_id", "run_id", "generation")
-    statement = insert(Publication).from_select(columns, select(changed)).returning(Publication.id)
-    return len(session.scalars(statement, execution_options={"synchronize_session": False}).all())
+    statement = (
+        insert(Publication)
+        .from_select(columns, select(changed))
+        .returning(Publication.phase_id, Publication.competition)
+    )
+    rows = session.execute(statement, execution_options={"synchronize_session": False}).all()
+    for phase_id, competition in sorted(set(map(tuple, rows))):
+        outbox.add_board(session, phase_id, competition)
+    return len(rows)
 
 
 def take_off_board(session: Session, entry: Entry) -> None:
     """End the publication of an entry's result, if it has one."""
     if entry.published_generation is not None:
+        outbox.add_board(session, entry.phase_id, entry.competition)
         session.add(
             Publication(
                 phase_id=entry.phase_id,

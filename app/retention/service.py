@@ -9,6 +9,7 @@ from typing import TypeVar
 import structlog
 from sqlalchemy.orm import Session
 
+from app.artefacts import service as artefacts
 from app.errors import StoredBytesError
 from app.memberships import queries as memberships
 from app.models import Upload
@@ -78,6 +79,7 @@ def sweep(platform: Platform) -> int:
     if is_leftover_turn:
         remove_leftovers(platform)
         note_unused(platform)
+        artefacts.remove_unused(platform)
     if count:
         log.info("uploads expired", count=count)
     return count

@@ -34,6 +34,7 @@ from app.models import (
     User,
 )
 from app.platform import Platform
+from app.scored_runs.queries import stands_on_board
 from app.workers import queries as workers
 from app.workers.schemas import LIVE
 from tests.system.installations import installation
@@ -119,7 +120,7 @@ class Rows:
         with self.platform.transaction() as session:
             statement = (
                 select(Entry.id, ClassScore.value)
-                .join(Board, boards.stands_on_board())
+                .join(Board, stands_on_board())
                 .join(ClassScore, ClassScore.run_id == Entry.published_run_id)
                 .where(Entry.phase_id == self.phase_id)
             )

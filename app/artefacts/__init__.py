@@ -1,0 +1,1 @@
+"""What workers make for pages to show: figures, thumbnails, tables."""

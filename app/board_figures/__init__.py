@@ -1,0 +1,1 @@
+"""What stands beside the rows of a board: groups and summary figures."""

@@ -1,0 +1,1 @@
+"""Groups of methods of a board that cannot be told apart."""

@@ -1,0 +1,75 @@
+"""The groups of a board follow its rows."""
+
+import numpy as np
+from sqlalchemy import select
+
+from app.delivery import service as delivery
+from app.groups import queries
+from app.groups.rules import are_alike
+from app.models import BoardGroups, OutboxMessage, RunAnalysis, Topic
+from app.outbox import queries as outbox
+from app.platform import Platform
+from scoring.statistics.kept_replicates import pack_replicates
+from scoring.statistics.resampling import Draws, Replicates, Setup
+from tests.system.rows import Rows, made
+
+
+def draw(board: Rows, entry_id: int, score: float) -> int:
+    """Keep replicates of an entry's run, as the job of its analysis does; the number of the run."""
+    run_id = board.run_of(entry_id)
+    values = np.full((1, 200), score) + 0.01 * np.sin(np.arange(200) * (1 + 50 * score))
+    drawn = Replicates(Setup("detection", "voc2012", "0f"), Draws(9, 200), (), (score,), values)
+    kept = {"replicates": pack_replicates(drawn), "image_outcomes": b"", "diagnosis": {}}
+    with board.platform.transaction() as session:
+        session.add(RunAnalysis(run_id=run_id, **kept))
+        outbox.add_board(session, board.phase_id, board.competition)
+    return run_id
+
+
+def deliver(platform: Platform) -> None:
+    handlers = {**delivery.HANDLERS, Topic.INTERVALS: lambda *_: None}
+    while delivery.deliver_next(platform, handlers):
+        pass
+
+
+def letters(board: Rows) -> dict[int, str]:
+    with board.platform.transaction() as session:
+        return queries.letters_by_run(session, board.phase_id, board.competition)
+
+
+def test_public_methods_have_letters_once_their_replicates_are_drawn(platform: Platform) -> None:
+    board = made(platform)
+    near, nearer, far = (board.entry(mean=mean) for mean in (0.5, 0.501, 0.9))
+    hidden = board.entry(mean=0.7, is_public=False)
+    deliver(platform)
+    assert letters(board) == {}
+
+    runs = [
+        draw(board, entry, score)
+        for entry, score in ((near, 0.5), (nearer, 0.501), (far, 0.9), (hidden, 0.7))
+    ]
+    deliver(platform)
+
+    found = letters(board)
+    assert found.keys() == set(runs[:3])
+    assert are_alike(found[runs[0]], found[runs[1]])
+    assert not are_alike(found[runs[1]], found[runs[2]])
+
+
+def test_groups_of_the_same_runs_are_not_computed_twice(platform: Platform) -> None:
+    board = made(platform)
+    entries = [board.entry(mean=mean) for mean in (0.5, 0.9)]
+    for entry, score in zip(entries, (0.5, 0.9), strict=True):
+        draw(board, entry, score)
+    deliver(platform)
+    with platform.transaction() as session:
+        before = session.get_one(BoardGroups, (board.phase_id, board.competition)).as_of
+        outbox.add_board(session, board.phase_id, board.competition)
+
+    deliver(platform)
+
+    with platform.transaction() as session:
+        assert session.get_one(BoardGroups, (board.phase_id, board.competition)).as_of == before
+        assert (
+            session.scalars(select(OutboxMessage.error).where(OutboxMessage.error.is_not(None))).all() == []
+        )

@@ -1,0 +1,55 @@
+"""Which methods share a letter."""
+
+import json
+
+import numpy as np
+
+from app import children
+from app.groups.rules import are_alike, letters_of, version_of
+from scoring.statistics.kept_replicates import pack_replicates
+from scoring.statistics.resampling import Draws, Replicates, Setup
+
+
+def test_a_digit_belongs_to_the_letter_before_it() -> None:
+    assert letters_of("aZb12") == {"a", "Z", "b12"}
+    assert not are_alike("a", "a2")
+    assert are_alike("ab", "b")
+
+
+def test_a_method_that_was_not_compared_is_like_no_other() -> None:
+    assert not are_alike("", "a")
+    assert not are_alike("", "")
+
+
+def test_the_version_is_that_of_the_runs() -> None:
+    assert version_of([1, 2]) == version_of([2, 1])
+    assert version_of([1]) != version_of([1, 2])
+
+
+def drawn(score: float | None, noise: float = 0.01, truth: str = "0f") -> bytes:
+    """Replicates around a score, as they are kept."""
+    values = np.full((1, 200), score or 0.0) + noise * np.sin(np.arange(200) * (1 + 50 * (score or 0)))
+    setup = Setup("detection", "voc2012", truth)
+    return pack_replicates(Replicates(setup, Draws(9, 200), (), (score,), values))
+
+
+def test_methods_that_are_far_apart_have_letters_of_their_own() -> None:
+    kept = ((11, drawn(0.5)), (12, drawn(0.501)), (13, drawn(0.9)))
+
+    letters = json.loads(children.groups(kept))
+
+    assert are_alike(letters["11"], letters["12"])
+    assert not are_alike(letters["12"], letters["13"])
+
+
+def test_runs_without_a_headline_or_of_another_ground_truth_are_not_compared() -> None:
+    kept = ((1, drawn(0.5)), (2, drawn(0.6)), (3, drawn(None)), (4, drawn(0.7, truth="other")))
+
+    assert json.loads(children.groups(kept)).keys() == {"1", "2"}
+    assert json.loads(children.groups(kept[2:3])) == {}
+
+
+def test_replicates_without_values_give_no_groups() -> None:
+    kept = tuple((run, drawn(0.5, noise=np.nan)) for run in (1, 2))
+
+    assert json.loads(children.groups(kept)) == {}
