@@ -1,12 +1,12 @@
 """Scores in the database, with what readers may see of them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
-from sqlalchemy import and_, func, select
+from sqlalchemy import and_, func, select, true
 from sqlalchemy.orm import Session
 
-from app.disclosure.schemas import StoredScore, Use
+from app.disclosure.schemas import Lists, StoredScore, Use
 from app.models import ClassScore, Entry, Method, Run, RunState, Submission, Team, Upload
 
 SCORE: Final = (ClassScore.value, ClassScore.held_out_value, ClassScore.reason)
@@ -39,7 +39,7 @@ def uses(
 ) -> list[tuple[int, str, int, int, int, Use]]:
     """Teams with scored results in a phase, by id from `after` on: name, archives, contents, incomplete results, use."""
     counted = (
-        select(ClassScore.run_id, func.count(ClassScore.value).label("values"))
+        select(ClassScore.run_id, func.count(ClassScore.held_out_value).label("values"))
         .where(ClassScore.class_name.is_not(None))
         .group_by(ClassScore.run_id)
         .subquery()
@@ -67,3 +67,46 @@ def uses(
         (team, name, archives, contents, incomplete, Use(results, int(values), steps))
         for team, name, archives, contents, incomplete, results, values, steps in session.execute(statement)
     ]
+
+
+def lists(session: Session, phase_id: int, teams: Collection[int]) -> dict[int, Lists]:
+    """By team, the lists that probe in its scored results of a phase."""
+    constant, partial = Entry.constant_lists, Entry.partial_lists
+    name = func.jsonb_array_elements_text(constant.op("||")(partial)).table_valued("value")
+    scored = select(Run.id).where(Run.entry_id == Entry.id, Run.state == RunState.SCORED).exists()
+    counts = func.sum(func.jsonb_array_length(constant)), func.sum(func.jsonb_array_length(partial))
+    of_teams = (Entry.phase_id == phase_id, Method.team_id.in_(teams), scored)
+    totals = (
+        select(Method.team_id, *counts)
+        .select_from(Entry)
+        .join(Method, Entry.method_id == Method.id)
+        .where(*of_teams)
+        .group_by(Method.team_id)
+    )
+    names = (
+        select(Method.team_id, func.count(name.c.value.distinct()))
+        .select_from(Entry)
+        .join(Method, Entry.method_id == Method.id)
+        .join(name, true())
+        .where(*of_teams)
+        .group_by(Method.team_id)
+    )
+    classes = dict(session.execute(names).all())
+    return {
+        team: Lists(constant, partial, classes.get(team, 0))
+        for team, constant, partial in session.execute(totals)
+    }
+
+
+def scored_results(session: Session, phase_id: int) -> dict[int, dict[int, int]]:
+    """By team and competition, how many results were scored in a phase, again and withdrawn ones included."""
+    statement = (
+        select(Run.team_id, Entry.competition, func.count())
+        .join(Entry, Run.entry_id == Entry.id)
+        .where(Entry.phase_id == phase_id, Run.state == RunState.SCORED)
+        .group_by(Run.team_id, Entry.competition)
+    )
+    found: dict[int, dict[int, int]] = {}
+    for team, competition, results in session.execute(statement):
+        found.setdefault(team, {})[competition] = results
+    return found

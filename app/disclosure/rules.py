@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from math import log2
+from math import ceil, log2
 from statistics import fmean
 from typing import Final, Protocol
 
@@ -191,25 +191,49 @@ def change_refusal(
     return None
 
 
+def row_in_force(phase: PhaseView) -> Disclosure:
+    """What is disclosed of a phase now, which is more once it is over."""
+    if not phase.is_over:
+        return phase.disclosure
+    return Disclosure.FULL if public_sight(phase).details else Disclosure.CLASSES
+
+
 def bits_at_most(disclosure: Disclosure, use: Use) -> float | None:
     """The information that the values disclosed to a team can have carried at most; none where everything is shown.
 
-    A value in tenths of a percent is one of 1001; a ladder says for every result whether it moved, and where to.
+    A value in tenths of a percent is one of 1001. Where classes are shown, the mean can be one of two neighbours, because it is
+    rounded after the values of classes are averaged. A ladder says for every result whether it moved, and where to.
 
     >>> round(bits_at_most(Disclosure.CLASSES, Use(results=2, values=40, steps=1)))
-    399
+    401
     """
     a_value = log2(10**HELD_OUT_DECIMALS + 1)
     match disclosure:
         case Disclosure.FULL:
             return None
         case Disclosure.CLASSES:
-            return use.values * a_value
+            return use.values * a_value + use.results
         case Disclosure.MEAN:
             return use.results * a_value
         case Disclosure.LADDER:
             return use.results + use.steps * a_value
     return 0.0  # at close nothing is shown before
+
+
+def most_bits(disclosure: Disclosure, uses: Iterable[Use]) -> int | None:
+    """What `bits_at_most` says of the team that has learnt the most, rounded up to two digits; none where everything is shown.
+
+    Rounded, so that nobody can count the results that others keep private.
+
+    >>> most_bits(Disclosure.MEAN, [Use(results=3, values=0, steps=0), Use(results=31, values=0, steps=0)])
+    310
+    """
+    bits = [bits_at_most(disclosure, use) for use in uses]
+    if disclosure is Disclosure.FULL:
+        return None
+    most = ceil(max((each for each in bits if each is not None), default=0.0))
+    step: int = 10 ** max(0, len(str(most)) - 2)
+    return -(-most // step) * step
 
 
 def depends_on_archive(reason: str | None) -> bool:

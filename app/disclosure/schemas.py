@@ -25,10 +25,20 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
+class Lists:
+    """How many lists of classes in a team's scored results had one confidence for everything, or few predictions; of how many classes."""
+
+    constant: int = 0
+    partial: int = 0
+    classes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Exposure:
     """How much a team can have learnt of a phase's hidden labels.
 
-    archives: scored; contents: different ones; incomplete: results that leave out predictions; bits: see `bits_at_most`.
+    archives: scored; contents: different ones; incomplete: results that leave out predictions; lists: those that probe; bits: see
+    `bits_at_most`.
     """
 
     team_id: int
@@ -37,6 +47,7 @@ class Exposure:
     contents: int
     incomplete: int
     use: Use
+    lists: Lists
     bits: float | None
 
 

@@ -46,6 +46,7 @@ def _view(phase: Phase, edition: Edition, moment: datetime) -> PhaseView:
         grace=phase.grace,
         quotas=phase.quotas,
         embargo=phase.embargo,
+        shows_exposure=phase.shows_exposure,
         state=state_of(phase, moment),
         not_offered=tuple(sorted(map(int, phase.not_offered))),
     )

@@ -36,5 +36,6 @@ class PhaseView:
     grace: timedelta
     quotas: tuple[Quota, ...]  # of a team and of a person, for each task; the shortest window first
     state: PhaseState
+    shows_exposure: bool = False  # everybody sees how much can have been disclosed to any team
     embargo: bool = False  # others than a result's team and organisers see it once the phase is over
     not_offered: tuple[int, ...] = ()  # competitions without ground truth

@@ -29,6 +29,7 @@ class PhaseCard:
 
     phase: PhaseView
     competitions: tuple[CompetitionCard, ...]
+    bits: int | None = None  # that can have been disclosed to any team, where the organiser shows it
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,17 @@
 
 from collections.abc import Mapping
 
+from sqlalchemy.orm import Session
+
 import scoring
 from app.access import Actor
+from app.disclosure import queries as disclosure
+from app.disclosure.rules import most_bits, row_in_force
+from app.disclosure.schemas import Use
 from app.editions import queries as editions
 from app.editions.rules import offered_competitions
 from app.editions.schemas import PhaseView
-from app.editions.service import find_phase
+from app.editions.service import description_of, find_phase
 from app.errors import NotFoundError
 from app.examples.rules import line_grammar
 from app.home.schemas import (
@@ -58,8 +63,28 @@ def edition_page(platform: Platform, actor: Actor, code: str) -> EditionView:
         phases = editions.phases_of(session, code)
         summaries = boards.summaries(session, actor, phases)
         has_terms = participation_queries.current_terms(session, code, None) is not None
-    cards = tuple(PhaseCard(phase, _competitions(phase, summaries)) for phase in phases)
+        bits = {phase.id: _bits(platform, session, phase) for phase in phases if phase.shows_exposure}
+    cards = tuple(PhaseCard(phase, _competitions(phase, summaries), bits.get(phase.id)) for phase in phases)
     return EditionView(edition.code, edition.title, edition.dataset, cards, has_terms=has_terms)
+
+
+def _bits(platform: Platform, session: Session, phase: PhaseView) -> int | None:
+    """What can have been disclosed to the team that has had the most; every class counts, so that no label decides it."""
+    public = description_of(platform.descriptions, phase.description_key)
+    values = {
+        each.number: len(scoring.columns(public, each.number, phase.protocol))
+        for each in offered_competitions(phase)
+    }
+    results = disclosure.scored_results(session, phase.id).values()
+    uses = [
+        Use(
+            sum(each.values()),
+            sum(count * values[number] for number, count in each.items()),
+            sum(each.values()),
+        )
+        for each in results
+    ]
+    return most_bits(row_in_force(phase), uses)
 
 
 def _competitions(

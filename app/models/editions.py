@@ -52,6 +52,9 @@ class Phase(Base):
     closes_at: Mapped[datetime | None]
     grace: Mapped[timedelta] = mapped_column(default=timedelta(hours=1))
     embargo: Mapped[bool] = mapped_column(default=False)  # others see results once the phase is over
+    shows_exposure: Mapped[bool] = mapped_column(
+        default=False
+    )  # the edition's page says how much was disclosed
     stored_quotas: Mapped[list[dict[str, Any]]] = mapped_column("quotas", default=list)
     not_offered: Mapped[dict[str, Any]] = mapped_column(
         default=dict

@@ -91,6 +91,7 @@ def change_disclosure(
     *,
     details_at_close: Annotated[bool, Form()] = False,
     only_complete: Annotated[bool, Form()] = False,
+    shows_exposure: Annotated[bool, Form()] = False,
     annotation_is_public: Annotated[bool, Form()] = False,
 ) -> Response:
     """Change what a phase discloses."""
@@ -98,6 +99,7 @@ def change_disclosure(
         disclosure=disclosure,
         details_at_close=details_at_close,
         only_complete=only_complete,
+        shows_exposure=shows_exposure,
         annotation_is_public=annotation_is_public,
         reason=reason,
     )

@@ -48,5 +48,8 @@ class NewDisclosure(BaseModel):
     only_complete: Annotated[
         bool, Field(description="show the values of classes of complete results only")
     ] = False
+    shows_exposure: Annotated[
+        bool, Field(description="say on the edition's page how many bits can have been disclosed to any team")
+    ] = False
     annotation_is_public: Annotated[bool, Field(description="required for full disclosure")] = False
     reason: Annotated[str, Field(min_length=1, max_length=1000, description="for the audit")]

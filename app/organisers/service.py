@@ -7,8 +7,8 @@ from sqlalchemy.orm import Session
 from app.access import Actor
 from app.audit import queries as audit
 from app.disclosure import queries as disclosure
-from app.disclosure.rules import Terms, bits_at_most, change_refusal
-from app.disclosure.schemas import Exposure
+from app.disclosure.rules import Terms, bits_at_most, change_refusal, row_in_force
+from app.disclosure.schemas import Exposure, Lists
 from app.editions import queries as editions
 from app.editions.rules import quotas_of
 from app.editions.schemas import PhaseView
@@ -58,8 +58,12 @@ def exposure_page(
     with platform.transaction() as session:
         phase = _organised(session, actor, phase_id)
         found = disclosure.uses(session, phase_id, after, TEAMS)
+        lists = disclosure.lists(session, phase_id, [team for team, *_ in found])
+    row = row_in_force(phase)
     return phase, tuple(
-        Exposure(team, name, archives, contents, incomplete, use, bits_at_most(phase.disclosure, use))
+        Exposure(
+            team, name, archives, contents, incomplete, use, lists.get(team, Lists()), bits_at_most(row, use)
+        )
         for team, name, archives, contents, incomplete, use in found
     )
 
@@ -90,9 +94,11 @@ def change_disclosure(
             raise ConflictError(refusal)
         if after.disclosure is not Disclosure.FULL and not stored.quotas:
             stored.quotas = quotas_of(None, after.disclosure)
+        shown_before = stored.shows_exposure
         for name, value in asdict(after).items():
             setattr(stored, name, value)
         outbox.add_boards(session, Entry.phase_id == phase_id)
+        stored.shows_exposure = wanted.shows_exposure
         if after.disclosure is Disclosure.LADDER and before.disclosure is not Disclosure.LADDER:
             ladder.show_own(session, phase_id)
         audit.record(
@@ -102,8 +108,8 @@ def change_disclosure(
             f"phase {phase_id}",
             edition_id=phase.edition_id,
             reason=wanted.reason,
-            before=asdict(before),
-            after=asdict(after),
+            before=asdict(before) | {"shows_exposure": shown_before},
+            after=asdict(after) | {"shows_exposure": wanted.shows_exposure},
         )
     platform.cache.forget_versions()
     return disclosure_page(platform, actor, phase_id)

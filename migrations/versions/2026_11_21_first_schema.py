@@ -289,6 +289,7 @@ def upgrade() -> None:
         sa.Column("closes_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("grace", sa.Interval(), nullable=False),
         sa.Column("embargo", sa.Boolean(), nullable=False),
+        sa.Column("shows_exposure", sa.Boolean(), nullable=False),
         sa.Column("quotas", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
         sa.Column("not_offered", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
         sa.CheckConstraint(

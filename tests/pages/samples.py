@@ -10,7 +10,7 @@ from app.administration.schemas import PeoplePage, Person
 from app.audit.schemas import Record, RecordPage
 from app.delivery.schemas import DeadMessage
 from app.disclosure.rules import Terms
-from app.disclosure.schemas import LEAKS, Exposure, Use
+from app.disclosure.schemas import LEAKS, Exposure, Lists, Use
 from app.documentation.schemas import Field, Operation
 from app.editions.schemas import PhaseState
 from app.home.schemas import EditionSummary, EditionView, ExpectedFiles, PhaseCard
@@ -260,7 +260,16 @@ def of_the_rest() -> Iterator[Sample]:
     refusals = {each: EVIL if each is Disclosure.FULL else None for each in Disclosure}
     disclosed = {"view": DisclosureView(PHASE, terms, refusals), "leaks": LEAKS}
     yield "organisers/disclosure.html", disclosed
-    exposed = Exposure(7, EVIL, archives=31, contents=30, incomplete=4, use=Use(31, 620, 2), bits=6179.6)
+    exposed = Exposure(
+        7,
+        EVIL,
+        archives=31,
+        contents=30,
+        incomplete=4,
+        use=Use(31, 620, 2),
+        lists=Lists(3, 40, 20),
+        bits=6210.6,
+    )
     open_phase = {"phase": VAL, "teams": (replace(exposed, bits=None),), "following": None}
     yield "organisers/exposure.html", {"phase": PHASE, "teams": (exposed,), "following": 7}
     yield "organisers/exposure.html", open_phase

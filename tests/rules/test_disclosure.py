@@ -13,7 +13,9 @@ from app.disclosure.rules import (
     bits_at_most,
     change_refusal,
     held_out_mean,
+    most_bits,
     public_sight,
+    row_in_force,
     sight_of,
     withheld,
 )
@@ -190,7 +192,7 @@ def test_classes_of_incomplete_results_stay_hidden_once_there_are_results() -> N
     ("disclosure", "bits"),
     [
         (Disclosure.FULL, None),
-        (Disclosure.CLASSES, 399),
+        (Disclosure.CLASSES, 401),
         (Disclosure.MEAN, 20),
         (Disclosure.LADDER, 12),
         (Disclosure.AT_CLOSE, 0),
@@ -200,3 +202,33 @@ def test_disclosed_values_carry_so_many_bits_at_most(disclosure: Disclosure, bit
     found = bits_at_most(disclosure, Use(results=2, values=40, steps=1))
 
     assert (found if found is None else round(found)) == bits
+
+
+@pytest.mark.parametrize(
+    ("changes", "row"),
+    [
+        ({}, Disclosure.MEAN),
+        ({"is_over": True}, Disclosure.CLASSES),
+        ({"is_over": True, "details_at_close": True}, Disclosure.FULL),
+    ],
+)
+def test_more_is_disclosed_once_a_phase_is_over(changes: dict[str, object], row: Disclosure) -> None:
+    assert (
+        row_in_force(phase(Disclosure.MEAN, **{"details_at_close": False, "is_over": False} | changes)) is row
+    )
+
+
+@pytest.mark.parametrize(
+    ("disclosure", "results", "bits"),
+    [
+        (Disclosure.FULL, (3,), None),
+        (Disclosure.MEAN, (), 0),
+        (Disclosure.MEAN, (1, 3), 30),
+        (Disclosure.MEAN, (500, 499), 5000),
+        (Disclosure.AT_CLOSE, (3,), 0),
+    ],
+)
+def test_the_most_that_a_team_can_have_learnt_is_shown_in_two_digits(
+    disclosure: Disclosure, results: tuple[int, ...], bits: int | None
+) -> None:
+    assert most_bits(disclosure, [Use(each, 0, 0) for each in results]) == bits

@@ -259,6 +259,16 @@ def test_classes_of_an_incomplete_result_are_hidden_where_the_phase_says_so(
     [exposed] = good(site.organiser.http.get(f"/api/v1/organise/phases/{phase}/exposure"))
     assert (exposed["archives"], exposed["contents"], exposed["incomplete"]) == (1, 1, 1)
     assert exposed["use"] == {"results": 1, "values": 2, "steps": 0}
+    assert exposed["lists"] == {"constant": 0, "partial": 2, "classes": 2}
+    wanted = {
+        "disclosure": "classes",
+        "only_complete": True,
+        "shows_exposure": True,
+        "reason": "so that people know",
+    }
+    good(site.organiser.http.put(f"/api/v1/organise/phases/{phase}/disclosure", json=wanted))
+    page = site.anybody.http.get("/editions/strict", headers={"Accept": "text/html"}).text
+    assert "At most 21 bits of the hidden labels can have been disclosed to any team" in page
 
 
 def shown_run(reader: Client, submission: int) -> int:
