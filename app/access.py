@@ -71,6 +71,7 @@ class Actor:
     is_verified: bool = False  # the e-mail address is known to be theirs
     organises: frozenset[int] = frozenset()  # ids of editions
     scopes: frozenset[Scope] | None = None  # of the token that makes the request; none: a person does
+    has_password: bool = True  # else only a provider lets them in
     has_second_factor: bool = False
     is_recent: bool = False  # has shown within the last minutes that it is them
 

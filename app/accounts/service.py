@@ -18,7 +18,7 @@ from app.sessions.schemas import Browser
 from app.sessions.service import start_session
 from app.tokens import queries as token_queries
 from app.tokens.schemas import NewToken
-from app.tokens.service import create_token
+from app.tokens.service import add_token
 
 
 def register(platform: Platform, person: Registration, browser: Browser, draft: Draft | None = None) -> str:
@@ -61,7 +61,5 @@ def token_of_program(platform: Platform, email: str, name: str, role: Role) -> s
         )
         for token in token_queries.tokens_of(session, user.id):
             token_queries.revoke_token(session, user.id, token.id)
-        user_id = user.id
-    return create_token(
-        platform, user_id, NewToken(name="start of the installation", scope=frozenset(Scope), days=1)
-    )
+        new = NewToken(name="start of the installation", scope=frozenset(Scope), days=1)
+        return add_token(session, user.id, new)

@@ -19,7 +19,7 @@ from app.platform import Platform
 from app.queue import Job
 from app.secret_hashes import hash_of_token
 from app.sessions.schemas import Browser
-from app.sessions.service import WrongPasswordError, start_session
+from app.sessions.service import check_owner, start_session
 
 PURPOSES = (Letter.CONFIRM_ADDRESS, Letter.CONFIRM_NEW_ADDRESS)
 
@@ -107,8 +107,7 @@ def change(platform: Platform, actor: Actor, new: NewAddress) -> datetime | None
     with platform.transaction() as session:
         user = queries.person(session, actor.user_id)
         known = user.password_hash if user else None
-    if not is_password(new.password, known):
-        raise WrongPasswordError("the password is wrong")
+    check_owner(actor, new.password, known)
     with platform.transaction() as session:
         user = queries.person(session, actor.user_id)
         assert user is not None

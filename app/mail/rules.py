@@ -22,8 +22,8 @@ LINKS: Mapping[Letter, Link] = {
     Letter.CONFIRM_NEW_ADDRESS: Link("/confirm-address", timedelta(days=7)),
     Letter.RESET_PASSWORD: Link("/reset-password", DAY),
 }
-# messages of up to 998 letters a line are legal, and links stay in one piece
-POLICY = SMTP.clone(max_line_length=998)
+# lines of up to 998 characters are legal, and links stay in one piece; names of any alphabet pass every server
+POLICY = SMTP.clone(max_line_length=998, cte_type="7bit")
 
 
 def next_allowed(requested: Requested) -> datetime | None:

@@ -14,6 +14,14 @@ class Letter(StrEnum):
     CONFIRM_NEW_ADDRESS = "confirm-new-address"
     ADDRESS_CHANGED = "address-changed"
     PASSWORD_CHANGED = "password-changed"  # noqa: S105 - the name of a template
+    SECOND_FACTOR_ON = "second-factor-on"
+    SECOND_FACTOR_OFF = "second-factor-off"
+    RECOVERY_CODES_RENEWED = "recovery-codes-renewed"
+    RECOVERY_CODE_USED = "recovery-code-used"
+    TOKEN_CREATED = "token-created"  # noqa: S105 - the name of a template
+    PROVIDER_LINKED = "provider-linked"
+    PROVIDER_UNLINKED = "provider-unlinked"
+    NEW_BROWSER = "new-browser"
     ACCOUNT_DELETED = "account-deleted"
 
 

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from app.mail import queries
 from app.mail.rules import LINKS, address_for, letter_for, message_of, next_allowed, parted, place_of
 from app.mail.schemas import Letter, Place, Text
-from app.models import MailLink, Topic
+from app.models import MailLink, Topic, User
 from app.outbox import queries as outbox
 from app.platform import Platform
 from app.secret_hashes import hash_of_token
@@ -41,12 +41,18 @@ def ask_for(
     return None
 
 
-def tell(session: Session, letter: Letter, *, address: str) -> None:
+def tell(session: Session, letter: Letter, *, address: str, **fields: str | int) -> None:
     """Have a letter sent that says what has just been done to an account; every one arrives.
 
     The address goes with it, because the account may not have it any more.
     """
-    outbox.add(session, Topic.MAIL, {"letter": letter.value, "address": address, "fields": {}})
+    outbox.add(session, Topic.MAIL, {"letter": letter.value, "address": address, "fields": fields})
+
+
+def tell_owner(session: Session, letter: Letter, user: User, **fields: str | int) -> None:
+    """Tell the owner of an account what has just been done to it, if the address is known to be theirs."""
+    if user.verified_at is not None:
+        tell(session, letter, address=user.email, **fields)
 
 
 def place_of_mail(settings: Settings) -> Place:

@@ -14,13 +14,12 @@ from app.errors import ConflictError, NotFoundError
 from app.mail import service as mail
 from app.mail.schemas import Letter
 from app.memberships import service as memberships
-from app.passwords.service import is_password
 from app.platform import Platform
 from app.profiles import queries
 from app.profiles.rules import deletion_conflict, erased_name
 from app.profiles.schemas import Deletion, OwnResults, Profile, Results
 from app.queue import Job
-from app.sessions.service import WrongPasswordError
+from app.sessions.service import check_owner
 
 KEEP_UNCONFIRMED = timedelta(days=30)  # accounts whose address nobody confirms
 BATCH = 100  # accounts of one sweep
@@ -89,8 +88,7 @@ def end_account(platform: Platform, actor: Actor, form: Deletion) -> None:
         known = user.password_hash if user else None
         withdrawable = queries.withdrawable(session, actor.user_id)
         conflict = deletion_conflict(actor.user_id, queries.lock_admins(session))
-    if not is_password(form.password, known):
-        raise WrongPasswordError("the password is wrong")
+    check_owner(actor, form.password, known)
     if conflict is not None:
         raise conflict
     if form.results is Results.ERASE:
@@ -131,7 +129,6 @@ def _delete(session: Session, user_id: int, results: Results) -> None:
     if results is Results.ERASE:
         for team_id in alone:
             queries.erase_team(session, team_id, erased_name(team_id, queries.team_names(session, team_id)))
-    if user.verified_at is not None:
-        mail.tell(session, Letter.ACCOUNT_DELETED, address=user.email)
+    mail.tell_owner(session, Letter.ACCOUNT_DELETED, user)
     queries.erase_person(session, user)
     audit.record(session, user_id, "account.delete", f"person {user_id}", details={"results": results.value})

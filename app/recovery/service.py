@@ -10,14 +10,14 @@ from app.mail import queries as links
 from app.mail import service as mail
 from app.mail.schemas import Letter
 from app.models import MailLink, User
-from app.passwords.service import accepted_password, hash_password, is_password
+from app.passwords.service import accepted_password, hash_password
 from app.platform import Platform
 from app.queue import Job
 from app.recovery import queries
 from app.recovery.schemas import Forgotten, Outcome, Passwords
 from app.secret_hashes import hash_of_token
 from app.sessions import queries as sessions
-from app.sessions.service import WrongPasswordError
+from app.sessions.service import check_owner
 from app.tokens import queries as tokens
 
 PURPOSES = (Letter.RESET_PASSWORD,)
@@ -81,8 +81,7 @@ def change(platform: Platform, actor: Actor, cookie: str, passwords: Passwords) 
     with platform.transaction() as session:
         user = queries.person(session, actor.user_id)
         known = user.password_hash if user else None
-    if not is_password(passwords.present, known):
-        raise WrongPasswordError("the password is wrong")
+    check_owner(actor, passwords.present, known)
     password_hash = hash_password(accepted_password(passwords.new, actor.email, actor.name))
     with platform.transaction() as session:
         user = queries.person(session, actor.user_id)
@@ -98,5 +97,4 @@ def _replace(
     sessions.end_sessions_of(session, user.id, keep=keep)
     links.drop_links(session, user.id)
     audit.record(session, user.id, action, f"person {user.id}")
-    if user.verified_at is not None:
-        mail.tell(session, Letter.PASSWORD_CHANGED, address=user.email)
+    mail.tell_owner(session, Letter.PASSWORD_CHANGED, user)

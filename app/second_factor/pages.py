@@ -12,7 +12,7 @@ from app.addresses import local_path
 from app.platform import Platform
 from app.rate_limits import Limited
 from app.second_factor import service
-from app.sessions.pages import logged_in
+from app.sessions.pages import browser_of, logged_in
 from app.sessions.service import WrongPasswordError, renew
 from app.web import (
     SESSION_COOKIE,
@@ -46,7 +46,7 @@ def log_in(
 ) -> Response:
     """Finish a login."""
     try:
-        token = service.log_in(platform, request.cookies.get(SESSION_COOKIE, ""), code)
+        token = service.log_in(platform, browser_of(request), code)
     except WrongPasswordError:
         wrong = {"code": "is not the present code, or was used before"}
         return _code_page(request, next_page, wrong, 401)

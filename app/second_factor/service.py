@@ -8,9 +8,12 @@ from sqlalchemy.orm import Session
 from app.access import Actor
 from app.audit import queries as audit
 from app.errors import ConflictError, ForbiddenError
+from app.mail import service as mail
+from app.mail.schemas import Letter
 from app.models import RecoveryCode, SecondFactor, User
 from app.names import folded
 from app.platform import Platform
+from app.queue import Job
 from app.rate_limits import Limited
 from app.second_factor import queries
 from app.second_factor.rules import (
@@ -23,6 +26,7 @@ from app.second_factor.rules import (
 from app.second_factor.schemas import FactorView
 from app.secret_hashes import hash_of_token
 from app.sessions import queries as sessions
+from app.sessions.schemas import Browser
 from app.sessions.service import WrongPasswordError, finish_login
 
 
@@ -68,8 +72,10 @@ def confirm(platform: Platform, actor: Actor, code: str) -> tuple[str, ...] | No
         if not _is_code(session, found, code):
             return None
         found.confirmed_at = queries.now(session)
-        audit.record(session, actor.user_id, "second-factor.on", f"person {actor.user_id}")
-        return _new_codes(session, actor.user_id)
+        _note(session, actor.user_id, "second-factor.on", Letter.SECOND_FACTOR_ON)
+        codes = _new_codes(session, actor.user_id)
+    platform.notifier.wake_workers(Job.DELIVER)
+    return codes
 
 
 def renew_codes(platform: Platform, actor: Actor) -> tuple[str, ...]:
@@ -79,8 +85,16 @@ def renew_codes(platform: Platform, actor: Actor) -> tuple[str, ...]:
         found = queries.factor_of(session, actor.user_id)
         if found is None or not found.confirmed_at:
             raise ConflictError("your account has no second factor")
-        audit.record(session, actor.user_id, "second-factor.codes", f"person {actor.user_id}")
-        return _new_codes(session, actor.user_id)
+        _note(session, actor.user_id, "second-factor.codes", Letter.RECOVERY_CODES_RENEWED)
+        codes = _new_codes(session, actor.user_id)
+    platform.notifier.wake_workers(Job.DELIVER)
+    return codes
+
+
+def _note(session: Session, user_id: int, action: str, letter: Letter, **details: int) -> None:
+    """Write down what a person has done to their second factor, and tell them by mail."""
+    audit.record(session, user_id, action, f"person {user_id}", details=details)
+    mail.tell_owner(session, letter, session.get_one(User, user_id), **details)
 
 
 def _new_codes(session: Session, user_id: int) -> tuple[str, ...]:
@@ -97,13 +111,13 @@ def _is_code(session: Session, factor: SecondFactor, code: str) -> bool:
     return step is not None and queries.take_step(session, factor.user_id, step)
 
 
-def log_in(platform: Platform, cookie: str, code: str) -> str:
-    """The token of the session that began with a password, and has its code or a recovery code now.
+def log_in(platform: Platform, browser: Browser, code: str) -> str:
+    """The token of the session of this browser that began with a password, and has its code or a recovery code now.
 
     Raises WrongPasswordError, also where no login waits for a code; RateLimitedError.
     """
     with platform.transaction() as session:
-        user_id = sessions.waiting_for_code(session, hash_of_token(cookie))
+        user_id = sessions.waiting_for_code(session, hash_of_token(browser.cookie or ""))
     if user_id is None:
         raise WrongPasswordError("no login waits for a code")
     platform.limiter.hit(Limited.CODE, f"person {user_id}")
@@ -111,8 +125,9 @@ def log_in(platform: Platform, cookie: str, code: str) -> str:
         found = queries.factor_of(session, user_id)
         if found is None or not (_is_code(session, found, code) or _is_recovery_code(session, user_id, code)):
             raise WrongPasswordError("the code is wrong, or was used before")
-        token = finish_login(session, platform, cookie)
+        token = finish_login(session, platform, user_id, browser)
     platform.limiter.clear(Limited.CODE, f"person {user_id}")
+    platform.notifier.wake_workers(Job.DELIVER)
     return token
 
 
@@ -120,8 +135,8 @@ def _is_recovery_code(session: Session, user_id: int, text: str) -> bool:
     """Whether this is a recovery code that was not used before; it is used up."""
     is_code = queries.take_recovery_code(session, user_id, hash_of_token(plain_recovery_code(text)))
     if is_code:
-        details = {"left": queries.unused_codes(session, user_id)}
-        audit.record(session, user_id, "second-factor.recovery", f"person {user_id}", details=details)
+        left = queries.unused_codes(session, user_id)
+        _note(session, user_id, "second-factor.recovery", Letter.RECOVERY_CODE_USED, left=left)
     return is_code
 
 
@@ -132,7 +147,8 @@ def remove(platform: Platform, actor: Actor) -> None:
         raise ForbiddenError("Admins need a second factor")
     with platform.transaction() as session:
         if queries.delete_factor(session, actor.user_id):
-            audit.record(session, actor.user_id, "second-factor.off", f"person {actor.user_id}")
+            _note(session, actor.user_id, "second-factor.off", Letter.SECOND_FACTOR_OFF)
+    platform.notifier.wake_workers(Job.DELIVER)
 
 
 def remove_for(platform: Platform, email: str) -> bool:
@@ -141,7 +157,8 @@ def remove_for(platform: Platform, email: str) -> bool:
         user = sessions.user_of_email(session, folded(email))
         if user is None:
             return False
-        queries.delete_factor(session, user.id)
+        if queries.delete_factor(session, user.id):
+            mail.tell_owner(session, Letter.SECOND_FACTOR_OFF, user)
         sessions.end_sessions_of(session, user.id)
         audit.record(session, None, "second-factor.off", f"person {user.id}")
         return True

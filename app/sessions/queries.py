@@ -60,6 +60,12 @@ def sessions_of(
     return tuple(SessionView(row[0].hex(), *row[1:]) for row in rows)
 
 
+def browsers_of(session: Session, user_id: int) -> frozenset[str]:
+    """The names of the browsers of a person's logins, as long as they are known; not of one that waits for a code."""
+    of_person = (LoginSession.user_id == user_id, ~LoginSession.awaits_code)
+    return frozenset(session.scalars(select(LoginSession.browser).where(*of_person).distinct()))
+
+
 def actor_of_person(
     session: Session, user_id: int | None, *, scopes: frozenset[Scope] | None = None, is_recent: bool = False
 ) -> Actor | None:
@@ -80,6 +86,7 @@ def actor_of_person(
         is_verified=user.verified_at is not None,
         organises=frozenset(organised),
         scopes=scopes,
+        has_password=user.password_hash is not None,
         has_second_factor=has_second_factor,
         is_recent=is_recent,
     )

@@ -10,11 +10,14 @@ from sqlalchemy.orm import Session
 from app.access import Actor, Scope
 from app.audit import queries as audit
 from app.drafts import Draft
-from app.errors import DomainError
+from app.errors import DomainError, RecentLoginNeededError
+from app.mail import service as mail
+from app.mail.schemas import Letter
 from app.models import LoginSession, Role, User
 from app.names import folded
 from app.passwords.service import is_password
 from app.platform import Platform
+from app.queue import Job
 from app.rate_limits import Limited
 from app.secret_hashes import hash_of_token
 from app.sessions import queries
@@ -43,7 +46,9 @@ def log_in(platform: Platform, login: Login, browser: Browser, draft: Draft | No
     user = _checked(platform, login, user, browser)
     with platform.transaction() as session:
         audit.record(session, user.id, "session.start", f"person {user.id}")
-        return start_session(session, platform, user.id, browser, draft)
+        token = start_session(session, platform, user.id, browser, draft)
+    platform.notifier.wake_workers(Job.DELIVER)
+    return token
 
 
 def _checked(platform: Platform, login: Login, user: User | None, browser: Browser) -> User:
@@ -87,12 +92,23 @@ def start_session(
     )
     if draft is not None and _belongs_to(session, draft, user_id):
         row.draft = draft.model_dump()
+    if not awaits_code:
+        _tell_of_new_browser(session, user_id, browser)
     if browser.cookie:
         queries.end_session(session, hash_of_token(browser.cookie))
     token = secrets.token_urlsafe(32)
     row.token_hash = hash_of_token(token)
     session.add(row)
     return token
+
+
+def _tell_of_new_browser(session: Session, user_id: int, browser: Browser) -> None:
+    """Tell a person of a login by a browser that none of their logins of the last month came from."""
+    known = queries.browsers_of(session, user_id)
+    is_own = browser.cookie and queries.owner_of_session(session, hash_of_token(browser.cookie)) == user_id
+    if known and browser.name not in known and not is_own:
+        owner = session.get_one(User, user_id)
+        mail.tell_owner(session, Letter.NEW_BROWSER, owner, browser=browser.name)
 
 
 def _belongs_to(session: Session, draft: Draft, user_id: int) -> bool:
@@ -106,8 +122,10 @@ def awaits_code(platform: Platform, token: str) -> bool:
         return queries.waiting_for_code(session, hash_of_token(token)) is not None
 
 
-def finish_login(session: Session, platform: Platform, cookie: str) -> str:
-    """The token of a session that waited for a code, which was right."""
+def finish_login(session: Session, platform: Platform, user_id: int, browser: Browser) -> str:
+    """The token of a session of this browser that waited for a code, which was right."""
+    _tell_of_new_browser(session, user_id, replace(browser, cookie=None))
+    cookie = browser.cookie or ""
     token = secrets.token_urlsafe(32)
     lifetime = platform.settings.session_lifetime
     queries.finish_login(session, hash_of_token(cookie), hash_of_token(token), lifetime)
@@ -125,6 +143,18 @@ def confirm(
         user = session.get_one(User, actor.user_id)
     _checked(platform, Login(email=actor.email, password=password), user, browser)
     return renew(platform, browser.cookie or "", draft)
+
+
+def check_owner(actor: Actor, password: str, known: str | None) -> None:
+    """See that the person of a session is the owner of its account, whose password has the hash `known`.
+
+    Raises WrongPasswordError, BusyError; RecentLoginNeededError for an account without a password.
+    """
+    if known is None and actor.user_id is not None:
+        if not actor.is_recent:
+            raise RecentLoginNeededError("Confirm that it is you first")
+    elif not is_password(password, known):
+        raise WrongPasswordError("the password is wrong")
 
 
 def renew(platform: Platform, cookie: str, draft: Draft | None = None) -> str:

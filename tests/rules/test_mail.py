@@ -12,7 +12,16 @@ from app.settings import ROOT
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-FIELDS = {"server": "https://voc.example", "link": "https://voc.example/confirm-address/" + "x" * 43}
+FIELDS = {
+    "server": "https://voc.example",
+    "link": "https://voc.example/confirm-address/" + "x" * 43,
+    "left": "9",
+    "provider": "Example ID",
+    "name": "Übung",
+    "scopes": "read, submit",
+    "days": "90",
+    "browser": "Firefox on Linux",
+}
 
 
 def requested(*ages: timedelta, by_person: tuple[timedelta, ...] = (), last_hour: int = 0) -> Requested:

@@ -1,0 +1,116 @@
+"""What people are told by mail about their account."""
+
+from collections.abc import Callable
+
+import pytest
+from starlette.testclient import TestClient
+
+from app.platform import Platform
+from tests.pages.conftest import Browser
+from tests.pages.test_accounts import PASSWORD, registered
+from tests.pages.test_second_factor import password_given, set_up
+from tests.people import deliver_mail, letters
+from tests.second_factors import code_of, give_second_factor
+
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+
+
+def told(platform: Platform, address: str) -> list[str]:
+    """The subjects of the mail to an address, oldest first."""
+    deliver_mail(platform)
+    return [str(letter["Subject"]) for letter in letters(platform, address)]
+
+
+def make_token(client: TestClient) -> None:
+    client.post("/account/tokens", data={"name": "cluster", "scope": ["read", "submit"], "days": 30})
+
+
+@pytest.mark.parametrize(
+    ("act", "subject"),
+    [
+        (set_up, "Two-factor login was switched on"),
+        (make_token, "An API token was made"),
+    ],
+)
+def test_people_are_told_of_what_opens_their_account(
+    browser: Browser, platform: Platform, act: Callable[[TestClient], object], subject: str
+) -> None:
+    address = f"{act.__name__}@example.org"
+
+    act(registered(browser(), address))
+
+    assert told(platform, address) == [subject]
+
+
+def test_the_mail_of_a_token_says_which_and_never_the_token(browser: Browser, platform: Platform) -> None:
+    make_token(registered(browser(), "ash@example.org"))
+
+    deliver_mail(platform)
+
+    text = letters(platform, "ash@example.org")[-1].get_content()
+    assert {"Name: cluster", "Scope: read, submit", "Valid for: 30 days"} <= set(text.splitlines())
+    assert "hld_" not in text
+
+
+def test_people_are_told_of_recovery_codes_and_of_the_end_of_a_second_factor(
+    browser: Browser, platform: Platform
+) -> None:
+    beech = registered(browser(), "beech@example.org")
+    _, codes = set_up(beech)
+    password_given(browser(), "beech@example.org").post("/login/code", data={"code": codes[0]})
+    beech.post("/account/second-factor/codes")
+    beech.post("/account/second-factor/remove")
+
+    subjects = told(platform, "beech@example.org")
+
+    assert subjects == [
+        "Two-factor login was switched on",
+        "A recovery code was used",
+        "New recovery codes were made",
+        "Two-factor login was switched off",
+    ]
+    assert "Codes that are left: 9." in letters(platform, "beech@example.org")[1].get_content()
+
+
+def test_a_login_by_another_browser_is_told_once(browser: Browser, platform: Platform) -> None:
+    registered(browser(), "cedar@example.org")
+    form = {"email": "cedar@example.org", "password": PASSWORD}
+
+    browser().post("/login", data=form)  # a browser of the same name as before
+    for _ in range(2):
+        browser().post("/login", data=form, headers={"User-Agent": FIREFOX})
+
+    assert told(platform, "cedar@example.org") == ["Login from a new browser"]
+    assert "Browser: Firefox on Linux" in letters(platform, "cedar@example.org")[-1].get_content()
+
+
+def test_a_browser_that_was_updated_is_no_new_one(browser: Browser, platform: Platform) -> None:
+    dogwood = registered(browser(), "dogwood@example.org")
+
+    form = {"email": "dogwood@example.org", "password": PASSWORD}
+    dogwood.post("/login", data=form, headers={"User-Agent": FIREFOX})
+
+    assert told(platform, "dogwood@example.org") == []
+
+
+def test_with_a_second_factor_only_a_login_with_both_is_told(browser: Browser, platform: Platform) -> None:
+    registered(browser(), "elm@example.org")
+    give_second_factor(platform, "elm@example.org")
+    phone = browser()
+    phone.headers["User-Agent"] = FIREFOX
+    password_given(phone, "elm@example.org")
+    assert told(platform, "elm@example.org") == []
+
+    phone.post("/login/code", data={"code": code_of()})
+
+    assert told(platform, "elm@example.org") == ["Login from a new browser"]
+
+
+def test_nobody_is_told_at_an_address_that_is_not_known_to_be_theirs(
+    browser: Browser, platform: Platform
+) -> None:
+    fir = browser()
+    fir.post("/register", data={"email": "fir@example.org", "name": "Fir", "password": PASSWORD})
+    make_token(fir)
+
+    assert told(platform, "fir@example.org") == ["Confirm your e-mail address"]
