@@ -1,11 +1,14 @@
 """Settings of logins, and the table of how often something may be asked for."""
 
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Self
+from urllib.parse import urlsplit
 
 import limits
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_settings import BaseSettings
+
+from app.setting_types import IssuerUrl
 
 
 def _rates(text: str) -> str:
@@ -21,6 +24,18 @@ Rates = Annotated[str, AfterValidator(_rates)]
 
 class LoginSettings(BaseSettings):
     """How long logins last, and the limits of requests; `app/rate_limits.py` says who is counted."""
+
+    oidc_issuer: Annotated[
+        IssuerUrl | None,
+        Field(description="OpenID Connect provider that people can log in with, as it writes its `issuer`"),
+    ] = None
+    oidc_client_id: Annotated[str | None, Field(description="how this server is registered there")] = None
+    oidc_client_secret: Annotated[
+        str | None, Field(description="secret of that registration; none for a public client")
+    ] = None
+    oidc_name: Annotated[
+        str | None, Field(description="name of the provider on buttons; default its host", max_length=40)
+    ] = None
 
     session_days: Annotated[int, Field(description="how long a login lasts", gt=0)] = 14
     session_idle_hours: Annotated[int, Field(description="how long a login lasts that nobody uses", gt=0)] = (
@@ -57,6 +72,17 @@ class LoginSettings(BaseSettings):
     limit_export: Annotated[Rates, Field(description="downloads of all that is stored of one person")] = (
         "5/10 minutes;20/day"
     )
+
+    @model_validator(mode="after")
+    def _with_client(self) -> Self:
+        if self.oidc_issuer and not self.oidc_client_id:
+            raise ValueError("HELDOUT_OIDC_ISSUER: expected HELDOUT_OIDC_CLIENT_ID, too")
+        return self
+
+    @property
+    def provider_name(self) -> str | None:
+        """What the OpenID Connect provider is called on pages; none where people log in with passwords alone."""
+        return (self.oidc_name or urlsplit(self.oidc_issuer).hostname) if self.oidc_issuer else None
 
     @property
     def session_lifetime(self) -> timedelta:

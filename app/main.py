@@ -32,6 +32,7 @@ from app.leaderboards import pages as leaderboard_pages
 from app.methods import api as method_api
 from app.methods import pages as method_pages
 from app.middleware import RequestMiddleware
+from app.openid import pages as openid_pages
 from app.organisers import api as organiser_api
 from app.organisers import pages as organiser_pages
 from app.participation import api as participation_api
@@ -92,6 +93,7 @@ PAGES = (
     profile_pages.router,
     participation_pages.router,
     session_pages.router,
+    openid_pages.router,
     second_factor_pages.router,
     token_pages.router,
     role_pages.router,

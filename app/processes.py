@@ -7,8 +7,9 @@ import sys
 from app.settings import PREFIX, ROOT, Settings, variable
 from app.supervisor import Child
 
-NOT_FOR_WORKERS = {"migration_database_url", "migration_database_password"}
-NOT_FOR_WEB = NOT_FOR_WORKERS | {
+NOT_FOR_ANY = {"migration_database_url", "migration_database_password"}
+NOT_FOR_WORKERS = NOT_FOR_ANY | {"oidc_client_secret"}
+NOT_FOR_WEB = NOT_FOR_ANY | {
     "private_storage", "s3_private_bucket", "s3_private_access_key", "s3_private_secret_key",
     "smtp_user", "smtp_password",
 }  # fmt: skip

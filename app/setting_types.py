@@ -10,6 +10,8 @@ from pydantic import AfterValidator
 
 from app.mail_addresses import is_mail_address
 
+LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
 
 class MailEncryption(StrEnum):
     """How a connection to a mail server is encrypted."""
@@ -59,6 +61,14 @@ def _mail_sender(text: str) -> str:
     return text
 
 
+def _issuer_url(url: str) -> str:
+    parts = urlsplit(url)
+    is_safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
+    if not is_safe or not _is_address(url) or parts.query or parts.fragment:
+        raise ValueError("expected https://id.example.org")
+    return url
+
+
 def addresses(text: str) -> list[str]:
     """The parts of a list with commas."""
     return [address.strip() for address in text.split(",") if address.strip()]
@@ -68,4 +78,5 @@ AbsolutePath = Annotated[Path, AfterValidator(_absolute)]
 DatabaseUrl = Annotated[str, AfterValidator(_database_url)]
 BrokerUrl = Annotated[str, AfterValidator(_broker_url)]
 Proxies = Annotated[str, AfterValidator(_proxies)]
+IssuerUrl = Annotated[str, AfterValidator(_issuer_url)]
 MailSender = Annotated[str, AfterValidator(_mail_sender)]

@@ -123,7 +123,7 @@ _templates = templates()
 
 def draw(template: str, **context: Any) -> str:
     """A page, or a part of one, that depends on nothing but its context."""
-    everywhere = {"actor": Actor(), "draft": None}
+    everywhere = {"actor": Actor(), "draft": None, "provider_name": None}
     return _templates.get_template(template).render(everywhere | context)
 
 
@@ -144,6 +144,7 @@ def render(request: Request, template: str, *, code: int = 200, **context: Any) 
         "now": datetime.now(UTC),
         "path": path,
         "address": platform.settings.address,
+        "provider_name": platform.settings.provider_name,
         "draft": draft,
     }
     return HTMLResponse(_templates.get_template(template).render(everywhere | context), status_code=code)

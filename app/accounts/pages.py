@@ -1,4 +1,4 @@
-"""Registration, and the page of one's account."""
+"""Registration."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -73,11 +73,3 @@ def register(
     except ValidationError as error:
         return _form_page(request, "accounts/register.html", form, field_errors(error))
     return logged_in(request, platform, token, next_page)
-
-
-@router.get("/account", dependencies=[requires(Action.MANAGE_ACCOUNT)])
-def account(request: Request) -> Response:
-    """The account."""
-    response = render(request, "accounts/account.html")
-    response.headers["Cache-Control"] = "no-store"
-    return response

@@ -4,7 +4,14 @@ from app.models.artefacts import Artefact
 from app.models.editions import Board, Edition, GroundTruth, Phase
 from app.models.groups import BoardGroups
 from app.models.links import AnonymousLink
-from app.models.logins import ApiToken, LoginSession, RecoveryCode, SecondFactor
+from app.models.logins import (
+    ApiToken,
+    Identity,
+    LoginSession,
+    ProviderLogin,
+    RecoveryCode,
+    SecondFactor,
+)
 from app.models.mail import MailLink, MailRequest
 from app.models.operations import AuditRecord, Heartbeat, OutboxMessage, UnusedContent
 from app.models.people import EditionOrganiser, OneTimeLink, User
@@ -46,6 +53,7 @@ __all__ = [
     "ExtraSlot",
     "GroundTruth",
     "Heartbeat",
+    "Identity",
     "Invitation",
     "LoginSession",
     "MailLink",
@@ -56,6 +64,7 @@ __all__ = [
     "OneTimeLink",
     "OutboxMessage",
     "Phase",
+    "ProviderLogin",
     "Publication",
     "Quota",
     "RecoveryCode",

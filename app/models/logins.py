@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ForeignKey
+from sqlalchemy import BigInteger, ForeignKey, Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.people import User
@@ -36,6 +36,39 @@ class SecondFactor(Base):
     created_at: Mapped[datetime] = now_column()
     confirmed_at: Mapped[datetime | None]  # none: a code of it was never given, and logins do not ask for one
     last_step: Mapped[int] = mapped_column(BigInteger, default=0)  # of the last code; none is taken twice
+
+
+class Identity(Base):
+    """A login by an OpenID Connect provider that opens an account."""
+
+    __tablename__ = "identity"
+    __table_args__ = (UniqueConstraint("user_id", "issuer", name="uq_identity_user_id_issuer"),)
+    issuer: Mapped[str] = mapped_column(primary_key=True)
+    subject: Mapped[str] = mapped_column(primary_key=True)  # who it is, for this provider
+    user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"))
+    email: Mapped[str]  # as the provider said when it was linked; it opens nothing
+    linked_at: Mapped[datetime] = now_column()
+    last_used_at: Mapped[datetime] = now_column()
+
+
+class ProviderLogin(Base):
+    """A login at the provider that has begun, for a few minutes; the cookie's hash names it."""
+
+    __tablename__ = "provider_login"
+    __table_args__ = (Index("ix_provider_login_expires_at", "expires_at"),)
+    cookie_hash: Mapped[bytes] = mapped_column(primary_key=True)
+    purpose: Mapped[str]
+    state: Mapped[str | None]  # none: the browser has come back
+    nonce: Mapped[str]
+    verifier: Mapped[str]  # of PKCE
+    user_id: Mapped[int | None] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), index=True)
+    next_page: Mapped[str]
+    draft: Mapped[dict[str, Any] | None]  # a form that waits for the login
+    created_at: Mapped[datetime] = now_column()
+    expires_at: Mapped[datetime]
+    subject: Mapped[str | None]  # of somebody who has come back and has no account yet
+    email: Mapped[str | None]
+    name: Mapped[str | None]
 
 
 class RecoveryCode(Base):

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from app.access import Action
 from app.form_errors import field_errors
+from app.openid import service as openid
 from app.platform import Platform
 from app.profiles import service
 from app.profiles.schemas import Deletion, Profile, Results
@@ -28,6 +29,14 @@ from app.web import (
 router = APIRouter(dependencies=[requires(Action.MANAGE_ACCOUNT)])
 
 TextField = Annotated[str, Form()]
+
+
+@router.get("/account")
+def account(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
+    """The account."""
+    response = render(request, "profiles/account.html", link=openid.link_of(platform, actor))
+    response.headers["Cache-Control"] = "no-store"
+    return response
 
 
 @router.get("/account/profile")

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Select, and_, case, delete, func, or_, select, update
+from sqlalchemy import Column, ColumnElement, Select, and_, case, delete, exists, func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
 from app.models import (
@@ -15,6 +15,7 @@ from app.models import (
     EditionOrganiser,
     Entry,
     EntryState,
+    Identity,
     LoginSession,
     MailRequest,
     Member,
@@ -41,7 +42,12 @@ def person(session: Session, user_id: int) -> User | None:
 
 def lock_admins(session: Session) -> list[int]:
     """The admins who can log in, locked in one order, so that the last two cannot go at once."""
-    can_log_in = (User.password_hash.is_not(None), User.suspended_at.is_(None), User.deleted_at.is_(None))
+    has_link = exists().where(Identity.user_id == User.id).correlate(User)
+    can_log_in = (
+        or_(User.password_hash.is_not(None), has_link),
+        User.suspended_at.is_(None),
+        User.deleted_at.is_(None),
+    )
     statement = select(User.id).where(User.role == Role.ADMIN, *can_log_in).order_by(User.id)
     return list(session.scalars(statement.with_for_update()))
 
@@ -156,6 +162,10 @@ def exported(user_id: int) -> Iterator[tuple[str, Select[*tuple[Any, ...]]]]:
         func.row_number().over(order_by=LoginSession.created_at).label("id"), LoginSession.browser,
         LoginSession.created_at, LoginSession.last_seen_at, LoginSession.expires_at,
     ).where(LoginSession.user_id == user_id)  # fmt: skip
+    yield "logins", select(
+        func.row_number().over(order_by=Identity.linked_at).label("id"), Identity.issuer, Identity.subject, Identity.email,
+        Identity.linked_at, Identity.last_used_at,
+    ).where(Identity.user_id == user_id)  # fmt: skip
     yield "tokens", select(
         ApiToken.id, ApiToken.name, ApiToken.created_at, ApiToken.expires_at, ApiToken.last_used_at, ApiToken.revoked_at
     ).where(ApiToken.user_id == user_id)  # fmt: skip

@@ -200,6 +200,22 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_edition_organiser_user_id"), "edition_organiser", ["user_id"], unique=False)
     op.create_table(
+        "identity",
+        sa.Column("issuer", sa.String(), nullable=False),
+        sa.Column("subject", sa.String(), nullable=False),
+        sa.Column("user_id", sa.BigInteger(), nullable=False),
+        sa.Column("email", sa.String(), nullable=False),
+        sa.Column("linked_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column(
+            "last_used_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False
+        ),
+        sa.ForeignKeyConstraint(
+            ["user_id"], ["user_account.id"], name=op.f("fk_identity_user_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("issuer", "subject", name=op.f("pk_identity")),
+        sa.UniqueConstraint("user_id", "issuer", name="uq_identity_user_id_issuer"),
+    )
+    op.create_table(
         "login_session",
         sa.Column("token_hash", sa.LargeBinary(), nullable=False),
         sa.Column("user_id", sa.BigInteger(), nullable=False),
@@ -309,6 +325,28 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_phase")),
         sa.UniqueConstraint("edition_id", "image_set", name=op.f("uq_phase_edition_id_image_set")),
     )
+    op.create_table(
+        "provider_login",
+        sa.Column("cookie_hash", sa.LargeBinary(), nullable=False),
+        sa.Column("purpose", sa.String(), nullable=False),
+        sa.Column("state", sa.String(), nullable=True),
+        sa.Column("nonce", sa.String(), nullable=False),
+        sa.Column("verifier", sa.String(), nullable=False),
+        sa.Column("user_id", sa.BigInteger(), nullable=True),
+        sa.Column("next_page", sa.String(), nullable=False),
+        sa.Column("draft", postgresql.JSONB(astext_type=sa.Text()), nullable=True),
+        sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("subject", sa.String(), nullable=True),
+        sa.Column("email", sa.String(), nullable=True),
+        sa.Column("name", sa.String(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["user_id"], ["user_account.id"], name=op.f("fk_provider_login_user_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("cookie_hash", name=op.f("pk_provider_login")),
+    )
+    op.create_index("ix_provider_login_expires_at", "provider_login", ["expires_at"], unique=False)
+    op.create_index(op.f("ix_provider_login_user_id"), "provider_login", ["user_id"], unique=False)
     op.create_table(
         "recovery_code",
         sa.Column("id", sa.BigInteger(), nullable=False),
@@ -1020,6 +1058,9 @@ def downgrade() -> None:
     op.drop_table("second_factor")
     op.drop_index(op.f("ix_recovery_code_user_id"), table_name="recovery_code")
     op.drop_table("recovery_code")
+    op.drop_index(op.f("ix_provider_login_user_id"), table_name="provider_login")
+    op.drop_index("ix_provider_login_expires_at", table_name="provider_login")
+    op.drop_table("provider_login")
     op.drop_table("phase")
     op.drop_table("one_time_link")
     op.drop_index("ix_mail_request_person", table_name="mail_request")
@@ -1031,6 +1072,7 @@ def downgrade() -> None:
     op.drop_table("mail_link")
     op.drop_index(op.f("ix_login_session_user_id"), table_name="login_session")
     op.drop_table("login_session")
+    op.drop_table("identity")
     op.drop_index(op.f("ix_edition_organiser_user_id"), table_name="edition_organiser")
     op.drop_table("edition_organiser")
     op.drop_index("ix_audit_subject", table_name="audit")

@@ -5,6 +5,8 @@ from typing import Any
 
 from app.confirmation.schemas import Offer, Outcome
 from app.mail.schemas import Place
+from app.openid.pages import STATUS
+from app.openid.schemas import LinkView, Newcomer
 from app.participation.schemas import TermsView
 from app.profiles.schemas import OwnResults
 from app.recovery.schemas import Outcome as ResetOutcome
@@ -20,6 +22,7 @@ def of_people() -> Iterator[Sample]:
     yield from of_recovery()
     yield from of_terms()
     yield from of_profiles()
+    yield from of_openid()
 
 
 def of_confirmation() -> Iterator[Sample]:
@@ -54,6 +57,17 @@ def of_terms() -> Iterator[Sample]:
     for version in (None, 2):
         page = {"edition": "VOC2007", "title": EVIL, "version": version, "form": {"text": EVIL}}
         yield "participation/set_terms.html", {**page, "problems": {"text": EVIL} if version else {}}
+
+
+def of_openid() -> Iterator[Sample]:
+    yield "openid/leave.html", {"provider_address": "https://id.example/authorize?state=" + EVIL}
+    for outcome in STATUS:
+        yield "openid/outcome.html", {"outcome": str(outcome)}
+    page = {"newcomer": Newcomer(EVIL, EVIL), "form": {"name": EVIL}}
+    yield "openid/new.html", {**page, "problems": {"name": EVIL}}
+    for link in (None, LinkView("", NOW, NOW), LinkView(EVIL, NOW, NOW)):
+        yield "openid/link.html", {"link": link}
+        yield "profiles/account.html", {"link": link}
 
 
 def of_profiles() -> Iterator[Sample]:

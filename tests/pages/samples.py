@@ -87,7 +87,6 @@ def of_accounts() -> Iterator[Sample]:
             page,
             {"form": typed, "problems": problems, "next": EVIL, "carried": EVIL, "is_interrupted": True},
         )
-    yield "accounts/account.html", {}
     for link in (LinkView(EVIL), LinkView(None), None):
         yield "roles/link.html", {"token": "t0ken", "link": link}
 

@@ -84,7 +84,7 @@ def test_everything_that_is_stored_of_a_person_can_be_taken_along_and_nothing_of
     assert [each["filename"] for each in found["uploads"]] == ["results.tar.gz"] * 2
     assert len(found["sessions"]) == 1
     assert found.keys() == {
-        "account", "sessions", "tokens", "teams", "terms", "uploads", "submissions", "actions",
+        "account", "sessions", "logins", "tokens", "teams", "terms", "uploads", "submissions", "actions",
     }  # fmt: skip
     assert "cedar" not in response.text
     assert "Needle" not in response.text

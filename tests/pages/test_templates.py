@@ -36,6 +36,7 @@ def render(page: str, context: Mapping[str, Any], actor: Actor = PARTICIPANT) ->
         "path": "/?a=b",
         "address": "https://voc.example/",
         "draft": None,
+        "provider_name": "Example ID",
     }
     return environment().get_template(page).render({**shared, **context})
 

@@ -1,0 +1,1 @@
+"""Logging in by an OpenID Connect provider."""

@@ -1,0 +1,390 @@
+"""Logging in by an OpenID Connect provider, on a real one."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from html import unescape
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+from joserfc.jwk import ECKey
+from sqlalchemy import text
+from starlette.testclient import TestClient
+
+from app.main import create_app
+from app.platform import Platform
+from app.roles import service as roles
+from tests.openid_provider import CLIENT, SECRET, Person, ProviderServer, openid_provider
+from tests.pages.conftest import Browser
+from tests.pages.test_accounts import PASSWORD, registered
+from tests.pages.test_sessions import age
+from tests.people import deliver_mail, letters
+from tests.second_factors import give_second_factor
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ProviderServer]:
+    with openid_provider() as running:
+        yield running
+
+
+@pytest.fixture
+def provider(server: ProviderServer) -> ProviderServer:
+    """The provider, which does not err."""
+    server.claims, server.signed_by, server.denies, server.person = {}, None, False, Person()
+    return server
+
+
+@pytest.fixture(scope="module")
+def app(platform: Platform, server: ProviderServer) -> FastAPI:
+    return application(platform, server.address)
+
+
+def application(platform: Platform, issuer: str) -> FastAPI:
+    known = {
+        "oidc_issuer": issuer,
+        "oidc_client_id": CLIENT,
+        "oidc_client_secret": SECRET,
+        "oidc_name": "Example ID",
+    }
+    return create_app(replace(platform, settings=platform.settings.model_copy(update=known)))
+
+
+def sent_to(client: TestClient, start: str = "/login/provider", **form: str) -> str:
+    """The address at the provider that a browser is sent to."""
+    page = client.post(start, data=form)
+    assert page.status_code == 200, page.text
+    [address] = re.findall(r'content="0; url=([^"]+)"', page.text)
+    return unescape(address)
+
+
+def way_back(client: TestClient, start: str = "/login/provider", **form: str) -> str:
+    """The address that the provider sends a browser back to."""
+    answer = httpx2.get(sent_to(client, start, **form))
+    back = urlsplit(answer.headers["location"])
+    assert back.path == "/login/provider/callback"
+    return f"{back.path}?{back.query}"
+
+
+def come_back(client: TestClient, start: str = "/login/provider", **form: str) -> httpx2.Response:
+    return client.get(way_back(client, start, **form))
+
+
+def newcomer(client: TestClient, provider: ProviderServer, name: str) -> TestClient:
+    """Somebody who has made an account by the provider."""
+    provider.person = Person(name, f"{name}@example.org", name=name.title())
+    assert come_back(client).headers["location"] == "/login/provider/new"
+    assert client.post("/login/provider/new", data={"name": name.title()}).status_code == 303
+    return client
+
+
+def linked(client: TestClient, provider: ProviderServer, name: str) -> TestClient:
+    """Somebody with a password who has linked a login by the provider."""
+    registered(client, f"{name}@example.org")
+    provider.person = Person(name, f"{name}@elsewhere.example")
+    assert come_back(client, "/account/provider/link").headers["location"] == "/account/provider"
+    return client
+
+
+def accounts(platform: Platform, email: str) -> int:
+    statement = text("SELECT count(*) FROM user_account WHERE email = :email")
+    with platform.transaction() as session:
+        return int(session.execute(statement, {"email": email}).scalar_one())
+
+
+def is_logged_in(client: TestClient) -> bool:
+    return client.get("/account").status_code == 200
+
+
+def test_somebody_new_makes_an_account_and_comes_in_at_once_next_time(
+    browser: Browser, provider: ProviderServer
+) -> None:
+    ash = browser()
+    assert "Log in with Example ID" in ash.get("/login").text
+    assert come_back(ash, next="/submissions").headers["location"] == "/login/provider/new"
+    page = ash.get("/login/provider/new").text
+    assert "ash@example.org" in page
+    assert 'value="Ash Grove"' in page
+    assert not is_logged_in(ash)
+
+    made = ash.post("/login/provider/new", data={"name": "Ash"})
+
+    assert made.headers["location"] == "/submissions"
+    assert "linked as ash@example.org" in ash.get("/account").text
+    again = come_back(browser(), next="//evil.example")
+    assert again.headers["location"] == "/"
+
+
+def test_the_provider_is_asked_with_state_nonce_and_the_hash_of_a_verifier(
+    browser: Browser, provider: ProviderServer
+) -> None:
+    client = browser()
+    for _ in range(2):
+        httpx2.get(sent_to(client))
+
+    first, second = provider.asked[-2:]
+    assert first["scope"] == "openid email profile"
+    assert first["response_type"] == "code"
+    assert first["tenant"] == "voc"
+    assert first["code_challenge_method"] == "S256"
+    assert all(
+        first[name] != second[name] and len(first[name]) >= 43
+        for name in ("state", "nonce", "code_challenge")
+    )
+
+
+@pytest.mark.parametrize("said", [False, None, "true", "false"])
+def test_an_address_that_the_provider_does_not_confirm_makes_no_account(
+    browser: Browser, platform: Platform, provider: ProviderServer, said: object
+) -> None:
+    provider.person = Person("mallory", "mallory@example.org", email_verified=said)
+    client = browser()
+
+    answer = come_back(client)
+
+    assert answer.status_code == 403
+    assert "does not confirm your e-mail address" in answer.text
+    assert client.post("/login/provider/new", data={"name": "Mallory"}).status_code == 400
+    assert accounts(platform, "mallory@example.org") == 0
+
+
+def test_an_account_is_not_taken_over_by_its_address_and_linked_by_its_owner(
+    browser: Browser, platform: Platform, provider: ProviderServer
+) -> None:
+    beech = registered(browser(), "beech@example.org")
+    provider.person = Person("beech", "beech@example.org")
+    stranger = browser()
+
+    assert come_back(stranger).status_code == 409
+    assert not is_logged_in(stranger)
+
+    assert come_back(beech, "/account/provider/link").headers["location"] == "/account/provider"
+    assert come_back(stranger).headers["location"] == "/"
+    assert is_logged_in(stranger)
+    deliver_mail(platform)
+    assert [letter["Subject"] for letter in letters(platform, "beech@example.org")] == [
+        "Another way to log in was added"
+    ]
+
+
+def test_a_login_opens_one_account_and_an_account_has_one_login(
+    browser: Browser, provider: ProviderServer
+) -> None:
+    cedar, dogwood = linked(browser(), provider, "cedar"), registered(browser(), "dogwood@example.org")
+
+    assert "linked to another account" in come_back(dogwood, "/account/provider/link").text
+    provider.person = Person("cedar-2")
+    assert "Unlink it first" in come_back(cedar, "/account/provider/link").text
+
+
+def test_linking_asks_for_a_recent_login_and_ends_with_the_session(
+    browser: Browser, platform: Platform, provider: ProviderServer
+) -> None:
+    elder = registered(browser(), "elder@example.org")
+    provider.person = Person("elder")
+    back = way_back(elder, "/account/provider/link")
+    elder.post("/logout")
+    assert "not logged in here any more" in elder.get(back).text
+
+    elder.post("/login", data={"email": "elder@example.org", "password": PASSWORD})
+    age(platform, "authenticated_at", "31 minutes")
+    assert elder.post("/account/provider/link").status_code == 403
+
+
+def test_what_came_back_opens_once_and_in_its_own_browser(browser: Browser, provider: ProviderServer) -> None:
+    elm = linked(browser(), provider, "elm")
+    elm.post("/logout")
+    back = way_back(elm)
+
+    assert browser().get(back).status_code == 400  # without the cookie
+    other = browser()
+    way_back(other)
+    assert other.get(back).status_code == 400  # with another one
+    assert elm.get(back).status_code == 303
+    elm.post("/logout")
+    assert elm.get(back).status_code == 400
+
+
+ERRORS: list[dict[str, Any]] = [
+    {"claims": {"nonce": "another"}},
+    {"claims": {"nonce": None}},
+    {"claims": {"aud": "another"}},
+    {"claims": {"aud": [CLIENT, "another"], "azp": "another"}},
+    {"claims": {"iss": "https://evil.example"}},
+    {"claims": {"exp": 1}},
+    {"claims": {"at_hash": "wrong"}},
+    {"claims": {"sub": None}},
+    {"signed_by": ECKey.generate_key("P-256", {"kid": "a"})},
+    {"signed_by": "nobody"},
+    {"signed_by": "the secret"},
+]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=str)
+def test_nobody_is_let_in_by_a_token_that_is_not_the_provider_s_for_this_login(
+    browser: Browser, platform: Platform, provider: ProviderServer, error: dict[str, Any]
+) -> None:
+    client = browser()
+    for name, value in error.items():
+        setattr(provider, name, value)
+
+    answer = come_back(client)
+
+    assert answer.status_code == 503
+    assert "gave no valid answer" in answer.text
+    assert not is_logged_in(client)
+
+
+def test_an_answer_in_the_name_of_another_provider_is_refused(
+    browser: Browser, provider: ProviderServer
+) -> None:
+    client = browser()
+    back = way_back(client)
+
+    assert client.get(re.sub("iss=[^&]+", "iss=https://evil.example", back)).status_code == 503
+
+
+def test_who_is_refused_by_the_provider_is_told(browser: Browser, provider: ProviderServer) -> None:
+    provider.denies = True
+
+    answer = come_back(browser())
+
+    assert answer.status_code == 403
+    assert "Example ID did not log you in" in answer.text
+
+
+def test_a_provider_that_is_away_leaves_the_password(browser: Browser, platform: Platform) -> None:
+    fir = registered(browser(), "fir@example.org")
+    fir.post("/logout")
+    away = TestClient(application(platform, "http://127.0.0.1:9"), headers={"Accept": "text/html"})
+
+    answer = away.post("/login/provider")
+
+    assert answer.status_code == 503
+    assert "your password works as always" in answer.text
+    away.post("/login", data={"email": "fir@example.org", "password": PASSWORD})
+    assert is_logged_in(away)
+
+
+def test_unlinking_needs_a_password_which_can_be_chosen(
+    browser: Browser, platform: Platform, provider: ProviderServer
+) -> None:
+    gorse = newcomer(browser(), provider, "gorse")
+    refused = gorse.post("/account/provider/unlink")
+    assert refused.status_code == 409
+    assert "Choose a password first" in refused.text
+
+    assert gorse.post("/account/password", data={"password": PASSWORD}).status_code == 303
+    assert gorse.post("/account/provider/unlink").status_code == 303
+
+    assert come_back(browser()).status_code == 409
+    deliver_mail(platform)
+    assert letters(platform, "gorse@example.org")[-1]["Subject"] == "A way to log in was removed"
+    phone = browser()
+    phone.post("/login", data={"email": "gorse@example.org", "password": PASSWORD})
+    assert is_logged_in(phone)
+
+
+def test_without_a_password_the_provider_confirms_that_it_is_them(
+    browser: Browser, platform: Platform, provider: ProviderServer
+) -> None:
+    hazel = newcomer(browser(), provider, "hazel")
+    age(platform, "authenticated_at", "31 minutes")
+    asked = hazel.post("/account/tokens", data={"name": "laptop"})
+    assert asked.status_code == 403
+    assert "Confirm with Example ID" in asked.text
+    assert hazel.post("/account/delete", data={"results": "keep"}).status_code == 403
+    assert hazel.post("/account/password", data={"password": PASSWORD}).status_code == 403
+
+    provider.person.logged_in_at = 3600
+    assert "did not ask you to log in again" in come_back(hazel, "/login/confirm/provider").text
+    provider.person.logged_in_at = 0
+    carried = unescape(re.findall(r'name="draft" value="([^"]+)"', asked.text)[0])
+    form = {"next": "/account/tokens", "draft": carried}
+    assert come_back(hazel, "/login/confirm/provider", **form).headers["location"] == "/account/tokens"
+
+    assert provider.asked[-1]["prompt"] == "login"
+    assert 'value="laptop"' in hazel.get("/account/tokens").text
+    assert hazel.post("/account/delete", data={"results": "keep"}).status_code == 200
+
+
+def test_somebody_else_s_login_confirms_nothing(browser: Browser, provider: ProviderServer) -> None:
+    ivy = linked(browser(), provider, "ivy")
+    provider.person = Person("somebody else")
+
+    assert "not the login by Example ID" in come_back(ivy, "/login/confirm/provider").text
+
+
+def test_a_second_factor_is_asked_for_all_the_same(
+    browser: Browser, platform: Platform, provider: ProviderServer
+) -> None:
+    linked(browser(), provider, "juniper")
+    give_second_factor(platform, "juniper@example.org")
+    phone = browser()
+
+    assert come_back(phone, next="/submissions").headers["location"] == "/login/code?next=/submissions"
+    assert not is_logged_in(phone)
+
+
+def test_an_admin_who_comes_by_the_provider_has_to_set_up_a_second_factor(
+    browser: Browser, platform: Platform, provider: ProviderServer
+) -> None:
+    larch = newcomer(browser(), provider, "larch")
+    larch.post(f"/role-links/{roles.create_admin_link(platform)}")
+
+    assert larch.get("/admin/people").headers["location"].startswith("/account/second-factor")
+
+
+def test_a_suspended_account_stays_closed(
+    browser: Browser, platform: Platform, provider: ProviderServer
+) -> None:
+    linked(browser(), provider, "maple")
+    with platform.transaction() as session:
+        session.execute(
+            text("UPDATE user_account SET suspended_at = now() WHERE email = 'maple@example.org'")
+        )
+    phone = browser()
+
+    assert "This account is suspended" in come_back(phone).text
+    assert not is_logged_in(phone)
+
+
+def test_the_address_may_have_been_confirmed_here_before_the_account_is_made(
+    browser: Browser, provider: ProviderServer
+) -> None:
+    provider.person = Person("oak", "oak@example.org")
+    client = browser()
+    come_back(client)
+    registered(browser(), "oak@example.org")
+
+    assert client.post("/login/provider/new", data={"name": "x"}).status_code == 422
+    assert client.post("/login/provider/new", data={"name": "Oak"}).status_code == 409
+
+
+def test_the_link_stands_in_the_export_and_goes_with_the_account(
+    browser: Browser, platform: Platform, provider: ProviderServer
+) -> None:
+    pine = linked(browser(), provider, "pine")
+
+    [login] = json.loads(pine.get("/account/data.json").text)["logins"]
+    assert (login["subject"], login["email"]) == ("pine", "pine@elsewhere.example")
+    pine.post("/account/delete", data={"password": PASSWORD, "results": "keep"})
+
+    with platform.transaction() as session:
+        left = session.execute(text("SELECT count(*) FROM identity WHERE subject = 'pine'")).scalar_one()
+    assert left == 0
+
+
+def test_without_a_provider_there_is_nothing_of_it(platform: Platform) -> None:
+    client = TestClient(create_app(platform), headers={"Accept": "text/html"}, follow_redirects=False)
+    registered(client, "rowan@example.org")
+
+    assert "/login/provider" not in client.get("/login").text
+    assert client.post("/login/provider").status_code == 404
+    assert client.get("/login/provider/callback?code=a&state=b").status_code == 404
+    assert client.get("/account/provider").status_code == 404
+    assert client.get("/account").status_code == 200
