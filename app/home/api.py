@@ -4,19 +4,26 @@ from fastapi import APIRouter
 
 from app.access import Action
 from app.home import service
-from app.home.schemas import EditionSummary, EditionView
-from app.web import CurrentActor, ThePlatform, requires
+from app.home.pages import Page, Set
+from app.home.schemas import EditionSummary, EditionView, HomeView
+from app.web import ThePlatform, requires
 
-router = APIRouter(prefix="/api/v1/editions", tags=["editions"], dependencies=[requires(Action.READ_PUBLIC)])
+router = APIRouter(prefix="/api/v1", tags=["editions"], dependencies=[requires(Action.READ_PUBLIC)])
 
 
-@router.get("")
-def editions(platform: ThePlatform) -> tuple[EditionSummary, ...]:
-    """Every edition with its phases."""
+@router.get("/home")
+def home(platform: ThePlatform) -> HomeView:
+    """What is open, the next deadline, the newest public results."""
     return service.home(platform)
 
 
-@router.get("/{edition}")
-def edition(platform: ThePlatform, actor: CurrentActor, edition: str) -> EditionView:
-    """An edition with its competitions and leading rows."""
-    return service.edition_page(platform, actor, edition)
+@router.get("/editions")
+def editions(platform: ThePlatform) -> tuple[EditionSummary, ...]:
+    """Every edition with its phases."""
+    return service.all_editions(platform)
+
+
+@router.get("/editions/{edition}")
+def edition(platform: ThePlatform, edition: str, image_set: Set = None, page: Page = 1) -> EditionView:
+    """An edition with its phases, and the public methods of one of them by competition, best first."""
+    return service.edition_page(platform, edition, image_set, page)

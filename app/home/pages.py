@@ -1,25 +1,41 @@
 """Home, the page of an edition, and the page to submit from."""
 
-from fastapi import APIRouter, Request
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from app.access import Action
 from app.home import service
+from app.home.rules import competitions_of, timeline_of
+from app.standings.service import MOST_PAGES
 from app.web import CurrentActor, ThePlatform, render, requires
 
 router = APIRouter()
 
+Set = Annotated[
+    str | None,
+    Query(max_length=100, description="the image set whose methods are shown; by default one that is open"),
+]
+Page = Annotated[int, Query(ge=1, le=MOST_PAGES, description="of the methods, best first")]
+
 
 @router.get("/", dependencies=[requires(Action.READ_PUBLIC)])
 def home(request: Request, platform: ThePlatform) -> Response:
-    """What there is to enter and to read."""
-    return render(request, "home/home.html", editions=service.home(platform))
+    """What this is, what is open, what is new."""
+    return render(request, "home/home.html", home=service.home(platform))
 
 
 @router.get("/editions/{edition}", dependencies=[requires(Action.READ_PUBLIC)])
-def edition(request: Request, platform: ThePlatform, actor: CurrentActor, edition: str) -> Response:
-    """An edition with its phases, competitions and leading rows."""
-    return render(request, "home/edition.html", edition=service.edition_page(platform, actor, edition))
+def edition(
+    request: Request, platform: ThePlatform, edition: str, image_set: Set = None, page: Page = 1
+) -> Response:
+    """An edition with its phases over time and its methods by competition."""
+    view = service.edition_page(platform, edition, image_set, page)
+    timeline = timeline_of([card.phase for card in view.phases], datetime.now(UTC))
+    competitions = competitions_of(view.phases)
+    return render(request, "home/edition.html", edition=view, timeline=timeline, competitions=competitions)
 
 
 @router.get("/editions/{edition}/{image_set}/submit", dependencies=[requires(Action.UPLOAD)])

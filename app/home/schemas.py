@@ -3,32 +3,28 @@
 from dataclasses import dataclass
 
 from app.editions.schemas import PhaseView
-from app.leaderboards.schemas import Leader
 from app.participation.schemas import Step
 from app.quotas.schemas import QuotaLine
+from app.standings.schemas import Arrival, Matrix
 from scoring import CompetitionInfo
 
 
 @dataclass(frozen=True, slots=True)
-class CompetitionCard:
+class CompetitionLine:
     """A competition of a phase on the edition's page."""
 
-    edition: str
-    image_set: str
     number: int
     task: str
     title: str
     data_rule: str
-    methods: int
-    leaders: tuple[Leader, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PhaseCard:
-    """A phase with its competitions on the edition's page."""
+    """A phase with the competitions that can be entered."""
 
     phase: PhaseView
-    competitions: tuple[CompetitionCard, ...]
+    competitions: tuple[CompetitionLine, ...]
     bits: int | None = None  # that can have been disclosed to any team, where the organiser shows it
 
 
@@ -40,7 +36,17 @@ class EditionSummary:
     title: str
     dataset: str
     phases: tuple[PhaseView, ...]
-    methods: int
+
+
+@dataclass(frozen=True, slots=True)
+class HomeView:
+    """What there is to enter and to read."""
+
+    editions: tuple[EditionSummary, ...]  # the newest first
+    open: tuple[PhaseView, ...]  # what closes first is first
+    upcoming: tuple[PhaseView, ...]
+    deadline: PhaseView | None  # the open phase that closes first
+    newest: tuple[Arrival, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,7 @@ class EditionView:
     title: str
     dataset: str
     phases: tuple[PhaseCard, ...]
+    matrix: Matrix | None = None  # of one phase; none where there is no phase
     has_terms: bool = False
 
 

@@ -1,6 +1,6 @@
-"""Editions with their phases and the leading rows of every board."""
+"""Home, the overview of an edition, and what somebody needs to know before an upload."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
@@ -11,48 +11,66 @@ from app.disclosure.rules import most_bits, row_in_force
 from app.disclosure.schemas import Use
 from app.editions import queries as editions
 from app.editions.rules import offered_competitions
-from app.editions.schemas import PhaseView
+from app.editions.schemas import PhaseState, PhaseView
 from app.editions.service import description_of, find_phase
 from app.errors import NotFoundError
 from app.examples.rules import line_grammar
+from app.home.rules import by_deadline, next_deadline, shown_phase
 from app.home.schemas import (
-    CompetitionCard,
+    CompetitionLine,
     EditionSummary,
     EditionView,
     ExpectedFiles,
+    HomeView,
     PhaseCard,
     SubmitView,
 )
-from app.leaderboards import queries as leaderboards
-from app.leaderboards import service as boards
-from app.leaderboards.schemas import BoardSummary
+from app.models import Edition
 from app.participation import queries as participation_queries
 from app.participation import service as participation
 from app.participation.rules import step_of
 from app.platform import Platform
 from app.quotas import service as quotas
+from app.standings import service as standings
+
+ARRIVALS = 8  # submissions
 
 
-def home(platform: Platform) -> tuple[EditionSummary, ...]:
-    """Every edition, newest first."""
+def home(platform: Platform) -> HomeView:
+    """What there is to enter and to read."""
     with platform.snapshot() as session:
         stored = editions.all_editions(session)
         phases = editions.all_phases(session)
-        methods = leaderboards.methods_by_edition(session)
+        newest = standings.arrivals(session, phases, ARRIVALS)
+    return HomeView(
+        editions=_summaries(stored, phases),
+        open=by_deadline(phases, PhaseState.OPEN),
+        upcoming=by_deadline(phases, PhaseState.UPCOMING),
+        deadline=next_deadline(phases),
+        newest=newest,
+    )
+
+
+def all_editions(platform: Platform) -> tuple[EditionSummary, ...]:
+    """Every edition, newest first."""
+    with platform.snapshot() as session:
+        return _summaries(editions.all_editions(session), editions.all_phases(session))
+
+
+def _summaries(stored: Sequence[Edition], phases: Sequence[PhaseView]) -> tuple[EditionSummary, ...]:
     return tuple(
         EditionSummary(
             code=edition.code,
             title=edition.title,
             dataset=edition.dataset,
             phases=tuple(phase for phase in phases if phase.edition == edition.code),
-            methods=methods.get(edition.id, 0),
         )
         for edition in stored
     )
 
 
-def edition_page(platform: Platform, actor: Actor, code: str) -> EditionView:
-    """An edition with the first rows of every board.
+def edition_page(platform: Platform, code: str, image_set: str | None, page: int) -> EditionView:
+    """An edition with a page of the methods of one phase: this one, or by default one that is open.
 
     Raises NotFoundError.
     """
@@ -61,11 +79,14 @@ def edition_page(platform: Platform, actor: Actor, code: str) -> EditionView:
         if edition is None:
             raise NotFoundError(f"there is no edition {code!r}")
         phases = editions.phases_of(session, code)
-        summaries = boards.summaries(session, actor, phases)
+        shown = shown_phase(phases, image_set)
+        if shown is None and image_set is not None:
+            raise NotFoundError(f"{code} has no image set {image_set!r}")
+        matrix = standings.matrix(session, shown, page) if shown else None
         has_terms = participation_queries.current_terms(session, code, None) is not None
         bits = {phase.id: _bits(platform, session, phase) for phase in phases if phase.shows_exposure}
-    cards = tuple(PhaseCard(phase, _competitions(phase, summaries), bits.get(phase.id)) for phase in phases)
-    return EditionView(edition.code, edition.title, edition.dataset, cards, has_terms=has_terms)
+    cards = tuple(PhaseCard(phase, _competitions(phase), bits.get(phase.id)) for phase in phases)
+    return EditionView(edition.code, edition.title, edition.dataset, cards, matrix, has_terms=has_terms)
 
 
 def _bits(platform: Platform, session: Session, phase: PhaseView) -> int | None:
@@ -87,27 +108,10 @@ def _bits(platform: Platform, session: Session, phase: PhaseView) -> int | None:
     return most_bits(row_in_force(phase), uses)
 
 
-def _competitions(
-    phase: PhaseView, summaries: Mapping[tuple[int, int], BoardSummary]
-) -> tuple[CompetitionCard, ...]:
+def _competitions(phase: PhaseView) -> tuple[CompetitionLine, ...]:
     return tuple(
-        _card(phase, competition, summary)
-        for (phase_id, competition), summary in summaries.items()
-        if phase_id == phase.id
-    )
-
-
-def _card(phase: PhaseView, competition: int, summary: BoardSummary) -> CompetitionCard:
-    info = scoring.competition_of(phase.dataset, competition)
-    return CompetitionCard(
-        edition=phase.edition,
-        image_set=phase.image_set,
-        number=competition,
-        task=info.task,
-        title=info.title,
-        data_rule=info.own_data_rule,
-        methods=summary.methods,
-        leaders=summary.leaders,
+        CompetitionLine(info.number, info.task, info.title, info.own_data_rule)
+        for info in offered_competitions(phase)
     )
 
 

@@ -1,6 +1,6 @@
 """What stands on a board, in two queries whatever the number of rows."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -22,7 +22,6 @@ from app.models import (
     Entry,
     GroundTruth,
     Method,
-    Phase,
     Publication,
     Rescore,
     Run,
@@ -60,18 +59,6 @@ class StoredRow:
     date: datetime
     measure: str
     is_outdated: bool
-
-
-@dataclass(frozen=True, slots=True)
-class StandingMethod:
-    """A method on a board; its mean follows by run."""
-
-    phase_id: int
-    competition: int
-    method: str
-    submission_id: int
-    run_id: int
-    ladder_run_id: int | None
 
 
 def is_shown_to(audience: Audience) -> ColumnElement[bool]:
@@ -183,41 +170,3 @@ def scores(session: Session, phase_id: int, competition: int) -> dict[int, dict[
     for run, name, value, held_out, reason in session.execute(statement):
         found.setdefault(run, {})[name] = StoredScore(value, held_out, reason)
     return found
-
-
-def boards_of(session: Session, phase_ids: Sequence[int]) -> list[tuple[int, int]]:
-    """The boards of these phases as (phase, competition), in order."""
-    statement = select(Board.phase_id, Board.competition).where(Board.phase_id.in_(phase_ids))
-    return [
-        (phase, competition)
-        for phase, competition in session.execute(statement.order_by(*statement.selected_columns))
-    ]
-
-
-def standing_methods(session: Session, phase_ids: Sequence[int]) -> list[StandingMethod]:
-    """The public methods on all boards of these phases."""
-    statement = (
-        select(
-            Entry.phase_id, Entry.competition, Method.name, Entry.submission_id, Run.id, Run.ladder_run_id
-        )
-        .select_from(Entry)
-        .join(Board, stands_on_board())
-        .join(Method, Entry.method_id == Method.id)
-        .join(Run, Entry.published_run_id == Run.id)
-        .where(Entry.phase_id.in_(phase_ids), is_shown_to(Audience.PUBLIC))
-    )  # fmt: skip
-    return [StandingMethod(*row) for row in session.execute(statement)]
-
-
-def methods_by_edition(session: Session) -> dict[int, int]:
-    """By edition, how many public methods stand on its boards."""
-    statement = (
-        select(Phase.edition_id, func.count(Entry.method_id.distinct()))
-        .select_from(Entry)
-        .join(Board, stands_on_board())
-        .join(Method, Entry.method_id == Method.id)
-        .join(Phase, Entry.phase_id == Phase.id)
-        .where(is_shown_to(Audience.PUBLIC))
-        .group_by(Phase.edition_id)
-    )
-    return dict(session.execute(statement).all())

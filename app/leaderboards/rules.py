@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.leaderboards.schemas import BoardRow, BoardTeam, Cell, Leader
+from app.leaderboards.schemas import BoardRow, BoardTeam, Cell
 from app.methods.schemas import MethodView
 
 
@@ -22,15 +22,6 @@ class Standing:
     is_complete: bool | None  # has all predictions that the phase asks for; for organisers
     mean: float | None
     values: Mapping[str, float | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A method that may lead a board, with its mean as the reader may see it."""
-
-    method: str
-    submission_id: int
-    mean: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +69,6 @@ def ranks_of(values: Sequence[float | None]) -> list[int | None]:
     return [
         None if value is None else 1 + len(ascending) - bisect_right(ascending, value) for value in values
     ]
-
-
-def leaders_of(candidates: Sequence[Candidate], ranks: int) -> tuple[Leader, ...]:
-    """The rows of the first `ranks` ranks, best first; rows without a mean are not among them."""
-    ranked = zip(ranks_of([candidate.mean for candidate in candidates]), candidates, strict=True)
-    first = [
-        Leader(rank, candidate.method, candidate.submission_id, candidate.mean)
-        for rank, candidate in ranked
-        if rank is not None and candidate.mean is not None and rank <= ranks
-    ]
-    return tuple(sorted(first, key=lambda leader: (leader.rank, leader.submission)))
 
 
 def arrange(standings: Sequence[Standing], classes: Sequence[str], order: Order) -> tuple[BoardRow, ...]:

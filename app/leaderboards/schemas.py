@@ -69,21 +69,3 @@ class BoardView:
     version: int
     updated_at: datetime
     rescoring: bool  # new runs are under way; the board shows the old ones until every one is scored
-
-
-@dataclass(frozen=True, slots=True)
-class Leader:
-    """One of the first rows of a board."""
-
-    rank: int
-    method: str
-    submission: int
-    mean: float
-
-
-@dataclass(frozen=True, slots=True)
-class BoardSummary:
-    """How many methods stand on a board, and its first rows."""
-
-    methods: int
-    leaders: tuple[Leader, ...]

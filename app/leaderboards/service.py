@@ -19,21 +19,17 @@ from app.leaderboards.rules import (
     SORTS,
     Audience,
     BoardAddress,
-    Candidate,
     Form,
     Order,
     Standing,
     arrange,
-    leaders_of,
 )
-from app.leaderboards.schemas import BoardRow, BoardSummary, BoardView
+from app.leaderboards.schemas import BoardRow, BoardView
 from app.models import EntryState, Run, RunState, Topic
 from app.outbox import queries as outbox
 from app.platform import Platform
 from app.publications import queries as publications
 from app.submissions.rules import is_replaceable
-
-LEADERS = 3  # ranks of a board that stand on the page of its edition
 
 
 def record_result(session: Session, entry_id: int, run_id: int) -> None:
@@ -151,26 +147,6 @@ def _columns(
 def _shown(rows: Sequence[BoardRow], sight: Sight) -> tuple[BoardRow, ...]:
     """The rows with their dates as the reader may see them; they are in their order already."""
     return tuple(replace(row, date=sight.moment(row.date)) for row in rows)
-
-
-def summaries(
-    session: Session, actor: Actor, phases: Sequence[PhaseView]
-) -> dict[tuple[int, int], BoardSummary]:
-    """By (phase, competition), how many methods stand on the board and which lead it."""
-    candidates: dict[tuple[int, int], list[Candidate]] = {
-        board: [] for board in queries.boards_of(session, [phase.id for phase in phases])
-    }
-    sights = {phase.id: sight_of(actor, phase) for phase in phases}
-    standing = queries.standing_methods(session, list(sights))
-    runs = {run for row in standing for run in (row.run_id, row.ladder_run_id)}
-    headlines = disclosure.headlines(session, runs)
-    for row in standing:
-        own, ladder = headlines.get(row.run_id), headlines.get(row.ladder_run_id or 0)
-        mean = sights[row.phase_id].mean(own, ladder)
-        candidates[row.phase_id, row.competition].append(Candidate(row.method, row.submission_id, mean))
-    return {
-        board: BoardSummary(len(found), leaders_of(found, LEADERS)) for board, found in candidates.items()
-    }
 
 
 def columns(platform: Platform, phase: PhaseView, competition: int, protocol: str) -> tuple[str, ...]:

@@ -156,6 +156,18 @@ class Entry(Base):
         ),
         Index("ix_entry_board", "phase_id", "competition", "published_generation"),
         Index("ix_entry_fingerprint", "fingerprint", postgresql_where=text("fingerprint <> ''")),
+        *(
+            Index(  # the first rows of a board without reading the others
+                f"ix_entry_{key}",
+                "phase_id",
+                "competition",
+                "published_generation",
+                key,
+                postgresql_where=text(f"state = 'scored' AND {key} IS NOT NULL"),
+            )
+            for key in ("rank_key", "ladder_rank_key")
+        ),
+        Index("ix_entry_newest", "phase_id", "id", postgresql_where=text("state = 'scored'")),
         Index("ix_entry_pending", "phase_id", postgresql_where=text("state = 'pending'")),
         CheckConstraint("competition BETWEEN 1 AND 12", name="competition_known"),
         CheckConstraint("(state = 'withdrawn') = (withdrawn_at IS NOT NULL)", name="withdrawn_has_time"),
@@ -166,7 +178,7 @@ class Entry(Base):
     )
     id: Mapped[int] = key_column()
     submission_id: Mapped[int] = mapped_column(ForeignKey(Submission.id), index=True)
-    method_id: Mapped[int] = mapped_column(ForeignKey(Method.id))
+    method_id: Mapped[int] = mapped_column(ForeignKey(Method.id), index=True)
     phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id))
     competition: Mapped[int]
     is_complete: Mapped[bool] = mapped_column(default=True)  # it has all predictions that the phase asks for
@@ -183,6 +195,10 @@ class Entry(Base):
     state: Mapped[EntryState] = mapped_column(default=EntryState.PENDING)
     published_run_id: Mapped[int | None] = mapped_column(ForeignKey("run.id", use_alter=True))
     published_generation: Mapped[int | None]  # of the board; the result stands while it is the board's own
+    rank_key: Mapped[int | None]  # the published mean in tenths of a percent, as ranks are told; -1: no mean
+    ladder_rank_key: Mapped[
+        int | None
+    ]  # the same of the mean that the ladder shows; none: there is no ladder
     withdrawn_at: Mapped[datetime | None]
     withdrawn_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))
     withdraw_reason: Mapped[str | None]

@@ -7,10 +7,13 @@ from sqlalchemy import (
     BigInteger,
     Cast,
     ColumnElement,
+    Integer,
     SQLColumnExpression,
     Update,
     and_,
+    case,
     cast,
+    func,
     insert,
     null,
     or_,
@@ -19,7 +22,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session, aliased
 
-from app.models import Board, Decision, Entry, EntryState, Publication, Run, RunState
+from app.disclosure.rules import HELD_OUT_DECIMALS
+from app.models import Board, ClassScore, Decision, Entry, EntryState, Publication, Run, RunState
 from app.outbox import queries as outbox
 
 NO_RUN: Final[Cast[int | None]] = cast(null(), BigInteger)
@@ -45,9 +49,20 @@ def publish(session: Session, *which: ColumnElement[bool]) -> int:
             state=EntryState.SCORED,
             published_run_id=placed.c.run_id,
             published_generation=Board.generation,
+            rank_key=_rank_key(placed.c.run_id),
+            ladder_rank_key=case(
+                (placed.c.ladder_run_id.is_not(None), _rank_key(placed.c.ladder_run_id)), else_=None
+            ),
         )
     )
     return _append(session, statement)
+
+
+def _rank_key(run: ColumnElement[int]) -> ColumnElement[int]:
+    """The mean of a run in the digits that ranks are told in: rounded, so that no order betrays further ones; -1 without a mean."""
+    shown = func.round(ClassScore.held_out_value * 10**HELD_OUT_DECIMALS)
+    headline = ClassScore.run_id == run, ClassScore.class_name.is_(None)
+    return func.coalesce(select(cast(shown, Integer)).where(*headline).scalar_subquery(), -1)
 
 
 def _fits_board(placed: CTE) -> tuple[ColumnElement[bool], ...]:
@@ -104,7 +119,14 @@ def _placed(*which: ColumnElement[bool]) -> CTE:
     entry of it: at 10,000 that takes more than a minute instead of a second.
     """
     runs = (
-        select(Run.id.label("run_id"), Run.entry_id, Run.ground_truth_id, Run.scorer, Run.protocol)
+        select(
+            Run.id.label("run_id"),
+            Run.ladder_run_id,
+            Run.entry_id,
+            Run.ground_truth_id,
+            Run.scorer,
+            Run.protocol,
+        )
         .where(*which)
         .cte("runs")
         .prefix_with("MATERIALIZED")

@@ -687,6 +687,8 @@ def upgrade() -> None:
         ),
         sa.Column("published_run_id", sa.BigInteger(), nullable=True),
         sa.Column("published_generation", sa.Integer(), nullable=True),
+        sa.Column("rank_key", sa.Integer(), nullable=True),
+        sa.Column("ladder_rank_key", sa.Integer(), nullable=True),
         sa.Column("withdrawn_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("withdrawn_by", sa.BigInteger(), nullable=True),
         sa.Column("withdraw_reason", sa.String(), nullable=True),
@@ -723,7 +725,29 @@ def upgrade() -> None:
         postgresql_where=sa.text("fingerprint <> ''"),
     )
     op.create_index(
+        "ix_entry_ladder_rank_key",
+        "entry",
+        ["phase_id", "competition", "published_generation", "ladder_rank_key"],
+        unique=False,
+        postgresql_where=sa.text("state = 'scored' AND ladder_rank_key IS NOT NULL"),
+    )
+    op.create_index(op.f("ix_entry_method_id"), "entry", ["method_id"], unique=False)
+    op.create_index(
+        "ix_entry_newest",
+        "entry",
+        ["phase_id", "id"],
+        unique=False,
+        postgresql_where=sa.text("state = 'scored'"),
+    )
+    op.create_index(
         "ix_entry_pending", "entry", ["phase_id"], unique=False, postgresql_where=sa.text("state = 'pending'")
+    )
+    op.create_index(
+        "ix_entry_rank_key",
+        "entry",
+        ["phase_id", "competition", "published_generation", "rank_key"],
+        unique=False,
+        postgresql_where=sa.text("state = 'scored' AND rank_key IS NOT NULL"),
     )
     op.create_index(op.f("ix_entry_submission_id"), "entry", ["submission_id"], unique=False)
     op.create_index(
@@ -1025,7 +1049,19 @@ def downgrade() -> None:
         "uq_entry_extra_slot", table_name="entry", postgresql_where=sa.text("state IN ('pending', 'scored')")
     )
     op.drop_index(op.f("ix_entry_submission_id"), table_name="entry")
+    op.drop_index(
+        "ix_entry_rank_key",
+        table_name="entry",
+        postgresql_where=sa.text("state = 'scored' AND rank_key IS NOT NULL"),
+    )
     op.drop_index("ix_entry_pending", table_name="entry", postgresql_where=sa.text("state = 'pending'"))
+    op.drop_index("ix_entry_newest", table_name="entry", postgresql_where=sa.text("state = 'scored'"))
+    op.drop_index(op.f("ix_entry_method_id"), table_name="entry")
+    op.drop_index(
+        "ix_entry_ladder_rank_key",
+        table_name="entry",
+        postgresql_where=sa.text("state = 'scored' AND ladder_rank_key IS NOT NULL"),
+    )
     op.drop_index("ix_entry_fingerprint", table_name="entry", postgresql_where=sa.text("fingerprint <> ''"))
     op.drop_index("ix_entry_board", table_name="entry")
     op.drop_table("entry")

@@ -13,7 +13,7 @@ from app.disclosure.rules import Terms
 from app.disclosure.schemas import LEAKS, Exposure, Lists, Use
 from app.documentation.schemas import Field, Operation
 from app.editions.schemas import PhaseState
-from app.home.schemas import EditionSummary, EditionView, ExpectedFiles, PhaseCard
+from app.home.schemas import ExpectedFiles
 from app.models import Disclosure, EntryState, Quota, Role, RunState, Topic, UploadState
 from app.organisers.schemas import DisclosureView
 from app.participation.schemas import Step
@@ -26,6 +26,7 @@ from app.submissions.schemas import SubmissionRow
 from app.uploads.schemas import UploadPage
 from tests.pages.anonymous_views import anonymous_result, links_page
 from tests.pages.drawn import EVIL, shown
+from tests.pages.edition_samples import of_editions
 from tests.pages.login_samples import of_logins
 from tests.pages.people_samples import of_people
 from tests.pages.team_samples import of_teams
@@ -35,7 +36,6 @@ from tests.pages.views import (
     PHASE,
     VAL,
     board,
-    competition,
     confirmation,
     method_page,
     organised,
@@ -62,18 +62,6 @@ def samples() -> Iterator[Sample]:
     yield from of_boards()
     yield from of_teams()
     yield from of_the_rest()
-
-
-def of_editions() -> Iterator[Sample]:
-    summary = EditionSummary("VOC2007", EVIL, "VOC2007", (PHASE, VAL), 12)
-    yield "home/home.html", {"editions": ()}
-    yield "home/home.html", {"editions": (summary, replace(summary, phases=()))}
-    closed = replace(PHASE, id=3, image_set="old", state=PhaseState.CLOSED)
-    upcoming = replace(PHASE, id=4, image_set="new", state=PhaseState.UPCOMING)
-    competitions = (competition(3, 3), competition(4, 0))
-    cards = tuple(PhaseCard(each, competitions) for each in (PHASE, VAL, closed, upcoming))
-    yield "home/edition.html", {"edition": EditionView("VOC2007", EVIL, "VOC2007", ())}
-    yield "home/edition.html", {"edition": EditionView("VOC2007", EVIL, "VOC2007", cards, has_terms=True)}
 
 
 def of_accounts() -> Iterator[Sample]:

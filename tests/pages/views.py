@@ -9,8 +9,7 @@ import scoring
 from app.access import Actor
 from app.editions.schemas import PhaseState, PhaseView
 from app.exhibits.schemas import ClassValue
-from app.home.schemas import CompetitionCard
-from app.leaderboards.schemas import BoardRow, BoardTeam, BoardView, Cell, Leader
+from app.leaderboards.schemas import BoardRow, BoardTeam, BoardView, Cell
 from app.methods.schemas import Change, MethodPage, MethodView
 from app.models import Disclosure, EntryState, Quota, Role, RunState, UploadState
 from app.organisers.schemas import OrganiserPhase
@@ -55,16 +54,6 @@ METHOD = MethodView(
 )
 PARTICIPANT = Actor(user_id=1, teams=frozenset({1}), name=EVIL, email="ada@example.org", is_verified=True)
 ORGANISER = replace(PARTICIPANT, role=Role.ADMIN)
-
-
-def competition(number: int, leaders: int) -> CompetitionCard:
-    first = tuple(
-        Leader(place + 1, f"Method_{place}_with_a_name_of_40_characters", place, 0.7)
-        for place in range(leaders)
-    )
-    return CompetitionCard(
-        "VOC2007", "test", number, "detection", "Detection", "trainval only", leaders, first
-    )
 
 
 def _value(name: str, value: float, index: int) -> ClassValue:

@@ -269,5 +269,5 @@ def end_run(session: Session, run_id: int, state: RunState, mean: float | None =
         .values(state=state, finished_at=func.clock_timestamp(), lease_until=None)
     )
     if mean is not None:
-        session.add(ClassScore(run_id=run_id, position=0, value=mean))
+        session.add(ClassScore(run_id=run_id, position=0, value=mean, held_out_value=mean))
         session.flush()

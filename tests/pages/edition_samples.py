@@ -1,0 +1,73 @@
+"""Home and the overview of an edition with what they are rendered with."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from app.editions.schemas import PhaseState
+from app.home.rules import competitions_of, timeline_of
+from app.home.schemas import CompetitionLine, EditionSummary, EditionView, HomeView, PhaseCard
+from app.standings.rules import arrivals_of, columns_of
+from app.standings.schemas import Cell, Matrix, MatrixRow, ResultView
+from tests.pages.drawn import EVIL
+from tests.pages.views import NOW, PHASE, VAL
+
+CLOSED = replace(
+    PHASE, id=3, image_set="old", state=PhaseState.CLOSED, is_over=True, closes_at=NOW - timedelta(days=2)
+)
+UPCOMING = replace(PHASE, id=4, image_set="new", state=PhaseState.UPCOMING, opens_at=NOW + timedelta(days=2))
+RESULT = ResultView(
+    edition="VOC2007",
+    edition_title=EVIL,
+    image_set="test",
+    competition=3,
+    title="Detection",
+    method_id=7,
+    method=EVIL,
+    is_baseline=True,
+    team_id=2,
+    team=EVIL,
+    submission=12,
+    mean=0.648,
+    date=NOW,
+)
+
+
+def of_editions() -> Iterator[tuple[str, dict[str, Any]]]:
+    phases = (PHASE, VAL)
+    summary = EditionSummary("VOC2007", EVIL, "VOC2007", phases)
+    several = (RESULT, replace(RESULT, competition=1, title="Classification", mean=None))
+    empty = HomeView((), (), (), None, ())
+    yield "home/home.html", {"home": empty}
+    editions = (summary, replace(summary, phases=()))
+    yield "home/home.html", {"home": HomeView(editions, phases, (UPCOMING,), PHASE, arrivals_of(several, 8))}
+    yield "home/home.html", {"home": HomeView(editions, (), (UPCOMING,), None, ())}
+    lines = tuple(
+        CompetitionLine(number, "detection", "Detection", "trained on anything") for number in (3, 4)
+    )
+    cards = tuple(PhaseCard(each, lines) for each in (PHASE, VAL, CLOSED, UPCOMING))
+    edition = EditionView("VOC2007", EVIL, "VOC2007", cards, matrix(), has_terms=True)
+    without = replace(edition, phases=(PhaseCard(VAL, ()),), has_terms=False)
+    last = replace(matrix(), page=20, next_page=None, withheld=None)
+    nothing = replace(matrix(), rows=(), columns=(), next_page=None, has_more=False)
+    for each in (
+        edition,
+        replace(without, matrix=last),
+        replace(without, matrix=nothing),
+        replace(without, matrix=replace(nothing, page=2)),
+        replace(edition, phases=(), matrix=None),
+    ):
+        timeline = timeline_of([card.phase for card in each.phases], NOW)
+        competitions = competitions_of(each.phases)
+        yield "home/edition.html", {"edition": each, "timeline": timeline, "competitions": competitions}
+
+
+def matrix() -> Matrix:
+    """Two methods in three competitions."""
+    cells = (Cell(12, 0.9, best=True), None, Cell(13, None, best=False))
+    row = MatrixRow(7, EVIL, is_baseline=True, team_id=2, team=EVIL, cells=cells)
+    plain = replace(row, method_id=8, is_baseline=False, cells=(None, Cell(14, 0.0, best=False), None))
+    return Matrix(
+        "VOC2007", "test", columns_of("VOC2007", (1, 3, 4)), (row, plain), 1, 2, has_more=True, withheld=EVIL
+    )

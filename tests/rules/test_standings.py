@@ -1,0 +1,71 @@
+"""The order of methods over several competitions, and the newest submissions."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.standings.rules import arrivals_of, best_first, columns_of, leaders_of, rows_of
+from app.standings.schemas import RankedMethod
+from tests.pages.edition_samples import RESULT
+
+
+def ranked(*rows: tuple[int, int, int | None]) -> list[RankedMethod]:
+    return [RankedMethod(*row) for row in rows]
+
+
+def test_a_method_stands_where_its_best_result_ranks() -> None:
+    rows = ranked((1, 7, 900), (1, 8, 800), (1, 9, 700), (3, 9, 300), (3, 7, 200))
+
+    assert best_first(rows) == [7, 9, 8]
+
+
+def test_methods_that_tie_share_a_rank() -> None:
+    rows = ranked((1, 7, 900), (1, 8, 900), (1, 9, 800), (3, 9, 700), (3, 8, 900), (3, 6, 100))
+
+    assert best_first(rows) == [7, 8, 9, 6]
+
+
+def test_methods_without_a_mean_follow_and_the_newest_is_first() -> None:
+    assert best_first(ranked((1, 7, None), (1, 9, 0), (3, 8, None))) == [9, 8, 7]
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 30), st.integers(0, 5)), max_size=60))
+def test_the_first_rows_of_each_board_decide_the_first_methods(rows: list[tuple[int, int, int]]) -> None:
+    every = ranked(*{(board, method): (board, method, key) for board, method, key in rows}.values())
+    for limit in (1, 4, 9):
+        keys = {
+            board: sorted((each.key or 0 for each in every if each.competition == board), reverse=True)
+            for board in (1, 2, 3)
+        }
+        last = {board: found[min(limit, len(found)) - 1] for board, found in keys.items() if found}
+        first = [each for each in every if (each.key or 0) >= last[each.competition]]
+
+        assert best_first(first)[:limit] == best_first(every)[:limit]
+
+
+def test_only_who_leads_a_competition_is_its_best() -> None:
+    rows = ranked((1, 7, 900), (1, 8, 800), (3, 8, None))
+    results = [
+        replace(RESULT, competition=1, method_id=7, mean=0.9),
+        replace(RESULT, competition=1, method_id=8, mean=0.8),
+        replace(RESULT, competition=3, method_id=8, mean=None),
+    ]
+
+    first, second = rows_of(results, (7, 8, 9), columns_of("VOC2012", (3, 1, 1)), leaders_of(rows))
+
+    assert [cell and cell.best for cell in first.cells] == [True, None]
+    assert [cell and cell.best for cell in second.cells] == [False, False]
+
+
+def test_results_of_one_submission_arrive_together() -> None:
+    results = [
+        replace(RESULT, submission=9, competition=4),
+        replace(RESULT, submission=8),
+        replace(RESULT, submission=9, competition=3),
+    ]
+
+    [newest] = arrivals_of(results, 1)
+
+    assert newest.submission == 9
+    assert [each.competition for each in newest.results] == [3, 4]

@@ -1,0 +1,165 @@
+"""What home and the overview of an edition show of results, and in which order."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from sqlalchemy import event, func, update
+
+from app.home import service as home
+from app.home.schemas import EditionView
+from app.models import Disclosure, Entry, Phase, Run, Team
+from app.platform import Platform
+from app.standings.schemas import Matrix
+from tests.system.rows import Rows, made, small_board
+
+__all__ = ["small_board"]
+
+HELD_OUT = {"disclosure": Disclosure.CLASSES, "stored_quotas": [{"results": 2, "days": 7}]}
+
+
+def change(rows: Rows, **values: object) -> None:
+    with rows.platform.transaction() as session:
+        session.execute(update(Phase).where(Phase.id == rows.phase_id).values(**values))
+
+
+def edition(rows: Rows) -> EditionView:
+    return home.edition_page(rows.platform, code(rows), None, 1)
+
+
+def code(rows: Rows) -> str:
+    with rows.platform.transaction() as session:
+        phase = session.get_one(Phase, rows.phase_id)
+        found = next(
+            each for each in home.all_editions(rows.platform) if phase.id in {one.id for one in each.phases}
+        )
+        return found.code
+
+
+def matrix(rows: Rows) -> Matrix:
+    found = edition(rows).matrix
+    assert found is not None
+    return found
+
+
+def means(rows: Rows) -> list[float | None]:
+    return [cell.mean for row in matrix(rows).rows for cell in row.cells if cell is not None]
+
+
+def newest(rows: Rows) -> list[float | None]:
+    return [
+        result.mean
+        for arrival in home.home(rows.platform).newest
+        for result in arrival.results
+        if result.edition == code(rows)
+    ]
+
+
+def test_the_newest_results_are_the_public_ones(small_board: Platform) -> None:
+    rows = made(small_board)
+    hidden_team = rows.other_team()
+    for mean, is_public, team in (
+        (0.5, True, None),
+        (0.7, False, None),
+        (0.6, True, hidden_team),
+        (0.4, True, None),
+    ):
+        rows.entry(mean=mean, is_public=is_public, team_id=team)
+    with rows.platform.transaction() as session:
+        hides = update(Team).where(Team.id == hidden_team)
+        session.execute(hides.values(suspended_at=func.now(), hides_results=True))
+
+    assert newest(rows) == [0.4, 0.5]
+    assert means(rows) == [0.5, 0.4]
+
+
+def test_results_under_an_embargo_are_shown_when_the_phase_is_over(small_board: Platform) -> None:
+    rows = made(small_board)
+    rows.entry(mean=0.5)
+    day = timedelta(days=1)
+    change(rows, embargo=True, opens_at=func.now() - 3 * day, closes_at=func.now() + day)
+    before = newest(rows), means(rows)
+
+    change(rows, closes_at=func.now() - day)
+
+    assert before == ([], [])
+    assert (newest(rows), means(rows)) == ([0.5], [0.5])
+
+
+def test_further_digits_of_held_out_means_decide_no_order(small_board: Platform) -> None:
+    rows = made(small_board)
+    for mean in (0.50011, 0.50044, 0.7):
+        rows.entry(mean=mean)
+    change(rows, **HELD_OUT)
+
+    view = matrix(rows)
+
+    assert [row.cells[0].mean for row in view.rows if row.cells[0]] == [0.7, 0.5, 0.5]
+    assert [row.method for row in view.rows] == ["Method 3", "Method 1", "Method 2"]
+    assert [row.cells[0].best for row in view.rows if row.cells[0]] == [True, False, False]
+
+
+def test_until_a_phase_discloses_its_scores_the_newest_method_is_first(small_board: Platform) -> None:
+    rows = made(small_board)
+    for mean in (0.9, 0.1, 0.5):
+        rows.entry(mean=mean)
+    change(
+        rows, **{**HELD_OUT, "disclosure": Disclosure.AT_CLOSE, "closes_at": func.now() + timedelta(days=1)}
+    )
+
+    view = matrix(rows)
+
+    assert [row.method for row in view.rows] == ["Method 3", "Method 2", "Method 1"]
+    assert means(rows) == newest(rows) == [None, None, None]
+    assert "Scores are hidden" in (view.withheld or "")
+
+
+def test_a_ladder_ranks_by_what_it_shows(small_board: Platform) -> None:
+    rows = made(small_board)
+    first, other = rows.entry(mean=0.6), rows.entry(mean=0.5)
+    third = rows.entry()
+    with rows.platform.transaction() as session:
+        for entry in (first, other):
+            session.execute(update(Entry).where(Entry.id == entry).values(ladder_rank_key=Entry.rank_key))
+        session.execute(update(Run).where(Run.entry_id == third).values(ladder_run_id=rows.run_of(first)))
+    rows.score(third, 0.4)
+    with rows.platform.transaction() as session:
+        keys = session.get_one(Entry, third).rank_key, session.get_one(Entry, third).ladder_rank_key
+    change(rows, **{**HELD_OUT, "disclosure": Disclosure.LADDER})
+
+    assert keys == (400, 600)
+    assert means(rows) == [0.6, 0.6, 0.5]
+
+
+def test_the_number_of_queries_does_not_grow_with_the_results(small_board: Platform) -> None:
+    rows = made(small_board)
+    rows.entry(mean=0.5)
+    with queries(rows.platform) as before:
+        read_pages(rows)
+    for mean in (0.1, 0.2, 0.3, 0.4):
+        rows.entry(mean=mean)
+
+    with queries(rows.platform) as after:
+        read_pages(rows)
+
+    assert 0 < len(after) == len(before)
+
+
+def read_pages(rows: Rows) -> None:
+    home.home(rows.platform)
+    home.edition_page(rows.platform, code(rows), "test", 1)
+
+
+@contextmanager
+def queries(platform: Platform) -> Iterator[list[str]]:
+    """The statements that are executed in the block."""
+    seen: list[str] = []
+
+    def note(connection: object, cursor: object, statement: str, *_: object) -> None:
+        seen.append(statement)
+
+    event.listen(platform.engine, "before_cursor_execute", note)
+    try:
+        yield seen
+    finally:
+        event.remove(platform.engine, "before_cursor_execute", note)
