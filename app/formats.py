@@ -9,6 +9,8 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
+from app.figures.shapes import place
+
 UNITS: Final = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 SHORT: Final = {  # VOC's long names as its own tables print them; the title attribute has the full name
     "aeroplane": "aero",
@@ -200,6 +202,7 @@ FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "number": number,
     "plural": plural,
     "problem_count": problem_count,
+    "place": place,
     "points": points,
     "score": score,
     "shade": shade,

@@ -1,0 +1,1 @@
+"""Drawings as geometry: pure functions from numbers to shapes, which a template writes as SVG."""

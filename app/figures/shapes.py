@@ -1,0 +1,139 @@
+"""The shapes of a drawing, in units of its view box, the origin above on the left, and the table beside it."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+Value = str | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A word or number; anchor: which of its ends stands at x (start, middle, end); turned: in degrees, around its place."""
+
+    kind: ClassVar[str] = "text"
+    x: float
+    y: float
+    text: str
+    anchor: str = "start"
+    style: str = ""
+    turned: int = 0
+    title: str = ""  # the whole of what is shortened
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A straight line."""
+
+    kind: ClassVar[str] = "line"
+    x: float
+    y: float
+    to_x: float
+    to_y: float
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Polyline:
+    """Connected points, as SVG writes them; title: what a pointer over it reads."""
+
+    kind: ClassVar[str] = "polyline"
+    points: str
+    style: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rect:
+    """A rectangle."""
+
+    kind: ClassVar[str] = "rect"
+    x: float
+    y: float
+    width: float
+    height: float
+    style: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Circle:
+    """A point."""
+
+    kind: ClassVar[str] = "circle"
+    x: float
+    y: float
+    radius: float
+    style: str = ""
+    title: str = ""
+
+
+Shape = Text | Line | Polyline | Rect | Circle
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """What `figures/drawing.svg` writes; description: the same in words, for who does not see it."""
+
+    name: str  # in addresses and identifiers: letters, digits and hyphens
+    title: str
+    description: str
+    width: float
+    height: float
+    shapes: tuple[Shape, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table; kind: text, score (in [0, 1]) or number."""
+
+    name: str
+    kind: str = "score"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The numbers of a drawing, as far as they may be shown; None where there is none."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Value, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A drawing and its table."""
+
+    drawing: Drawing
+    table: Table
+
+
+def shortened(text: str, most: int) -> str:
+    """A text that fits, with an ellipsis in place of its middle: names of variants differ at their ends.
+
+    >>> shortened("INRIA_Genetic", 8), shortened("TKK", 8)
+    ('INRI…tic', 'TKK')
+    """
+    return text if len(text) <= most else f"{text[: most // 2]}…{text[most // 2 + 1 - most :]}"
+
+
+def label(x: float, y: float, text: str, most: int, **rest: str | int) -> Text:
+    """A text of at most so many characters, with the whole of it in its title."""
+    short = shortened(text, most)
+    return Text(x, y, short, title="" if short == text else text, **rest)  # type: ignore[arg-type]  # names of fields
+
+
+def place(value: float) -> str:
+    """A coordinate as SVG writes it, to a tenth of a unit.
+
+    >>> place(3.0), place(2.25), place(-0.01)
+    ('3', '2.2', '0')
+    """
+    return f"{round(value, 1) + 0:g}"
+
+
+def joined(points: list[tuple[float, float]]) -> str:
+    """Points as SVG writes them.
+
+    >>> joined([(0, 1.5), (2, 3)])
+    '0,1.5 2,3'
+    """
+    return " ".join(f"{place(x)},{place(y)}" for x, y in points)

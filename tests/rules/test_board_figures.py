@@ -1,0 +1,168 @@
+"""The figures that sum a board up, held against the paper on VOC2007."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from app.board_figures.rules import summary_figures
+from app.board_figures.schemas import BoardScores, MethodScores
+from app.figures.shapes import Circle, Figure, Line, Rect, Text
+from scoring.published import classification_of_2007, detection_of_2007
+from scoring.statistics.scoreboard import Scoreboard
+
+DAY = datetime(2026, 11, 22, 12, tzinfo=UTC)
+FIGURE_8 = {
+    "INRIA_Genetic": 1.05, "INRIA_Flat": 2.20, "XRCE": 3.00, "TKK": 5.42, "QMUL_LSPCH": 5.45, "QMUL_HSLS": 6.12,
+    "UVA_FuseAll": 8.07, "UVA_SFS": 8.28, "UVA_MCIP": 9.15, "INRIA_Larlus": 9.75, "Tsinghua": 11.02, "MPI_BOW": 11.20,
+    "ToshCam_rdf": 12.65, "UVA_WGT": 13.32, "ToshCam_svm": 14.40, "UVA_Bigrams": 14.95, "PRIPUVA": 16.95,
+}  # fmt: skip
+
+
+def board_of(table: Scoreboard) -> BoardScores:
+    methods = tuple(
+        MethodScores(name, None if None in row else sum(v or 0 for v in row) / len(row), row)
+        for name, row in zip(table.methods, table.values, strict=True)
+    )
+    return BoardScores("AP (11 points)", table.classes, methods)
+
+
+def named(board: BoardScores) -> dict[str, Figure]:
+    return {figure.drawing.name: figure for figure in summary_figures(board)}
+
+
+@pytest.fixture(scope="module")
+def classification() -> dict[str, Figure]:
+    return named(board_of(classification_of_2007()))
+
+
+def test_the_medians_are_those_of_figure_7(classification: dict[str, Figure]) -> None:
+    figure = classification["median-by-method"]
+    medians = [100 * float(value or 0) for _, value in figure.table.rows]
+
+    assert [figure.table.rows[place][0] for place in (0, -1)] == ["INRIA_Genetic", "PRIPUVA"]
+    assert [medians[place] for place in (0, -2, -1)] == pytest.approx([57.5, 32.1, 21.1], abs=0.1)
+    bars = [shape for shape in figure.drawing.shapes if isinstance(shape, Rect) and shape.title]
+    assert len(bars) == 17
+    assert [bar.width for bar in bars] == sorted((bar.width for bar in bars), reverse=True)
+    assert bars[0].width / bars[-1].width == pytest.approx(medians[0] / medians[-1])
+
+
+def test_the_order_is_that_of_figure_8_and_the_first_six_are_joined(
+    classification: dict[str, Figure],
+) -> None:
+    figure = classification["critical-differences"]
+
+    found = {name: rank for name, rank, _ in figure.table.rows}
+    assert list(found) == list(FIGURE_8)
+    assert found == pytest.approx(FIGURE_8, abs=0.006)
+    assert "CD = 5.52" in [shape.text for shape in figure.drawing.shapes if isinstance(shape, Text)]
+    letters = [str(marks) for *_, marks in figure.table.rows]
+    assert ["a" in marks for marks in letters] == [place < 6 for place in range(17)]
+
+
+def test_a_bar_joins_exactly_those_that_cannot_be_told_apart(classification: dict[str, Figure]) -> None:
+    shapes = classification["critical-differences"].drawing.shapes
+    bars = [shape for shape in shapes if isinstance(shape, Line) and shape.style == "join"]
+    axis = next(shape for shape in shapes if isinstance(shape, Line) and shape.style == "axis")
+    unit = (axis.to_x - axis.x) / 16
+
+    first = min(bars, key=lambda bar: bar.x)
+
+    assert (first.x + 3 - axis.x) / unit + 1 == pytest.approx(1.05, abs=0.006)  # INRIA_Genetic
+    assert (first.to_x - 3 - axis.x) / unit + 1 == pytest.approx(6.12, abs=0.006)  # QMUL_HSLS
+    assert all((bar.to_x - bar.x - 6) / unit < 5.523 for bar in bars)
+
+
+def test_maximum_and_median_by_class_are_those_of_figure_9(classification: dict[str, Figure]) -> None:
+    rows = {name: rest for name, *rest in classification["by-class"].table.rows}
+
+    assert rows["person"] == pytest.approx([0.859, 0.786])
+    assert rows["bottle"] == pytest.approx([0.331, 0.222])
+    assert next(iter(rows)) == "person"
+
+
+def test_a_heat_map_has_a_cell_for_each_class_and_method(classification: dict[str, Figure]) -> None:
+    figure = classification["heat-map"]
+    cells = [shape for shape in figure.drawing.shapes if isinstance(shape, Rect)]
+    methods = [row[0] for row in figure.table.rows]
+
+    assert len(cells) == 17 * 20
+    assert abs(methods.index("QMUL_HSLS") - methods.index("QMUL_LSPCH")) == 1
+    assert {column.name for column in figure.table.columns[1:]} == set(classification_of_2007().classes)
+
+
+def test_methods_without_a_score_in_every_class_are_named_as_left_out() -> None:
+    figures = named(board_of(detection_of_2007()))
+
+    assert len(figures["median-by-method"].table.rows) == 6
+    assert "3 methods without a score in every class" in figures["median-by-method"].drawing.description
+    assert len(figures["heat-map"].table.rows) == 9
+    rows = {name: rest for name, *rest in figures["by-class"].table.rows}
+    assert rows["car"] == pytest.approx([0.432, 0.294])
+
+
+def scored(count: int, classes: int = 3, name: str = "Method") -> BoardScores:
+    methods = tuple(
+        MethodScores(
+            f"{name} {place}",
+            0.9 - place / 200,
+            tuple(0.9 - place / 200 - each / 50 for each in range(classes)),
+            DAY + timedelta(days=place % 7),
+        )
+        for place in range(count)
+    )
+    return BoardScores("AP (area)", tuple(f"class {each}" for each in range(classes)), methods)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 100, 150])
+def test_a_board_of_any_length_has_the_figures_that_it_is_enough_for(count: int) -> None:
+    figures = named(scored(count, classes=6))
+
+    assert set(figures) == {
+        *(("by-class", "median-by-method") if count else ()),
+        *(("critical-differences", "heat-map", "progress") if count > 1 else ()),
+    }
+    for figure in figures.values():
+        assert all(len(row) == len(figure.table.columns) for row in figure.table.rows)
+        assert figure.drawing.height < 2100
+
+
+def test_a_board_without_values_of_classes_shows_how_its_best_mean_grew_and_nothing_else() -> None:
+    board = scored(5)
+    hidden = tuple(replace(each, values=(None,) * 3) for each in board.methods)
+
+    assert set(named(replace(board, methods=hidden))) == {"progress"}
+    assert summary_figures(replace(board, methods=tuple(replace(each, mean=None) for each in hidden))) == ()
+
+
+def test_the_best_so_far_rises_with_the_dates() -> None:
+    figure = named(scored(10))["progress"]
+    points = [shape for shape in figure.drawing.shapes if isinstance(shape, Circle)]
+
+    assert [row[3] for row in figure.table.rows] == ["yes", *[""] * 9]
+    assert [point.style for point in points].count("point") == 1
+    assert [point.x for point in points] == sorted(point.x for point in points)
+
+
+def test_parts_have_bars_of_every_method() -> None:
+    parts = replace(scored(4), classes=("head", "hand", "foot"), what="part")
+
+    figures = named(parts)
+
+    assert [figures[f"by-method-{place}"].drawing.title for place in (1, 2, 3)] == [
+        "AP (area) of head by method", "AP (area) of hand by method", "AP (area) of foot by method",
+    ]  # fmt: skip
+    assert len(figures["by-method-2"].table.rows) == 4
+
+
+def test_the_random_baseline_stands_where_it_is_known() -> None:
+    figures = named(replace(scored(2), baseline=(0.1, None, 0.2)))
+
+    assert [row[3] for row in figures["by-class"].table.rows] == [0.1, None, 0.2]
+    marks = [
+        shape
+        for shape in figures["by-class"].drawing.shapes
+        if isinstance(shape, Line) and shape.style == "mark"
+    ]
+    assert len(marks) == 3  # with that of the legend

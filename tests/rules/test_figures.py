@@ -1,0 +1,131 @@
+"""Scales, curves and other shapes: their geometry, and the SVG that it is written as."""
+
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from app.board_figures.rules import confusion, curves_of_class
+from app.figures.clustering import similar_order
+from app.figures.curves import COLUMNS, Axes, Curve, thinned
+from app.figures.scales import Scale, ticks
+from app.figures.shapes import Drawing, Line, Polyline, Rect, Text, shortened
+from app.web import draw
+
+SVG = "{http://www.w3.org/2000/svg}"
+EVIL = "<script>alert('x')</script>\"&"
+
+
+@pytest.mark.parametrize("high", [0.003, 0.1, 0.37, 0.9, 1.0, 17.0, 40.0, 120.0])
+@pytest.mark.parametrize("most", [2, 5, 20])
+def test_ticks_are_few_and_evenly_spaced(high: float, most: int) -> None:
+    found = ticks(0.0, high, most)
+
+    assert 1 <= len(found) <= max(most, 2)
+    assert found[0] == 0.0
+    assert found[-1] <= high + 1e-9
+    assert np.allclose(np.diff(found), found[1] if len(found) > 1 else 0)
+
+
+def test_a_value_outside_a_scale_stands_at_its_border() -> None:
+    assert [Scale(0, 1, 10, 20).at(value) for value in (-1, 0.5, 2)] == [10, 15, 20]
+    assert Scale(3, 3, 10, 20).at(3) == 15
+
+
+def test_a_name_that_is_too_long_keeps_both_ends() -> None:
+    assert shortened("a_method_of_many_words_v2", 11) == "a_met…ds_v2"
+    assert len(shortened("x" * 50, 20)) == 20
+
+
+def test_a_thinned_curve_keeps_its_ends_and_extremes() -> None:
+    across = np.sort(np.random.default_rng(1).random(20_000))
+    up = np.sin(40 * across) / 2 + 0.5
+
+    fewer, high = thinned(across, up)
+
+    assert len(fewer) <= 3 * COLUMNS
+    assert (fewer[0], high.max(), high.min()) == (across[0], up.max(), up.min())
+    assert (np.diff(fewer) >= 0).all()
+
+
+def test_points_without_a_precision_are_left_out() -> None:
+    across, _ = thinned(np.array([0.0, 0.1, np.nan]), np.array([np.nan, 0.5, 0.4]))
+
+    assert across.tolist() == [0.1]
+
+
+def curve(name: str, value: float) -> Curve:
+    return Curve(name, value, np.linspace(0, 1, 50), np.linspace(1, value, 50))
+
+
+def test_the_best_five_curves_are_named_and_the_others_are_thin_lines() -> None:
+    curves = [curve(f"Method {place}", 0.9 - place / 20) for place in range(8)]
+
+    figure = curves_of_class(6, "car", curves, Axes("Recall", "Precision", 0.1, "random rankings"), methods=9)
+
+    shapes = figure.drawing.shapes
+    styles = [shape.style for shape in shapes if isinstance(shape, Polyline)]
+    assert sorted(styles) == [*["curve faint"] * 3, *[f"curve series-{place}" for place in range(5)]]
+    words = [shape.text for shape in shapes if isinstance(shape, Text)]
+    assert "Method 4" in words
+    assert "Method 5" not in words
+    assert "3 more" in words
+    level = next(shape for shape in shapes if isinstance(shape, Line) and shape.style == "mark")
+    assert level.y == level.to_y == pytest.approx(12 + 300 * 0.9)
+    assert "The best 8 are drawn." in figure.drawing.description
+    assert figure.drawing.name == "curves-7"
+
+
+def test_a_confusion_matrix_has_the_shares_of_each_row() -> None:
+    figure = confusion("Oak", ("background", "cat", "none"), ((90, 10, 0), (5, 15, 0), (0, 0, 0)))
+
+    assert [row[1:] for row in figure.table.rows] == [(0.9, 0.1, 0.0), (0.25, 0.75, 0.0), (None, None, None)]
+    assert "Most of background was found, 90.0 %, least of cat, 75.0 %." in figure.drawing.description
+    cells = [shape.style for shape in figure.drawing.shapes if isinstance(shape, Rect)]
+    assert cells[:3] == ["cell shade-9", "cell shade-1", "cell shade-0"]
+    assert cells[6:] == ["cell none"] * 3
+
+
+def test_similar_rows_are_neighbours_also_where_values_are_missing() -> None:
+    rows = [(0.1, 0.1), (0.9, 0.9), (0.1, None), (0.88, 0.9)]
+
+    order = similar_order(rows)
+
+    assert abs(order.index(1) - order.index(3)) == 1
+    assert order[0] == 0
+    assert similar_order(rows[:2]) == [0, 1]
+
+
+def test_a_drawing_is_written_as_svg_that_says_what_it_shows() -> None:
+    shapes = (
+        Text(1, 2, EVIL, "end", "quiet", turned=-90, title=EVIL),
+        Line(0, 0, 1.25, 1, "grid"),
+        Polyline("0,0 1,1", "curve", EVIL),
+        Rect(0, 0, 1, 1, "bar", EVIL),
+    )
+    drawing = Drawing("a-name", EVIL, f"{EVIL} in words", 100, 50.5, shapes)
+
+    text = draw("figures/drawing.svg", drawing=drawing, styles="")
+
+    root = ET.fromstring(text.strip())
+    assert root.get("role") == "img"
+    assert root.get("viewBox") == "0 0 100 50.5"
+    ids = (root.get("aria-labelledby") or "").split()
+    assert [child.text for child in root[:2] if child.get("id") in ids] == [EVIL, f"{EVIL} in words"]
+    tags = ("text", "line", "polyline", "rect", "circle")
+    assert [len(root.findall(f"{SVG}{tag}")) for tag in tags] == [1, 1, 1, 1, 0]
+    assert "style=" not in text
+    assert root.findall(f"{SVG}style") == []
+
+
+def test_a_drawing_that_stands_alone_has_its_styles_with_it() -> None:
+    drawing = Drawing("alone", "Alone", "Alone, in words", 10, 10, ())
+
+    text = draw(
+        "figures/drawing.svg", drawing=replace(drawing, name="other"), styles=".drawing { color: red; }"
+    )
+
+    root = ET.fromstring(text.strip())
+    [style] = root.findall(f"{SVG}style")
+    assert style.text == ".drawing { color: red; }"
