@@ -1,5 +1,6 @@
 """Which page an address belongs to."""
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from urllib.parse import SplitResult, quote, urlsplit
 
@@ -14,12 +15,15 @@ def address_of(request: Request) -> str:
 
 
 def local_path(address: str) -> str:
-    """Where to go next: always a path of this site.
+    r"""Where to go next: always a path of this site.
 
-    >>> local_path("/submissions"), local_path("//evil.example")
-    ('/submissions', '/')
+    Browsers take a backslash for a slash, and drop tabs and line ends wherever they stand.
+
+    >>> local_path("/submissions"), local_path("//evil.example"), local_path("/\t/evil.example")
+    ('/submissions', '/', '/')
     """
-    return address if address.startswith("/") and not address.startswith(("//", "/\\")) else "/"
+    is_path = address.startswith("/") and not address.startswith("//") and "\\" not in address
+    return address if is_path and not any(unicodedata.category(each) == "Cc" for each in address) else "/"
 
 
 def nearest_page(request: Request) -> str:

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 from pydantic import ValidationError
 
 from app.access import Action
@@ -14,7 +14,8 @@ from app.mail.service import place_of_mail
 from app.rate_limits import Limited
 from app.recovery import service
 from app.recovery.schemas import Forgotten, Outcome, Passwords
-from app.sessions.service import WrongPasswordError
+from app.sessions.pages import logged_in
+from app.sessions.service import WrongPasswordError, renew
 from app.web import SESSION_COOKIE, CurrentActor, ThePlatform, limited, platform_of_request, render, requires
 
 router = APIRouter()
@@ -90,11 +91,11 @@ def change(
     password: TextField = "",
 ) -> Response:
     """Replace the password, and log out everywhere else."""
-    cookie = request.cookies.get(SESSION_COOKIE, "")
+    platform, cookie = platform_of_request(request), request.cookies.get(SESSION_COOKIE, "")
     try:
-        service.change(platform_of_request(request), actor, cookie, Passwords(present_password, password))
+        service.change(platform, actor, cookie, Passwords(present_password, password))
     except WrongPasswordError:
         return _change_form(request, {"present_password": "is wrong"}, 403)
     except ValueError as error:
         return _change_form(request, {"password": str(error)}, 422)
-    return RedirectResponse("/account", status_code=303)
+    return logged_in(request, platform, renew(platform, cookie), "/account")

@@ -95,11 +95,12 @@ def start(platform: ThePlatform, actor: CurrentActor) -> Response:
 @router.post("/account/second-factor/confirm", dependencies=[ACCOUNT, recently_logged_in()])
 def confirm(request: Request, platform: ThePlatform, actor: CurrentActor, code: Code = "") -> Response:
     """Use the second factor from now on, and show the recovery codes, once."""
-    codes = service.confirm(platform, actor, code)
+    cookie = request.cookies.get(SESSION_COOKIE, "")
+    codes = service.confirm(platform, actor, code, cookie)
     if codes is None:
         wrong = {"code": "is not the present code; is the clock of your device right?"}
         return _page(request, platform, actor, wrong)
-    token = renew(platform, request.cookies.get(SESSION_COOKIE, ""))
+    token = renew(platform, cookie)
     response = _page(request, platform, actor, NO_PROBLEMS, codes)
     response.headers["Set-Cookie"] = logged_in(request, platform, token, "/").headers["set-cookie"]
     return response
@@ -112,7 +113,8 @@ def renew_codes(request: Request, platform: ThePlatform, actor: CurrentActor) ->
 
 
 @router.post("/account/second-factor/remove", dependencies=[ACCOUNT, recently_logged_in()])
-def remove(platform: ThePlatform, actor: CurrentActor) -> Response:
+def remove(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
     """Do without a second factor from now on."""
-    service.remove(platform, actor)
-    return RedirectResponse("/account/second-factor", status_code=303)
+    cookie = request.cookies.get(SESSION_COOKIE, "")
+    service.remove(platform, actor, cookie)
+    return logged_in(request, platform, renew(platform, cookie), "/account/second-factor")

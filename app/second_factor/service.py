@@ -58,10 +58,10 @@ def start(platform: Platform, actor: Actor) -> None:
             session.add(SecondFactor(user_id=actor.user_id, secret=new_secret()))
 
 
-def confirm(platform: Platform, actor: Actor, code: str) -> tuple[str, ...] | None:
+def confirm(platform: Platform, actor: Actor, code: str, cookie: str) -> tuple[str, ...] | None:
     """Use the second factor from now on; the recovery codes, to be shown once, or none for a wrong code.
 
-    Raises ConflictError, RateLimitedError.
+    Logs out everywhere but in the session of `cookie`: the others began without a code. Raises ConflictError, RateLimitedError.
     """
     assert actor.user_id is not None
     platform.limiter.hit(Limited.CODE, f"person {actor.user_id}")
@@ -72,6 +72,7 @@ def confirm(platform: Platform, actor: Actor, code: str) -> tuple[str, ...] | No
         if not _is_code(session, found, code):
             return None
         found.confirmed_at = queries.now(session)
+        sessions.end_sessions_of(session, actor.user_id, keep=hash_of_token(cookie))
         _note(session, actor.user_id, "second-factor.on", Letter.SECOND_FACTOR_ON)
         codes = _new_codes(session, actor.user_id)
     platform.notifier.wake_workers(Job.DELIVER)
@@ -140,13 +141,14 @@ def _is_recovery_code(session: Session, user_id: int, text: str) -> bool:
     return is_code
 
 
-def remove(platform: Platform, actor: Actor) -> None:
-    """Do without a second factor from now on. Raises ForbiddenError for admins, who need one."""
+def remove(platform: Platform, actor: Actor, cookie: str) -> None:
+    """Do without a second factor from now on, logged in nowhere but in the session of `cookie`. Raises ForbiddenError for admins, who need one."""
     assert actor.user_id is not None
     if actor.is_admin:
         raise ForbiddenError("Admins need a second factor")
     with platform.transaction() as session:
         if queries.delete_factor(session, actor.user_id):
+            sessions.end_sessions_of(session, actor.user_id, keep=hash_of_token(cookie))
             _note(session, actor.user_id, "second-factor.off", Letter.SECOND_FACTOR_OFF)
     platform.notifier.wake_workers(Job.DELIVER)
 

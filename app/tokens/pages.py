@@ -66,6 +66,8 @@ def create_token(
 ) -> Response:
     """Create a token and show it, once."""
     form = {"name": name, "scope": list(scope), "days": days}
+    if Scope.ORGANISE in scope and not actor.is_organiser:
+        return _page(request, platform, actor, form, {"scope": "organise is for organisers, once they are"})
     try:
         token = service.create_token(platform, actor.user_id, NewToken.model_validate(form))
     except ValidationError as error:

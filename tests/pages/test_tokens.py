@@ -50,8 +50,9 @@ def test_a_token_to_read_reads_and_does_no_more(browser: Browser) -> None:
 @pytest.mark.parametrize(
     "path", ["/account/tokens", "/account/sessions/end-all", "/logout", "/login/confirm"]
 )
-def test_no_token_changes_an_account_or_makes_tokens(browser: Browser, path: str) -> None:
+def test_no_token_changes_an_account_or_makes_tokens(browser: Browser, platform: Platform, path: str) -> None:
     owner = registered(browser(), f"beech{len(path)}@example.org")
+    organise(platform, f"beech{len(path)}@example.org")
     everything = program(browser, owner, READ, SUBMIT, ORGANISE)
 
     response = everything.post(path, data={"name": "another", "scope": "read"})
