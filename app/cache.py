@@ -14,6 +14,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 MAX_BYTES = 64 << 20
+VARIANT_BYTES = (
+    16 << 20
+)  # of pages that addresses ask for beside the usual one; whoever asks for many displaces only these
 FRESH = 1.0  # seconds for which a version is used without reading it again
 LONGEST_WAIT = 60.0  # seconds for somebody else's rendering
 Version = TypeVar("Version", bound=Hashable)
@@ -35,19 +38,47 @@ class Rendered:
 
 
 @dataclass(slots=True)
+class _Shelf:
+    """Renderings up to so many bytes; what was not asked for longest goes first."""
+
+    max_bytes: int
+    rendered: OrderedDict[Hashable, Rendered] = field(default_factory=OrderedDict)
+    bytes: int = 0
+
+    def find(self, key: Hashable) -> Rendered | None:
+        known = self.rendered.get(key)
+        if known is not None:
+            self.rendered.move_to_end(key)
+        return known
+
+    def keep(self, key: Hashable, rendered: Rendered) -> None:
+        before = self.rendered.pop(key, None)
+        self.bytes += len(rendered.compressed) - (len(before.compressed) if before else 0)
+        self.rendered[key] = rendered
+        while self.bytes > self.max_bytes:
+            _, oldest = self.rendered.popitem(last=False)
+            self.bytes -= len(oldest.compressed)
+
+
+@dataclass(slots=True)
 class Cache:
     """Versions and renderings, each computed by one thread while others wait for it.
 
-    A version is read again after a second, and at once after this process itself has changed something.
+    A version is read again after a second, and at once after this process itself has changed something. Variants are renderings
+    of which an address can ask for any number; they have a shelf of their own.
     """
 
     max_bytes: int = MAX_BYTES
+    variant_bytes: int = VARIANT_BYTES
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _epoch: int = 0
     _versions: dict[Hashable, tuple[float, Hashable]] = field(default_factory=dict)
-    _rendered: OrderedDict[Hashable, Rendered] = field(default_factory=OrderedDict)
-    _bytes: int = 0
+    _shelves: tuple[_Shelf, _Shelf] = field(init=False)
     _flights: dict[Hashable, Future[Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Put up the shelves."""
+        self._shelves = _Shelf(self.max_bytes), _Shelf(self.variant_bytes)
 
     def version(self, key: Hashable, read: Callable[[], Version]) -> Version:
         """The version of what `key` names, at most a second old."""
@@ -73,30 +104,22 @@ class Cache:
             self._epoch += 1
             self._versions.clear()
 
-    def rendered(self, key: Hashable, make: Callable[[], bytes]) -> Rendered:
+    def rendered(self, key: Hashable, make: Callable[[], bytes], *, is_variant: bool = False) -> Rendered:
         """What was made for `key`, which names its version, too; made now if it is not there."""
+        shelf = self._shelves[is_variant]
         with self._lock:
-            known = self._rendered.get(key)
-            if known is not None:
-                self._rendered.move_to_end(key)
-                return known
+            known = shelf.find(key)
+        if known is not None:
+            return known
 
         def make_and_keep() -> Rendered:
             rendered = Rendered.of(make())
-            self._keep(key, rendered)
+            with self._lock:
+                shelf.keep(key, rendered)
             return rendered
 
         result: Rendered = self._once(("rendered", key), make_and_keep)
         return result
-
-    def _keep(self, key: Hashable, rendered: Rendered) -> None:
-        with self._lock:
-            before = self._rendered.pop(key, None)
-            self._bytes += len(rendered.compressed) - (len(before.compressed) if before else 0)
-            self._rendered[key] = rendered
-            while self._bytes > self.max_bytes:
-                _, oldest = self._rendered.popitem(last=False)
-                self._bytes -= len(oldest.compressed)
 
     def _once(self, key: Hashable, work: Callable[[], Any]) -> Any:
         """The result of `work`, which one thread does while those who want the same wait; also its exception."""
@@ -119,15 +142,26 @@ class Cache:
 
 
 def conditional_response(
-    request: Request, rendered: Rendered, media_type: str, *, is_private: bool, splice: "Splice | None" = None
+    request: Request,
+    rendered: Rendered,
+    media_type: str,
+    *,
+    is_private: bool,
+    splice: "Splice | None" = None,
+    filename: str | None = None,
 ) -> Response:
-    """The rendering, or 304 for a browser that has it. With a splice, a page for one person is made from it."""
+    """The rendering, or 304 for a browser that has it. With a splice, a page for one person is made from it.
+
+    filename: under which a browser saves it.
+    """
     etag = rendered.etag if splice is None else splice.etag(rendered)
     headers = {
         "ETag": etag,
         "Cache-Control": "private, no-cache" if is_private else "no-cache",
         "Vary": "Accept-Encoding, Cookie, Authorization",
     }
+    if filename is not None:
+        headers["Content-Disposition"] = f'attachment; filename="{filename}"'
     known = request.headers.get("if-none-match", "")
     if known.strip() == "*" or etag in (each.strip() for each in known.split(",")):
         return Response(status_code=304, headers=headers)

@@ -170,6 +170,16 @@ def points(across: Values, up: Values) -> str:
     )
 
 
+def bars(values: Values) -> str:
+    """Values in [0, 1] as the path of upright bars, one beside the other, in a drawing 10 units high; nothing where there is none.
+
+    >>> bars((0.5, None, 1.0))
+    'M.5 10v-5M2.5 10v-10'
+    """
+    heights = enumerate(round(10 * value, 1) if value is not None else 0 for value in values)
+    return "".join(f"M{place or ''}.5 10v{-height:g}" for place, height in heights if height)
+
+
 def _thinned(column: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     places = list(column)
     yield from dict.fromkeys((places[0], min(places), max(places), places[-1]))
@@ -194,6 +204,7 @@ def _parts(seconds: float) -> list[str]:
 
 FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "ago": ago,
+    "bars": bars,
     "by_file": by_file,
     "bytes": size,
     "day": day,

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Final, Protocol
 
 from app.access import Actor
-from app.disclosure.schemas import Use
+from app.disclosure.schemas import StoredScore, Use
 from app.editions.schemas import PhaseView
 from app.models import Disclosure
 from scoring.tasks.outcome import NOT_ENTERED
@@ -68,6 +68,10 @@ class Sight:
     def value(self, score: Scored) -> float | None:
         """The value of a class."""
         return self._value(score) if self.classes else None
+
+    def interval(self, score: StoredScore) -> tuple[float | None, float | None]:
+        """The confidence interval of a score; a detail."""
+        return (score.low, score.high) if self.details else (None, None)
 
     def reason(self, score: Scored) -> str | None:
         """Why there is no value; what depends on the ground truth is for those who see details."""

@@ -8,11 +8,16 @@ from app.models import Disclosure
 
 @dataclass(frozen=True, slots=True)
 class StoredScore:
-    """A score in [0, 1] with what readers see of it while the annotation is hidden; `reason` says why there is no value."""
+    """A score in [0, 1] with what readers see of it while the annotation is hidden; `reason` says why there is no value.
+
+    low, high: its 95 % confidence interval, once it is computed.
+    """
 
     value: float | None
     held_out_value: float | None
     reason: str | None
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

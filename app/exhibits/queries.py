@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import and_, or_, select, true
+from sqlalchemy import Subquery, and_, or_, select, true
 from sqlalchemy.orm import Session
 
+import scoring
 from app.access import Action, Actor, State
 from app.editions.queries import is_past_embargo
 from app.memberships.queries import is_public
@@ -37,6 +38,20 @@ def curves_of(session: Session, run_ids: Sequence[int], class_name: str) -> dict
         Exhibit.content["class_name"].astext == class_name,
     )
     return dict(session.execute(statement).all())
+
+
+def score_tables(session: Session, standing: Subquery) -> dict[int, list[dict[str, Any]]]:
+    """By run, its tables of scores as they were written down; standing: a column run_id."""
+    statement = (
+        select(Exhibit.run_id, Exhibit.content)
+        .join(standing, standing.c.run_id == Exhibit.run_id)
+        .where(Exhibit.kind == scoring.ScoreTable.kind)
+        .order_by(Exhibit.run_id, Exhibit.position)
+    )
+    found: dict[int, list[dict[str, Any]]] = {}
+    for run, content in session.execute(statement):
+        found.setdefault(run, []).append(content)
+    return found
 
 
 def visible_run(session: Session, actor: Actor, run_id: int) -> tuple[Run, Phase] | None:

@@ -9,6 +9,7 @@ from math import isnan
 from typing import Any
 
 import scoring
+from scoring.tasks.outcome import DIFFICULT_INCLUDED
 
 NO_VALUE = "no value"
 
@@ -89,6 +90,12 @@ def table_view(table: scoring.ScoreTable) -> ExhibitView:
     rows = [ClassValue(name, value, reason=NO_VALUE if value is None else None) for name, value in table.rows]
     total = rows.pop().value if rows and rows[-1].name == "mean" else None
     return ExhibitView(table.kind, table.title, tuple(rows), total)
+
+
+def with_difficult(tables: Iterable[Mapping[str, Any]]) -> Mapping[str, float | None]:
+    """The values that count difficult objects like any other, of a run's tables of scores; their mean under "mean"."""
+    every = (scoring.from_plain(scoring.ScoreTable, one) for one in tables)
+    return next((dict(table.rows) for table in every if table.title.endswith(DIFFICULT_INCLUDED)), {})
 
 
 def curve_view(curve: scoring.Curve) -> CurveView:

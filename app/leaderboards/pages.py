@@ -1,24 +1,29 @@
 """The leaderboard page."""
 
-from typing import Annotated, Literal
+from collections.abc import Callable, Mapping
+from typing import Annotated, Final
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
+from pydantic import TypeAdapter
 
 from app.access import Action, Actor
 from app.cache import Splice, conditional_response
+from app.exports import rules as exports
+from app.formats import score
 from app.leaderboards import service
-from app.leaderboards.rules import BoardAddress, Form, Order
-from app.leaderboards.schemas import BoardView
+from app.leaderboards.rules import BoardAddress, Form, one_page
+from app.leaderboards.schemas import BoardPage, BoardRow, BoardView, Cell
+from app.ranking.rules import FIGURES
+from app.selections.schemas import Format, PageParameters
 from app.web import CurrentActor, ThePlatform, draw, requires
 
 router = APIRouter()
 
 MARKER = "<!-- account -->"  # in templates/leaderboards/board.html
 PATH = "/leaderboards"  # as far as the header asks for it
-
-Sort = Annotated[str, Query(max_length=100, description="mean, method, date or a class")]
-Direction = Annotated[Literal["asc", "desc"], Query(description="smallest or largest first")]
+_json = TypeAdapter(BoardView)
 
 
 @router.get("/leaderboards/{edition}/{image_set}/{competition}", dependencies=[requires(Action.READ_PUBLIC)])
@@ -29,30 +34,157 @@ def board(
     edition: str,
     image_set: str,
     competition: int,
-    sort: Sort = "mean",
-    order: Direction = "desc",
+    asked: Annotated[PageParameters, Query()],
 ) -> Response:
-    """A leaderboard in the order that its address asks for; who is logged in is put into the page that all share."""
-    address, chosen = BoardAddress(edition, image_set, competition), Order(sort, order == "desc")
+    """A leaderboard as its address asks for it; who is logged in is put into the page that all share."""
+    address, query = BoardAddress(edition, image_set, competition), asked.query()
+    if asked.format not in (None, Format.HTML):
+        form = Form(asked.format.value)
+        document = service.rendered_board(
+            platform,
+            actor,
+            address,
+            query.of_all(),
+            form,
+            lambda page: EXPORTS[form](page, platform.settings.address),
+        )
+        name = f"{edition}-{image_set}-{competition}.{form}" if form is not Form.JSON else None
+        return conditional_response(
+            request, document, MEDIA_TYPES[form], is_private=actor.is_logged_in, filename=name
+        )
     if not actor.is_logged_in:
-        page = service.rendered_board(platform, actor, address, chosen, Form.ANONYMOUS_PAGE, anonymous_page)
+        page = service.rendered_board(platform, actor, address, query, Form.ANONYMOUS_PAGE, anonymous_page)
         return conditional_response(request, page, "text/html", is_private=False)
-    page = service.rendered_board(platform, actor, address, chosen, Form.PAGE, shared_page)
+    page = service.rendered_board(platform, actor, address, query, Form.PAGE, shared_page)
     splice = Splice(MARKER.encode(), account_of(actor).encode())
     return conditional_response(request, page, "text/html", is_private=True, splice=splice)
 
 
-def shared_page(view: BoardView) -> bytes:
+def shared_page(page: BoardPage) -> bytes:
     """The page of a board with a marker where the account of its reader stands."""
-    page = draw("leaderboards/board.html", board=view, path=PATH)
-    return page.encode()
+    text = draw(
+        "leaderboards/board.html", board=one_page(page), controls=page.controls, figures=FIGURES, path=PATH
+    )
+    return text.encode()
 
 
-def anonymous_page(view: BoardView) -> bytes:
+def anonymous_page(page: BoardPage) -> bytes:
     """The page of a board for who is not logged in."""
-    return shared_page(view).replace(MARKER.encode(), account_of(Actor()).encode(), 1)
+    return shared_page(page).replace(MARKER.encode(), account_of(Actor()).encode(), 1)
 
 
 def account_of(actor: Actor) -> str:
     """The links of the header that depend on who reads."""
     return draw("account.html", actor=actor, path=PATH)
+
+
+def json_of(page: BoardPage) -> bytes:
+    """The whole board as programs read it."""
+    return _json.dump_json(page.board)
+
+
+def csv_of(page: BoardPage, site: str) -> bytes:
+    """The table for spreadsheets: scores in [0, 1], as many digits as the reader sees; intervals where they are asked for."""
+    board, query = page.board, page.controls.query
+    with_intervals = query.intervals and page.controls.has_details
+    names = ["mean", *board.classes]
+    header = [
+        "rank", "method", "team", "training", "baseline", "date", *([board.sort] if board.sort in FIGURES else []),
+        *(f"{name}{end}" for name in names for end in (("", " low", " high") if with_intervals else ("",))),
+        "address",
+    ]  # fmt: skip
+    return exports.csv_of(
+        header, [_csv_row(row, board, site, with_intervals=with_intervals) for row in board.rows]
+    ).encode()
+
+
+def _csv_row(row: BoardRow, board: BoardView, site: str, *, with_intervals: bool) -> list[exports.Cell]:
+    values: list[exports.Cell] = []
+    for cell in (Cell(row.mean, row.mean_best, row.low, row.high), *row.cells):
+        values += [cell.value, *((cell.low, cell.high) if with_intervals else ())]
+    return [
+        row.rank, row.method, row.team.name, row.training or "", "yes" if row.is_baseline else "",
+        row.date.date().isoformat(), *([row.figure] if board.sort in FIGURES else []), *values,
+        f"{site}/submissions/{row.submission}",
+    ]  # fmt: skip
+
+
+def tex_of(page: BoardPage, site: str) -> bytes:
+    """The table for papers: percent with one decimal, the best in bold; intervals where they are asked for."""
+    board = page.board
+    with_intervals = page.controls.query.intervals
+    header = ["Method", "Mean", *(exports.tex_text(name) for name in board.classes)]
+    rows = [
+        [
+            exports.tex_text(row.method),
+            *(
+                _tex_cell(cell, with_intervals=with_intervals)
+                for cell in (Cell(row.mean, row.mean_best, row.low, row.high), *row.cells)
+            ),
+        ]
+        for row in board.rows
+    ]
+    return exports.tex_table(_notes(page, site), header, rows).encode()
+
+
+def _tex_cell(cell: Cell, *, with_intervals: bool) -> str:
+    text = f"\\textbf{{{score(cell.value)}}}" if cell.best else score(cell.value)
+    if not with_intervals or cell.low is None:
+        return text
+    return f"{text} {{\\scriptsize [{score(cell.low)}, {score(cell.high)}]}}"
+
+
+def _notes(page: BoardPage, site: str) -> tuple[str, ...]:
+    board = page.board
+    return (
+        f"{board.edition_title} {board.image_set}, {board.title} (competition {board.competition})"
+        + (", difficult objects included: not the official values" if page.controls.query.difficult else ""),
+        f"{board.measure} in percent, {len(board.rows)} of {board.methods} methods",
+        f"protocol {board.protocol}, ground truth version {board.ground_truth}, scorer version {board.scorer}",
+        f"{address_of_board(board, site)}{page.controls.query.address()}, version {board.version} of this board",
+    )
+
+
+def address_of_board(board: BoardView, site: str) -> str:
+    """Where a board stands."""
+    return f"{site}/leaderboards/{quote(board.edition)}/{quote(board.image_set)}/{board.competition}"
+
+
+def bib_of(page: BoardPage, site: str) -> bytes:
+    """The board and each of its methods for BibTeX."""
+    board = page.board
+    about = {
+        "title": f"{board.edition_title} {board.image_set}: {board.title} (competition {board.competition})",
+        "year": f"{board.updated_at:%Y}",
+        "howpublished": address_of_board(board, site),
+        "note": f"Leaderboard, version {board.version}, {board.updated_at:%Y-%m-%d}",
+    }
+    methods = [
+        exports.bibtex(
+            f"{row.method}-{row.method_id}",
+            {
+                "title": row.title or row.method,
+                "author": row.contributors or row.team.name,
+                "year": f"{row.date:%Y}",
+                "howpublished": f"{site}/methods/{row.method_id}",
+                "note": f"{row.method}, {about['title']}",
+            },
+        )
+        for row in board.rows
+    ]
+    name = f"{board.edition}-{board.image_set}-{board.competition}"
+    return "\n".join((exports.bibtex(name, about), *methods)).encode()
+
+
+EXPORTS: Final[Mapping[Form, Callable[[BoardPage, str], bytes]]] = {
+    Form.JSON: lambda page, _: json_of(page),
+    Form.CSV: csv_of,
+    Form.TEX: tex_of,
+    Form.BIB: bib_of,
+}
+MEDIA_TYPES: Final[Mapping[Form, str]] = {
+    Form.JSON: "application/json",
+    Form.CSV: "text/csv",
+    Form.TEX: "application/x-tex",
+    Form.BIB: "application/x-bibtex",
+}

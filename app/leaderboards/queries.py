@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select, true
+from sqlalchemy import ColumnElement, Select, Subquery, and_, func, select, true
 from sqlalchemy.orm import Session
 
 from app.disclosure.queries import SCORE
@@ -14,7 +14,7 @@ from app.leaderboards.rules import Audience
 from app.leaderboards.schemas import BoardTeam
 from app.memberships.queries import is_public
 from app.methods.queries import method_view
-from app.methods.schemas import MethodView
+from app.methods.schemas import MethodView, Training
 from app.models import (
     Board,
     BoardGroups,
@@ -25,6 +25,7 @@ from app.models import (
     Publication,
     Rescore,
     Run,
+    RunAnalysis,
     Submission,
     Team,
 )
@@ -34,13 +35,25 @@ Version = tuple[Hashable, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class StoredBoard:
-    """A board's versions."""
+class Versions:
+    """What a result was scored under; ground_truth: its version."""
 
     protocol: str
+    scorer: str
     ground_truth: int
     fingerprint: str
-    scorer: str
+
+
+def is_outdated(row: Versions, board: Versions) -> bool:
+    """Whether a result was scored under an earlier ground truth or scorer than the board's."""
+    return (row.ground_truth, row.scorer) != (board.ground_truth, board.scorer)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBoard:
+    """A board's versions, and of its publications the number and the latest."""
+
+    versions: Versions
     version: int
     updated_at: datetime
     rescoring: bool
@@ -55,10 +68,11 @@ class StoredRow:
     is_complete: bool
     method: MethodView
     submission_id: int
+    training: Training
     team: BoardTeam
     date: datetime
     measure: str
-    is_outdated: bool
+    versions: Versions
 
 
 def is_shown_to(audience: Audience) -> ColumnElement[bool]:
@@ -86,11 +100,19 @@ def version(session: Session, phase_id: int, competition: int) -> Version | None
         .where(Entry.phase_id == phase_id, Entry.competition == competition)
         .scalar_subquery()
     )
+    analysed = (  # a run's intervals are there before it is analysed
+        select(func.count(RunAnalysis.run_id))
+        .select_from(Entry)
+        .join(RunAnalysis, RunAnalysis.run_id == Entry.published_run_id)
+        .where(Entry.phase_id == phase_id, Entry.competition == competition)
+        .scalar_subquery()
+    )
     statement = (
         select(
             Board.generation, Board.protocol, published.c.count, published.c.latest, revisions,
-            _open_rescores(phase_id).exists(), BoardGroups.version,
+            _open_rescores(phase_id).exists(), BoardGroups.version, analysed,
         )
+        .select_from(Board)
         .join(published, true())
         .outerjoin(
             BoardGroups,
@@ -108,21 +130,26 @@ def _open_rescores(phase_id: int) -> Select[int]:
     )
 
 
-def board(session: Session, phase_id: int, competition: int, audience: Audience) -> StoredBoard | None:
-    """The versions of a board; private results do not count in what the public sees."""
+def board(
+    session: Session, phase_id: int, competition: int, audience: Audience, before: datetime | None = None
+) -> StoredBoard | None:
+    """The versions of a board; private results do not count in what the public sees. before: of what was published before."""
     published = (
         select(func.count().label("count"), func.max(Publication.published_at).label("latest"))
         .select_from(Publication)
         .join(Entry, Publication.entry_id == Entry.id)
         .join(Method, Entry.method_id == Method.id)
         .where(
-            Publication.phase_id == phase_id, Publication.competition == competition, is_shown_to(audience)
+            Publication.phase_id == phase_id,
+            Publication.competition == competition,
+            is_shown_to(audience),
+            _is_before(before),
         )
         .subquery()
     )
     statement = (
         select(
-            Board.protocol, GroundTruth.version, GroundTruth.fingerprint, Board.scorer, published.c.count,
+            Board.protocol, Board.scorer, GroundTruth.version, GroundTruth.fingerprint, published.c.count,
             func.coalesce(published.c.latest, Board.activated_at), _open_rescores(phase_id).exists(),
         )
         .select_from(Board)
@@ -131,42 +158,56 @@ def board(session: Session, phase_id: int, competition: int, audience: Audience)
         .where(Board.phase_id == phase_id, Board.competition == competition)
     )  # fmt: skip
     row = session.execute(statement).one_or_none()
-    return StoredBoard(*row) if row else None
+    return StoredBoard(Versions(*row[:4]), *row[4:]) if row else None
 
 
-def rows(session: Session, phase_id: int, competition: int, audience: Audience) -> list[StoredRow]:
-    """The methods on a board; a run that is not the board's own is not among them."""
-    is_outdated = or_(Run.ground_truth_id != Board.ground_truth_id, Run.scorer != Board.scorer)
+def _is_before(moment: datetime | None) -> ColumnElement[bool]:
+    return true() if moment is None else Publication.published_at < moment
+
+
+def current(phase_id: int, competition: int) -> Subquery:
+    """The entries that stand on a board now, each with its run: entry_id, run_id."""
     statement = (
-        select(
-            Run.id, Run.ladder_run_id, Entry.is_complete, Method, Submission.id, Team.id, Team.name,
-            Team.suspended_at.is_not(None), Submission.created_at, Run.measure,
-            is_outdated,
-        )
-        .join(Entry, Entry.published_run_id == Run.id)
-        .join(Board, stands_on_board())
-        .join(Method, Entry.method_id == Method.id)
-        .join(Team, Method.team_id == Team.id)
-        .join(Submission, Entry.submission_id == Submission.id)
-        .where(Entry.phase_id == phase_id, Entry.competition == competition, is_shown_to(audience))
-    )  # fmt: skip
-    return [
-        StoredRow(
-            run, ladder, complete, method_view(method), submission_id, BoardTeam(*team), date, measure or "", outdated
-        )
-        for run, ladder, complete, method, submission_id, *team, date, measure, outdated in session.execute(statement)
-    ]  # fmt: skip
-
-
-def scores(session: Session, phase_id: int, competition: int) -> dict[int, dict[str | None, StoredScore]]:
-    """By run, the scores of its classes; the headline stands under None."""
-    statement = (
-        select(ClassScore.run_id, ClassScore.class_name, *SCORE)
-        .join(Entry, Entry.published_run_id == ClassScore.run_id)
+        select(Entry.id.label("entry_id"), Entry.published_run_id.label("run_id"))
         .join(Board, stands_on_board())
         .where(Entry.phase_id == phase_id, Entry.competition == competition)
     )
+    return statement.subquery()
+
+
+def rows(session: Session, standing: Subquery, audience: Audience) -> list[StoredRow]:
+    """The methods of what stands on a board (`current`), or stood (`publications.queries.former`)."""
+    statement = (
+        select(
+            Run.id, Run.ladder_run_id, Entry.is_complete, Method, Submission.id, Submission.training, Team.id, Team.name,
+            Team.suspended_at.is_not(None), Submission.created_at, Run.measure, Run.protocol, Run.scorer,
+            GroundTruth.version, GroundTruth.fingerprint,
+        )
+        .select_from(standing)
+        .join(Entry, Entry.id == standing.c.entry_id)
+        .join(Run, Run.id == standing.c.run_id)
+        .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
+        .join(Method, Entry.method_id == Method.id)
+        .join(Team, Method.team_id == Team.id)
+        .join(Submission, Entry.submission_id == Submission.id)
+        .where(is_shown_to(audience))
+    )  # fmt: skip
+    return [
+        StoredRow(
+            run, ladder, complete, method_view(method), submission_id, Training.model_validate(training),
+            BoardTeam(team_id, team, suspended), date, measure or "", Versions(*versions),
+        )
+        for run, ladder, complete, method, submission_id, training, team_id, team, suspended, date, measure, *versions
+        in session.execute(statement)
+    ]  # fmt: skip
+
+
+def scores(session: Session, standing: Subquery) -> dict[int, dict[str | None, StoredScore]]:
+    """By run, the scores of its classes; the headline stands under None."""
+    statement = select(ClassScore.run_id, ClassScore.class_name, *SCORE, ClassScore.low, ClassScore.high)
     found: dict[int, dict[str | None, StoredScore]] = {}
-    for run, name, value, held_out, reason in session.execute(statement):
-        found.setdefault(run, {})[name] = StoredScore(value, held_out, reason)
+    for run, name, value, held_out, reason, low, high in session.execute(
+        statement.join(standing, standing.c.run_id == ClassScore.run_id)
+    ):
+        found.setdefault(run, {})[name] = StoredScore(value, held_out, reason, low, high)
     return found

@@ -3,11 +3,27 @@
 import enum
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Final
 
-from app.leaderboards.schemas import BoardRow, BoardTeam, Cell
-from app.methods.schemas import MethodView
+from app.errors import MalformedError
+from app.leaderboards.schemas import (
+    BoardPage,
+    BoardRow,
+    BoardTeam,
+    BoardView,
+    Cell,
+)
+from app.methods.schemas import MethodView, Training
+from app.ranking.rules import FIGURES, best_of
+from app.selections.rules import CLASSES_TOGETHER, ROWS_TOGETHER, column_groups, page_count
+from app.selections.schemas import BoardQuery, TrainingData
+
+SORTS: Final = ("mean", "method", "team", "date", *FIGURES)
+NOT_STATED: Final = ("", "-", "no", "none", "n/a")  # as people write that there is no other data
+
+Interval = tuple[float | None, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +38,9 @@ class Standing:
     is_complete: bool | None  # has all predictions that the phase asks for; for organisers
     mean: float | None
     values: Mapping[str, float | None]
+    intervals: Mapping[str | None, Interval] = field(default_factory=dict)  # of the mean under None
+    training: TrainingData | None = None
+    training_data: str = ""  # as the team stated it
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +56,9 @@ class Form(enum.StrEnum):
     """How a board is written."""
 
     JSON = "json"
+    CSV = "csv"
+    TEX = "tex"
+    BIB = "bib"
     PAGE = "page"  # with a marker where the account of the reader stands
     ANONYMOUS_PAGE = "anonymous page"
 
@@ -46,17 +68,6 @@ class Audience(enum.StrEnum):
 
     PUBLIC = "public"  # public methods, values as they are disclosed
     ORGANISERS = "organisers"  # private methods, too, and everything of them
-
-
-SORTS = ("mean", "method", "team", "date")
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """How the rows are sorted: by the mean, the method's name, the date or a class."""
-
-    by: str = "mean"
-    descending: bool = True
 
 
 def ranks_of(values: Sequence[float | None]) -> list[int | None]:
@@ -71,56 +82,162 @@ def ranks_of(values: Sequence[float | None]) -> list[int | None]:
     ]
 
 
-def arrange(standings: Sequence[Standing], classes: Sequence[str], order: Order) -> tuple[BoardRow, ...]:
-    """The rows of a board.
+def arrange(
+    standings: Sequence[Standing], classes: Sequence[str], query: BoardQuery, decimals: int | None = None
+) -> tuple[BoardRow, ...]:
+    """The rows of a board that the query asks for, with a cell for each class of the board.
 
-    Ranks come from the mean alone, whatever the order of the rows: 1 for the highest, equal means share a rank and the
-    next is left out. A row without a mean has no rank. Missing values stand last in either direction.
+    Ranks come from the means of the whole board alone, whatever the order and the filters: 1 for the highest, equal means
+    share a rank and the next is left out. A row without a mean has no rank. Missing values stand last in either direction.
+    The best of a class is that of the rows listed. decimals: of values in [0, 1].
     """
     ranks = ranks_of([standing.mean for standing in standings])
-    best = {
-        name: max((v for s in standings if (v := s.values.get(name)) is not None), default=None)
-        for name in classes
-    }
+    figures = _figures(standings, classes, query.sort, decimals)
+    listed = [each for each in zip(standings, ranks, figures, strict=True) if _is_listed(each[0], query)]
+    best = best_of([[one.values.get(name) for name in classes] for one, _, _ in listed])
+    best_mean = max((one.mean for one, _, _ in listed if one.mean is not None), default=None)
     rows = [
-        BoardRow(
-            rank=rank,
-            method=one.method.name,
-            title=one.method.title,
-            contributors=one.method.contributors,
-            affiliation=one.method.affiliation,
-            description=one.method.description,
-            is_baseline=one.method.is_baseline,
-            is_public=one.method.public_at is not None,
-            is_outdated=one.is_outdated,
-            is_complete=one.is_complete,
-            submission=one.submission_id,
-            team=one.team,
-            mean=one.mean,
-            mean_best=rank == 1,
-            cells=tuple(_cell(one.values.get(name), best[name]) for name in classes),
-            date=one.date,
-        )
-        for one, rank in zip(standings, ranks, strict=True)
+        _row(one, rank, figure, [_cell(one, name, top) for name, top in zip(classes, best, strict=True)])
+        for one, rank, figure in listed
     ]
-    return _sorted(rows, classes, order)
+    marked = [replace(row, mean_best=row.mean is not None and row.mean == best_mean) for row in rows]
+    return _sorted(marked, classes, query)
 
 
-def _cell(value: float | None, best: float | None) -> Cell:
-    return Cell(value, best=value is not None and value == best)
+def _figures(
+    standings: Sequence[Standing], classes: Sequence[str], sort: str, decimals: int | None
+) -> Sequence[float | None]:
+    if sort not in FIGURES:
+        return [None] * len(standings)
+    figure = FIGURES[sort]
+    found = figure.of([[one.values.get(name) for name in classes] for one in standings])
+    if not figure.is_score or decimals is None:
+        return found
+    return [None if value is None else round(value, decimals) for value in found]
 
 
-def _sorted(rows: Sequence[BoardRow], classes: Sequence[str], order: Order) -> tuple[BoardRow, ...]:
+def _is_listed(one: Standing, query: BoardQuery) -> bool:
+    day = one.date.date()
+    return not (
+        (one.method.is_baseline and not query.baselines)
+        or (query.training is not None and one.training is not query.training)
+        or (query.team is not None and one.team.id != query.team)
+        or (query.since is not None and day < query.since)
+        or (query.until is not None and day > query.until)
+    )
+
+
+def _row(one: Standing, rank: int | None, figure: float | None, cells: Sequence[Cell]) -> BoardRow:
+    low, high = one.intervals.get(None, (None, None))
+    return BoardRow(
+        rank=rank,
+        method=one.method.name,
+        title=one.method.title,
+        contributors=one.method.contributors,
+        affiliation=one.method.affiliation,
+        description=one.method.description,
+        is_baseline=one.method.is_baseline,
+        is_public=one.method.public_at is not None,
+        is_outdated=one.is_outdated,
+        is_complete=one.is_complete,
+        submission=one.submission_id,
+        team=one.team,
+        mean=one.mean,
+        mean_best=False,
+        cells=tuple(cells),
+        date=one.date,
+        method_id=one.method.id,
+        paper_url=one.method.paper_url,
+        code_url=one.method.code_url,
+        training=one.training,
+        training_data=one.training_data,
+        low=low,
+        high=high,
+        figure=figure,
+    )
+
+
+def _cell(one: Standing, name: str, best: float | None) -> Cell:
+    value = one.values.get(name)
+    low, high = one.intervals.get(name, (None, None))
+    return Cell(value, value is not None and value == best, low, high)
+
+
+def _sorted(rows: Sequence[BoardRow], classes: Sequence[str], query: BoardQuery) -> tuple[BoardRow, ...]:
     def key(row: BoardRow) -> str | float | datetime | None:
-        if order.by == "method":
-            return row.method.casefold()
-        if order.by == "team":
-            return row.team.name.casefold()
-        if order.by == "date":
-            return row.date
-        return row.mean if order.by == "mean" else row.cells[classes.index(order.by)].value
+        match query.sort:
+            case "method":
+                return row.method.casefold()
+            case "team":
+                return row.team.name.casefold()
+            case "date":
+                return row.date
+            case "mean":
+                return row.mean
+        return row.figure if query.sort in FIGURES else row.cells[classes.index(query.sort)].value
 
     by_date = sorted(rows, key=lambda row: (row.date, row.submission))
     there = [row for row in by_date if key(row) is not None]
     missing = [row for row in by_date if key(row) is None]
-    return (*sorted(there, key=key, reverse=order.descending), *missing)  # type: ignore[arg-type]  # one sort has one type
+    return (*sorted(there, key=key, reverse=query.descending), *missing)  # type: ignore[arg-type]  # one sort has one type
+
+
+def check_query(query: BoardQuery, classes: Sequence[str]) -> None:
+    """Raise MalformedError for an order or a class that a board does not have."""
+    if query.sort not in (*SORTS, *classes):
+        raise MalformedError(
+            f"a board is sorted by {', '.join(SORTS)} or one of its classes, not by {query.sort!r}"
+        )
+    unknown = [name for name in query.classes if name not in classes]
+    if unknown:
+        raise MalformedError(f"this board has no class {unknown[0]!r}")
+
+
+def check_page(query: BoardQuery, board: BoardView) -> None:
+    """Raise MalformedError for rows or columns beyond the last page of what was asked for."""
+    for what, asked, last in (
+        ("page", query.page, page_count(len(board.rows))),
+        ("columns", query.columns, len(column_groups(board.classes))),
+    ):
+        if asked > last:
+            raise MalformedError(f"{what}: expected 1 to {last}, found {asked}")
+
+
+def training_of(training: Training, *, any_data: bool) -> TrainingData | None:
+    """What a result was trained on in a competition that allows any data, or only the given; none: not stated.
+
+    >>> training_of(Training(given_data_only=True, other_data="none"), any_data=True)
+    <TrainingData.GIVEN: 'given'>
+    >>> training_of(Training(other_data="ImageNet"), any_data=True)
+    <TrainingData.OTHER: 'other'>
+    """
+    if any_data and training.other_data.strip(" .").casefold() not in NOT_STATED:
+        return TrainingData.OTHER
+    return TrainingData.GIVEN if training.given_data_only else None
+
+
+def one_page(page: BoardPage) -> BoardView:
+    """The rows and classes that stand on one page of a board: those asked for, or where the marked method stands."""
+    board, query = page.board, page.controls.query
+    first = (page_of(board, query) - 1) * ROWS_TOGETHER
+    rows = board.rows[first : first + ROWS_TOGETHER]
+    start = (query.columns - 1) * CLASSES_TOGETHER
+    return with_classes(replace(board, rows=rows), board.classes[start : start + CLASSES_TOGETHER])
+
+
+def with_classes(board: BoardView, names: Sequence[str]) -> BoardView:
+    """A board with these of its classes, in its own order; all where none is named."""
+    places = [place for place, name in enumerate(board.classes) if name in names]
+    if not names or len(places) == len(board.classes):
+        return board
+    return replace(
+        board,
+        classes=tuple(board.classes[place] for place in places),
+        rows=tuple(replace(row, cells=tuple(row.cells[place] for place in places)) for row in board.rows),
+    )
+
+
+def page_of(board: BoardView, query: BoardQuery) -> int:
+    """The page that is asked for; without one, that of the marked method."""
+    places = (place for place, row in enumerate(board.rows) if row.method_id == query.method)
+    return query.page if query.page > 1 else 1 + next(places, 0) // ROWS_TOGETHER

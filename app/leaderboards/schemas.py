@@ -1,15 +1,19 @@
 """Leaderboards as pages and programs see them."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
+
+from app.selections.schemas import BoardQuery, ColumnGroup, TrainingData
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A class of a method: blank where it was not entered."""
+    """A class of a method: blank where it was not entered; low, high: the 95 % confidence interval, where it is shown."""
 
     value: float | None
     best: bool
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,14 @@ class BoardRow:
     mean_best: bool
     cells: tuple[Cell, ...]
     date: datetime
+    method_id: int
+    paper_url: str
+    code_url: str
+    training: TrainingData | None  # none: not stated
+    training_data: str  # as its team stated it
+    low: float | None  # of the mean
+    high: float | None
+    figure: float | None  # what the rows are sorted by, where it is another figure over the classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +73,7 @@ class BoardView:
     withheld: str | None  # what the reader does not see, and until when
     classes: tuple[str, ...]
     rows: tuple[BoardRow, ...]
-    sort: str  # "mean", "method", "date" or a class
+    sort: str  # one of `rules.SORTS` or a class
     descending: bool
     ground_truth: int
     fingerprint: str
@@ -69,3 +81,43 @@ class BoardView:
     version: int
     updated_at: datetime
     rescoring: bool  # new runs are under way; the board shows the old ones until every one is scored
+    methods: int  # on the board, also those that filters leave out
+    as_of: date | None  # the day at whose end the board stood so; none: now
+
+
+@dataclass(frozen=True, slots=True)
+class BoardLink:
+    """Another board of the same edition."""
+
+    image_set: str
+    competition: int
+    title: str
+    protocol: str
+
+
+@dataclass(frozen=True, slots=True)
+class BoardControls:
+    """What the page of a board offers beside the table.
+
+    classes: all of the board; teams: those on it; competitions, phases: boards to switch to, this one among them; groups, pages:
+    of the classes and rows that were asked for; has_classes, has_details: whether this reader sees them.
+    """
+
+    query: BoardQuery
+    classes: tuple[str, ...]
+    teams: tuple[BoardTeam, ...]
+    competitions: tuple[BoardLink, ...]
+    phases: tuple[BoardLink, ...]
+    groups: tuple[ColumnGroup, ...]
+    pages: int
+    listed: int
+    has_classes: bool
+    has_details: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BoardPage:
+    """The board that an address asks for, all its rows and classes, and what stands beside it."""
+
+    board: BoardView
+    controls: BoardControls

@@ -1,7 +1,8 @@
 """A leaderboard as a reader may see it."""
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 from sqlalchemy.orm import Session
 
@@ -11,24 +12,34 @@ from app.cache import Rendered
 from app.disclosure import queries as disclosure
 from app.disclosure.rules import Sight, sight_of, withheld
 from app.disclosure.schemas import StoredScore
+from app.editions import queries as stored_editions
 from app.editions import service as editions
 from app.editions.schemas import PhaseView
-from app.errors import MalformedError, NotFoundError
+from app.errors import NotFoundError, WithheldError
+from app.exhibits import queries as exhibits
+from app.exhibits.schemas import with_difficult
 from app.leaderboards import queries
 from app.leaderboards.rules import (
-    SORTS,
     Audience,
     BoardAddress,
     Form,
-    Order,
     Standing,
     arrange,
+    check_page,
+    check_query,
+    page_of,
+    training_of,
+    with_classes,
 )
-from app.leaderboards.schemas import BoardRow, BoardView
+from app.leaderboards.schemas import BoardControls, BoardLink, BoardPage, BoardRow, BoardView
+from app.methods.rules import training_text
 from app.models import EntryState, Run, RunState, Topic
 from app.outbox import queries as outbox
 from app.platform import Platform
 from app.publications import queries as publications
+from app.ranking.rules import FIGURES
+from app.selections.rules import column_groups, end_of, page_count
+from app.selections.schemas import BoardQuery
 from app.submissions.rules import is_replaceable
 
 
@@ -54,17 +65,19 @@ def rendered_board(
     platform: Platform,
     actor: Actor,
     address: BoardAddress,
-    order: Order,
+    query: BoardQuery,
     form: Form,
-    write: Callable[[BoardView], bytes],
+    write: Callable[[BoardPage], bytes],
 ) -> Rendered:
     """A board as `write` writes it in this form, made once per version and audience.
 
-    Raises NotFoundError, and MalformedError for an order that the board does not have.
+    Raises NotFoundError, MalformedError for what the board does not have, WithheldError for values that are hidden.
     """
     edition_id, version = platform.cache.version(address, lambda: _version(platform, address))
-    key = (address, version, _audience(actor, edition_id), order, form)
-    return platform.cache.rendered(key, lambda: write(board_page(platform, actor, address, order)))
+    key = (address, version, _audience(actor, edition_id), query, form)
+    return platform.cache.rendered(
+        key, lambda: write(board_page(platform, actor, address, query)), is_variant=query != BoardQuery()
+    )
 
 
 def _audience(actor: Actor, edition_id: int) -> Audience:
@@ -72,76 +85,147 @@ def _audience(actor: Actor, edition_id: int) -> Audience:
 
 
 def _version(platform: Platform, address: BoardAddress) -> tuple[int, Hashable]:
-    """The id of a board's edition, and what the board depends on: its phase's rules, too."""
+    """The id of a board's edition, and what the board depends on: its phase's rules, the other boards, too."""
     with platform.snapshot() as session:
         phase = editions.find_phase(session, address.edition, address.image_set)
         version = queries.version(session, phase.id, address.competition)
+        others = _boards_of_edition(session, phase)
     if version is None:
         raise _no_board(address)
-    return phase.edition_id, (phase, version)
+    return phase.edition_id, (phase, version, others)
+
+
+def _boards_of_edition(session: Session, phase: PhaseView) -> tuple[BoardLink, ...]:
+    image_sets = {each.id: each.image_set for each in stored_editions.phases_of(session, phase.edition)}
+    titles = {each.number: each.title for each in scoring.competitions(phase.dataset)}
+    return tuple(
+        BoardLink(image_sets[board.phase_id], board.competition, titles[board.competition], board.protocol)
+        for board in stored_editions.boards_of(session, list(image_sets))
+    )
 
 
 def _no_board(address: BoardAddress) -> NotFoundError:
     return NotFoundError(f"{address.edition} {address.image_set} has no competition {address.competition}")
 
 
-def board_page(platform: Platform, actor: Actor, address: BoardAddress, order: Order) -> BoardView:
-    """One board, in the order that its address asks for.
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """What the database has of a board and its edition; tables: by run, only where they are asked for."""
 
-    Raises NotFoundError, and MalformedError for an order that it does not have.
+    phase: PhaseView
+    board: queries.StoredBoard
+    rows: list[queries.StoredRow]
+    scores: dict[int, dict[str | None, StoredScore]]
+    ladder: dict[int, StoredScore]
+    tables: dict[int, list[dict[str, Any]]]
+    boards: tuple[BoardLink, ...]
+
+
+def board_page(platform: Platform, actor: Actor, address: BoardAddress, query: BoardQuery) -> BoardPage:
+    """What an address asks of one board: all rows and classes that it chooses, and what stands beside them.
+
+    Raises NotFoundError, MalformedError for what the board does not have, WithheldError for values that are hidden.
     """
+    stored = _read(platform, actor, address, query)
+    sight = sight_of(actor, stored.phase)
+    _check_sight(stored.phase, sight, query)
+    classes = columns(platform, stored.phase, address.competition, stored.board.versions.protocol)
+    check_query(query, classes)
+    info = scoring.competition_of(stored.phase.dataset, address.competition)
+    standings = [_standing(row, stored, sight, query, info) for row in stored.rows]
+    rows = _shown(arrange(standings, classes, query, sight.decimals), sight)
+    board = with_classes(_view(stored, sight, query, info, classes, rows), query.classes)
+    check_page(query, board)
+    return BoardPage(board, _controls(stored, sight, query, classes, board))
+
+
+def _read(platform: Platform, actor: Actor, address: BoardAddress, query: BoardQuery) -> _Stored:
     competition = address.competition
+    before = end_of(query.as_of) if query.as_of else None
     with platform.snapshot() as session:  # a board that is switched meanwhile is the old one or the new one
         phase = editions.find_phase(session, address.edition, address.image_set)
         audience = _audience(actor, phase.edition_id)
-        stored = queries.board(session, phase.id, competition, audience)
-        if stored is None:
+        board = queries.board(session, phase.id, competition, audience, before)
+        if board is None:
             raise _no_board(address)
-        rows = queries.rows(session, phase.id, competition, audience)
-        scores = queries.scores(session, phase.id, competition)
-        ladder = disclosure.headlines(session, [row.ladder_run_id for row in rows])
-    sight = sight_of(actor, phase)
-    classes = _columns(platform, phase, competition, stored.protocol, order)
-    info = scoring.competition_of(phase.dataset, competition)
-    standings = [
-        _standing(row, scores.get(row.run_id, {}), ladder.get(row.ladder_run_id or 0), sight) for row in rows
-    ]
+        standing = (
+            publications.former(phase.id, competition, before)
+            if before
+            else queries.current(phase.id, competition)
+        )
+        rows = queries.rows(session, standing, audience)
+        newest = max(rows, key=lambda row: row.run_id, default=None)
+        return _Stored(
+            phase=phase,
+            board=replace(board, versions=newest.versions) if before and newest else board,
+            rows=rows,
+            scores=queries.scores(session, standing),
+            ladder=disclosure.headlines(session, [row.ladder_run_id for row in rows]),
+            tables=exhibits.score_tables(session, standing) if query.difficult else {},
+            boards=_boards_of_edition(session, phase),
+        )
+
+
+def _check_sight(phase: PhaseView, sight: Sight, query: BoardQuery) -> None:
+    """Raise WithheldError for what is made of values that this reader does not see."""
+    needs_classes = query.sort in FIGURES
+    if (query.difficult and not sight.details) or (needs_classes and not sight.classes):
+        raise WithheldError(withheld(phase, sight) or "")
+
+
+def _view(
+    stored: _Stored,
+    sight: Sight,
+    query: BoardQuery,
+    info: scoring.CompetitionInfo,
+    classes: tuple[str, ...],
+    rows: tuple[BoardRow, ...],
+) -> BoardView:
+    phase, board = stored.phase, stored.board
     return BoardView(
         edition=phase.edition,
         edition_title=phase.edition_title,
         image_set=phase.image_set,
-        competition=competition,
+        competition=info.number,
         title=info.title,
         data_rule=info.own_data_rule,
-        measure=next((row.measure for row in rows), ""),
-        protocol=stored.protocol,
+        measure=next((row.measure for row in stored.rows), ""),
+        protocol=board.versions.protocol,
         shows_newest=is_replaceable(phase),
         decimals=sight.decimals,
         beyond_public=sight.beyond_public,
         withheld=withheld(phase, sight),
         classes=classes,
-        rows=_shown(arrange(standings, classes, order), sight),
-        sort=order.by,
-        descending=order.descending,
-        ground_truth=stored.ground_truth,
-        fingerprint=stored.fingerprint,
-        scorer=stored.scorer,
-        version=stored.version,
-        updated_at=sight.moment(stored.updated_at),
-        rescoring=stored.rescoring,
+        rows=rows,
+        sort=query.sort,
+        descending=query.descending,
+        ground_truth=board.versions.ground_truth,
+        fingerprint=board.versions.fingerprint,
+        scorer=board.versions.scorer,
+        version=board.version,
+        updated_at=sight.moment(board.updated_at),
+        rescoring=board.rescoring,
+        methods=len(stored.rows),
+        as_of=query.as_of,
     )
 
 
-def _columns(
-    platform: Platform, phase: PhaseView, competition: int, protocol: str, order: Order
-) -> tuple[str, ...]:
-    """The classes of a board. Raises MalformedError for an order by something else."""
-    classes = columns(platform, phase, competition, protocol)
-    if order.by not in (*SORTS, *classes):
-        raise MalformedError(
-            f"a board is sorted by {', '.join(SORTS)} or one of its classes, not by {order.by!r}"
-        )
-    return classes
+def _controls(
+    stored: _Stored, sight: Sight, query: BoardQuery, classes: tuple[str, ...], board: BoardView
+) -> BoardControls:
+    teams = {row.team.id: row.team for row in stored.rows}
+    return BoardControls(
+        query=replace(query, page=page_of(board, query)),
+        classes=classes,
+        teams=tuple(sorted(teams.values(), key=lambda team: team.name.casefold())),
+        competitions=tuple(each for each in stored.boards if each.image_set == board.image_set),
+        phases=tuple(each for each in stored.boards if each.competition == board.competition),
+        groups=column_groups(board.classes),
+        pages=page_count(len(board.rows)),
+        listed=len(board.rows),
+        has_classes=sight.classes,
+        has_details=sight.details,
+    )
 
 
 def _shown(rows: Sequence[BoardRow], sight: Sight) -> tuple[BoardRow, ...]:
@@ -156,16 +240,26 @@ def columns(platform: Platform, phase: PhaseView, competition: int, protocol: st
 
 
 def _standing(
-    row: queries.StoredRow, scores: dict[str | None, StoredScore], ladder: StoredScore | None, sight: Sight
+    row: queries.StoredRow, stored: _Stored, sight: Sight, query: BoardQuery, info: scoring.CompetitionInfo
 ) -> Standing:
     sight = sight.of_result(is_complete=row.is_complete)
-    return Standing(
+    scores = stored.scores.get(row.run_id, {})
+    standing = Standing(
         method=row.method,
         submission_id=row.submission_id,
         team=row.team,
         date=row.date,
-        is_outdated=row.is_outdated,
+        is_outdated=queries.is_outdated(row.versions, stored.board.versions),
         is_complete=row.is_complete if sight.beyond_public else None,
-        mean=sight.mean(scores.get(None), ladder),
+        mean=sight.mean(scores.get(None), stored.ladder.get(row.ladder_run_id or 0)),
         values={name: sight.value(score) for name, score in scores.items() if name is not None},
+        intervals={name: sight.interval(score) for name, score in scores.items()},
+        training=training_of(row.training, any_data=info.own_data),
+        training_data=training_text(row.training, is_baseline=row.method.is_baseline),
     )
+    if not query.difficult:
+        return standing
+    values = with_difficult(
+        stored.tables.get(row.run_id, ())
+    )  # details, which `_check_sight` has let through
+    return replace(standing, mean=values.get("mean"), values=values, intervals={})

@@ -1,5 +1,6 @@
 """Putting results on boards, and taking them off, in the database."""
 
+from datetime import datetime
 from typing import Final
 
 from sqlalchemy import (
@@ -9,6 +10,7 @@ from sqlalchemy import (
     ColumnElement,
     Integer,
     SQLColumnExpression,
+    Subquery,
     Update,
     and_,
     case,
@@ -20,10 +22,12 @@ from sqlalchemy import (
     select,
     update,
 )
+from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session, aliased
 
 from app.disclosure.rules import HELD_OUT_DECIMALS
-from app.models import Board, ClassScore, Decision, Entry, EntryState, Publication, Run, RunState
+from app.methods.rules import SHOWN_STATES
+from app.models import Board, ClassScore, Decision, Entry, EntryState, Method, Publication, Run, RunState
 from app.outbox import queries as outbox
 
 NO_RUN: Final[Cast[int | None]] = cast(null(), BigInteger)
@@ -201,3 +205,32 @@ def run_state(session: Session, run_id: int, entry_id: int) -> tuple[RunState, b
     )
     state, is_rescore = session.execute(statement).one()
     return state, is_rescore
+
+
+def former(phase_id: int, competition: int, before: datetime) -> Subquery:
+    """The entries that stood on a board at a moment, each with its run: entry_id, run_id.
+
+    What counts is the last publication of each until then, under the board's last generation of then.
+    Results that were withdrawn since, and methods that were not public then, are left out.
+    """
+    of_board = (
+        Publication.phase_id == phase_id, Publication.competition == competition, Publication.published_at < before
+    )  # fmt: skip
+    last = (
+        select(Publication.entry_id, Publication.run_id, Publication.generation)
+        .ext(distinct_on(Publication.entry_id))
+        .where(*of_board)
+        .order_by(Publication.entry_id, Publication.id.desc())
+        .subquery()
+    )
+    newest = select(func.max(Publication.generation)).where(*of_board).scalar_subquery()
+    statement = (
+        select(last.c.entry_id, last.c.run_id)
+        .join(Entry, Entry.id == last.c.entry_id)
+        .join(Method, Entry.method_id == Method.id)
+        .where(
+            last.c.run_id.is_not(None), last.c.generation == newest,
+            Entry.state.in_(SHOWN_STATES), Method.public_at < before,
+        )
+    )  # fmt: skip
+    return statement.subquery()

@@ -9,6 +9,7 @@ from scoring.metrics.averaging import Average
 from scoring.results import ClassResult
 
 NOT_ENTERED: Final = "not entered"
+DIFFICULT_INCLUDED: Final = "difficult objects included"
 
 
 def headline(
@@ -37,4 +38,4 @@ def table_with_difficult(
     """The table of the values that count difficult objects like any other, with their mean."""
     rows = [(name, None if math.isnan(value := values.get(name, math.nan)) else value) for name in names]
     mean, _ = headline(names, values, average)
-    return ScoreTable(f"{measure}, difficult objects included", (*rows, ("mean", mean)))
+    return ScoreTable(f"{measure}, {DIFFICULT_INCLUDED}", (*rows, ("mean", mean)))

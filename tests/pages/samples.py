@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import scoring
@@ -20,8 +20,11 @@ from app.participation.schemas import Step
 from app.phases.schemas import PhaseSheet
 from app.problems import PROBLEMS
 from app.quotas.schemas import Holder, QuotaLine, QuotaUse, SlotView
+from app.ranking.rules import FIGURES
 from app.retention.schemas import Retention, StorageLine, StorageView, UnusedContentView
 from app.roles.schemas import LinkView, OrganisedEdition, Organiser
+from app.selections.rules import column_groups
+from app.selections.schemas import BoardQuery, TrainingData
 from app.submissions.schemas import SubmissionRow
 from app.uploads.schemas import UploadPage
 from tests.pages.anonymous_views import anonymous_result, links_page
@@ -37,6 +40,7 @@ from tests.pages.views import (
     VAL,
     board,
     confirmation,
+    drawn_board,
     method_page,
     organised,
     run,
@@ -201,10 +205,29 @@ def of_submissions() -> Iterator[Sample]:
 
 
 def of_boards() -> Iterator[Sample]:
-    yield "leaderboards/board.html", {"board": board(12)}
-    by_class = board(3, sort="car", descending=False, decimals=None, rescoring=False)
-    yield "leaderboards/board.html", {"board": by_class}
-    yield "leaderboards/board.html", {"board": board(0, shows_newest=True)}
+    page = "leaderboards/board.html"
+    yield page, drawn_board(board(12))
+    by_class = board(3, sort="car", descending=False, decimals=None, rescoring=False, beyond_public=True)
+    yield (
+        page,
+        drawn_board(by_class, BoardQuery("car", descending=False, intervals=True, compact=True, method=2)),
+    )
+    for sort in FIGURES:
+        yield page, drawn_board(board(3, sort=sort), pages=3, has_details=False)
+    yield page, drawn_board(board(0, shows_newest=True))
+    day = date(2026, 11, 21)
+    yield page, drawn_board(board(0, as_of=day), BoardQuery(as_of=day))
+    filtered = BoardQuery(
+        team=7, difficult=True, training=TrainingData.GIVEN, since=day, until=day, classes=("car",)
+    )
+    yield page, drawn_board(replace(board(0), methods=3), filtered)
+    many = tuple(f"class {place}" for place in range(120))
+    yield (
+        page,
+        drawn_board(
+            board(1, classes=many[:20]), BoardQuery("class 1"), classes=many, groups=column_groups(many)
+        ),
+    )
 
 
 def of_admins(edition: OrganisedEdition) -> Iterator[Sample]:

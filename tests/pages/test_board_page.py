@@ -2,18 +2,24 @@
 
 from app.access import Actor
 from app.leaderboards.pages import MARKER, account_of, anonymous_page, shared_page
-from tests.pages.views import ORGANISER, board
+from app.leaderboards.schemas import BoardPage
+from tests.pages.views import ORGANISER, board, drawn_board
+
+
+def a_page(methods: int) -> BoardPage:
+    drawn = drawn_board(board(methods))
+    return BoardPage(drawn["board"], drawn["controls"])
 
 
 def test_a_shared_page_has_one_place_for_the_account_and_nobody_s_name() -> None:
-    page = shared_page(board(3)).decode()
+    page = shared_page(a_page(3)).decode()
 
     assert page.count(MARKER) == 1
     assert "Log in" not in page
 
 
 def test_an_anonymous_page_offers_to_log_in() -> None:
-    page = anonymous_page(board(3)).decode()
+    page = anonymous_page(a_page(3)).decode()
 
     assert MARKER not in page
     assert "Log in" in page

@@ -9,11 +9,14 @@ import scoring
 from app.access import Actor
 from app.editions.schemas import PhaseState, PhaseView
 from app.exhibits.schemas import ClassValue
-from app.leaderboards.schemas import BoardRow, BoardTeam, BoardView, Cell
+from app.leaderboards.schemas import BoardControls, BoardLink, BoardRow, BoardTeam, BoardView, Cell
 from app.methods.schemas import Change, MethodPage, MethodView
 from app.models import Disclosure, EntryState, Quota, Role, RunState, UploadState
 from app.organisers.schemas import OrganiserPhase
+from app.ranking.rules import FIGURES
 from app.rescoring.schemas import RescoreView, UndecidedRun
+from app.selections.rules import column_groups
+from app.selections.schemas import BoardQuery, TrainingData
 from app.submissions.schemas import EntryView, RunView, SubmissionView
 from app.uploads.schemas import SameResult, UploadRow, UploadView
 from tests.pages.drawn import CLASSES, EVIL
@@ -309,6 +312,14 @@ def board(methods: int, **changes: Any) -> BoardView:
                 for index, each in enumerate(values(1.0, blank=""))
             ),
             date=NOW - timedelta(days=place),
+            method_id=place + 1,
+            paper_url="https://example.org/paper" if place == 1 else "",
+            code_url="https://example.org/code" if place == 1 else "",
+            training=(None, TrainingData.GIVEN, TrainingData.OTHER)[place % 3],
+            training_data=EVIL if place == 1 else "ImageNet",
+            low=0.1,
+            high=0.9,
+            figure=None if place == methods - 1 else 0.5,
         )
         for place in range(methods)
     )
@@ -335,8 +346,29 @@ def board(methods: int, **changes: Any) -> BoardView:
         version=14,
         updated_at=NOW,
         rescoring=True,
+        methods=methods,
+        as_of=None,
     )
     return replace(known, **changes)
+
+
+def drawn_board(board: BoardView, query: BoardQuery | None = None, **changes: Any) -> dict[str, Any]:
+    """A board with what its page has beside it."""
+    asked = query or BoardQuery(sort=board.sort, descending=board.descending)
+    link = BoardLink(board.image_set, board.competition, board.title, board.protocol)
+    known = BoardControls(
+        query=asked,
+        classes=board.classes,
+        teams=tuple({row.team.id: row.team for row in board.rows}.values()),
+        competitions=(link, replace(link, competition=4)),
+        phases=(link, replace(link, image_set="val")),
+        groups=column_groups(board.classes),
+        pages=1,
+        listed=len(board.rows),
+        has_classes=True,
+        has_details=True,
+    )
+    return {"board": board, "controls": replace(known, **changes), "figures": FIGURES}
 
 
 def organised(phase: PhaseView = PHASE, **changes: Any) -> OrganiserPhase:

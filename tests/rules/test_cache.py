@@ -84,3 +84,22 @@ def test_what_was_not_asked_for_longest_goes_first_when_there_is_no_room() -> No
         cache.rendered(name, partial(page, name))
 
     assert made == [b"a", b"b", b"c", b"b"]
+
+
+def test_whoever_asks_for_many_variants_displaces_no_page_that_all_ask_for() -> None:
+    size = len(Rendered.of(b"page 00").compressed)
+    cache, made = Cache(max_bytes=10 * size, variant_bytes=2 * size), []
+
+    def page(name: bytes) -> bytes:
+        made.append(name)
+        return name
+
+    cache.rendered("usual", partial(page, b"usual"))
+    for number in range(50):
+        cache.rendered(number, partial(page, b"page %02d" % number), is_variant=True)
+    cache.rendered("usual", partial(page, b"usual"))
+    cache.rendered(49, partial(page, b"page 49"), is_variant=True)
+
+    assert made.count(b"usual") == 1
+    assert made.count(b"page 49") == 1
+    assert len(made) == 51

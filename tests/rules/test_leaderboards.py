@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.leaderboards.rules import Order, Standing, arrange
+from app.leaderboards.rules import Standing, arrange
 from app.leaderboards.schemas import BoardTeam
 from app.methods.schemas import MethodView
+from app.selections.schemas import BoardQuery
 
 OAK = BoardTeam(1, "Oak", is_suspended=False)
 DAY = datetime(2026, 11, 21, tzinfo=UTC)
@@ -22,7 +23,7 @@ def standing(
 
 
 def order(standings: list[Standing], by: str = "mean", *, descending: bool = True) -> list[str]:
-    return [row.method for row in arrange(standings, CLASSES, Order(by, descending))]
+    return [row.method for row in arrange(standings, CLASSES, BoardQuery(by, descending))]
 
 
 def test_the_highest_mean_stands_first() -> None:
@@ -30,7 +31,7 @@ def test_the_highest_mean_stands_first() -> None:
 
 
 def test_equal_means_share_a_rank_and_the_next_is_left_out() -> None:
-    rows = arrange([standing("a", 0.5), standing("b", 0.5), standing("c", 0.4)], CLASSES, Order())
+    rows = arrange([standing("a", 0.5), standing("b", 0.5), standing("c", 0.4)], CLASSES, BoardQuery())
 
     assert [row.rank for row in rows] == [1, 1, 3]
 
@@ -40,19 +41,19 @@ def test_a_row_without_a_mean_has_no_rank_and_stands_last_in_either_direction() 
 
     assert order(rows) == ["weak", "blank"]
     assert order(rows, descending=False) == ["weak", "blank"]
-    assert [row.rank for row in arrange(rows, CLASSES, Order())] == [1, None]
+    assert [row.rank for row in arrange(rows, CLASSES, BoardQuery())] == [1, None]
 
 
 def test_the_best_of_a_column_is_marked_also_when_it_is_zero_or_shared() -> None:
     rows = arrange(
-        [standing("a", 0.5, car=0.0), standing("b", 0.4, car=0.0), standing("c", 0.3)], CLASSES, Order()
+        [standing("a", 0.5, car=0.0), standing("b", 0.4, car=0.0), standing("c", 0.3)], CLASSES, BoardQuery()
     )
 
     assert [row.cells[0].best for row in rows] == [True, True, False]
 
 
 def test_sorting_by_a_class_keeps_the_ranks_of_the_mean() -> None:
-    rows = arrange([standing("a", 0.5, car=0.1), standing("b", 0.4, car=0.9)], CLASSES, Order("car"))
+    rows = arrange([standing("a", 0.5, car=0.1), standing("b", 0.4, car=0.9)], CLASSES, BoardQuery("car"))
 
     assert [(row.method, row.rank) for row in rows] == [("b", 2), ("a", 1)]
 
@@ -77,7 +78,7 @@ def test_rows_can_stand_by_their_date() -> None:
 
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=30))
 def test_a_rank_is_one_more_than_the_number_of_better_rows(means: list[float | None]) -> None:
-    rows = arrange([standing(str(number), mean) for number, mean in enumerate(means)], CLASSES, Order())
+    rows = arrange([standing(str(number), mean) for number, mean in enumerate(means)], CLASSES, BoardQuery())
 
     for row in rows:
         better = sum(1 for mean in means if mean is not None and row.mean is not None and mean > row.mean)

@@ -143,8 +143,11 @@ class Rows:
     def outdated(self) -> list[int]:
         """The entries on the board that stand there with a score of earlier versions."""
         with self.platform.transaction() as session:
-            rows = boards.rows(session, self.phase_id, self.competition, Audience.ORGANISERS)
-            old = [row.run_id for row in rows if row.is_outdated]
+            board = boards.board(session, self.phase_id, self.competition, Audience.ORGANISERS)
+            assert board is not None
+            standing = boards.current(self.phase_id, self.competition)
+            rows = boards.rows(session, standing, Audience.ORGANISERS)
+            old = [row.run_id for row in rows if boards.is_outdated(row.versions, board.versions)]
             return list(session.scalars(select(Run.entry_id).where(Run.id.in_(old))))
 
     def unfinished(self, entry_id: int) -> list[tuple[int, int]]:

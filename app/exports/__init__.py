@@ -1,0 +1,1 @@
+"""Tables as CSV and LaTeX, and citations as BibTeX."""

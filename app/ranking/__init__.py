@@ -1,0 +1,1 @@
+"""Ranks and other figures over the classes of a table of scores."""

@@ -1,0 +1,1 @@
+"""What addresses ask of boards."""

@@ -1,0 +1,131 @@
+"""Boards with three methods, one where everything is shown and one whose annotation is held out, written into the database."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import psycopg
+from sqlalchemy import func, select, update
+
+import scoring
+from app.imports.schemas import TreeImport
+from app.imports.service import import_tree
+from app.leaderboards import service as leaderboards
+from app.memberships import service as memberships
+from app.models import (
+    ClassScore,
+    Disclosure,
+    Entry,
+    EntryState,
+    Exhibit,
+    GroundTruth,
+    Method,
+    Phase,
+    Quota,
+    Run,
+    RunState,
+    Submission,
+    User,
+)
+from app.platform import Platform
+from app.publications.queries import take_off_board
+from scoring.tasks.outcome import DIFFICULT_INCLUDED
+from tests.system.kits import small_kit
+from tests.system.rows import Rows, add_entry, add_method, end_run
+from tests.system.servers import plain
+
+DIGITS = 0.000321  # beyond the three decimals of a held-out phase
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a method of a board scored for cat and dog; a class without a value was not entered."""
+
+    name: str
+    cat: float | None
+    dog: float | None
+    is_baseline: bool = False
+    other_data: str = ""
+
+    @property
+    def mean(self) -> float | None:
+        """Of both classes."""
+        return None if self.cat is None or self.dog is None else round((self.cat + self.dog) / 2, 9)
+
+
+RESULTS = (
+    Result("=cmd", 0.8 + DIGITS, 0.4 + DIGITS, other_data="ImageNet"),
+    Result("Beech_50%", 0.6 + DIGITS, 0.6 + DIGITS),
+    Result("Chance", 0.1 + DIGITS, 0.7 + DIGITS, is_baseline=True),
+    Result("Half", 0.9 + DIGITS, None),
+)
+
+
+def board_of(platform: Platform, folder: Path, edition: str, disclosure: Disclosure) -> Rows:
+    """An edition of the small kit with these results on its board of competition 4."""
+    imported = TreeImport(small_kit(folder), edition, "test", disclosure=disclosure, quotas=(Quota(9, 7),))
+    import_tree(platform, imported)
+    with platform.transaction() as session:
+        phase = session.scalars(select(Phase).order_by(Phase.id.desc()).limit(1)).one()
+        user = User(email=f"{edition}@example.org", name=edition)
+        session.add(user)
+        session.flush()
+        team = memberships.own_team(session, user.id, phase.edition_id)
+        truth = session.scalars(select(GroundTruth.id).where(GroundTruth.phase_id == phase.id)).one()
+        rows = Rows(platform, phase.id, team, user.id, (truth, truth), competition=4)
+    for result in RESULTS:
+        add_result(rows, result)
+    return rows
+
+
+def add_result(rows: Rows, result: Result) -> int:
+    """A public method with a score; its entry."""
+    with rows.platform.transaction() as session:
+        method = add_method(session, rows, result.name, is_public=True)
+        session.execute(update(Method).where(Method.id == method).values(is_baseline=result.is_baseline))
+        entry = add_entry(session, rows, method, team_id=None)
+        training = {"given_data_only": not result.other_data, "other_data": result.other_data}
+        submission = session.get_one(Entry, entry).submission_id
+        session.execute(update(Submission).where(Submission.id == submission).values(training=training))
+    run = rows.run_of(entry)
+    values = {None: result.mean, "cat": result.cat, "dog": result.dog}
+    with rows.platform.transaction() as session:
+        end_run(session, run, RunState.SCORED)
+        session.get_one(Run, run).measure = "AP"
+        session.add_all(
+            ClassScore(
+                run_id=run,
+                position=place,
+                class_name=name,
+                value=value,
+                held_out_value=value,
+                reason=None if value is not None else "not entered: dog",
+                low=value and value - 0.05,
+                high=value and min(value + 0.05, 1.0),
+            )
+            for place, (name, value) in enumerate(values.items())
+        )
+        table = scoring.ScoreTable(f"AP, {DIFFICULT_INCLUDED}", (("cat", 0.25), ("dog", 0.75), ("mean", 0.5)))
+        session.add(Exhibit(run_id=run, position=1, kind=table.kind, content=scoring.to_plain(table)))
+        session.flush()
+        leaderboards.record_result(session, entry, run)
+    return entry
+
+
+def publish_at(rows: Rows, moment: datetime) -> None:
+    """Let everything that stands on this board have been published at a moment."""
+    owner = plain(str(rows.platform.settings.migration_database_url))
+    with psycopg.connect(owner, autocommit=True) as connection:  # the web server itself can only append
+        connection.execute(
+            "UPDATE publication SET published_at = %s WHERE phase_id = %s", (moment, rows.phase_id)
+        )
+    with rows.platform.transaction() as session:
+        session.execute(update(Method).where(Method.team_id == rows.team_id).values(public_at=moment))
+
+
+def withdraw(rows: Rows, entry_id: int) -> None:
+    """Take a result off its board."""
+    with rows.platform.transaction() as session:
+        entry = session.get_one(Entry, entry_id)
+        take_off_board(session, entry)
+        entry.state, entry.withdrawn_at = EntryState.WITHDRAWN, func.now()

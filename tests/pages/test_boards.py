@@ -1,0 +1,222 @@
+"""What a board shows, in every format and for every address, and what it never shows."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from app.models import Disclosure
+from app.platform import Platform
+from tests.pages.boards import Result, add_result, board_of, publish_at, withdraw
+from tests.pages.conftest import Browser
+from tests.system.rows import Rows
+
+OPEN, HELD_OUT = "/leaderboards/open/test/4", "/leaderboards/held/test/4"
+
+
+@pytest.fixture(scope="module")
+def rows(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Rows]:
+    return {
+        edition: board_of(platform, tmp_path_factory.mktemp(edition), edition, disclosure)
+        for edition, disclosure in (("open", Disclosure.FULL), ("held", Disclosure.CLASSES))
+    }
+
+
+@pytest.fixture
+def reader(browser: Browser, rows: dict[str, Rows]) -> TestClient:
+    return browser()
+
+
+def board(reader: TestClient, query: str = "", address: str = OPEN) -> Any:
+    response = reader.get(f"/api/v1{address}{query}")
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def methods(reader: TestClient, query: str = "") -> list[str]:
+    return [row["method"] for row in board(reader, query)["rows"]]
+
+
+def test_filters_leave_rows_out_and_ranks_as_they_are(reader: TestClient) -> None:
+    every = {row["method"]: row["rank"] for row in board(reader)["rows"]}
+
+    assert every == {"=cmd": 1, "Beech_50%": 1, "Chance": 3, "Half": None}
+    for query, left in (
+        ("?baselines=hide", ["=cmd", "Beech_50%", "Half"]),
+        ("?training=other", ["=cmd"]),
+        ("?team=999", []),
+        ("?since=2100-01-01", []),
+        ("?until=2000-01-01", []),
+        ("?training=&team=&since=&baselines=hide&training=given", ["Beech_50%", "Half"]),
+    ):
+        shown = board(reader, query)
+        assert [row["method"] for row in shown["rows"]] == left, query
+        assert {row["method"]: row["rank"] for row in shown["rows"]}.items() <= every.items()
+        assert shown["methods"] == 4
+
+
+def test_the_best_of_a_class_is_that_of_the_rows_listed(reader: TestClient) -> None:
+    rows = board(reader, "?training=given&baselines=hide")["rows"]
+
+    assert {row["method"]: [cell["best"] for cell in row["cells"]] for row in rows} == {
+        "Beech_50%": [False, True],
+        "Half": [True, False],
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "order"),
+    [
+        ("?sort=median", ["=cmd", "Beech_50%", "Chance", "Half"]),
+        ("?sort=won", ["Chance", "Half", "=cmd", "Beech_50%"]),
+        ("?sort=mean-rank", ["=cmd", "Beech_50%", "Chance", "Half"]),
+        ("?sort=cat", ["Half", "=cmd", "Beech_50%", "Chance"]),
+        ("?sort=dog&order=asc", ["=cmd", "Beech_50%", "Chance", "Half"]),
+        ("?sort=method", ["=cmd", "Beech_50%", "Chance", "Half"]),
+    ],
+)
+def test_rows_stand_in_the_order_that_is_asked_for(reader: TestClient, query: str, order: list[str]) -> None:
+    assert methods(reader, query) == order
+
+
+def test_values_that_count_difficult_objects_are_another_board(reader: TestClient) -> None:
+    rows = board(reader, "?values=difficult")["rows"]
+
+    assert {tuple(cell["value"] for cell in row["cells"]) for row in rows} == {(0.25, 0.75)}
+    assert {(row["mean"], row["low"]) for row in rows} == {(0.5, None)}
+    assert "not the official" in reader.get(f"{OPEN}?values=difficult").text
+
+
+def test_a_chosen_class_stands_alone(reader: TestClient) -> None:
+    shown = board(reader, "?class=dog")
+
+    assert shown["classes"] == ["dog"]
+    assert {len(row["cells"]) for row in shown["rows"]} == {1}
+    assert [row["mean"] for row in shown["rows"]] == [row["mean"] for row in board(reader)["rows"]]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "?sort=bird", "?class=bird", "?page=2", "?columns=2", "?order=up", "?team=oak", "?team=0", "?as_of=yesterday",
+        "?since=1999-12-31", "?until=9999-12-31", "?format=xls", "?density=roomy", "?" + "&".join(101 * ["class=cat"]),
+    ],
+)  # fmt: skip
+def test_what_a_board_does_not_have_is_refused_with_the_reason(reader: TestClient, query: str) -> None:
+    response = reader.get(f"{OPEN}{query}")
+
+    assert response.status_code == 422
+    assert "Traceback" not in response.text
+
+
+def test_a_board_can_be_had_as_a_spreadsheet_that_runs_nothing(reader: TestClient) -> None:
+    response = reader.get(f"{OPEN}?format=csv")
+    table = list(csv.DictReader(io.StringIO(response.text)))
+
+    assert response.headers["Content-Type"] == "text/csv; charset=utf-8"
+    assert "open-test-4.csv" in response.headers["Content-Disposition"]
+    assert [row["method"] for row in table] == ["'=cmd", "Beech_50%", "Chance", "Half"]
+    assert [float(row["cat"]) for row in table] == [row["cells"][0]["value"] for row in board(reader)["rows"]]
+    assert "cat low" not in table[0]
+    assert "cat low" in reader.get(f"{OPEN}?format=csv&intervals=show").text
+
+
+def test_a_board_can_be_had_for_papers(reader: TestClient) -> None:
+    table = reader.get(f"{OPEN}?format=tex&class=cat&baselines=hide").text
+
+    assert "\\toprule" in table
+    assert "Method & Mean & cat \\\\" in table
+    assert "Beech\\_50\\% & \\textbf{60.0} & 60.0 \\\\" in table
+    assert "Half &  & \\textbf{90.0} \\\\" in table
+    assert "\\scriptsize [85.0, 95.0]" in reader.get(f"{OPEN}?format=tex&intervals=show").text
+
+
+def test_a_board_and_its_methods_can_be_cited(reader: TestClient) -> None:
+    entries = reader.get(f"{OPEN}?format=bib").text
+
+    assert entries.count("@misc{") == 5
+    assert entries.count("{") == entries.count("}")
+    assert "Beech\\_50\\%" in entries
+
+
+def test_a_page_and_its_json_are_the_same_board(reader: TestClient) -> None:
+    assert reader.get(f"{OPEN}?format=json").json() == board(reader)
+    page = reader.get(f"{OPEN}?format=html").text
+    assert page.count('<tr id="method-') == 4
+    assert 'data-i="75.0–85.0"' in page
+    assert "<small>75.0&nbsp;–&nbsp;85.0</small>" in reader.get(f"{OPEN}?intervals=show").text
+
+
+def test_a_held_out_board_shows_no_more_digits_and_no_intervals_in_any_format(reader: TestClient) -> None:
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    for query in (
+        "",
+        "?intervals=show",
+        f"?as_of={today}",
+        f"?as_of={today}&sort=median",
+        "?sort=mean-rank&method=1",
+    ):
+        shown = board(reader, query, HELD_OUT)
+        assert shown["decimals"] == 3
+        assert all(value == round(value, 3) for value in values_of(shown["rows"]))
+        assert {cell["low"] for row in shown["rows"] for cell in row["cells"]} | {
+            row["high"] for row in shown["rows"]
+        } == {None}
+        assert "data-i=" not in reader.get(f"{HELD_OUT}{query}").text
+        for kind in ("csv", "tex", "bib", "json"):
+            text = reader.get(f"{HELD_OUT}{query or '?'}&format={kind}").text
+            assert not re.search(
+                r"0\.\d{4}|\d\d\.\d\d|scriptsize| low", re.sub("mean-rank.*|.*rank,.*", "", text)
+            ), kind
+
+
+def values_of(rows: list[dict[str, Any]]) -> Iterator[float]:
+    for row in rows:
+        yield from (
+            value for value in (row["mean"], *(cell["value"] for cell in row["cells"])) if value is not None
+        )
+
+
+def test_values_with_difficult_objects_are_withheld_where_details_are(reader: TestClient) -> None:
+    response = reader.get(f"{HELD_OUT}?values=difficult")
+
+    assert response.status_code == 403
+    assert "held out" in response.text
+    assert "difficult" not in reader.get(HELD_OUT).text
+
+
+def test_a_board_as_of_a_day_is_the_board_of_then(
+    reader: TestClient, platform: Platform, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    rows = board_of(platform, tmp_path_factory.mktemp("old"), "old", Disclosure.FULL)
+    publish_at(rows, datetime(2026, 3, 1, 23, 59, tzinfo=UTC))
+    add_result(rows, Result("Newest", 1.0, 1.0))
+    address = "/leaderboards/old/test/4"
+
+    then = board(reader, "?as_of=2026-03-01", address)
+
+    assert next(row["method"] for row in board(reader, "", address)["rows"]) == "Newest"
+    assert next((row["rank"], row["method"]) for row in then["rows"]) == (1, "=cmd")
+    assert (len(then["rows"]), then["version"], then["ground_truth"]) == (4, 4, 1)
+    assert board(reader, "?as_of=2026-02-28", address)["rows"] == []
+    assert "No method stood on this board then" in reader.get(f"{address}?as_of=2026-02-28").text
+    assert "as it stood at the end of 2026-03-01" in reader.get(f"{address}?as_of=2026-03-01").text
+
+
+def test_what_was_withdrawn_since_stands_on_no_former_board(
+    reader: TestClient, platform: Platform, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    rows = board_of(platform, tmp_path_factory.mktemp("less"), "less", Disclosure.FULL)
+    entry = add_result(rows, Result("Regretted", 1.0, 1.0))
+    publish_at(rows, datetime(2026, 3, 1, tzinfo=UTC))
+    withdraw(rows, entry)
+
+    then = board(reader, "?as_of=2026-03-01", "/leaderboards/less/test/4")
+
+    assert next(row["method"] for row in then["rows"]) == "=cmd"
+    assert "Regretted" not in {row["method"] for row in then["rows"]}

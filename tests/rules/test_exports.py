@@ -1,0 +1,69 @@
+"""Exports in which what people typed stays text."""
+
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.exports.rules import authors, bibtex, bibtex_key, csv_of, tex_table, tex_text
+
+EVIL = '=HYPERLINK("x"), {\\input{/etc/passwd}} %\r\n@misc{x} $&#_^~<>|'
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
+def test_a_spreadsheet_finds_no_formula(text: str) -> None:
+    [_, [cell, *_]] = csv.reader(io.StringIO(csv_of(["name"], [[text]]), newline=""))
+
+    assert cell == f"'{text}"
+
+
+@given(st.text())
+def test_other_text_arrives_as_it_is(text: str) -> None:
+    text = text.lstrip("=+-@\t\r").replace("\0", "")
+    rows = list(csv.reader(io.StringIO(csv_of(["name", "value"], [[text, -0.5]]), newline="")))
+
+    assert rows == [["name", "value"], [text, "-0.5"]]
+
+
+def test_latex_sees_no_command_in_what_people_typed() -> None:
+    text = tex_text(EVIL)
+
+    assert "\\input" not in text
+    assert "\n" not in text
+    assert text.count("{") == text.count("}")
+    assert tex_text("a\0b\x1b") == "ab"
+
+
+def test_a_table_has_the_rules_of_booktabs_and_its_notes_in_one_line_each() -> None:
+    table = tex_table(["from\nhere"], ["Method", "car"], [["a", "1.0"]])
+
+    assert table.splitlines() == [
+        "% needs \\usepackage{booktabs}", "% from here", "\\begin{tabular}{lr}", "\\toprule", "Method & car \\\\", "\\midrule",
+        "a & 1.0 \\\\", "\\bottomrule", "\\end{tabular}",
+    ]  # fmt: skip
+
+
+def test_a_citation_has_balanced_braces_and_a_plain_key_whatever_was_typed() -> None:
+    fields = dict.fromkeys(("title", "author", "howpublished", "note"), EVIL)
+    entry = bibtex(EVIL, fields)
+
+    assert entry.count("{") == entry.count("}")
+    assert entry.count("@misc{HYPERLINK") == 1
+    assert "\n@" not in entry
+    assert bibtex_key("///") == "entry"
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("Ada Byron", "Ada Byron"),
+        ("Ada Byron; Alan Turing & Grace Hopper", "Ada Byron and Alan Turing and Grace Hopper"),
+        ("M. Everingham, A. Zisserman", "M. Everingham and A. Zisserman"),
+        ("Everingham, M., Zisserman, A.", "{Everingham, M., Zisserman, A.}"),
+        ("", ""),
+    ],
+)
+def test_contributors_become_authors(text: str, written: str) -> None:
+    assert authors(text) == written
