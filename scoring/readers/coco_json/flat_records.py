@@ -8,11 +8,15 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-_NUMERIC: Final = b"0123456789.+-eE"
+from scoring.readers.coco_json.number_runs import (
+    EXPONENT,
+    keep_to_json,
+    lines_of,
+    mark_exponents,
+    skeleton_of,
+)
+
 _END: Final = re.compile(rb"\}\s*\]")
-_EXPONENT: Final = 1  # a byte that JSON does not have
-_LETTERS: Final = bytes(range(ord("a"), ord("z") + 1)) + bytes(range(ord("A"), ord("Z") + 1))
-_TO_LINES: Final = bytes.maketrans(b"}" + bytes([_EXPONENT]), b"\ne")
 _WHOLE_NUMBERS: Final = ("id", "image_id", "category_id", "iscrowd")
 
 
@@ -34,8 +38,8 @@ class FlatBlock:
 class FlatRecords:
     """How records of numbers are written in a file.
 
-    skeleton: the comma and blanks before a record and the record itself, without the bytes of numbers; columns: names of
-    the numbers in their order, those of a list as "bbox.0", "bbox.1" …
+    skeleton: the comma and blanks before a record and the record itself, without its numbers; columns: names of the numbers
+    in their order, those of a list as "bbox.0", "bbox.1" …
     """
 
     skeleton: bytes
@@ -43,10 +47,10 @@ class FlatRecords:
 
     @classmethod
     def like(cls, record: bytes, separator: bytes) -> Self | None:
-        """The form of a record, or None where it holds anything else than numbers and lists of them.
+        r"""The form of a record, or None where it holds anything else than numbers and lists of them.
 
         >>> FlatRecords.like(b'{"score": 0.5}', b", ")
-        FlatRecords(skeleton=b', {"scor": }', columns=('score',))
+        FlatRecords(skeleton=b', {"score": \x00}', columns=('score',))
         """
         columns: list[str] = []
         for key, value in json.loads(record).items():
@@ -54,7 +58,7 @@ class FlatRecords:
             if not key.replace("_", "").isalpha() or any(type(each) not in (int, float) for each in numbers):
                 return None
             columns += [f"{key}.{n}" for n in range(len(value))] if isinstance(value, list) else [key]
-        return cls((separator + record).translate(None, _NUMERIC), tuple(columns))
+        return cls(skeleton_of(mark_exponents(separator + record)), tuple(columns))
 
     def read_block(self, block: bytes) -> "FlatBlock | None":
         """Read records, each with its separator, up to the end of the list; None where one is not of this form.
@@ -72,13 +76,16 @@ class FlatRecords:
 
     def _columns(self, block: bytes) -> Mapping[str, np.ndarray[Any, Any]] | None:
         """Numbers as float64, identifiers as int64."""
-        count = block.count(b"}")
-        if block.translate(None, _NUMERIC) != self.skeleton * count:
+        count, text = block.count(b"}"), block
+        if EXPONENT in block:
             return None
-        marked = _with_marked_exponents(block)
-        if marked is None:
+        if skeleton_of(text) != self.skeleton * count:
+            text = mark_exponents(block)
+            if skeleton_of(text) != self.skeleton * count:
+                return None
+        lines = lines_of(text)
+        if not keep_to_json(lines):
             return None
-        lines = marked.translate(_TO_LINES, b'_[]{}": \t\r\n'.replace(b"}", b"") + _LETTERS)
         import polars as pl  # noqa: PLC0415 - polars takes longer to import than all of `scoring`
 
         schema = {"": pl.String} | {
@@ -91,21 +98,3 @@ class FlatRecords:
         if len(table) != count or any(table[name].null_count() for name in self.columns):
             return None
         return {name: table[name].to_numpy() for name in self.columns}
-
-
-def _with_marked_exponents(block: bytes) -> bytes | None:
-    """The block with the letter of each exponent replaced, or None where another letter touches a number."""
-    array = np.frombuffer(block, np.uint8)
-    letter = (array | 0x20) - np.uint8(ord("a")) < 26
-    number = (
-        array - np.uint8(ord("+")) < 15
-    )  # digits, signs, the point; a comma or slash would be wrong beside a letter, too
-    before, after = letter[1:] & number[:-1], letter[:-1] & number[1:]
-    if not (before.any() or after.any()):
-        return block
-    places = np.flatnonzero(before) + 1
-    if not np.array_equal(places, np.flatnonzero(after)) or np.any(array[places] | 0x20 != ord("e")):
-        return None
-    changed = array.copy()
-    changed[places] = _EXPONENT
-    return changed.tobytes()
