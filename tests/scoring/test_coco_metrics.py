@@ -153,6 +153,22 @@ def test_many_images_and_classes_are_sorted_all_the_same() -> None:
     found = [
         detection(0, 0, 10, 10, image_id=image, category_id=label) for image in (3, 1) for label in (2, 1)
     ]
-    few, many = (arrange(detections_of(truth, found), images=images, most=100) for images in (3, 2**62))
+    detections = detections_of(truth, found)
+    few, many = (arrange(detections, np.arange(4), images=images, most=100) for images in (3, 2**62))
 
     assert few.rows.tolist() == many.rows.tolist() == [3, 1, 2, 0]
+
+
+def test_classes_are_scored_the_same_together_and_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    truth, found = draw_coco_set(7)
+    together = tables_of(truth, found)
+    monkeypatch.setattr("scoring.metrics.coco.tables._AT_ONCE", 1)
+    apart = tables_of(truth, found)
+
+    assert len(together.parts) == 1 < len(apart.parts)
+    np.testing.assert_array_equal(together.precision, apart.precision)
+    np.testing.assert_array_equal(together.recall, apart.recall)
+    one, other = together.matched(), apart.matched()
+    assert one.arranged.rows.tolist() == other.arranged.rows.tolist()
+    assert one.arranged.by_class.tolist() == other.arranged.by_class.tolist()
+    assert one.arranged.place.tolist() == other.arranged.place.tolist()

@@ -25,7 +25,7 @@ class Ranks:
     """Detections in the order of Arranged.by_class, and where the classes begin in it.
 
     place: int32 (k,), where each of Arranged stands in that order; nth: int32 (k,), by that order, of the detections that
-    match anything; begin: intp (classes + 1,); label: int64 (k,), by that order.
+    match anything; begin: intp (classes + 1,); label: int64 (k,), by that order, the first class being 0.
     """
 
     place: Integers
@@ -34,13 +34,13 @@ class Ranks:
     label: Keys
 
     @classmethod
-    def of(cls, arranged: Arranged, matches: Sequence[CocoMatches], classes: int) -> "Ranks":
-        """The ranks that accumulating these matches needs."""
-        begin = np.searchsorted(arranged.label, np.arange(classes + 1))
+    def of(cls, arranged: Arranged, matches: Sequence[CocoMatches], first: int, end: int) -> "Ranks":
+        """The ranks that accumulating these matches needs, of the classes from `first` up to, not including, `end`."""
+        begin = np.searchsorted(arranged.label, np.arange(first, end + 1))
         nth = np.zeros_like(arranged.nth)
         for each in matches:
             nth[arranged.place[each.detection]] = arranged.nth[each.detection]
-        return cls(arranged.place, nth, begin, arranged.label)
+        return cls(arranged.place, nth, begin, arranged.label - first)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,5 +1,6 @@
 """The orders in which detections are matched and counted."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,7 +8,6 @@ import numpy as np
 from scoring.data.arrays import Integers, Places
 from scoring.metrics.coco.arrays import CocoDetections
 from scoring.metrics.ranking import rank
-from scoring.parallel import parallel_map
 
 Keys = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -29,19 +29,19 @@ class Arranged:
     label: Keys
 
 
-def arrange(detections: CocoDetections, images: int, most: int) -> Arranged:
-    """Sort detections, and keep the `most` confident ones of each class in each image.
+def arrange(detections: CocoDetections, rows: Places, images: int, most: int) -> Arranged:
+    """Sort some detections, and keep the `most` confident ones of each class in each image; rows: intp (n,), which ones.
 
-    Equal confidences keep the order of the images, and in an image that of the file, as in pycocotools.
+    Equal confidences keep the order of the images, and in an image that of `rows`, as in pycocotools.
 
     >>> two = CocoDetections(np.array([1, 0], np.int32), np.zeros(2, np.int32), np.array([0.5, 0.5]), np.ones(2))
-    >>> arrange(two, images=2, most=100).by_class.tolist()
+    >>> arrange(two, np.arange(2), images=2, most=100).by_class.tolist()
     [1, 0]
     """
-    ranked = _ranked(detections)
+    ranked = _ranked(detections, rows)
     label = detections.label[ranked].astype(np.int64)
-    keys = label * images + detections.image[ranked]
-    (groups, by_group), (labels, by_class) = parallel_map(_stably_sorted, (keys, label))
+    groups, by_group = _stably_sorted(label * images + detections.image[ranked])
+    labels, by_class = _stably_sorted(label)
     nth = _nth_of_its_group(groups)
     kept = nth < most
     if not kept.all():
@@ -55,13 +55,31 @@ def arrange(detections: CocoDetections, images: int, most: int) -> Arranged:
     return Arranged(ranked[by_group], groups, nth, place[by_group], ranked[by_class], labels)
 
 
-def _ranked(detections: CocoDetections) -> Places:
-    """All detections by falling confidence, then image, then the order of the file."""
-    image = detections.image
-    if not np.any(image[1:] < image[:-1]):
-        return rank(detections.confidence)
-    _, by_image = _stably_sorted(image.astype(np.int64))
-    return by_image[rank(detections.confidence[by_image])]
+def join_arranged(parts: Sequence[Arranged]) -> Arranged:
+    """The detections of some classes after those of the classes before them.
+
+    >>> two = CocoDetections(np.zeros(2, np.int32), np.array([0, 1], np.int32), np.ones(2), np.ones(2))
+    >>> parts = [arrange(two, np.array([row]), images=1, most=100) for row in range(2)]
+    >>> join_arranged(parts).place.tolist()
+    [0, 1]
+    """
+    before = np.cumsum([0, *(len(part.rows) for part in parts)]).tolist()
+    return Arranged(
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.group for part in parts]),
+        np.concatenate([part.nth for part in parts]),
+        np.concatenate([part.place + np.int32(first) for first, part in zip(before, parts, strict=False)]),
+        np.concatenate([part.by_class for part in parts]),
+        np.concatenate([part.label for part in parts]),
+    )
+
+
+def _ranked(detections: CocoDetections, rows: Places) -> Places:
+    """These detections by falling confidence, then image, then their order."""
+    image = detections.image[rows]
+    if np.any(image[1:] < image[:-1]):
+        rows = rows[_stably_sorted(image.astype(np.int64))[1]]
+    return rows[rank(detections.confidence[rows])]
 
 
 def _stably_sorted(keys: Keys) -> tuple[Keys, Places]:

@@ -9,7 +9,6 @@ import numpy as np
 from scoring.data.arrays import Floats, Places
 from scoring.metrics.coco.arranging import Arranged, Keys
 from scoring.metrics.coco.arrays import CocoObjects, PairIoU
-from scoring.parallel import parallel_map
 
 _AT_ONCE: Final = 1 << 16
 """Pairs that are compared in one go: what fits the processor's cache."""
@@ -31,27 +30,30 @@ class Pairs:
         return Pairs(self.detection[which], self.object[which], self.iou[which])
 
 
-def find_pairs(arranged: Arranged, objects: CocoObjects, images: int, iou: PairIoU, lowest: float) -> Pairs:
+def find_pairs(
+    arranged: Arranged, objects: CocoObjects, rows: Places, images: int, iou: PairIoU, lowest: float
+) -> Pairs:
     """Every pair of a detection and an object of its class in its image with an IoU of at least `lowest`.
+
+    rows: intp (m,), the objects that are looked at.
 
     >>> from scoring.metrics.coco.arranging import arrange
     >>> from scoring.metrics.coco.arrays import CocoDetections
     >>> one, no = np.zeros(1, np.int32), np.zeros(1, np.bool_)
-    >>> arranged = arrange(CocoDetections(one, one, np.ones(1), np.ones(1)), images=1, most=100)
-    >>> find_pairs(arranged, CocoObjects(one, one, np.ones(1), no, no), 1, lambda d, o: np.array([0.7]), 0.5).iou
+    >>> arranged = arrange(CocoDetections(one, one, np.ones(1), np.ones(1)), np.arange(1), images=1, most=100)
+    >>> find_pairs(arranged, CocoObjects(one, one, np.ones(1), no, no), np.arange(1), 1, lambda d, o: np.array([0.7]), 0.5).iou
     array([0.7])
     """
-    group: Keys = objects.label.astype(np.int64) * images + objects.image
+    group: Keys = objects.label[rows].astype(np.int64) * images + objects.image[rows]
     order = np.argsort(group, kind="stable")
     first = np.searchsorted(arranged.group, group[order], side="left")
     count = np.searchsorted(arranged.group, group[order], side="right") - first
 
-    def near(block: tuple[Places, Places]) -> Pairs:
-        detections, rows = block
-        overlap = iou(arranged.rows[detections], rows)
-        return Pairs(detections, rows, overlap).part(np.flatnonzero(overlap >= lowest))
+    def near(detections: Places, things: Places) -> Pairs:
+        overlap = iou(arranged.rows[detections], things)
+        return Pairs(detections, things, overlap).part(np.flatnonzero(overlap >= lowest))
 
-    found = list(parallel_map(near, _blocks(order, first, count)))
+    found = [near(*block) for block in _blocks(rows[order], first, count)]
     if not found:
         return Pairs(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))
     return Pairs(

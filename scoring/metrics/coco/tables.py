@@ -1,14 +1,15 @@
 """Precision and recall of every class, threshold and size, and the twelve figures made of them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
 
-from scoring.data.arrays import Flags, Floats, Labels, Places
+from scoring.data.arrays import Flags, Floats, Integers, Labels, Places
 from scoring.metrics.coco.accumulating import PlacedMatches, Ranks, Sizes, accumulate
-from scoring.metrics.coco.arranging import Arranged, arrange
+from scoring.metrics.coco.arranging import Arranged, arrange, join_arranged
 from scoring.metrics.coco.arrays import (
     COCO_RULES,
     EVERY_SIZE,
@@ -22,6 +23,16 @@ from scoring.metrics.coco.pairs import find_pairs
 from scoring.parallel import parallel_map
 
 _ABSENT: Final = -1
+_AT_ONCE: Final = 1 << 17
+"""Detections that are matched and counted in one go."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matched:
+    """Which detection was matched with which object, in objects of every size; places of detections in `arranged`."""
+
+    arranged: Arranged
+    matches: tuple[CocoMatches, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,15 +41,51 @@ class CocoTables:
 
     precision: float64 (areas, thresholds, classes, points), at the most detections that the rules allow; recall: float64
     (areas, counts of detections, thresholds, classes); both in [0, 1], and -1 where a class has no object that counts.
-    positives: (areas, classes), how many objects count. arranged, matches: which detection was matched with which
-    object, in objects of every size.
+    positives: (areas, classes), how many objects count. parts: the matches of some classes after the other.
     """
 
     precision: Floats
     recall: Floats
     positives: Places
-    arranged: Arranged
-    matches: tuple[CocoMatches, ...]
+    parts: tuple[Matched, ...]
+
+    def matched(self) -> Matched:
+        """The matches of all classes."""
+        if len(self.parts) == 1:
+            return self.parts[0]
+        before = np.cumsum([0, *(len(part.arranged.rows) for part in self.parts)]).tolist()
+        return Matched(
+            join_arranged([part.arranged for part in self.parts]),
+            tuple(
+                CocoMatches(each.threshold, each.detection + first, each.object)
+                for first, part in zip(before, self.parts, strict=False)
+                for each in part.matches
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Classes:
+    """Some classes that follow each other: the first, the one after the last, their detections and objects."""
+
+    begin: int
+    end: int
+    detections: Places
+    objects: Places
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Job:
+    """What the classes have in common; sizes: for each area range which objects are ignored, which detections are outside."""
+
+    detections: CocoDetections
+    objects: CocoObjects
+    iou: PairIoU
+    images: int
+    rules: CocoRules
+    ignored: Flags
+    outside: tuple[Flags | None, ...]
+    positives: Places
 
 
 def tabulate_coco(
@@ -59,48 +106,82 @@ def tabulate_coco(
     >>> tables.recall[0, -1, :, 0].tolist()
     [1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
-    arranged = arrange(detections, images, rules.max_detections[-1])
-    pairs = find_pairs(arranged, objects, images, iou, rules.iou_thresholds[0])
-    sizes = list(parallel_map(lambda area: _sizes(area, detections, objects, arranged, classes), rules.areas))
-    ignored = np.array([each.ignored for each in sizes])
-    common, others = match_coco(pairs, objects, ignored, rules.iou_thresholds)
-    ranks = Ranks.of(arranged, (common, *others), classes)
-    placed = PlacedMatches.of(common, ranks)
-    found = list(
-        parallel_map(
-            lambda some: accumulate(
-                (placed, PlacedMatches.of(some[0], ranks)), ranks, some[1], rules, objects.unnumbered
-            ),
-            zip(others, sizes, strict=True),
-        )
-    )
+    ignored = np.array([_ignored(area, objects) for area in rules.areas])
+    positives = np.array([np.bincount(objects.label[~each], minlength=classes) for each in ignored])
+    outside = tuple(_outside(area, detections) for area in rules.areas)
+    job = _Job(detections, objects, iou, images, rules, ignored, outside, positives)
+    found = list(parallel_map(partial(_tabulate, job), _parts(detections, objects, classes)))
     return CocoTables(
-        precision=np.array([precision for precision, _ in found]),
-        recall=np.array([recall for _, recall in found]),
-        positives=np.array([each.positives for each in sizes]),
-        arranged=arranged,
-        matches=(common, others[EVERY_SIZE]),
+        precision=np.concatenate([precision for precision, _, _ in found], axis=2),
+        recall=np.concatenate([recall for _, recall, _ in found], axis=3),
+        positives=positives,
+        parts=tuple(matched for _, _, matched in found),
     )
 
 
-def _sizes(
-    area: tuple[str, float, float],
-    detections: CocoDetections,
-    objects: CocoObjects,
-    arranged: Arranged,
-    classes: int,
-) -> Sizes:
+def _ignored(area: tuple[str, float, float], objects: CocoObjects) -> Flags:
     _, low, high = area
-    ignored = objects.crowd | (objects.area < low) | (objects.area > high)
-    positives = np.bincount(objects.label[~ignored], minlength=classes)
+    return objects.crowd | (objects.area < low) | (objects.area > high)
+
+
+def _outside(area: tuple[str, float, float], detections: CocoDetections) -> Flags | None:
+    """Detections that are ignored where they match nothing; None if there are none."""
+    _, low, high = area
     outside = (detections.area < low) | (detections.area > high)
     if detections.exempt is not None:
         outside |= detections.exempt
-    if not outside.any():
-        return Sizes(ignored, positives, None)
+    return outside if outside.any() else None
+
+
+def _parts(detections: CocoDetections, objects: CocoObjects, classes: int) -> Iterator[_Classes]:
+    """All classes, some at a time: what is sorted and counted in one go stays small, and threads share the work."""
+    found, there = (
+        np.argsort(label.astype(np.min_scalar_type(classes)), kind="stable")
+        for label in (detections.label, objects.label)
+    )
+    begins = np.cumsum([0, *np.bincount(detections.label, minlength=classes)])
+    firsts = np.cumsum([0, *np.bincount(objects.label, minlength=classes)])
+    begin = 0
+    while begin < classes or begin == 0:
+        end = max(begin + 1, int(np.searchsorted(begins, begins[begin] + _AT_ONCE, side="right")) - 1)
+        end = min(end, classes)
+        yield _Classes(begin, end, found[begins[begin] : begins[end]], there[firsts[begin] : firsts[end]])
+        begin = max(end, 1)
+
+
+def _tabulate(job: _Job, part: _Classes) -> tuple[Floats, Floats, Matched]:
+    """Precision and recall of some classes."""
+    rules = job.rules
+    arranged = arrange(job.detections, part.detections, job.images, rules.max_detections[-1])
+    pairs = find_pairs(arranged, job.objects, part.objects, job.images, job.iou, rules.iou_thresholds[0])
+    common, others = match_coco(pairs, job.objects, job.ignored, rules.iou_thresholds)
+    ranks = Ranks.of(arranged, (common, *others), part.begin, part.end)
+    placed = PlacedMatches.of(common, ranks)
+    found = [
+        accumulate(
+            (placed, PlacedMatches.of(other, ranks)),
+            ranks,
+            Sizes(ignored, positives[part.begin : part.end], _inside(outside, arranged)),
+            rules,
+            job.objects.unnumbered,
+        )
+        for other, ignored, positives, outside in zip(
+            others, job.ignored, job.positives, job.outside, strict=True
+        )
+    ]
+    return (
+        np.array([precision for precision, _ in found]),
+        np.array([recall for _, recall in found]),
+        Matched(arranged, (common, others[EVERY_SIZE])),
+    )
+
+
+def _inside(outside: Flags | None, arranged: Arranged) -> Integers | None:
+    if outside is None:
+        return None
     inside = np.zeros(len(arranged.by_class) + 1, np.int32)
     np.cumsum(~outside[arranged.by_class], out=inside[1:])
-    return Sizes(ignored, positives, inside)
+    return inside
 
 
 def figures_of(tables: CocoTables, rules: CocoRules = COCO_RULES) -> Mapping[str, float | None]:

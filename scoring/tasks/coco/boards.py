@@ -89,14 +89,15 @@ def _ranked(
     tables: CocoTables, detections: CocoDetections, loaded: Loaded, rules: CocoRules
 ) -> Iterator[RankedPredictions]:
     """The detections of each class that is scored, matched at every threshold."""
+    matched = tables.matched()
     outcomes = np.stack(
         [
-            outcomes_of(tables, detections, loaded.instances.objects, rules, threshold)
+            outcomes_of(matched, detections, loaded.instances.objects, rules, threshold)
             for threshold in range(len(rules.iou_thresholds))
         ],
         axis=1,
     )
-    rows, begins = tables.arranged.by_class, tables.arranged.label
+    rows, begins = matched.arranged.by_class, matched.arranged.label
     for label in loaded.scored.tolist():
         part = slice(*np.searchsorted(begins, (label, label + 1)).tolist())
         yield RankedPredictions(

@@ -125,11 +125,12 @@ class _Matched:
 
     @classmethod
     def of(cls, evidence: Evidence) -> "_Matched":
-        objects, arranged = evidence.truth.objects, evidence.tables.arranged
+        objects, found_matches = evidence.truth.objects, evidence.tables.matched()
+        arranged = found_matches.arranged
         kept, matched, right, in_crowd, torn = np.zeros((5, len(evidence.results.detections)), np.bool_)
         kept[arranged.rows] = True
         found = np.zeros(len(objects.image), np.bool_)
-        for matches in evidence.tables.matches:
+        for matches in found_matches.matches:
             first = matches.threshold == 0
             rows, things = arranged.rows[matches.detection[first]], matches.object[first]
             matched[rows], found[things] = True, True
@@ -145,8 +146,10 @@ class _Matched:
 def _every_pair(evidence: Evidence) -> tuple[Pairs, Places]:
     """All pairs with an IoU of 0.5, also of detections that do not count, and the detection of each place in them."""
     images = len(evidence.truth.images)
-    arranged = arrange(evidence.results.detections, images, len(evidence.results.detections) + 1)
-    return find_pairs(arranged, evidence.truth.objects, images, evidence.iou, _LOWEST), arranged.rows
+    count, objects = len(evidence.results.detections), evidence.truth.objects
+    arranged = arrange(evidence.results.detections, np.arange(count), images, count + 1)
+    every = np.arange(len(objects.image))
+    return find_pairs(arranged, objects, every, images, evidence.iou, _LOWEST), arranged.rows
 
 
 def _ties(pairs: Pairs) -> Places:
