@@ -15,7 +15,7 @@ CHANGES = [
     (b'"image_id": 126', b'"imag_id": 1e2'),
     (b"score", b"scor"),
     (b"score", b"scoree"),
-    (b"score", b"sc.ore"),
+    (b"score", b"scor.e"),
     (b"0.25}", b"0.25}5"),
     (b'{"im', b'5{"im'),
     *(
