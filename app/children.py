@@ -4,6 +4,7 @@ import base64
 import json
 import os
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # idle BLAS threads spin and take the second core
@@ -24,6 +25,7 @@ from scoring import (
 )
 from scoring.analysis.diagnosis import Files, diagnose
 from scoring.analysis.image_outcomes import outcomes_by_image, pack_outcomes
+from scoring.analysis.near_duplicates import compare_archives, sketch_of
 from scoring.statistics.bootstrap import sample_of
 from scoring.statistics.kept_replicates import pack_replicates, read_replicates
 
@@ -102,3 +104,14 @@ def standard_error(truth: Path, results: tuple[tuple[Path, str], tuple[Path, str
         for statistics, report in results
     )
     return json.dumps(standard_error_of_difference(one, other)).encode()
+
+
+def sketch(archive: Path, description: Path, competition: int) -> bytes:
+    """The sketch of an archive's results of a competition, which hidden annotation has no part in."""
+    return sketch_of(archive, Description.from_json(description.read_text()), competition)
+
+
+def likeness(one: Path, other: Path, description: Path, competition: int) -> bytes:
+    """How alike two archives' results of a competition are, as JSON of a `Likeness`."""
+    public = Description.from_json(description.read_text())
+    return json.dumps(asdict(compare_archives(one, other, public, competition))).encode()

@@ -53,6 +53,8 @@ from app.sandbox import warm_up
 from app.second_factor import pages as second_factor_pages
 from app.sessions import pages as session_pages
 from app.settings import Settings
+from app.similarity import api as similarity_api
+from app.similarity import pages as similarity_pages
 from app.submissions import api as submission_api
 from app.submissions import pages as submission_pages
 from app.teams import api as team_api
@@ -80,6 +82,7 @@ API = (
     edition_api.router,
     participation_api.router,
     organiser_api.router,
+    similarity_api.router,
     phase_api.router,
     administration_api.router,
     role_api.router,
@@ -109,6 +112,7 @@ PAGES = (
     anonymous_pages.router,
     leaderboard_pages.router,
     organiser_pages.router,
+    similarity_pages.router,
     phase_pages.router,
     phase_pages.calendars,
     administration_pages.router,

@@ -21,6 +21,7 @@ from app.profiles import service as profiles
 from app.rescoring import service as rescoring
 from app.retention import service as retention
 from app.settings import Settings
+from app.similarity import service as similarity
 from worker.platform import watched_platform
 
 log = structlog.get_logger()
@@ -35,6 +36,7 @@ STEPS = (
     retention.sweep,
     mail.sweep,
     profiles.sweep,
+    similarity.sweep,
 )
 
 

@@ -19,6 +19,7 @@ from app.mail import service as mail
 from app.models import AuditRecord, Topic
 from app.platform import Platform
 from app.queue import Job
+from app.similarity import service as similarity
 
 log = structlog.get_logger()
 
@@ -33,6 +34,7 @@ HANDLERS: Mapping[Topic, Handler] = {
     Topic.BOARD: board_figures.refresh,
     Topic.INTERVALS: intervals.compute,
     Topic.ANALYSIS: analyses.compute,
+    Topic.SIMILARITY: similarity.compare,
     Topic.MAIL: mail.deliver,
 }
 

@@ -56,6 +56,7 @@ def record_result(session: Session, entry_id: int, run_id: int) -> None:
     if is_rescore:
         return
     if state is RunState.SCORED:
+        outbox.add(session, Topic.SIMILARITY, {"entry_id": entry_id})
         publications.publish(session, Run.id == run_id)
     else:
         publications.end_without_result(session, entry_id, EntryState(state.value))

@@ -17,6 +17,7 @@ from app.models.operations import AuditRecord, Heartbeat, OutboxMessage, UnusedC
 from app.models.people import EditionOrganiser, OneTimeLink, User
 from app.models.quotas import Quota, in_order
 from app.models.runs import ClassScore, Exhibit, Publication, Rescore, Run, RunAnalysis
+from app.models.similarity import AlikePair, Sketch
 from app.models.states import (
     Approval,
     Decision,
@@ -34,6 +35,7 @@ from app.models.teams import Invitation, Member, Team
 from app.models.terms import Terms, TermsAcceptance
 
 __all__ = [
+    "AlikePair",
     "AnonymousLink",
     "ApiToken",
     "Approval",
@@ -76,6 +78,7 @@ __all__ = [
     "RunState",
     "SecondFactor",
     "Service",
+    "Sketch",
     "Submission",
     "Team",
     "Terms",

@@ -73,6 +73,7 @@ class Topic(enum.StrEnum):
     BOARD = "board"  # what boards show beside their rows
     INTERVALS = "intervals"
     ANALYSIS = "analysis"
+    SIMILARITY = "similarity"
     MAIL = "mail"
 
 

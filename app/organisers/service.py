@@ -21,6 +21,7 @@ from app.organisers.schemas import DisclosureView, NewDisclosure, OrganiserPhase
 from app.outbox import queries as outbox
 from app.platform import Platform
 from app.rescoring import queries as rescoring
+from app.similarity import queries as similarity
 
 TEAMS = 50  # on a page
 NOTHING = PhaseQueue(entries=0, queued=0, running=0, failed=0)
@@ -130,6 +131,7 @@ def overview(platform: Platform, actor: Actor) -> tuple[OrganiserPhase, ...]:
         rescores = rescoring.open_rescores(session)
         newest, shown = editions.truth_versions(session)
         not_offered = editions.reasons_not_offered(session)
+        alike = similarity.count_open(session)
     return tuple(
         OrganiserPhase(
             phase=phase,
@@ -141,6 +143,7 @@ def overview(platform: Platform, actor: Actor) -> tuple[OrganiserPhase, ...]:
             shown_ground_truth=shown.get(phase.id, 0),
             rescore=rescores.get(phase.id),
             not_offered=not_offered.get(phase.id, {}),
+            alike=alike.get(phase.id, 0),
         )
         for phase in phases
     )

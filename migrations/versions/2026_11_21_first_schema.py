@@ -62,6 +62,7 @@ def upgrade() -> None:
                 "board",
                 "intervals",
                 "analysis",
+                "similarity",
                 "mail",
                 name="topic",
                 native_enum=False,
@@ -779,6 +780,40 @@ def upgrade() -> None:
         postgresql_where=sa.text("state = 'scored' AND is_replaceable"),
     )
     op.create_table(
+        "alike_pair",
+        sa.Column("id", sa.BigInteger(), nullable=False),
+        sa.Column("phase_id", sa.BigInteger(), nullable=False),
+        sa.Column("entry_id", sa.BigInteger(), nullable=False),
+        sa.Column("other_id", sa.BigInteger(), nullable=False),
+        sa.Column("same_predictions", sa.Boolean(), nullable=False),
+        sa.Column("rank_correlation", sa.Double(), nullable=True),
+        sa.Column("common_boxes", sa.Double(), nullable=True),
+        sa.Column("common_pixels", sa.Double(), nullable=True),
+        sa.Column("found_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column("dismissed_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("dismissed_by", sa.BigInteger(), nullable=True),
+        sa.Column("dismiss_reason", sa.String(), nullable=True),
+        sa.CheckConstraint(
+            "(dismissed_at IS NULL) = (dismiss_reason IS NULL)",
+            name=op.f("ck_alike_pair_dismissed_has_reason"),
+        ),
+        sa.CheckConstraint("other_id < entry_id", name=op.f("ck_alike_pair_other_is_older")),
+        sa.ForeignKeyConstraint(
+            ["dismissed_by"], ["user_account.id"], name=op.f("fk_alike_pair_dismissed_by")
+        ),
+        sa.ForeignKeyConstraint(
+            ["entry_id"], ["entry.id"], name=op.f("fk_alike_pair_entry_id"), ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(
+            ["other_id"], ["entry.id"], name=op.f("fk_alike_pair_other_id"), ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(["phase_id"], ["phase.id"], name=op.f("fk_alike_pair_phase_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_alike_pair")),
+        sa.UniqueConstraint("entry_id", "other_id", name=op.f("uq_alike_pair_entry_id_other_id")),
+    )
+    op.create_index(op.f("ix_alike_pair_other_id"), "alike_pair", ["other_id"], unique=False)
+    op.create_index("ix_alike_pair_phase", "alike_pair", ["phase_id", "id"], unique=False)
+    op.create_table(
         "rescore",
         sa.Column("id", sa.BigInteger(), nullable=False),
         sa.Column("phase_id", sa.BigInteger(), nullable=False),
@@ -798,6 +833,19 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_rescore")),
     )
     op.create_index(op.f("ix_rescore_phase_id"), "rescore", ["phase_id"], unique=False)
+    op.create_table(
+        "sketch",
+        sa.Column("entry_id", sa.BigInteger(), nullable=False),
+        sa.Column("phase_id", sa.BigInteger(), nullable=False),
+        sa.Column("competition", sa.Integer(), nullable=False),
+        sa.Column("content", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["entry_id"], ["entry.id"], name=op.f("fk_sketch_entry_id"), ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(["phase_id"], ["phase.id"], name=op.f("fk_sketch_phase_id")),
+        sa.PrimaryKeyConstraint("entry_id", name=op.f("pk_sketch")),
+    )
+    op.create_index("ix_sketch_board", "sketch", ["phase_id", "competition", "entry_id"], unique=False)
     op.create_table(
         "run",
         sa.Column("id", sa.BigInteger(), nullable=False),
@@ -1028,8 +1076,13 @@ def downgrade() -> None:
     op.drop_index("ix_run_queued", table_name="run", postgresql_where=sa.text("state = 'queued'"))
     op.drop_index(op.f("ix_run_entry_id"), table_name="run")
     op.drop_table("run")
+    op.drop_index("ix_sketch_board", table_name="sketch")
+    op.drop_table("sketch")
     op.drop_index(op.f("ix_rescore_phase_id"), table_name="rescore")
     op.drop_table("rescore")
+    op.drop_index("ix_alike_pair_phase", table_name="alike_pair")
+    op.drop_index(op.f("ix_alike_pair_other_id"), table_name="alike_pair")
+    op.drop_table("alike_pair")
     op.drop_index(
         "uq_entry_one_scored",
         table_name="entry",

@@ -60,7 +60,7 @@ def rank_correlation(one: RankedPredictions, other: RankedPredictions, images: i
     >>> rank_correlation(ranking, ranking, 2)
     1.0
     """
-    first, second = (_centred_ranks(each, images) for each in (one, other))
+    first, second = (centred_ranks(each, images) for each in (one, other))
     variances = _product(first, first), _product(second, second)
     return None if 0.0 in variances else _product(first, second) / (variances[0] * variances[1]) ** 0.5
 
@@ -104,8 +104,14 @@ def pixel_agreement(masks: Iterable[tuple[Bytes, Bytes, Bytes]]) -> float | None
     return equal / counted if counted else None
 
 
-def _centred_ranks(ranking: RankedPredictions, images: int) -> Floats:
-    """Twice the centred ranks of the images by confidence, which are whole numbers."""
+def centred_ranks(ranking: RankedPredictions, images: int) -> Floats:
+    """Twice the centred ranks of the images by confidence, whole numbers within ±images: float64 (images,).
+
+    >>> ranking = RankedPredictions("cat", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]),
+    ...     np.array([1, 0], np.int8))
+    >>> centred_ranks(ranking, 2).tolist()
+    [-1.0, 1.0]
+    """
     confidence = np.full(images, -np.inf)
     np.maximum.at(confidence, ranking.image, ranking.confidence)
     _, value, count = np.unique(confidence, return_inverse=True, return_counts=True)

@@ -25,6 +25,8 @@ from app.retention.schemas import Retention, StorageLine, StorageView, UnusedCon
 from app.roles.schemas import LinkView, OrganisedEdition, Organiser
 from app.selections.rules import column_groups
 from app.selections.schemas import BoardQuery, TrainingData
+from app.similarity import rules as similarity_rules
+from app.similarity.schemas import Pair, PairList, Side
 from app.submissions.schemas import SubmissionRow
 from app.uploads.schemas import UploadPage
 from tests.pages.anonymous_views import anonymous_result, links_page
@@ -259,6 +261,15 @@ def of_admins(edition: OrganisedEdition) -> Iterator[Sample]:
     yield "audit/audit.html", {"page": RecordPage((), None), "form": {}, "older": None}
 
 
+def of_alike_results() -> Iterator[Sample]:
+    newer, older = Side(9, 12, EVIL, 7, EVIL, NOW), Side(3, 4, EVIL, 8, EVIL, NOW)
+    pair = Pair(1, 3, newer, older, True, 0.9731, 0.2, None, NOW, None, None, None)
+    dismissed = replace(pair, older=replace(older, team_id=7), dismissed_at=NOW, dismiss_reason=EVIL)
+    for is_dismissed, pairs in ((False, (pair,)), (True, (dismissed, pair)), (False, ()), (True, ())):
+        found = PairList(PHASE, is_dismissed, pairs, 7 if pairs else None)
+        yield "similarity/pairs.html", {"list": found, "phase": PHASE, "rules": similarity_rules}
+
+
 def of_the_rest() -> Iterator[Sample]:
     message = DeadMessage(3, Topic.INTERVALS, {"run_id": 7}, 5, EVIL, NOW)
     edition = OrganisedEdition(EVIL, EVIL, (Organiser(7, EVIL, EVIL, NOW),))
@@ -284,6 +295,7 @@ def of_the_rest() -> Iterator[Sample]:
     yield "organisers/exposure.html", {"phase": PHASE, "teams": (exposed,), "following": 7}
     yield "organisers/exposure.html", open_phase
     yield "organisers/exposure.html", {"phase": PHASE, "teams": (), "following": None}
+    yield from of_alike_results()
     closed = replace(PHASE, id=3, state=PhaseState.CLOSED)
     upcoming = replace(PHASE, id=4, state=PhaseState.UPCOMING)
     untruthful = organised(upcoming, ground_truth=0, rescore=None, failed=2)

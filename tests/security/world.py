@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 import scoring
 from app.methods.rules import name_key
 from app.models import (
+    AlikePair,
     AnonymousLink,
     Board,
     Edition,
@@ -141,7 +142,11 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
     session.add(Member(team_id=world.team_id, user_id=person.id, edition_id=phase.edition_id))
     link = AnonymousLink(token=f"token-of-{phase.image_set}", entry_id=entry.id, run_id=scored.id)
     slot = ExtraSlot(phase_id=phase.id, team_id=world.team_id, task="detection", reason="none")
-    session.add_all((link, slot))
+    twin = Entry(submission_id=submission.id, method_id=method.id, phase_id=phase.id, competition=4)
+    session.add_all((link, slot, twin))
+    session.flush()
+    pair = AlikePair(phase_id=phase.id, entry_id=twin.id, other_id=entry.id, same_predictions=False)
+    session.add(pair)
     session.flush()
     entry.state, entry.published_run_id, entry.published_generation = EntryState.SCORED, scored.id, 1
     if state == "withdrawn":
@@ -153,7 +158,7 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
         "entry_id": str(entry.id), "run_id": str(scored.id), "phase_id": str(phase.id),
         "rescore_id": str(rescore.id), "message_id": str(dead.id), "user_id": str(person.id),
         "team_id": str(world.team_id), "person": str(person.id), "link_id": str(link.id), "link_token": link.token,
-        "slot_id": str(slot.id),
+        "slot_id": str(slot.id), "pair_id": str(pair.id),
         "image_set": phase.image_set, "undecided_run_id": str(undecided.id),
     }  # fmt: skip
 

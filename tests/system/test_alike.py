@@ -1,0 +1,85 @@
+"""Results that are alike are pointed out to organisers, and to nobody else."""
+
+from typing import Any
+
+import pytest
+
+from tests.system.conftest import SharedSite
+from tests.system.installations import awaited, good
+from tests.system.kits import results, small_kit
+
+pytestmark = pytest.mark.system
+
+PHASE = "alike/test"
+
+
+@pytest.fixture(scope="module")
+def where(site: SharedSite, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of the list; two teams have entered the same predictions."""
+    site.installation.load(small_kit(tmp_path_factory.mktemp("alike")), "alike")
+    [[phase]] = site.installation.ask(
+        "SELECT p.id FROM phase p JOIN edition e ON p.edition_id = e.id WHERE e.code = 'alike'"
+    )
+    for name, archive in (("pinus", results(3, cat=2, dog=5)), ("picea", results(3, cat=2, dog=5))):
+        client = site.participant(name)
+        client.final(client.submit(PHASE, archive, f"Net_of_{name}"))
+    return f"/api/v1/organise/phases/{phase}/alike"
+
+
+def pairs(site: SharedSite, where: str, **asked: int) -> list[dict[str, Any]]:
+    return list(good(site.organiser.http.get(where, params=asked))["pairs"])
+
+
+def test_the_same_predictions_of_two_teams_are_a_pair_once_both_are_scored(
+    site: SharedSite, where: str
+) -> None:
+    [pair] = awaited(lambda: pairs(site, where) or None)
+
+    assert (pair["newer"]["method"], pair["older"]["method"]) == ("Net_of_picea", "Net_of_pinus")
+    assert pair["newer"]["team_id"] != pair["older"]["team_id"]
+    assert pair["same_predictions"] is True
+    assert (pair["rank_correlation"], pair["common_boxes"], pair["common_pixels"]) == (1.0, 1.0, None)
+    assert site.participant("abies2").http.get(where).status_code == 403
+    page = site.organiser.http.get(where.removeprefix("/api/v1"), headers={"Accept": "text/html"}).text
+    assert "Net_of_picea" in page
+    assert "same predictions" in page
+    overview = site.organiser.http.get("/organise", headers={"Accept": "text/html"}).text
+    assert "1 pair to look at" in overview
+
+
+def test_a_pair_is_dismissed_with_a_reason_and_put_back(site: SharedSite, where: str) -> None:
+    [pair] = awaited(lambda: pairs(site, where) or None)
+    act = f"/api/v1/organise/alike/{pair['id']}"
+    http = site.organiser.http
+
+    assert http.post(f"{act}/restore").status_code == 409
+    assert http.post(f"{act}/dismiss", json={"reason": " "}).status_code == 422
+    assert http.post(f"{act}/dismiss", json={"reason": "one baseline"}).status_code == 204
+    assert http.post(f"{act}/dismiss", json={"reason": "again"}).status_code == 409
+    assert pairs(site, where) == []
+    [dismissed] = pairs(site, where, dismissed=True)
+    assert dismissed["dismiss_reason"] == "one baseline"
+    assert pairs(site, where, dismissed=True, before=pair["id"]) == []
+    assert http.post(f"{act}/restore").status_code == 204
+    assert len(pairs(site, where)) == 1
+    assert http.post("/api/v1/organise/alike/999999/restore").status_code == 404
+    records = site.installation.ask(
+        "SELECT action, reason FROM audit WHERE subject = %s ORDER BY id", f"pair {pair['id']}"
+    )
+    assert records == [("pair.dismiss", "one baseline"), ("pair.restore", "")]
+
+
+def test_what_is_withdrawn_is_not_listed_and_its_sketch_is_deleted(site: SharedSite, where: str) -> None:
+    [pair] = awaited(lambda: pairs(site, where) or None)
+    entry = pair["newer"]["entry_id"]
+
+    good(
+        site.organiser.http.post(f"/api/v1/entries/{entry}/withdraw", json={"reason": "sent under two names"})
+    )
+
+    assert pairs(site, where) == []
+    awaited(
+        lambda: site.installation.ask(
+            "SELECT 1 WHERE NOT EXISTS (SELECT FROM sketch WHERE entry_id = %s)", entry
+        )
+    )
