@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterable
 from hashlib import sha256
+from typing import Final
 
+MOST_RUNS: Final = 1000  # that are compared pair by pair; a board with more shows no groups
 _LETTER = re.compile(r"[A-Za-z][0-9]*")
 
 

@@ -7,13 +7,11 @@ from datetime import datetime
 
 from app import children
 from app.groups import queries
-from app.groups.rules import version_of
+from app.groups.rules import MOST_RUNS, version_of
 from app.platform import Platform
 from app.sandbox import ChildLimits, run_in_subprocess
 from scoring import Replicates
 from scoring.statistics.kept_replicates import pack_replicates, read_replicates
-
-MOST_RUNS = 1000  # that are compared pair by pair; a board with more shows no groups
 
 
 def compute(platform: Platform, board: tuple[int, int], run_ids: Sequence[int], as_of: datetime) -> None:

@@ -89,7 +89,7 @@ def csv_of(page: BoardPage, site: str) -> bytes:
     with_intervals = query.intervals and page.controls.has_details
     names = ["mean", *board.classes]
     header = [
-        "rank", "method", "team", "training", "baseline", "date", *([board.sort] if board.sort in FIGURES else []),
+        "rank", "group", "method", "team", "training", "baseline", "date", *([board.sort] if board.sort in FIGURES else []),
         *(f"{name}{end}" for name in names for end in (("", " low", " high") if with_intervals else ("",))),
         "address",
     ]  # fmt: skip
@@ -103,7 +103,7 @@ def _csv_row(row: BoardRow, board: BoardView, site: str, *, with_intervals: bool
     for cell in (Cell(row.mean, row.mean_best, row.low, row.high), *row.cells):
         values += [cell.value, *((cell.low, cell.high) if with_intervals else ())]
     return [
-        row.rank, row.method, row.team.name, row.training or "", "yes" if row.is_baseline else "",
+        row.rank, row.group or "", row.method, row.team.name, row.training or "", "yes" if row.is_baseline else "",
         row.date.date().isoformat(), *([row.figure] if board.sort in FIGURES else []), *values,
         f"{site}/submissions/{row.submission}",
     ]  # fmt: skip

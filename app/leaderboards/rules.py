@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from app.errors import MalformedError
+from app.groups.rules import MOST_RUNS, are_alike
 from app.leaderboards.schemas import (
     BoardPage,
     BoardRow,
@@ -41,6 +42,7 @@ class Standing:
     intervals: Mapping[str | None, Interval] = field(default_factory=dict)  # of the mean under None
     training: TrainingData | None = None
     training_data: str = ""  # as the team stated it
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +102,16 @@ def arrange(
         _row(one, rank, figure, [_cell(one, name, top) for name, top in zip(classes, best, strict=True)])
         for one, rank, figure in listed
     ]
-    marked = [replace(row, mean_best=row.mean is not None and row.mean == best_mean) for row in rows]
-    return _sorted(marked, classes, query)
+    marked = next((one.group for one in standings if one.method.id == query.method and one.group), "")
+    completed = [
+        replace(
+            row,
+            mean_best=row.mean is not None and row.mean == best_mean,
+            is_alike=row.method_id != query.method and are_alike(marked, row.group or ""),
+        )
+        for row in rows
+    ]
+    return _sorted(completed, classes, query)
 
 
 def _figures(
@@ -153,6 +163,8 @@ def _row(one: Standing, rank: int | None, figure: float | None, cells: Sequence[
         training_data=one.training_data,
         low=low,
         high=high,
+        group=one.group,
+        is_alike=False,
         figure=figure,
     )
 
@@ -214,6 +226,13 @@ def training_of(training: Training, *, any_data: bool) -> TrainingData | None:
     if any_data and training.other_data.strip(" .").casefold() not in NOT_STATED:
         return TrainingData.OTHER
     return TrainingData.GIVEN if training.given_data_only else None
+
+
+def are_compared(board: BoardView, query: BoardQuery) -> bool:
+    """Whether methods of a board are compared with each other: those that stand there now, by the official values."""
+    ranked = sum(row.rank is not None for row in board.rows)
+    has_letters = any(row.group for row in board.rows)
+    return has_letters or (query.as_of is None and not query.difficult and 1 < ranked <= MOST_RUNS)
 
 
 def one_page(page: BoardPage) -> BoardView:

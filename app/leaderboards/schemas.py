@@ -52,6 +52,10 @@ class BoardRow:
     training_data: str  # as its team stated it
     low: float | None  # of the mean
     high: float | None
+    group: (
+        str | None
+    )  # letters that it shares with methods that cannot be told apart from it; none: hidden, or not compared yet
+    is_alike: bool  # cannot be told apart from the method that is marked
     figure: float | None  # what the rows are sorted by, where it is another figure over the classes
 
 
@@ -113,6 +117,7 @@ class BoardControls:
     listed: int
     has_classes: bool
     has_details: bool
+    has_groups: bool  # methods are compared, or about to be
 
 
 @dataclass(frozen=True, slots=True)

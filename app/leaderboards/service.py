@@ -18,12 +18,14 @@ from app.editions.schemas import PhaseView
 from app.errors import NotFoundError, WithheldError
 from app.exhibits import queries as exhibits
 from app.exhibits.schemas import with_difficult
+from app.groups import queries as groups
 from app.leaderboards import queries
 from app.leaderboards.rules import (
     Audience,
     BoardAddress,
     Form,
     Standing,
+    are_compared,
     arrange,
     check_page,
     check_query,
@@ -111,7 +113,7 @@ def _no_board(address: BoardAddress) -> NotFoundError:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """What the database has of a board and its edition; tables: by run, only where they are asked for."""
+    """What the database has of a board and its edition; tables: by run, only where they are asked for; letters: of groups."""
 
     phase: PhaseView
     board: queries.StoredBoard
@@ -119,6 +121,7 @@ class _Stored:
     scores: dict[int, dict[str | None, StoredScore]]
     ladder: dict[int, StoredScore]
     tables: dict[int, list[dict[str, Any]]]
+    letters: dict[int, str]
     boards: tuple[BoardLink, ...]
 
 
@@ -163,6 +166,7 @@ def _read(platform: Platform, actor: Actor, address: BoardAddress, query: BoardQ
             scores=queries.scores(session, standing),
             ladder=disclosure.headlines(session, [row.ladder_run_id for row in rows]),
             tables=exhibits.score_tables(session, standing) if query.difficult else {},
+            letters={} if before else groups.letters_by_run(session, phase.id, competition),
             boards=_boards_of_edition(session, phase),
         )
 
@@ -226,6 +230,7 @@ def _controls(
         listed=len(board.rows),
         has_classes=sight.classes,
         has_details=sight.details,
+        has_groups=sight.details and are_compared(board, query),
     )
 
 
@@ -257,10 +262,11 @@ def _standing(
         intervals={name: sight.interval(score) for name, score in scores.items()},
         training=training_of(row.training, any_data=info.own_data),
         training_data=training_text(row.training, is_baseline=row.method.is_baseline),
+        group=stored.letters.get(row.run_id) if sight.details else None,
     )
     if not query.difficult:
         return standing
     values = with_difficult(
         stored.tables.get(row.run_id, ())
     )  # details, which `_check_sight` has let through
-    return replace(standing, mean=values.get("mean"), values=values, intervals={})
+    return replace(standing, mean=values.get("mean"), values=values, intervals={}, group=None)

@@ -57,7 +57,7 @@ def choose_by_keyboard(page: Page, archive: bytes) -> None:
 
 
 def test_a_board_is_sorted_by_keyboard(visit: Visit) -> None:
-    page = visit(viewport={"width": 390, "height": 844})
+    page = visit(viewport={"width": 900, "height": 844})
     page.goto("/leaderboards/sample/test/3")
     headers = ["method", "team", "mean", *map(short, CLASSES), "date"]
 

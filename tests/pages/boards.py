@@ -1,13 +1,14 @@
 """Boards with three methods, one where everything is shown and one whose annotation is held out, written into the database."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psycopg
 from sqlalchemy import func, select, update
 
 import scoring
+from app.groups import queries as groups
 from app.imports.schemas import TreeImport
 from app.imports.service import import_tree
 from app.leaderboards import service as leaderboards
@@ -129,3 +130,12 @@ def withdraw(rows: Rows, entry_id: int) -> None:
         entry = session.get_one(Entry, entry_id)
         take_off_board(session, entry)
         entry.state, entry.withdrawn_at = EntryState.WITHDRAWN, func.now()
+
+
+def group(rows: Rows, letters: dict[str, str]) -> None:
+    """Let the methods of a board have been compared: by name, the letters of each."""
+    with rows.platform.transaction() as session:
+        statement = select(Method.name, Entry.published_run_id).join(Method, Entry.method_id == Method.id)
+        runs = dict(session.execute(statement.where(Entry.phase_id == rows.phase_id)).all())
+        found = {str(runs[name]): marks for name, marks in letters.items()}
+        groups.store(session, (rows.phase_id, rows.competition), "1", found, datetime.now(UTC))

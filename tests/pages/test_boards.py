@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from app.models import Disclosure
 from app.platform import Platform
-from tests.pages.boards import Result, add_result, board_of, publish_at, withdraw
+from tests.pages.boards import Result, add_result, board_of, group, publish_at, withdraw
 from tests.pages.conftest import Browser
 from tests.system.rows import Rows
 
@@ -220,3 +220,36 @@ def test_what_was_withdrawn_since_stands_on_no_former_board(
 
     assert next(row["method"] for row in then["rows"]) == "=cmd"
     assert "Regretted" not in {row["method"] for row in then["rows"]}
+
+
+def test_methods_that_cannot_be_told_apart_from_the_marked_one_are_marked(
+    reader: TestClient, rows: dict[str, Rows]
+) -> None:
+    for board_rows in rows.values():
+        group(board_rows, {"=cmd": "a", "Beech_50%": "ab", "Chance": "b"})
+    shown = {row["method"]: row for row in board(reader)["rows"]}
+    page = reader.get(f"{OPEN}?method={shown['=cmd']['method_id']}").text
+
+    assert [shown[name]["group"] for name in ("=cmd", "Beech_50%", "Chance", "Half")] == [
+        "a",
+        "ab",
+        "b",
+        None,
+    ]
+    assert re.findall(r'id="method-(\d+)" class="(\w+)"', page) == [
+        (str(shown["=cmd"]["method_id"]), "marked"),
+        (str(shown["Beech_50%"]["method_id"]), "alike"),
+    ]
+    assert 'title="being computed"' not in page
+    assert {row["group"] for row in board(reader, address=HELD_OUT)["rows"]} == {None}
+    assert 'class="group"' not in reader.get(HELD_OUT).text
+    for query in ("?values=difficult", "?as_of=2026-03-01"):
+        assert {row["group"] for row in board(reader, query)["rows"]} <= {None}
+
+
+def test_a_board_says_that_its_groups_are_being_computed(
+    reader: TestClient, platform: Platform, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    board_of(platform, tmp_path_factory.mktemp("soon"), "soon", Disclosure.FULL)
+
+    assert reader.get("/leaderboards/soon/test/4").text.count('title="being computed"') == 3

@@ -319,6 +319,8 @@ def board(methods: int, **changes: Any) -> BoardView:
             training_data=EVIL if place == 1 else "ImageNet",
             low=0.1,
             high=0.9,
+            group=None if place > 8 else "ab"[: 1 + place % 2],
+            is_alike=place % 2 == 1,
             figure=None if place == methods - 1 else 0.5,
         )
         for place in range(methods)
@@ -367,6 +369,7 @@ def drawn_board(board: BoardView, query: BoardQuery | None = None, **changes: An
         listed=len(board.rows),
         has_classes=True,
         has_details=True,
+        has_groups=bool(board.rows),
     )
     return {"board": board, "controls": replace(known, **changes), "figures": FIGURES}
 
