@@ -41,6 +41,7 @@ from app.phases import api as phase_api
 from app.phases import pages as phase_pages
 from app.platform import INTERACTIVE, Platform, platform_of
 from app.problem_examples import problem_responses
+from app.profiles import api as profile_api
 from app.profiles import pages as profile_pages
 from app.proxies import ForwardedHeaders
 from app.quotas import api as quota_api
@@ -81,6 +82,7 @@ API = (
     home_api.router,
     edition_api.router,
     participation_api.router,
+    profile_api.router,
     organiser_api.router,
     similarity_api.router,
     phase_api.router,

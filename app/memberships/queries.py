@@ -153,9 +153,9 @@ def teams_of(session: Session, user_id: int | None) -> tuple[OwnTeam, ...]:
 
 def members_of(session: Session, team_id: int) -> tuple[MemberView, ...]:
     """The members of a team, owners first, then by when they joined."""
-    columns = (User.id, User.name, Member.is_owner, Member.is_named, Member.joined_at, User.affiliation)
+    membership = (Member.is_owner, Member.is_named, Member.joined_at)
     statement = (
-        select(*columns)
+        select(User.id, User.name, *membership, User.affiliation, User.homepage, User.orcid)
         .join(Member, Member.user_id == User.id)
         .where(Member.team_id == team_id)
         .order_by(Member.is_owner.desc(), Member.joined_at, User.id)

@@ -62,3 +62,5 @@ class MemberView:
     is_named: bool
     joined_at: datetime
     affiliation: str = ""
+    homepage: str = ""
+    orcid: str = ""

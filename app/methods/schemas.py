@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, TypeAdapter, ValidationError
 
+from app.memberships.schemas import MemberView
 from app.names import Visible
 
 _ADDRESS = TypeAdapter(HttpUrl)
@@ -152,6 +153,7 @@ class MethodPage:
     edition: str
     edition_title: str
     team: str
+    members: tuple[MemberView, ...]  # of the team, who agreed to be named
     submissions: tuple[int, ...]
     changes: tuple[Change, ...]
     is_ours: bool

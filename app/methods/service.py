@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 from app.access import Action, Actor
 from app.audit.queries import record
 from app.errors import NotFoundError, violated_constraint
+from app.memberships.queries import members_of
 from app.methods import queries
 from app.methods.rules import (
     METHOD_NAME,
@@ -40,6 +41,7 @@ def method_page(platform: Platform, actor: Actor, method_id: int) -> MethodPage:
             edition=edition.code,
             edition_title=edition.title,
             team=team.name,
+            members=tuple(each for each in members_of(session, method.team_id) if each.is_named),
             submissions=queries.submissions_of(session, actor, method),
             changes=queries.changes_of(session, method_id),
             is_ours=is_ours,

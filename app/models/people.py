@@ -29,6 +29,10 @@ class User(Base):
     email: Mapped[str]  # NFKC, case folded; of one account once it is confirmed
     name: Mapped[str]
     affiliation: Mapped[str] = mapped_column(default="")
+    homepage: Mapped[str] = mapped_column(
+        default=""
+    )  # https://…, shown where a team names the person publicly
+    orcid: Mapped[str] = mapped_column(default="")  # such as 0000-0002-1825-0097, shown likewise
     password_hash: Mapped[str | None]  # none: this account acts with tokens only
     role: Mapped[Role] = mapped_column(default=Role.PARTICIPANT)
     created_at: Mapped[datetime] = now_column()

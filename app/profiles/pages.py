@@ -57,9 +57,11 @@ def change(
     actor: CurrentActor,
     name: TextField = "",
     affiliation: TextField = "",
+    homepage: TextField = "",
+    orcid: TextField = "",
 ) -> Response:
     """Change what one says of oneself."""
-    form = {"name": name, "affiliation": affiliation}
+    form = {"name": name, "affiliation": affiliation, "homepage": homepage, "orcid": orcid}
     try:
         service.change(platform, actor, Profile.model_validate(form))
     except ValidationError as error:

@@ -128,7 +128,8 @@ def erase_person(session: Session, user: User) -> None:
     """Delete what names a person or opens their account; the number stays, for what was done by it."""
     for column in _owned():
         session.execute(delete(column.table).where(column == user.id))
-    user.email, user.name, user.affiliation = "", "Deleted account", ""
+    user.email, user.name = "", "Deleted account"
+    user.affiliation = user.homepage = user.orcid = ""
     user.password_hash = user.new_email = user.verified_at = None
     user.role, user.deleted_at = Role.PARTICIPANT, func.clock_timestamp()
     session.flush()
@@ -150,9 +151,9 @@ def unconfirmed(session: Session, age: timedelta, limit: int) -> list[int]:
 
 def profile_of(session: Session, user_id: int) -> Mapping[str, Any] | None:
     """What an account says of its person."""
-    columns = (User.id, User.name, User.email, User.new_email, User.affiliation, User.role)
-    times = (User.created_at, User.verified_at, User.suspended_at)
-    row = session.execute(select(*columns, *times).where(User.id == user_id)).mappings().one_or_none()
+    columns = (User.id, User.name, User.email, User.new_email, User.affiliation, User.homepage, User.orcid)
+    row_of = select(*columns, User.role, User.created_at, User.verified_at, User.suspended_at)
+    row = session.execute(row_of.where(User.id == user_id)).mappings().one_or_none()
     return dict(row) if row else None
 
 

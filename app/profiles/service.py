@@ -16,7 +16,7 @@ from app.mail.schemas import Letter
 from app.memberships import service as memberships
 from app.platform import Platform
 from app.profiles import queries
-from app.profiles.rules import deletion_conflict, erased_name
+from app.profiles.rules import NOT_FOR_TOKENS, deletion_conflict, erased_name
 from app.profiles.schemas import Deletion, OwnResults, Profile, Results
 from app.queue import Job
 from app.sessions.service import check_owner
@@ -31,7 +31,7 @@ def profile(platform: Platform, actor: Actor) -> Profile:
     with platform.transaction() as session:
         user = queries.person(session, actor.user_id)
         assert user is not None
-        return Profile(name=user.name, affiliation=user.affiliation)
+        return Profile(name=user.name, affiliation=user.affiliation, homepage=user.homepage, orcid=user.orcid)
 
 
 def change(platform: Platform, actor: Actor, new: Profile) -> None:
@@ -41,6 +41,7 @@ def change(platform: Platform, actor: Actor, new: Profile) -> None:
         user = queries.person(session, actor.user_id)
         assert user is not None
         user.name, user.affiliation = new.name, new.affiliation
+        user.homepage, user.orcid = new.homepage, new.orcid
 
 
 def own_results(platform: Platform, actor: Actor) -> tuple[OwnResults, ...]:
@@ -51,12 +52,18 @@ def own_results(platform: Platform, actor: Actor) -> tuple[OwnResults, ...]:
 
 
 def export(platform: Platform, actor: Actor) -> Iterator[str]:
-    """Everything that is stored of the person, as JSON in pieces; each is a short transaction of its own."""
+    """Everything that is stored of the person, as JSON in pieces; each is a short transaction of its own.
+
+    A token gets what it may read anyway: nothing of how the account is entered, and no e-mail address.
+    """
     assert actor.user_id is not None
     with platform.transaction() as session:
-        account = queries.profile_of(session, actor.user_id)
-    yield f'{{"account": {_json(account)}'
-    for name, statement in queries.exported(actor.user_id):
+        account = queries.profile_of(session, actor.user_id) or {}
+    left_out = NOT_FOR_TOKENS if actor.by_token else frozenset()
+    account = {name: value for name, value in account.items() if name not in left_out}
+    yield f'{{"account": {_json(account)},\n"left_out": {_json(sorted(left_out))}'
+    lists = ((name, each) for name, each in queries.exported(actor.user_id) if name not in left_out)
+    for name, statement in lists:
         yield f',\n"{name}": ['
         last, separator = 0, "\n"
         while True:

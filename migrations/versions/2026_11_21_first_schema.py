@@ -119,6 +119,8 @@ def upgrade() -> None:
         sa.Column("email", sa.String(), nullable=False),
         sa.Column("name", sa.String(), nullable=False),
         sa.Column("affiliation", sa.String(), nullable=False),
+        sa.Column("homepage", sa.String(), nullable=False),
+        sa.Column("orcid", sa.String(), nullable=False),
         sa.Column("password_hash", sa.String(), nullable=True),
         sa.Column(
             "role",

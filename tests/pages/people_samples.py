@@ -71,7 +71,7 @@ def of_openid() -> Iterator[Sample]:
 
 
 def of_profiles() -> Iterator[Sample]:
-    form = {"name": EVIL, "affiliation": EVIL}
+    form = {"name": EVIL, "affiliation": EVIL, "homepage": EVIL, "orcid": EVIL}
     yield "profiles/profile.html", {"form": form, "problems": {"affiliation": EVIL}}
     teams = tuple(OwnResults(EVIL, EVIL, is_alone, 1, 2) for is_alone in (True, False))
     for results, problems in (("keep", {}), ("erase", {"password": EVIL, "results": EVIL})):

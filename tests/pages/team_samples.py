@@ -35,7 +35,7 @@ TEAM = TeamPage(
     approval=Approval.WAITING,
     refusals=(EVIL,),
     members=(
-        MemberView(1, "Ada", is_owner=True, is_named=True, joined_at=NOW),
+        MemberView(1, "Ada", is_owner=True, is_named=True, joined_at=NOW, homepage=EVIL, orcid=EVIL),
         MemberView(2, EVIL, is_owner=False, is_named=False, joined_at=NOW),
         MemberView(3, "Eve", is_owner=True, is_named=False, joined_at=NOW),
     ),

@@ -17,6 +17,8 @@ from app.roles import service as roles
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import PASSWORD, registered
 from tests.pages.test_confirmation import can_log_in, unconfirmed
+from tests.pages.test_sessions import age
+from tests.pages.test_tokens import program
 from tests.people import deliver_mail, letters
 from tests.system.installations import DESCRIPTION, STATEMENT
 from tests.system.kits import results, small_kit
@@ -84,11 +86,57 @@ def test_everything_that_is_stored_of_a_person_can_be_taken_along_and_nothing_of
     assert [each["filename"] for each in found["uploads"]] == ["results.tar.gz"] * 2
     assert len(found["sessions"]) == 1
     assert found.keys() == {
-        "account", "sessions", "logins", "tokens", "teams", "terms", "uploads", "submissions", "actions",
+        "account", "left_out", "sessions", "logins", "tokens", "teams", "terms", "uploads", "submissions", "actions",
     }  # fmt: skip
     assert "cedar" not in response.text
     assert "Needle" not in response.text
     assert "argon2" not in response.text
+
+
+def test_a_program_gets_what_its_scope_reads_and_no_more(browser: Browser) -> None:
+    elder = registered(browser(), "elder@example.org")
+    submit(elder, "Sap", is_public=False)
+    reader = program(browser, elder, "read")
+
+    found = reader.get("/api/v1/account/export").json()
+
+    assert [each["method"] for each in found["submissions"]] == ["Sap"]
+    assert found["account"].keys() == {"id", "name", "affiliation", "homepage", "orcid", "created_at"}
+    assert set(found["left_out"]) == {
+        "email", "new_email", "verified_at", "suspended_at", "role", "sessions", "logins", "tokens", "actions",
+    }  # fmt: skip
+    assert not set(found["left_out"]) & found.keys()
+    assert elder.get("/api/v1/account/export").json()["account"]["email"] == "elder@example.org"
+
+
+def test_the_export_of_a_session_asks_for_a_recent_login(browser: Browser, platform: Platform) -> None:
+    maple = registered(browser(), "maple@example.org")
+    age(platform, "authenticated_at", "31 minutes")
+
+    assert maple.get("/api/v1/account/export").json()["code"] == "recent-login-required"
+
+
+def test_where_a_person_is_found_stands_beside_their_name_once_they_agree(
+    browser: Browser, platform: Platform
+) -> None:
+    oak, stranger = registered(browser(), "oak@example.org"), browser()
+    profile = {
+        "name": "Oak",
+        "homepage": "https://oak.example",
+        "orcid": "https://orcid.org/0000-0002-1825-0097",
+    }
+    assert oak.post("/account/profile", data=profile).status_code == 303
+    assert 'value="0000-0002-1825-0097"' in oak.get("/account/profile").text
+    assert oak.post("/account/profile", data={**profile, "homepage": "http://oak.example"}).status_code == 422
+    submit(oak, "Acorn", is_public=True)
+    [(team, method)] = ask(platform, "SELECT team_id, id FROM method WHERE name = 'Acorn'")
+
+    assert "oak.example" not in stranger.get(f"/methods/{method}").text
+    oak.post(f"/teams/{team}/named", data={"named": "yes"})
+
+    for shown in (stranger.get(f"/methods/{method}").text, oak.get(f"/teams/{team}").text):
+        assert '<a href="https://oak.example" rel="nofollow noopener noreferrer">' in shown
+        assert 'href="https://orcid.org/0000-0002-1825-0097"' in shown
 
 
 def test_a_deleted_account_leaves_no_name_address_session_or_token(

@@ -10,6 +10,7 @@ from app.access import Actor
 from app.editions.schemas import PhaseState, PhaseView
 from app.exhibits.schemas import ClassValue
 from app.leaderboards.schemas import BoardControls, BoardLink, BoardRow, BoardTeam, BoardView, Cell
+from app.memberships.schemas import MemberView
 from app.methods.schemas import Change, MethodPage, MethodView
 from app.models import Disclosure, EntryState, Quota, Role, RunState, UploadState
 from app.organisers.schemas import OrganiserPhase
@@ -277,6 +278,9 @@ def method_page(method: MethodView = METHOD, **changes: Any) -> MethodPage:
         "VOC2007",
         EVIL,
         EVIL,
+        members=(
+            MemberView(1, EVIL, is_owner=True, is_named=True, joined_at=NOW, homepage=EVIL, orcid=EVIL),
+        ),
         submissions=(7, 12),
         changes=(Change(NOW, {"title": EVIL, "paper_url": ""}),),
         is_ours=True,

@@ -1,0 +1,30 @@
+"""One's own data for programs."""
+
+from fastapi import APIRouter
+from fastapi.responses import StreamingResponse
+
+from app.access import Action
+from app.errors import RecentLoginNeededError
+from app.profiles import service
+from app.rate_limits import Limited
+from app.web import CurrentActor, ThePlatform, limited, requires
+
+router = APIRouter(prefix="/api/v1", tags=["account"])
+
+
+@router.get(
+    "/account/export",
+    dependencies=[requires(Action.READ_OWN), limited(Limited.EXPORT)],
+    response_class=StreamingResponse,
+    responses={200: {"content": {"application/json": {"schema": {"type": "object"}}}}},
+)
+def export(platform: ThePlatform, actor: CurrentActor) -> StreamingResponse:
+    """What is stored of you: profile, teams, accepted terms, uploads and submissions.
+
+    A token gets what its scope reads; `left_out` names what the page of your account has beyond: e-mail addresses,
+    role, sessions, logins, tokens and the actions of the account.
+    """
+    if not actor.by_token and not actor.is_recent:
+        raise RecentLoginNeededError("Confirm your password first")
+    headers = {"Cache-Control": "no-store"}
+    return StreamingResponse(service.export(platform, actor), media_type="application/json", headers=headers)
