@@ -88,7 +88,7 @@ def refuse(platform: Platform, actor: Actor, team_id: int, refusal: TeamRefusal)
 def suspend(platform: Platform, actor: Actor, team_id: int, suspension: Suspension) -> str:
     """Let a team neither upload nor be scored; its public results are marked or hidden. Returns the code of its edition.
 
-    What is queued already is scored. Raises NotFoundError.
+    What is queued already waits until the suspension is lifted; what is being scored is. Raises NotFoundError.
     """
     with _changed(platform, actor, "team.suspend", team_id, suspension.reason) as team:
         team.suspended_at = team.suspended_at or func.clock_timestamp()
@@ -105,6 +105,7 @@ def lift(platform: Platform, actor: Actor, team_id: int, change: TeamRefusal) ->
         if team.suspended_at is None:
             raise ConflictError(f"The team {team.name} is not suspended")
         team.suspended_at, team.suspension_reason, team.hides_results = None, "", False
+    platform.notifier.wake_workers()
     return _code(platform, team)
 
 

@@ -19,16 +19,16 @@ from app.models import (
     Upload,
 )
 from app.storage import content_key
-from app.workers.queries import CLAIM_ORDER
+from app.workers.queries import CLAIM_ORDER, is_held
 
 MAX_LOST = 1000  # runs of one sweep
 
 
 def _is_due() -> ColumnElement[bool]:
-    """Queued, and past its pause; a pause longer than the longest is left from before the clock was set back."""
+    """Queued, of no suspended team, and past its pause; one longer than the longest is from before the clock was set back."""
     now = func.clock_timestamp()
     past_pause = or_(Run.not_before.is_(None), Run.not_before <= now, Run.not_before > now + LONGEST_PAUSE)
-    return and_(Run.state == RunState.QUEUED, past_pause)
+    return and_(Run.state == RunState.QUEUED, past_pause, ~is_held())
 
 
 def _is_lost(lease: timedelta) -> ColumnElement[bool]:

@@ -26,6 +26,7 @@ class Team(Base):
     __table_args__ = (
         UniqueConstraint("edition_id", "name_key"),
         UniqueConstraint("id", "edition_id"),  # what a member refers to
+        Index("ix_team_suspended", "id", postgresql_where=text("suspended_at IS NOT NULL")),
         Index("ix_team_hidden", "id", postgresql_where=text("hides_results")),
         CheckConstraint("suspended_at IS NOT NULL OR NOT hides_results", name="hidden_is_suspended"),
     )

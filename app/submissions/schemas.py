@@ -82,6 +82,7 @@ class RunView:
     high: float | None
     classes: tuple[ClassValue, ...]
     is_rescore: bool
+    is_held: bool = False  # it waits until its team is not suspended any more
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +188,7 @@ def run_view(run: Run, version: int, scores: RunScores, queue: Queue, sight: Sig
         if sight.classes
         else (),
         is_rescore=run.rescore_id is not None,
+        is_held=run.id in queue.held,
     )
 
 

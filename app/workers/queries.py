@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, SQLColumnExpression, and_, delete, func, s
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
-from app.models import Heartbeat, Run, RunState, Service
+from app.models import Heartbeat, Run, RunState, Service, Team
 from app.workers.schemas import EMPTY, Queue
 
 SWEEP_LOCK = 0x53574550  # advisory lock of the process that decides that it is time to sweep
@@ -25,6 +25,12 @@ CLAIM_ORDER = (
 )  # within a scorer version; `ix_run_queued` has it
 
 
+def is_held(run: type[Run] = Run) -> ColumnElement[bool]:
+    """Whether a run waits until its team is not suspended any more; what is scored again is not held, boards wait for it."""
+    suspended = select(Team.id).where(Team.suspended_at.is_not(None))
+    return and_(run.rescore_id.is_(None), run.team_id.in_(suspended))
+
+
 def next_turn(
     team_id: SQLColumnExpression[int], scorer: SQLColumnExpression[str], priority: SQLColumnExpression[int]
 ) -> ColumnElement[int]:
@@ -39,7 +45,7 @@ def next_turn(
         same_queue, run.team_id == team_id, run.state.in_((RunState.QUEUED, RunState.RUNNING))
     )
     running = select(func.max(run.turn)).where(same_queue, run.state == RunState.RUNNING)
-    waiting = select(func.min(run.turn)).where(same_queue, run.state == RunState.QUEUED)
+    waiting = select(func.min(run.turn)).where(same_queue, run.state == RunState.QUEUED, ~is_held(run))
     return func.greatest(own.scalar_subquery(), running.scalar_subquery(), waiting.scalar_subquery(), 0)
 
 
@@ -113,22 +119,22 @@ def _is_alive_worker() -> ColumnElement[bool]:
 
 def queue_of(session: Session, run_ids: Collection[int]) -> Queue:
     """The queue as far as it concerns these runs."""
-    scorers = session.scalars(
-        select(Run.scorer).where(Run.id.in_(run_ids), Run.state == RunState.QUEUED).distinct()
-    ).all()
+    queued = and_(Run.id.in_(run_ids), Run.state == RunState.QUEUED)
+    scorers = session.scalars(select(Run.scorer).where(queued).distinct()).all()
     if not scorers:
         return EMPTY
     places: dict[int, int] = {}
     for scorer in scorers:
         places |= _places(session, scorer, run_ids)
-    return Queue(places, slots_by_scorer(session), _typical_run_seconds(session))
+    held = frozenset(session.scalars(select(Run.id).where(queued, is_held())))
+    return Queue(places, slots_by_scorer(session), _typical_run_seconds(session), held)
 
 
 def _places(session: Session, scorer: str, run_ids: Collection[int]) -> dict[int, int]:
     """By run, its place in the order in which workers claim; reads no further than `MAX_PLACE`."""
     queue = (
         select(Run.id, func.row_number().over(order_by=CLAIM_ORDER).label("place"))
-        .where(Run.state == RunState.QUEUED, Run.scorer == scorer)
+        .where(Run.state == RunState.QUEUED, Run.scorer == scorer, ~is_held())
         .order_by(*CLAIM_ORDER)
         .limit(MAX_PLACE)
         .subquery()

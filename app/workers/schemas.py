@@ -16,6 +16,7 @@ class Queue:
     places: Mapping[int, int]  # by run, 1 for the next; only as far as they were counted
     slots: Mapping[str, int]  # by scorer version, how many runs are scored at the same time
     seconds: float | None  # that a run usually takes; none: no run has been scored yet
+    held: frozenset[int] = frozenset()  # runs that wait because their team is suspended
 
     def place(self, run: Run) -> int | None:
         """1 for the run that is taken next."""

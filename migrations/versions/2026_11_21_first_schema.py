@@ -408,6 +408,13 @@ def upgrade() -> None:
         sa.UniqueConstraint("id", "edition_id", name=op.f("uq_team_id_edition_id")),
     )
     op.create_index("ix_team_hidden", "team", ["id"], unique=False, postgresql_where=sa.text("hides_results"))
+    op.create_index(
+        "ix_team_suspended",
+        "team",
+        ["id"],
+        unique=False,
+        postgresql_where=sa.text("suspended_at IS NOT NULL"),
+    )
     op.create_table(
         "terms",
         sa.Column("id", sa.BigInteger(), nullable=False),
@@ -1144,6 +1151,9 @@ def downgrade() -> None:
     op.drop_index("ix_extra_slot_team", table_name="extra_slot")
     op.drop_table("extra_slot")
     op.drop_table("terms")
+    op.drop_index(
+        "ix_team_suspended", table_name="team", postgresql_where=sa.text("suspended_at IS NOT NULL")
+    )
     op.drop_index("ix_team_hidden", table_name="team", postgresql_where=sa.text("hides_results"))
     op.drop_table("team")
     op.drop_table("second_factor")

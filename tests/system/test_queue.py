@@ -4,13 +4,16 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import func, text
 
 import scoring
+from app.access import Actor
+from app.approvals import service as approvals
+from app.approvals.schemas import Suspension, TeamRefusal
 from app.evaluation import queries
 from app.evaluation import service as evaluation
 from app.evaluation.schemas import Claim
-from app.models import Entry, EntryState, Run, RunState, Service
+from app.models import Entry, EntryState, Rescore, Role, Run, RunState, Service
 from app.platform import Platform
 from app.submissions.rules import COUNTED_STATES
 from app.workers import queries as workers
@@ -209,6 +212,30 @@ def test_a_run_that_somebody_holds_locked_keeps_no_other_from_being_claimed_or_s
     assert run(board, lost).state is RunState.RUNNING
     evaluation.sweep(board.platform)
     assert run(board, lost).state is RunState.QUEUED
+
+
+def test_runs_of_a_suspended_team_wait_until_the_suspension_is_lifted(board: Rows) -> None:
+    actor, suspended = Actor(user_id=board.user_id, role=Role.ADMIN), board.other_team()
+    waiting = board.run_of(board.entry(team_id=suspended))
+    again = board.run_of(board.entry(team_id=suspended))
+    with board.platform.transaction() as session:
+        rescore = Rescore(phase_id=board.phase_id, ground_truth_id=board.truths[0], scorer=OURS)
+        rescore.abandoned_at = func.now()  # so that no sweep switches the board of other tests
+        session.add(rescore)
+        session.flush()
+        session.get_one(Run, again).rescore_id = rescore.id
+    approvals.suspend(board.platform, actor, suspended, Suspension(reason="two accounts"))
+    other = board.run_of(board.entry())
+
+    held = queue(board, waiting, other)
+    assert (held.held, set(held.places)) == ({waiting}, {other})
+    assert {claim(board), claim(board), claim(board)} == {Claim(again, 1), Claim(other, 1), None}
+    with board.platform.transaction() as session:
+        assert queries.count_due(session, OURS, 10) == 0
+
+    approvals.lift(board.platform, actor, suspended, TeamRefusal(reason="explained"))
+    assert queue(board, waiting).held == frozenset()
+    assert claim(board) == Claim(waiting, 1)
 
 
 def test_a_claim_reads_one_row_of_the_index_of_the_queue(board: Rows) -> None:
