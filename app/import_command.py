@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import timedelta
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -13,12 +14,27 @@ import scoring
 from app.command_settings import platform_of_installation
 from app.imports import service
 from app.imports.rules import date_of, quota_from
-from app.imports.schemas import NONE, Imported, TreeImport
-from app.models import Disclosure, Quota
+from app.imports.schemas import NONE, Imported, NoImages, TreeImport
+from app.models import Disclosure, ImageMode, Quota
+from app.pictures.schemas import Taken
 
 console = Console(soft_wrap=True)
 problems = Console(stderr=True, soft_wrap=True)
 
+
+class Images(StrEnum):
+    """What becomes of the pictures of a tree."""
+
+    LINK = "link"
+    COPY = "copy"
+    NONE = "none"
+
+
+IMAGES: dict[Images, ImageMode | NoImages] = {
+    Images.LINK: ImageMode.LINK,
+    Images.COPY: ImageMode.COPY,
+    Images.NONE: NoImages.NONE,
+}
 NO_QUOTA = "0"
 NEVER = "never"
 
@@ -78,6 +94,18 @@ def import_tree(
             help="of an archive, e.g. max_unpacked_bytes=2147483648; repeatable", metavar="NAME=NUMBER"
         ),
     ] = None,
+    images: Annotated[
+        Images | None,
+        typer.Option(
+            help="the pictures: link remembers their folder, which workers have to reach; copy stores them; none forgets them;"
+            " by default link, or as before",
+            show_default=False,
+        ),
+    ] = None,
+    image_folder: Annotated[
+        Path | None,
+        typer.Option(help="where the pictures lie, by default in the tree", exists=True, file_okay=False),
+    ] = None,
 ) -> None:
     """Load a tree or COCO's JSON into a phase: public description and hidden annotation apart; all of it or nothing.
 
@@ -99,6 +127,8 @@ def import_tree(
             details_at_close=details_at_close,
             only_complete=only_complete,
             limits=_numbers(limit or ()),
+            images=IMAGES[images] if images else None,
+            image_folder=image_folder,
         )
         imported = service.import_tree(platform_of_installation(), request)
     except scoring.TreeError as error:
@@ -141,6 +171,10 @@ def _print_summary(imported: Imported, edition: str, phase: str) -> None:
         _print(f"WARNING: {warning}")
     for number, reason in imported.not_offered.items():
         _print(f"comp{number} is not offered: {reason}")
+    if imported.pictures_removed:
+        _print("the pictures of the phase are forgotten, and what was made of them")
+    if imported.pictures is not None:
+        _print_pictures(imported.pictures)
     if imported.is_new and imported.version > 1:
         if imported.new_boards:
             _print(f"new boards: {', '.join(f'comp{number}' for number in imported.new_boards)}")
@@ -148,6 +182,17 @@ def _print_summary(imported: Imported, edition: str, phase: str) -> None:
             f"the other boards show version {imported.version - 1} until"
             f" `heldout-server rescore --edition {edition} --phase {phase}`"
         )
+
+
+def _print_pictures(taken: Taken) -> None:
+    where = f"linked in {taken.folder}, where workers read them" if taken.mode is ImageMode.LINK else "copied"
+    _print(
+        f"{taken.files} of {taken.images} pictures are {where}; {taken.changed} of them are new or have changed"
+    )
+    for problem in taken.problems:
+        _print(f"WARNING: not shown: {problem}")
+    if taken.more_problems:
+        _print(f"WARNING: {taken.more_problems} more pictures cannot be shown")
 
 
 def _print(line: str) -> None:

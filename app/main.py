@@ -24,9 +24,13 @@ from app.entries import pages as entry_pages
 from app.error_responses import add_error_handlers
 from app.examples import pages as example_pages
 from app.exhibits import api as exhibit_api
+from app.gallery import api as gallery_api
+from app.gallery import pages as gallery_pages
 from app.health import api as health_api
 from app.home import api as home_api
 from app.home import pages as home_pages
+from app.image_lists import api as image_list_api
+from app.image_lists import pages as image_list_pages
 from app.leaderboards import api as leaderboard_api
 from app.leaderboards import pages as leaderboard_pages
 from app.methods import api as method_api
@@ -63,6 +67,8 @@ from app.teams import pages as team_pages
 from app.tokens import pages as token_pages
 from app.uploads import api as upload_api
 from app.uploads import pages as upload_pages
+from app.viewer import api as viewer_api
+from app.viewer import pages as viewer_pages
 from app.web import ROOT
 
 API = (
@@ -81,6 +87,9 @@ API = (
     leaderboard_api.router,
     home_api.router,
     edition_api.router,
+    gallery_api.router,
+    viewer_api.router,
+    image_list_api.router,
     participation_api.router,
     profile_api.router,
     organiser_api.router,
@@ -113,6 +122,10 @@ PAGES = (
     method_pages.router,
     anonymous_pages.router,
     leaderboard_pages.router,
+    gallery_pages.router,
+    gallery_pages.organising,
+    viewer_pages.router,
+    image_list_pages.router,
     organiser_pages.router,
     similarity_pages.router,
     phase_pages.router,

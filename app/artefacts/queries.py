@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from datetime import datetime
 
-from sqlalchemy import case, func, select, update
+from sqlalchemy import case, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -52,6 +52,11 @@ def renew(session: Session, same: ArtefactView, version: str, as_of: datetime) -
         )
     )
     return session.scalar(statement.returning(Artefact.id)) is not None
+
+
+def remove(session: Session, kind: str, subject: str) -> None:
+    """Remove an artefact's row, if it is there; a sweep removes its content."""
+    session.execute(delete(Artefact).where(Artefact.kind == kind, Artefact.subject == subject))
 
 
 def named(session: Session, keys: Collection[str]) -> set[str]:

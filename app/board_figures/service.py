@@ -6,6 +6,7 @@ from typing import Any
 from app.board_figures import queries
 from app.editions import queries as editions
 from app.groups import service as groups
+from app.overlays import service as overlays
 from app.platform import Platform
 
 
@@ -16,3 +17,5 @@ def refresh(platform: Platform, payload: Mapping[str, Any]) -> None:
         as_of = editions.now(session)
         compared = queries.comparable_runs(session, phase_id, competition)
     groups.compute(platform, (phase_id, competition), compared, as_of)
+    with platform.transaction() as session:
+        overlays.request(session, phase_id)

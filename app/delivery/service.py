@@ -17,6 +17,8 @@ from app.evaluation.rules import pause_before_retry
 from app.intervals import service as intervals
 from app.mail import service as mail
 from app.models import AuditRecord, Topic
+from app.overlays import service as overlays
+from app.pictures import service as pictures
 from app.platform import Platform
 from app.queue import Job
 from app.similarity import service as similarity
@@ -36,6 +38,8 @@ HANDLERS: Mapping[Topic, Handler] = {
     Topic.ANALYSIS: analyses.compute,
     Topic.SIMILARITY: similarity.compare,
     Topic.MAIL: mail.deliver,
+    Topic.OVERLAYS: overlays.draw_next,
+    Topic.PICTURES: pictures.make_next,
 }
 
 

@@ -7,7 +7,8 @@ from enum import Enum
 from pathlib import Path
 
 import scoring
-from app.models import Disclosure, Quota
+from app.models import Disclosure, ImageMode, Quota
+from app.pictures.schemas import Taken
 
 
 class NoLimit(Enum):
@@ -17,6 +18,12 @@ class NoLimit(Enum):
 
 
 NONE = NoLimit.NONE
+
+
+class NoImages(Enum):
+    """An option that takes the pictures of a phase away."""
+
+    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,8 @@ class TreeImport:
     closes_in: timedelta | None = None  # from the import on, instead of closes_at
     grace: timedelta | None = None
     limits: Mapping[str, int] = field(default_factory=dict)  # limits of an archive that change
+    images: ImageMode | NoImages | None = None  # what becomes of the pictures; by default they are linked
+    image_folder: Path | None = None  # where they lie, by default in the tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +80,8 @@ class Imported:
     """What an import left.
 
     version: of the ground truth; is_new: was it not there before? new_boards: competitions that are offered from now on;
-    not_offered: those without ground truth, and what the annotation lacks; warnings: what the changes mean.
+    not_offered: those without ground truth, and what the annotation lacks; warnings: what the changes mean; pictures: none where the
+    tree has none.
     """
 
     phase_id: int
@@ -82,3 +92,5 @@ class Imported:
     warnings: tuple[str, ...]
     new_boards: tuple[int, ...]
     not_offered: Mapping[int, str]
+    pictures: Taken | None = None
+    pictures_removed: bool = False

@@ -13,10 +13,11 @@ from app.editions import queries
 from app.editions.rules import is_over
 from app.editions.service import description_of
 from app.imports.rules import changed_rules, changes, check_name, new_rules, warnings
-from app.imports.schemas import Change, Imported, Rules, TreeImport
+from app.imports.schemas import Change, Imported, NoImages, Rules, TreeImport
 from app.ladder import queries as ladder
-from app.models import AuditRecord, Board, Disclosure, Edition, Entry, GroundTruth, Phase
+from app.models import AuditRecord, Board, Disclosure, Edition, Entry, GroundTruth, ImageMode, Phase
 from app.outbox import queries as outbox
+from app.pictures import service as pictures
 from app.platform import Platform
 
 
@@ -25,6 +26,7 @@ def import_tree(platform: Platform, request: TreeImport) -> Imported:
 
     Options that are given are applied to a phase that is there already. Files are stored first and rows written in one
     transaction, so a failure leaves nothing that can be seen.
+    The pictures follow, and what is wrong with them keeps nothing from being loaded.
     Raises scoring.TreeError with every file that is wrong, ValueError for options that cannot be.
     """
     check_name(request.edition, "edition code")
@@ -37,7 +39,17 @@ def import_tree(platform: Platform, request: TreeImport) -> Imported:
         fingerprint = platform.truths.put(draft)
     while (imported := _record(platform, request, truth, protocol, fingerprint)) is None:
         pass  # another import was faster, and has changed what this one starts from
-    return imported
+    return _with_pictures(platform, request, imported)
+
+
+def _with_pictures(platform: Platform, request: TreeImport, imported: Imported) -> Imported:
+    """Take the pictures of the tree along, or forget those of the phase; the annotation is loaded by now."""
+    if isinstance(request.images, NoImages):
+        return replace(imported, pictures_removed=pictures.remove(platform, imported.phase_id))
+    tree = request.tree if request.tree.is_dir() else request.tree.parent
+    mode = request.images or pictures.mode_of(platform, imported.phase_id) or ImageMode.LINK
+    taken = pictures.take_along(platform, imported.phase_id, tree, mode, request.image_folder)
+    return replace(imported, pictures=taken)
 
 
 def _record(

@@ -15,6 +15,7 @@ from app.models.logins import (
 from app.models.mail import MailLink, MailRequest
 from app.models.operations import AuditRecord, Heartbeat, OutboxMessage, UnusedContent
 from app.models.people import EditionOrganiser, OneTimeLink, User
+from app.models.pictures import Picture, PictureBatch, PictureSource
 from app.models.quotas import Quota, in_order
 from app.models.runs import ClassScore, Exhibit, Publication, Rescore, Run, RunAnalysis
 from app.models.similarity import AlikePair, Sketch
@@ -23,6 +24,7 @@ from app.models.states import (
     Decision,
     Disclosure,
     EntryState,
+    ImageMode,
     Role,
     RunState,
     Service,
@@ -56,6 +58,7 @@ __all__ = [
     "GroundTruth",
     "Heartbeat",
     "Identity",
+    "ImageMode",
     "Invitation",
     "LoginSession",
     "MailLink",
@@ -66,6 +69,9 @@ __all__ = [
     "OneTimeLink",
     "OutboxMessage",
     "Phase",
+    "Picture",
+    "PictureBatch",
+    "PictureSource",
     "ProviderLogin",
     "Publication",
     "Quota",

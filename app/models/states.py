@@ -67,6 +67,13 @@ class Decision(enum.StrEnum):
     WITHDRAW = "withdraw"
 
 
+class ImageMode(enum.StrEnum):
+    """Where workers read the pictures of a phase."""
+
+    LINK = "link"  # in the folder that was imported
+    COPY = "copy"  # in the private store
+
+
 class Topic(enum.StrEnum):
     """What an outbox row is about."""
 
@@ -75,6 +82,8 @@ class Topic(enum.StrEnum):
     ANALYSIS = "analysis"
     SIMILARITY = "similarity"
     MAIL = "mail"
+    PICTURES = "pictures"
+    OVERLAYS = "overlays"
 
 
 class Service(enum.StrEnum):

@@ -12,6 +12,7 @@ from app.models.states import (
     Decision,
     Disclosure,
     EntryState,
+    ImageMode,
     Role,
     RunState,
     Service,
@@ -36,7 +37,18 @@ TYPES: dict[Any, Any] = {
             name=kind.__name__.lower(),
             values_callable=lambda words: [word.value for word in words],
         )
-        for kind in (Role, Approval, Disclosure, UploadState, RunState, EntryState, Decision, Topic, Service)
+        for kind in (
+            Role,
+            Approval,
+            Disclosure,
+            UploadState,
+            RunState,
+            EntryState,
+            Decision,
+            ImageMode,
+            Topic,
+            Service,
+        )
     },
 }
 

@@ -14,6 +14,7 @@ from app.models import (
     GroundTruth,
     Heartbeat,
     Phase,
+    PictureBatch,
     Removal,
     Run,
     Service,
@@ -195,8 +196,8 @@ def contents(session: Session) -> tuple[int, int]:
 
 
 def referenced(session: Session, keys: Collection[str]) -> set[str]:
-    """Which of these contents are a phase's description, a ground truth or the statistics of a run."""
-    columns = (Phase.description_key, GroundTruth.fingerprint, Run.statistics_key)
+    """Which of these contents are a phase's description or copied pictures, a ground truth or the statistics of a run."""
+    columns = (Phase.description_key, GroundTruth.fingerprint, Run.statistics_key, PictureBatch.copy_key)
     statement = union(*(select(column).where(column.in_(keys)) for column in columns))
     return set(session.scalars(statement))
 

@@ -64,6 +64,8 @@ def upgrade() -> None:
                 "analysis",
                 "similarity",
                 "mail",
+                "pictures",
+                "overlays",
                 name="topic",
                 native_enum=False,
                 create_constraint=True,
@@ -530,6 +532,23 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_method_team_id"), "method", ["team_id"], unique=False)
     op.create_table(
+        "picture_source",
+        sa.Column("phase_id", sa.BigInteger(), nullable=False),
+        sa.Column(
+            "mode",
+            sa.Enum("link", "copy", name="imagemode", native_enum=False, create_constraint=True, length=20),
+            nullable=False,
+        ),
+        sa.Column("folder", sa.String(), nullable=False),
+        sa.Column("is_public", sa.Boolean(), nullable=False),
+        sa.Column("draws_truth", sa.Boolean(), nullable=False),
+        sa.Column("problem", sa.String(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["phase_id"], ["phase.id"], name=op.f("fk_picture_source_phase_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("phase_id", name=op.f("pk_picture_source")),
+    )
+    op.create_table(
         "terms_acceptance",
         sa.Column("user_id", sa.BigInteger(), nullable=False),
         sa.Column("terms_id", sa.BigInteger(), nullable=False),
@@ -627,6 +646,21 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_method_change")),
     )
     op.create_index(op.f("ix_method_change_method_id"), "method_change", ["method_id"], unique=False)
+    op.create_table(
+        "picture_batch",
+        sa.Column("phase_id", sa.BigInteger(), nullable=False),
+        sa.Column("number", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("fingerprint", sa.String(), nullable=False),
+        sa.Column("copy_key", sa.String(), nullable=True),
+        sa.Column("made", sa.String(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["phase_id"],
+            ["picture_source.phase_id"],
+            name=op.f("fk_picture_batch_phase_id"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("phase_id", "number", name=op.f("pk_picture_batch")),
+    )
     op.create_table(
         "submission",
         sa.Column("id", sa.BigInteger(), nullable=False),
@@ -788,6 +822,26 @@ def upgrade() -> None:
         unique=True,
         postgresql_where=sa.text("state = 'scored' AND is_replaceable"),
     )
+    op.create_table(
+        "picture",
+        sa.Column("phase_id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("position", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("batch", sa.Integer(), nullable=False),
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("width", sa.Integer(), nullable=True),
+        sa.Column("height", sa.Integer(), nullable=True),
+        sa.Column("file", sa.String(), nullable=True),
+        sa.Column("problem", sa.String(), nullable=True),
+        sa.CheckConstraint("width > 0 AND height > 0", name=op.f("ck_picture_sides_positive")),
+        sa.ForeignKeyConstraint(
+            ["phase_id", "batch"],
+            ["picture_batch.phase_id", "picture_batch.number"],
+            name=op.f("fk_picture_phase_id"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("phase_id", "position", name=op.f("pk_picture")),
+    )
+    op.create_index("uq_picture_name", "picture", ["phase_id", "name"], unique=True)
     op.create_table(
         "alike_pair",
         sa.Column("id", sa.BigInteger(), nullable=False),
@@ -1092,6 +1146,8 @@ def downgrade() -> None:
     op.drop_index("ix_alike_pair_phase", table_name="alike_pair")
     op.drop_index(op.f("ix_alike_pair_other_id"), table_name="alike_pair")
     op.drop_table("alike_pair")
+    op.drop_index("uq_picture_name", table_name="picture")
+    op.drop_table("picture")
     op.drop_index(
         "uq_entry_one_scored",
         table_name="entry",
@@ -1132,6 +1188,7 @@ def downgrade() -> None:
     op.drop_index(op.f("ix_submission_phase_id"), table_name="submission")
     op.drop_index(op.f("ix_submission_method_id"), table_name="submission")
     op.drop_table("submission")
+    op.drop_table("picture_batch")
     op.drop_index(op.f("ix_method_change_method_id"), table_name="method_change")
     op.drop_table("method_change")
     op.drop_table("board")
@@ -1140,6 +1197,7 @@ def downgrade() -> None:
     op.drop_index("ix_upload_due", table_name="upload")
     op.drop_table("upload")
     op.drop_table("terms_acceptance")
+    op.drop_table("picture_source")
     op.drop_index(op.f("ix_method_team_id"), table_name="method")
     op.drop_table("method")
     op.drop_index(op.f("ix_member_user_id"), table_name="member")

@@ -34,6 +34,7 @@ from tests.pages.drawn import EVIL, shown
 from tests.pages.edition_samples import of_editions
 from tests.pages.login_samples import of_logins
 from tests.pages.people_samples import of_people
+from tests.pages.picture_samples import of_pictures
 from tests.pages.team_samples import of_teams
 from tests.pages.views import (
     METHOD,
@@ -64,6 +65,7 @@ def samples() -> Iterator[Sample]:
     yield from of_logins()
     yield from of_phases()
     yield from of_uploads()
+    yield from of_pictures()
     yield from of_submissions()
     yield from of_boards()
     yield from of_teams()

@@ -40,6 +40,7 @@ from app.sessions.schemas import Browser
 from app.sessions.service import start_session
 from app.storage import digest_of
 from tests.pages.views import report
+from tests.security.pictures import add_picture
 
 ROLES = ("visitor", "participant", "stranger", "member", "organiser", "elsewhere", "admin")
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
@@ -159,6 +160,7 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
         "rescore_id": str(rescore.id), "message_id": str(dead.id), "user_id": str(person.id),
         "team_id": str(world.team_id), "person": str(person.id), "link_id": str(link.id), "link_token": link.token,
         "slot_id": str(slot.id), "pair_id": str(pair.id),
+        "truth_id": str(rescore.ground_truth_id),
         "image_set": phase.image_set, "undecided_run_id": str(undecided.id),
     }  # fmt: skip
 
@@ -189,6 +191,7 @@ def _add_phase(session: Session, world: World, *, is_open: bool) -> tuple[Phase,
             scorer=scoring.SCORER,
         )
     )
+    add_picture(session, world.platform, phase.id, truth.id)
     return phase, truth
 
 

@@ -1,0 +1,46 @@
+"""Which lists of images a page has, and what they mean."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from app.overlays.schemas import ClassExamples, ExampleView
+
+HARD_LISTS: Final = (
+    (
+        "easiest",
+        "Easiest images",
+        "Images of the class that methods rank first, by the median of their ranks.",
+    ),
+    ("hardest", "Hardest images", "Images of the class that methods rank last."),
+    ("confusing", "Most confusing images", "Images without the class that methods rank first."),
+)
+"""The lists of a board: the field of `ClassHardImages`, a title, and what it means."""
+
+_LISTS: Final = {
+    "detection": (
+        ("True positives", "The most confident detections of an object."),
+        ("Near misses", "The most confident detections that overlap an object of the class, but not enough."),
+        ("Other false positives", "Duplicates, other classes, background; the most confident first."),
+        ("Missed objects", "Objects that no detection matches, the largest first."),
+    ),
+    "segmentation": (
+        ("Best segmented", "Images with the class in which its IoU is largest."),
+        ("Near misses", ""),
+        ("False positives", "Images without the class in which the largest share of pixels was given it."),
+        ("Worst segmented", "Images with the class in which its IoU is smallest."),
+    ),
+    "": (
+        ("True positives", "The most confident predictions that are right."),
+        ("Near misses", ""),
+        ("False positives", "The most confident predictions that are wrong."),
+        ("Missed", "Positives that are ranked last."),
+    ),
+}
+
+
+def lists_of(found: ClassExamples, task: str) -> Iterator[tuple[str, str, tuple[ExampleView, ...]]]:
+    """The lists of a class that have examples, with a title and what they mean in the task."""
+    listed = (found.true_positives, found.near_misses, found.false_positives, found.missed)
+    for (title, meaning), examples in zip(_LISTS.get(task, _LISTS[""]), listed, strict=True):
+        if meaning:
+            yield title, meaning, examples

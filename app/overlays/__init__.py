@@ -1,0 +1,1 @@
+"""Annotation and predictions as they are drawn over pictures, made by workers."""

@@ -1,0 +1,1 @@
+"""Pictures with annotation and predictions drawn over them, and images to look at first."""

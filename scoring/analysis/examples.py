@@ -1,0 +1,184 @@
+"""Predictions and objects to look at: the surest true and false positives, near misses, and what was missed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from scoring.analysis.errors import ERROR_KINDS, ErrorKind, find_errors, objects_of_classes
+from scoring.analysis.ranked_detections import RankedDetections
+from scoring.data.arrays import Flags, Floats, Places
+from scoring.data.boxes import BoxConvention, convert_boxes
+from scoring.data.ground_truth import GroundTruth
+from scoring.data.matches import ImageCounts, RankedPredictions
+from scoring.metrics.ranking import FALSE_POSITIVE, TRUE_POSITIVE
+from scoring.tasks.detection.rules import DetectionRules
+
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A prediction, or an object without one, in an image.
+
+    image: place in `Lists.images`, or of the Segmentation set; rank: of the prediction in its class, from 1; value: its
+    confidence, or a share of pixels in [0, 1]; box: left, top, right, bottom, half-open; iou: the largest with an object of the
+    class, in [0, 1]; kind: of an error. None for what does not apply.
+    """
+
+    image: int
+    rank: int | None = None
+    value: float | None = None
+    box: Box | None = None
+    iou: float | None = None
+    kind: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """The examples of a class.
+
+    true_positives, near_misses, false_positives: the most confident ones, best first; a near miss overlaps an object of its class,
+    and not enough, a false positive has another kind of error. missed: positives without a match, the largest first, or those
+    that were ranked last.
+    """
+
+    class_name: str
+    true_positives: tuple[Example, ...] = ()
+    near_misses: tuple[Example, ...] = ()
+    false_positives: tuple[Example, ...] = ()
+    missed: tuple[Example, ...] = ()
+
+
+def examples_of_detections(
+    detections: RankedDetections, truth: GroundTruth, rules: DetectionRules, *, count: int = 12
+) -> Examples:
+    """At most `count` examples of each sort for a class of a detection competition.
+
+    >>> from scoring import AnnotatedObject, Annotation, Box, truth_of_boxes
+    >>> from scoring.protocols import PROTOCOLS
+    >>> from scoring.tasks.detection.task import DETECTION
+    >>> page = Annotation(50, 20, (AnnotatedObject("cat", Box(1, 1, 10, 10)),))
+    >>> truth = truth_of_boxes({"a": page}, dataset="VOC2012", image_set="val")
+    >>> ranked = RankedPredictions("cat", 1, np.zeros(1, np.int32), np.array([0.9]), np.zeros(1, np.int8))
+    >>> near = RankedDetections(ranked, np.array([[1.0, 1, 10, 3]]))
+    >>> found = examples_of_detections(near, truth, PROTOCOLS["voc2012"].rules_of(DETECTION))
+    >>> found.near_misses[0].iou, found.missed[0].box
+    (0.3, (0.0, 0.0, 10.0, 10.0))
+    """
+    ranked = detections.ranked
+    errors = find_errors(detections, truth, rules)
+    near = errors.kinds == ERROR_KINDS.index(ErrorKind.LOCALISATION)
+    objects = objects_of_classes(truth, {ranked.class_name}, rules.select_positives)
+    boxes = convert_boxes(detections.boxes, detections.convention, BoxConvention.HALF_OPEN)
+
+    def first(chosen: Flags) -> tuple[Example, ...]:
+        return tuple(
+            Example(
+                int(ranked.image[row]),
+                row + 1,
+                float(ranked.confidence[row]),
+                _box(boxes[row]),
+                float(errors.overlaps.iou[row]),
+                None if errors.kinds[row] < 0 else ERROR_KINDS[errors.kinds[row]].value,
+            )
+            for row in np.flatnonzero(chosen)[:count].tolist()
+        )
+
+    matched = np.zeros(len(objects.difficult) + 1, np.bool_)  # the last is that of no object
+    matched[errors.overlaps.index[ranked.outcomes == TRUE_POSITIVE]] = True
+    missed = np.flatnonzero(~objects.difficult & ~matched[:-1])
+    edges = convert_boxes(objects.boxes, objects.convention, BoxConvention.HALF_OPEN)
+    image = np.repeat(np.arange(len(objects.count)), objects.count)
+    largest = missed[np.argsort(-_areas(edges[missed]), kind="stable")][:count].tolist()
+    return Examples(
+        ranked.class_name,
+        first(ranked.outcomes == TRUE_POSITIVE),
+        first(near),
+        first((ranked.outcomes == FALSE_POSITIVE) & ~near),
+        tuple(Example(int(image[row]), box=_box(edges[row])) for row in largest),
+    )
+
+
+def examples_of_ranking(ranked: RankedPredictions, *, count: int = 12) -> Examples:
+    """At most `count` examples of each sort for a class of images, persons or parts; missed are positives that are ranked last.
+
+    >>> found = examples_of_ranking(RankedPredictions("cat", 2, np.array([4, 7, 2], np.int32),
+    ...     np.array([0.9, 0.5, -np.inf]), np.array([1, 0, 1], np.int8)))
+    >>> found.false_positives, found.missed[0].image
+    ((Example(image=7, rank=2, value=0.5, box=None, iou=None, kind=None),), 2)
+    """
+    positives = np.flatnonzero(ranked.outcomes == TRUE_POSITIVE)
+    predicted = np.isfinite(ranked.confidence)
+    right = positives[predicted[positives]][:count]
+    last = positives[np.isin(positives, right, invert=True)][::-1][:count]
+    wrong = np.flatnonzero((ranked.outcomes == FALSE_POSITIVE) & predicted)[:count]
+    return Examples(
+        ranked.class_name,
+        true_positives=_ranked(ranked, right),
+        false_positives=_ranked(ranked, wrong),
+        missed=_ranked(ranked, last),
+    )
+
+
+def examples_of_segmentation(counts: ImageCounts, *, count: int = 12) -> tuple[Examples, ...]:
+    """For each label the images whose pixels of it are best and worst segmented, by IoU in the image, in [0, 1].
+
+    Where the label is in the ground truth only images with it are listed; false positives are images without it in which the
+    largest share of pixels was given it.
+
+    >>> found = examples_of_segmentation(ImageCounts.of(["background", "cat"], [np.array([[4, 1], [1, 2]])]))
+    >>> found[1].true_positives
+    (Example(image=0, rank=None, value=0.5, box=None, iou=None, kind=None),)
+    """
+    image = np.repeat(np.arange(len(counts)), np.diff(counts.first))
+    true, predicted, both = (np.zeros((len(counts), len(counts.labels)), np.int64) for _ in range(3))
+    np.add.at(true, (image, counts.true), counts.pixels)
+    np.add.at(predicted, (image, counts.prediction), counts.pixels)
+    same = counts.true == counts.prediction
+    both[image[same], counts.true[same]] = counts.pixels[same]
+    union = true + predicted - both
+    iou = np.divide(both, union, out=np.zeros(union.shape), where=union > 0)
+    share = predicted / np.maximum(predicted.sum(1, keepdims=True), 1)
+    return tuple(
+        _segmented(name, iou[:, place], true[:, place] > 0, share[:, place], count)
+        for place, name in enumerate(counts.labels)
+    )
+
+
+def _segmented(name: str, iou: Floats, present: Flags, share: Floats, count: int) -> Examples:
+    with_it = np.flatnonzero(present)
+    best = with_it[np.argsort(-iou[with_it], kind="stable")]
+    best_half, worst_half = best[: (len(best) + 1) // 2], best[(len(best) + 1) // 2 :][::-1]
+    without = np.flatnonzero(~present & (share > 0))
+    false = without[np.argsort(-share[without], kind="stable")]
+    return Examples(
+        name,
+        true_positives=_valued(best_half[:count], iou),
+        false_positives=_valued(false[:count], share),
+        missed=_valued(worst_half[:count], iou),
+    )
+
+
+def _valued(images: Places, values: Floats) -> tuple[Example, ...]:
+    return tuple(Example(image, value=float(values[image])) for image in images.tolist())
+
+
+def _ranked(ranked: RankedPredictions, rows: Places) -> tuple[Example, ...]:
+    return tuple(
+        Example(
+            int(ranked.image[row]),
+            row + 1,
+            float(ranked.confidence[row]) if np.isfinite(ranked.confidence[row]) else None,
+        )
+        for row in rows.tolist()
+    )
+
+
+def _box(edges: Floats) -> Box:
+    left, top, right, bottom = edges.tolist()
+    return left, top, right, bottom
+
+
+def _areas(edges: Floats) -> Floats:
+    areas: Floats = (edges[:, 2] - edges[:, 0]) * (edges[:, 3] - edges[:, 1])
+    return areas

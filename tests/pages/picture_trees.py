@@ -1,0 +1,47 @@
+"""Development kits with pictures."""
+
+from pathlib import Path
+
+from PIL import Image
+
+from app.delivery import service as delivery
+from app.imports.schemas import Imported, TreeImport
+from app.imports.service import import_tree
+from app.models import Disclosure, ImageMode
+from app.platform import Platform
+from tests.system.kits import IMAGES, small_kit
+
+SIZE = (50, 40)  # as the small kit's annotation says
+
+
+def tree_with_pictures(folder: Path) -> Path:
+    """The small kit with a picture of its own colour for each image."""
+    tree = small_kit(folder)
+    (tree / "JPEGImages").mkdir()
+    for number, image in enumerate(IMAGES):
+        Image.new("RGB", SIZE, (20 * number, 90, 160)).save(picture_file(tree, image))
+    return tree
+
+
+def picture_file(tree: Path, image: str) -> Path:
+    """Where the picture of an image lies."""
+    return tree / "JPEGImages" / f"{image}.jpg"
+
+
+def loaded(
+    platform: Platform,
+    tree: Path,
+    edition: str,
+    disclosure: Disclosure = Disclosure.FULL,
+    mode: ImageMode = ImageMode.LINK,
+) -> Imported:
+    """Import a tree and make its pictures, as a worker does."""
+    imported = import_tree(platform, TreeImport(tree, edition, "test", disclosure=disclosure, images=mode))
+    deliver(platform)
+    return imported
+
+
+def deliver(platform: Platform) -> None:
+    """Deliver what waits in the outbox, as a worker does."""
+    while delivery.deliver_next(platform):
+        pass

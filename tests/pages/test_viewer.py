@@ -1,0 +1,216 @@
+"""Annotation and predictions drawn over pictures, and lists of images to look at, by who may see them."""
+
+import io
+import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from PIL import Image
+from sqlalchemy import Text, and_, cast, or_, select, update
+from starlette.testclient import TestClient
+
+import sample
+from app.accounts.service import token_of_program
+from app.evaluation import service as evaluation
+from app.imports.schemas import TreeImport
+from app.imports.service import import_tree
+from app.models import Artefact, Disclosure, Entry, GroundTruth, Method, Role, Run
+from app.overlays.service import HARD, OF_RUNS, OF_TRUTHS, TRUTH
+from app.platform import Platform
+from app.sampling import Sender, Task
+from tests.pages.conftest import Browser
+from tests.pages.picture_trees import deliver
+from tests.pages.test_pictures import organiser_of
+
+EDITION = "drawn"
+BASELINES = {1: "Noise-S", 3: "Jitter-L", 5: "Smudge-S", 7: "Wobble-S", 9: "Doubt-S"}
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """An edition of drawn pictures with a baseline on each of its boards; runs: by competition."""
+
+    image: str
+    runs: Mapping[int, int]
+    phases: Mapping[str, int]
+    sender: Sender
+    tasks: Mapping[str, list[Task]]
+
+
+@pytest.fixture(scope="module")
+def scene(app: FastAPI, platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Scene:
+    folder = tmp_path_factory.mktemp("drawn")
+    drawn = sample.draw_edition(folder, images=12)
+    phases = {
+        image_set: import_tree(
+            platform, TreeImport(drawn.tree, EDITION, image_set, protocol="voc2012", disclosure=disclosure)
+        ).phase_id
+        for image_set, disclosure in (("val", Disclosure.FULL), ("test", Disclosure.CLASSES))
+    }
+    token = token_of_program(platform, "drawer@example.org", "Drawer", Role.ADMIN)
+    sender = Sender(TestClient(app, headers={"Authorization": f"Bearer {token}"}), EDITION)
+    tasks = {
+        image_set: [
+            Task(image_set, each)
+            for each in sample.draw_baselines(drawn.tree, folder / "baselines", image_set=image_set)
+            if BASELINES.get(each.competition) == each.name
+        ]
+        for image_set in phases
+    }
+    for task in (*tasks["val"], tasks["test"][1]):
+        sender.send(task)
+    while evaluation.evaluate_next(platform):
+        pass
+    deliver(platform)
+    return Scene(drawn.images["val"][0], runs_of(platform, phases["val"]), phases, sender, tasks)
+
+
+def runs_of(platform: Platform, phase_id: int) -> dict[int, int]:
+    with platform.transaction() as session:
+        statement = select(Entry.competition, Run.id).join(Run, Run.entry_id == Entry.id)
+        return dict(session.execute(statement.where(Entry.phase_id == phase_id)).all())
+
+
+def view(client: TestClient, image: str, **choice: Any) -> dict[str, Any]:
+    answer = client.get(f"/api/v1/editions/{EDITION}/val/images/{image}", params=choice)
+    assert answer.status_code == 200, answer.text
+    page: dict[str, Any] = answer.json()
+    return page
+
+
+@pytest.mark.parametrize("competition", BASELINES)
+def test_every_task_is_drawn_over_its_pictures(competition: int, scene: Scene, browser: Browser) -> None:
+    page = view(browser(), scene.image, competition=competition)
+    html = browser().get(f"/pictures/{EDITION}/val/{scene.image}", params={"competition": competition})
+
+    truth, method = page["panels"]
+    assert (truth["title"], method["title"]) == ("Ground truth", BASELINES[competition])
+    assert method["note"] is None
+    assert (method["labels"] is not None) == (competition == 5)
+    assert bool(method["lines"]) == (competition != 5)
+    assert html.text.count('class="panel"') == 2
+
+
+def test_detections_are_drawn_where_the_result_file_has_them(scene: Scene, browser: Browser) -> None:
+    [task] = [each for each in scene.tasks["val"] if each.baseline.competition == 3]
+    everything = view(browser(), scene.image, competition=3, threshold=-1)["panels"][1]
+    some = view(browser(), scene.image, competition=3, threshold=0.5)["panels"][1]
+
+    lines = [line.split() for line in detections_in(task.baseline.archive) if line.startswith(scene.image)]
+    drawn = sorted(round(mark["x"] + 1, 1) for mark in everything["marks"])
+    assert drawn == sorted(round(float(line[2]), 1) for line in lines)
+    assert {mark["is_shown"] for mark in everything["marks"]} == {True}
+    assert all(mark["is_shown"] == (mark["score"] >= 0.5) for mark in some["marks"])
+    outcomes = {line["outcome"] for line in everything["lines"]}
+    assert outcomes <= {"true positive", "false positive", "ignored"}
+
+
+def detections_in(archive: Path) -> list[str]:
+    with tarfile.open(archive) as tar:
+        files = [tar.extractfile(member) for member in tar.getmembers() if "_det_" in member.name]
+        return [line for file in files if file for line in file.read().decode().splitlines()]
+
+
+def test_label_images_keep_the_colours_of_the_kits(scene: Scene, browser: Browser) -> None:
+    page = view(browser(), scene.image, competition=5)
+    for panel in page["panels"]:
+        labels = Image.open(io.BytesIO(browser().get(panel["labels"]).content))
+        assert labels.size == (page["picture"]["width"], page["picture"]["height"])
+        assert labels.info["transparency"] == 0
+        assert (labels.getpalette() or [])[:6] == [0, 0, 0, 128, 0, 0]
+    assert page["legend"][0]["colour"] == "#800000"
+    nothing = browser().get(f"/pictures/{EDITION}/val/{scene.image}/labels.png?run=999999")
+    assert nothing.status_code == 404
+
+
+def test_examples_of_a_result_lead_to_its_pictures(scene: Scene, browser: Browser) -> None:
+    for competition, run in scene.runs.items():
+        page = browser().get(f"/api/v1/runs/{run}/images").json()
+        html = browser().get(f"/runs/{run}/images")
+        assert page["class_name"] in html.text
+        assert any(one["examples"] for one in page["lists"]), competition
+    page = browser().get(f"/api/v1/runs/{scene.runs[3]}/images?class_name=person").json()
+    assert [one["title"] for one in page["lists"]] == [
+        "True positives", "Near misses", "Other false positives", "Missed objects",
+    ]  # fmt: skip
+    near = page["lists"][1]["examples"]
+    assert all(0.1 <= each["example"]["iou"] < 0.5 for each in near)
+
+
+def test_a_board_names_easy_and_hard_images(scene: Scene, browser: Browser) -> None:
+    page = browser().get(f"/api/v1/leaderboards/{EDITION}/val/3/images?class_name=person").json()
+    html = browser().get(f"/leaderboards/{EDITION}/val/3/images")
+
+    assert [one["title"] for one in page["lists"]] == [
+        "Easiest images",
+        "Hardest images",
+        "Most confusing images",
+    ]
+    assert page["lists"][0]["examples"][0]["picture"]["version"]
+    assert "Easiest images" in html.text
+    assert "being looked for" in browser().get(f"/leaderboards/{EDITION}/val/4/images").text
+
+
+def test_a_method_that_becomes_private_is_drawn_for_nobody_else(
+    scene: Scene, platform: Platform, browser: Browser
+) -> None:
+    run = scene.runs[9]
+    with platform.transaction() as session:
+        session.execute(update(Method).where(Method.name == BASELINES[9]).values(public_at=None))
+
+    titles = [panel["title"] for panel in view(browser(), scene.image, competition=9, run=run)["panels"]]
+
+    assert BASELINES[9] not in titles
+    assert browser().get(f"/api/v1/runs/{run}/images").status_code == 404
+
+
+def test_hidden_annotation_is_drawn_nowhere_until_an_organiser_asks_for_it(
+    scene: Scene, platform: Platform, browser: Browser
+) -> None:
+    organiser, visitor, phase = organiser_of(platform, browser, EDITION), browser(), scene.phases["test"]
+    run = runs_of(platform, phase)[3]
+    listed = organiser.get(f"/api/v1/editions/{EDITION}/test/images").json()
+    image = listed["images"][0]["name"]
+    address = f"/api/v1/editions/{EDITION}/test/images/{image}"
+    lists = (f"/api/v1/runs/{run}/images", f"/api/v1/leaderboards/{EDITION}/test/3/images")
+    assert kept(platform, phase) == set()
+    assert organiser.get(address).json()["panels"] == []
+    assert "held out" in organiser.get(address).json()["withheld"]
+    assert [visitor.get(each).status_code for each in (address, *lists)] == [404, 403, 403]
+
+    organise = f"/organise/phases/{phase}/pictures"
+    organiser.post(organise, data={"is_public": "true", "draws_truth": "true", "reason": "To look at it"})
+    deliver(platform)
+
+    assert TRUTH in kept(platform, phase)
+    assert len(organiser.get(address).json()["panels"]) == 2
+    assert [organiser.get(each).status_code for each in lists] == [200, 200]
+    seen = visitor.get(address).json()
+    assert (seen["panels"], seen["competitions"], seen["runs"]) == ([], [], [])
+    assert [visitor.get(each).status_code for each in lists] == [403, 403]
+    labels = f"/pictures/{EDITION}/test/{image}/labels.png"
+    for source in (f"run={run}", *(f"truth={number}" for number in range(20))):
+        assert visitor.get(f"{labels}?{source}").status_code == 404
+
+    organiser.post(organise, data={"is_public": "true", "reason": "Looked at"})
+    deliver(platform)
+    assert kept(platform, phase) == set()
+
+
+def kept(platform: Platform, phase_id: int) -> set[str]:
+    """The kinds of artefacts that show what the annotation of a phase says."""
+    truths = select(cast(GroundTruth.id, Text)).where(GroundTruth.phase_id == phase_id)
+    runs = select(cast(Run.id, Text)).join(Entry, Run.entry_id == Entry.id).where(Entry.phase_id == phase_id)
+    statement = select(Artefact.kind).where(
+        or_(
+            and_(Artefact.kind.in_(OF_TRUTHS), Artefact.subject.in_(truths)),
+            and_(Artefact.kind.in_(OF_RUNS), Artefact.subject.in_(runs)),
+            and_(Artefact.kind == HARD, Artefact.subject.startswith(f"{phase_id}/")),
+        )
+    )
+    with platform.transaction() as session:
+        return set(session.scalars(statement))

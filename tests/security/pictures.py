@@ -1,0 +1,44 @@
+"""A picture that has been made and drawn over, without a worker."""
+
+import zlib
+
+from sqlalchemy import func
+from sqlalchemy.orm import Session
+
+from app.models import Artefact, ImageMode, Picture, PictureBatch, PictureSource
+from app.overlays.service import TRUTH, TRUTH_LABELS
+from app.packs import pack
+from app.pictures.service import THUMBNAILS, VIEWS
+from app.platform import Platform
+
+NAME = "image"
+JPEG = b"\xff\xd8\xff a picture"
+ENTRY = zlib.compress(b'{"image": "image", "labels": true, "objects": []}')
+
+
+def add_picture(session: Session, platform: Platform, phase_id: int, truth_id: int) -> None:
+    """A phase's only picture, and its annotation with a label image."""
+    session.add(PictureSource(phase_id=phase_id, mode=ImageMode.LINK, folder="/nowhere"))
+    session.flush()
+    session.add(PictureBatch(phase_id=phase_id, number=0, fingerprint="of nothing", made="of nothing"))
+    session.flush()
+    session.add(Picture(phase_id=phase_id, position=0, batch=0, name=NAME, width=4, height=3))
+    contents = {
+        (THUMBNAILS, f"{phase_id}/0"): JPEG,
+        (VIEWS, f"{phase_id}/0"): JPEG,
+        (TRUTH, str(truth_id)): ENTRY,
+        (TRUTH_LABELS, str(truth_id)): b"labels",
+    }
+    for (kind, subject), content in contents.items():
+        stored = pack([content])
+        session.add(
+            Artefact(
+                kind=kind,
+                subject=subject,
+                version="1",
+                key=platform.artefacts.put(stored),
+                media_type="application/octet-stream",
+                size=len(stored),
+                as_of=func.now(),
+            )
+        )
