@@ -16,6 +16,7 @@ from app.approvals import pages as approval_pages
 from app.audit import api as audit_api
 from app.audit import pages as audit_pages
 from app.confirmation import pages as confirmation_pages
+from app.documentation import api as documentation_api
 from app.documentation import pages as documentation_pages
 from app.downloads import api as download_api
 from app.editions import api as edition_api
@@ -98,6 +99,7 @@ API = (
     administration_api.router,
     role_api.router,
     audit_api.router,
+    documentation_api.router,
     health_api.router,
 )
 PAGES = (

@@ -6,11 +6,16 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from app.access import Action
+from app.disclosure.schemas import LEAKS
+from app.documentation import service
 from app.documentation.rules import operation
+from app.editions.rules import HELD_OUT_QUOTAS
 from app.errors import NotFoundError
+from app.examples.rules import protocols
+from app.methods.rules import SHORTEST_DESCRIPTION
 from app.problem_examples import example_problem
 from app.problems import PROBLEMS
-from app.web import action_of, render, requires
+from app.web import ThePlatform, action_of, render, requires
 
 router = APIRouter(dependencies=[requires(Action.READ_PUBLIC)])
 
@@ -49,3 +54,47 @@ def problem_type(request: Request, code: str) -> Response:
     if code not in PROBLEMS:
         raise NotFoundError(f"There is no problem code {code!r}")
     return render(request, "problems.html", problems=(PROBLEMS[code],))
+
+
+@router.get("/help")
+def help_index(request: Request) -> Response:
+    """Where to read what."""
+    return render(request, "help/index.html")
+
+
+@router.get("/help/scoring")
+def scoring_protocols(request: Request) -> Response:
+    """Every protocol."""
+    return render(request, "help/protocols.html", protocols=protocols())
+
+
+@router.get("/help/scoring/{code}")
+def scoring_protocol(request: Request, code: str) -> Response:
+    """How a protocol scores each task."""
+    return render(request, "help/protocol.html", protocol=service.known_protocol(code))
+
+
+@router.get("/help/formats")
+def formats(request: Request, platform: ThePlatform) -> Response:
+    """What result files hold, with examples to download."""
+    phases = service.phases_with_examples(platform)
+    return render(request, "help/formats.html", formats=service.formats(), phases=phases)
+
+
+@router.get("/help/rules")
+def rules(request: Request) -> Response:
+    """The rules of all competitions."""
+    shortest = SHORTEST_DESCRIPTION
+    return render(request, "help/rules.html", leaks=LEAKS, quotas=HELD_OUT_QUOTAS, shortest=shortest)
+
+
+@router.get("/help/first-submission")
+def first_submission(request: Request) -> Response:
+    """From an account to a score."""
+    return render(request, "help/first_submission.html")
+
+
+@router.get("/help/api")
+def api_by_example(request: Request) -> Response:
+    """The way of a result by curl and by Python."""
+    return render(request, "help/api.html")

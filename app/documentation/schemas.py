@@ -25,3 +25,15 @@ class Operation:
     status: str
     request: str  # as a command
     response: str  # its body; empty where the status says it all
+
+
+@dataclass(frozen=True, slots=True)
+class FormatView:
+    """What the result files of a task hold, with the beginning of one; none where a file is no text."""
+
+    task: str
+    title: str
+    path: str
+    grammar: str
+    file: str | None
+    text: str | None

@@ -110,6 +110,17 @@ def board_of(session: Session, phase_id: int, competition: int) -> Board | None:
     return session.get(Board, (phase_id, competition))
 
 
+def board_versions(session: Session, phase_id: int, competition: int) -> tuple[Board, GroundTruth] | None:
+    """A leaderboard with the ground truth that it shows."""
+    statement = (
+        select(Board, GroundTruth)
+        .join(GroundTruth, Board.ground_truth_id == GroundTruth.id)
+        .where(Board.phase_id == phase_id, Board.competition == competition)
+    )
+    row = session.execute(statement).one_or_none()
+    return (row[0], row[1]) if row else None
+
+
 def newest_truth(session: Session, phase_id: int) -> GroundTruth | None:
     """The version of the annotation that was imported last."""
     statement = (

@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import scoring
 from scoring import Box, Description, Layout, Part
 from scoring.competitions import expected_files
 from scoring.data.description import UNKNOWN_SIDE
+from scoring.protocol_table import ProtocolDescription, TaskDescription, describe_protocols
 
 CONFIDENCE = 0.5
 WHOLE_IMAGE = 0  # object number of a person in an edition whose layout set lists images only
@@ -29,9 +32,50 @@ def example_files(description: Description, competition: scoring.CompetitionInfo
         yield f"{folder}/{name}", content(about)
 
 
+def first_file(description: Description, competition: scoring.CompetitionInfo) -> tuple[str, bytes] | None:
+    r"""The first file of an example for the first two images; none where the phase has nothing to predict.
+
+    >>> phase = Description("VOC2012", "val", ("car",), (), tuple(scoring.Image(name, 500, 375) for name in "abc"))
+    >>> first_file(phase, scoring.competition_of("VOC2012", 1))
+    ('results/VOC2012/Main/comp1_cls_val_car.txt', b'a 0.5\nb 0.5\n')
+    """
+    small = replace(
+        description,
+        images=description.images[:2],
+        persons=description.persons[:2],
+        acting=description.acting[:2],
+    )
+    return next(iter(example_files(small, competition)), None)
+
+
 def line_grammar(task: str) -> str:
     """What a result file of a task holds, as the submit page says it."""
     return GRAMMARS[task]
+
+
+@cache
+def protocols() -> tuple[ProtocolDescription, ...]:
+    """Every protocol in words."""
+    return describe_protocols()
+
+
+def protocol_named(name: str) -> ProtocolDescription | None:
+    """The protocol of this name, or of this as another name.
+
+    >>> protocol_named("voc2012").title
+    'PASCAL VOC 2012'
+    """
+    return next((each for each in protocols() if name in (each.name, *each.other_names)), None)
+
+
+def task_rules(protocol: str, task: str) -> TaskDescription | None:
+    """How a protocol scores a task, in words.
+
+    >>> task_rules("voc2007", "detection").threshold, task_rules("none", "detection")
+    ('IoU of at least 0.5', None)
+    """
+    known = protocol_named(protocol)
+    return next((each for each in known.tasks if each.task == task), None) if known else None
 
 
 def _classification(description: Description) -> Callable[[str], bytes]:

@@ -5,7 +5,7 @@ from fastapi import APIRouter
 from app.access import Action
 from app.home import service
 from app.home.pages import Page, Set
-from app.home.schemas import EditionSummary, EditionView, HomeView
+from app.home.schemas import CompetitionView, EditionSummary, EditionView, HomeView
 from app.web import ThePlatform, requires
 
 router = APIRouter(prefix="/api/v1", tags=["editions"], dependencies=[requires(Action.READ_PUBLIC)])
@@ -27,3 +27,9 @@ def editions(platform: ThePlatform) -> tuple[EditionSummary, ...]:
 def edition(platform: ThePlatform, edition: str, image_set: Set = None, page: Page = 1) -> EditionView:
     """An edition with its phases, and the public methods of one of them by competition, best first."""
     return service.edition_page(platform, edition, image_set, page)
+
+
+@router.get("/editions/{edition}/{image_set}/competitions/{competition}")
+def competition(platform: ThePlatform, edition: str, image_set: str, competition: int) -> CompetitionView:
+    """What a competition asks for, how it is scored, and under which versions."""
+    return service.competition_page(platform, edition, image_set, competition)

@@ -38,6 +38,17 @@ def edition(
     return render(request, "home/edition.html", edition=view, timeline=timeline, competitions=competitions)
 
 
+@router.get(
+    "/editions/{edition}/{image_set}/competitions/{competition}", dependencies=[requires(Action.READ_PUBLIC)]
+)
+def competition(
+    request: Request, platform: ThePlatform, edition: str, image_set: str, competition: int
+) -> Response:
+    """What a competition asks for, and how it is scored."""
+    view = service.competition_page(platform, edition, image_set, competition)
+    return render(request, "home/competition.html", view=view)
+
+
 @router.get("/editions/{edition}/{image_set}/submit", dependencies=[requires(Action.UPLOAD)])
 def submit(
     request: Request, platform: ThePlatform, actor: CurrentActor, edition: str, image_set: str

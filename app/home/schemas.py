@@ -7,6 +7,7 @@ from app.participation.schemas import Step
 from app.quotas.schemas import QuotaLine
 from app.standings.schemas import Arrival, Matrix
 from scoring import CompetitionInfo
+from scoring.protocol_table import TaskDescription
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +80,31 @@ class SubmitView:
     max_upload: int  # bytes
     steps: tuple[Step, ...] = ()  # what this person has to do first
     can_upload: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleFile:
+    """The beginning of a valid result file."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompetitionView:
+    """What a competition of a phase asks for, and how it is scored now."""
+
+    phase: PhaseView
+    info: CompetitionInfo
+    data_rule: str
+    path: str  # of its files in an archive, with <class> or the like for what differs
+    grammar: str  # of a line or file
+    example: ExampleFile | None  # none where a file is no text
+    has_example: bool  # an example archive can be downloaded
+    classes: tuple[str, ...]
+    protocol: str
+    rules: TaskDescription | None  # none for a protocol that this version does not know
+    ground_truth: int
+    fingerprint: str
+    scorer: str
+    has_terms: bool

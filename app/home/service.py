@@ -14,12 +14,14 @@ from app.editions.rules import offered_competitions
 from app.editions.schemas import PhaseState, PhaseView
 from app.editions.service import description_of, find_phase
 from app.errors import NotFoundError
-from app.examples.rules import line_grammar
+from app.examples.rules import first_file, has_sizes, line_grammar, task_rules
 from app.home.rules import by_deadline, next_deadline, shown_phase
 from app.home.schemas import (
     CompetitionLine,
+    CompetitionView,
     EditionSummary,
     EditionView,
+    ExampleFile,
     ExpectedFiles,
     HomeView,
     PhaseCard,
@@ -32,8 +34,10 @@ from app.participation.rules import step_of
 from app.platform import Platform
 from app.quotas import service as quotas
 from app.standings import service as standings
+from scoring import CompetitionInfo, Description
 
 ARRIVALS = 8  # submissions
+LONGEST_EXAMPLE = 1200  # characters
 
 
 def home(platform: Platform) -> HomeView:
@@ -113,6 +117,48 @@ def _competitions(phase: PhaseView) -> tuple[CompetitionLine, ...]:
         CompetitionLine(info.number, info.task, info.title, info.own_data_rule)
         for info in offered_competitions(phase)
     )
+
+
+def competition_page(platform: Platform, edition: str, image_set: str, number: int) -> CompetitionView:
+    """What a competition asks for, and how it is scored now.
+
+    Raises NotFoundError, also for one that the phase does not offer.
+    """
+    with platform.snapshot() as session:
+        phase = find_phase(session, edition, image_set)
+        versions = editions.board_versions(session, phase.id, number)
+        info = next((each for each in offered_competitions(phase) if each.number == number), None)
+        if info is None or versions is None:
+            raise NotFoundError(f"{edition} {image_set} has no competition {number}")
+        board, truth = versions
+        has_terms = participation_queries.current_terms(session, edition, None) is not None
+    description = description_of(platform.descriptions, phase.description_key)
+    return CompetitionView(
+        phase=phase,
+        info=info,
+        data_rule=info.own_data_rule,
+        path=f"results/{phase.dataset}/{info.file_pattern_of(phase.image_set)}",
+        grammar=line_grammar(info.task),
+        example=_example(description, info),
+        has_example=has_sizes(description),
+        classes=scoring.columns(description, number, board.protocol),
+        protocol=board.protocol,
+        rules=task_rules(board.protocol, info.task),
+        ground_truth=truth.version,
+        fingerprint=truth.fingerprint,
+        scorer=board.scorer,
+        has_terms=has_terms,
+    )
+
+
+def _example(description: Description, info: CompetitionInfo) -> ExampleFile | None:
+    """The beginning of an example, where it is text."""
+    found = first_file(description, info) if has_sizes(description) else None
+    if found is None or not found[0].endswith((".txt", ".xml", ".json")):
+        return None
+    name, content = found
+    text = content.decode()
+    return ExampleFile(name, text if len(text) <= LONGEST_EXAMPLE else f"{text[:LONGEST_EXAMPLE]} …")
 
 
 def submit_page(platform: Platform, actor: Actor, edition: str, image_set: str) -> SubmitView:

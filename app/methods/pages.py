@@ -7,6 +7,7 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, ValidationError
 
 from app.access import Action
+from app.exports.rules import bibtex
 from app.form_errors import field_errors
 from app.methods import service
 from app.methods.schemas import MethodEdit, MethodPage
@@ -32,8 +33,25 @@ class MethodForm(BaseModel):
 
 @router.get("/methods/{method_id}", dependencies=[requires(Action.READ_SUBMISSION)])
 def method(request: Request, platform: ThePlatform, actor: CurrentActor, method_id: int) -> Response:
-    """What a method is, with its earlier texts."""
-    return render(request, "methods/method.html", page=service.method_page(platform, actor, method_id))
+    """What a method is, its results, and its earlier texts."""
+    page = service.method_page(platform, actor, method_id)
+    citation = _citation(page, platform.settings.address)
+    return render(request, "methods/method.html", page=page, citation=citation)
+
+
+def _citation(page: MethodPage, address: str) -> str | None:
+    """A public method as BibTeX."""
+    method = page.method
+    if method.public_at is None:
+        return None
+    fields = {
+        "author": method.contributors or page.team,
+        "title": method.title or method.name,
+        "year": str(method.public_at.year),
+        "howpublished": f"{address.rstrip('/')}/methods/{method.id}",
+        "note": f"{method.name}, {page.edition_title}",
+    }
+    return bibtex(f"{method.name}-{method.id}", fields)
 
 
 @router.get("/methods/{method_id}/edit", dependencies=[requires(Action.CHANGE_METHOD)])

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, Type
 
 from app.memberships.schemas import MemberView
 from app.names import Visible
+from app.standings.schemas import ResultView
 
 _ADDRESS = TypeAdapter(HttpUrl)
 
@@ -152,9 +153,11 @@ class MethodPage:
     method: MethodView
     edition: str
     edition_title: str
+    team_id: int
     team: str
     members: tuple[MemberView, ...]  # of the team, who agreed to be named
     submissions: tuple[int, ...]
+    results: tuple[ResultView, ...]  # that stand on boards
     changes: tuple[Change, ...]
     is_ours: bool
     can_rename: bool

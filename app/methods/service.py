@@ -6,6 +6,8 @@ from sqlalchemy.orm import Session
 
 from app.access import Action, Actor
 from app.audit.queries import record
+from app.disclosure.rules import sight_of
+from app.editions import queries as editions
 from app.errors import NotFoundError, violated_constraint
 from app.memberships.queries import members_of
 from app.methods import queries
@@ -23,6 +25,7 @@ from app.names import folded
 from app.outbox import queries as outbox
 from app.platform import Platform
 from app.refusals import Refusal, RefusedError
+from app.standings import service as standings
 
 
 def method_page(platform: Platform, actor: Actor, method_id: int) -> MethodPage:
@@ -36,12 +39,17 @@ def method_page(platform: Platform, actor: Actor, method_id: int) -> MethodPage:
             raise NotFoundError(f"there is no method {method_id}, or it is not public")
         method, team, edition = found
         is_ours = actor.is_member(method.team_id)
+        phases = editions.phases_of(session, edition.code)
+        sees_all = is_ours or actor.runs(method.edition_id)
+        sights = {phase.id: (phase, sight_of(actor, phase)) for phase in phases}
         return MethodPage(
             method=queries.method_view(method),
             edition=edition.code,
             edition_title=edition.title,
+            team_id=team.id,
             team=team.name,
             members=tuple(each for each in members_of(session, method.team_id) if each.is_named),
+            results=standings.of_methods(session, (method_id,), sights, only_public=not sees_all),
             submissions=queries.submissions_of(session, actor, method),
             changes=queries.changes_of(session, method_id),
             is_ours=is_ours,

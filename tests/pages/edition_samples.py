@@ -9,29 +9,14 @@ from app.editions.schemas import PhaseState
 from app.home.rules import competitions_of, timeline_of
 from app.home.schemas import CompetitionLine, EditionSummary, EditionView, HomeView, PhaseCard
 from app.standings.rules import arrivals_of, columns_of
-from app.standings.schemas import Cell, Matrix, MatrixRow, ResultView
+from app.standings.schemas import Cell, Matrix, MatrixRow
 from tests.pages.drawn import EVIL
-from tests.pages.views import NOW, PHASE, VAL
+from tests.pages.views import NOW, PHASE, RESULT, VAL
 
 CLOSED = replace(
     PHASE, id=3, image_set="old", state=PhaseState.CLOSED, is_over=True, closes_at=NOW - timedelta(days=2)
 )
 UPCOMING = replace(PHASE, id=4, image_set="new", state=PhaseState.UPCOMING, opens_at=NOW + timedelta(days=2))
-RESULT = ResultView(
-    edition="VOC2007",
-    edition_title=EVIL,
-    image_set="test",
-    competition=3,
-    title="Detection",
-    method_id=7,
-    method=EVIL,
-    is_baseline=True,
-    team_id=2,
-    team=EVIL,
-    submission=12,
-    mean=0.648,
-    date=NOW,
-)
 
 
 def of_editions() -> Iterator[tuple[str, dict[str, Any]]]:

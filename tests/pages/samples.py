@@ -32,6 +32,7 @@ from app.uploads.schemas import UploadPage
 from tests.pages.anonymous_views import anonymous_result, links_page
 from tests.pages.drawn import EVIL, shown
 from tests.pages.edition_samples import of_editions
+from tests.pages.help_samples import of_help
 from tests.pages.login_samples import of_logins
 from tests.pages.people_samples import of_people
 from tests.pages.picture_samples import of_pictures
@@ -60,6 +61,7 @@ Sample = tuple[str, dict[str, Any]]  # a template and its context
 def samples() -> Iterator[Sample]:
     """Each page with contexts that walk through its branches."""
     yield from of_editions()
+    yield from of_help()
     yield from of_accounts()
     yield from of_people()
     yield from of_logins()
@@ -158,12 +160,15 @@ def of_uploads() -> Iterator[Sample]:
         },
     )
     private = replace(METHOD, public_at=None, is_baseline=False, paper_url="", code_url=EVIL, description="")
-    yield "methods/method.html", {"page": method_page()}
+    yield "methods/method.html", {"page": method_page(), "citation": EVIL}
     yield (
         "methods/method.html",
-        {"page": method_page(private, submissions=(), changes=(), unpublishable=EVIL)},
+        {
+            "page": method_page(private, submissions=(), results=(), changes=(), unpublishable=EVIL),
+            "citation": None,
+        },
     )
-    yield "methods/method.html", {"page": method_page(is_ours=False, can_rename=False)}
+    yield "methods/method.html", {"page": method_page(is_ours=False, can_rename=False), "citation": None}
     yield "anonymous/result.html", anonymous_result()
     yield "anonymous/result.html", anonymous_result(headline=None, headline_reason=EVIL, withheld=None)
     yield "anonymous/result.html", anonymous_result(headline=None, is_withdrawn=True)

@@ -18,6 +18,7 @@ from app.ranking.rules import FIGURES
 from app.rescoring.schemas import RescoreView, UndecidedRun
 from app.selections.rules import column_groups
 from app.selections.schemas import BoardQuery, TrainingData
+from app.standings.schemas import ResultView
 from app.submissions.schemas import EntryView, RunView, SubmissionView
 from app.uploads.schemas import SameResult, UploadRow, UploadView
 from tests.pages.drawn import CLASSES, EVIL
@@ -55,6 +56,21 @@ METHOD = MethodView(
     "",
     is_baseline=True,
     public_at=NOW,
+)
+RESULT = ResultView(
+    edition="VOC2007",
+    edition_title=EVIL,
+    image_set="test",
+    competition=3,
+    title="Detection",
+    method_id=7,
+    method=EVIL,
+    is_baseline=True,
+    team_id=2,
+    team=EVIL,
+    submission=12,
+    mean=0.648,
+    date=NOW,
 )
 PARTICIPANT = Actor(user_id=1, teams=frozenset({1}), name=EVIL, email="ada@example.org", is_verified=True)
 ORGANISER = replace(PARTICIPANT, role=Role.ADMIN)
@@ -277,11 +293,13 @@ def method_page(method: MethodView = METHOD, **changes: Any) -> MethodPage:
         method,
         "VOC2007",
         EVIL,
+        7,
         EVIL,
         members=(
             MemberView(1, EVIL, is_owner=True, is_named=True, joined_at=NOW, homepage=EVIL, orcid=EVIL),
         ),
         submissions=(7, 12),
+        results=(RESULT, replace(RESULT, mean=None)),
         changes=(Change(NOW, {"title": EVIL, "paper_url": ""}),),
         is_ours=True,
         can_rename=True,

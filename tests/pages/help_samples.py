@@ -1,0 +1,63 @@
+"""Help and the pages of competitions with what they are rendered with."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import scoring
+from app.disclosure.schemas import LEAKS
+from app.documentation.service import formats
+from app.editions.rules import HELD_OUT_QUOTAS
+from app.examples.rules import protocols, task_rules
+from app.home.schemas import CompetitionView, ExampleFile
+from tests.pages.drawn import EVIL
+from tests.pages.edition_samples import CLOSED
+from tests.pages.views import PHASE, VAL
+
+TRUTH = "ab" * 32
+
+
+def of_help() -> Iterator[tuple[str, dict[str, Any]]]:
+    yield "help/index.html", {}
+    yield "help/first_submission.html", {}
+    yield "help/api.html", {}
+    yield "help/rules.html", {"leaks": LEAKS, "quotas": HELD_OUT_QUOTAS, "shortest": 500}
+    yield "help/protocols.html", {"protocols": protocols()}
+    for protocol in protocols():
+        yield "help/protocol.html", {"protocol": protocol}
+    yield "help/protocol.html", {"protocol": replace(protocols()[0], other_names=(EVIL,))}
+    yield "help/formats.html", {"formats": formats(), "phases": (PHASE, VAL)}
+    yield "help/formats.html", {"formats": formats(), "phases": ()}
+    for view in competition_views():
+        yield "home/competition.html", {"view": view}
+
+
+def competition_views() -> Iterator[CompetitionView]:
+    """A competition of each task, and what a page may lack."""
+    for phase, dataset in ((PHASE, "VOC2012"), (VAL, "VOC2012"), (PHASE, "COCO")):
+        for info in scoring.competitions(dataset):
+            yield CompetitionView(
+                phase=phase,
+                info=info,
+                data_rule=info.own_data_rule,
+                path=f"results/{dataset}/{info.file_pattern_of('test')}",
+                grammar="<image> <confidence>",
+                example=ExampleFile(EVIL, EVIL),
+                has_example=True,
+                classes=("car", EVIL),
+                protocol="voc2012",
+                rules=task_rules("voc2012", info.task),
+                ground_truth=2,
+                fingerprint=TRUTH,
+                scorer="1",
+                has_terms=phase is PHASE,
+            )
+    yield replace(view_without_rules(), phase=CLOSED)
+
+
+def view_without_rules() -> CompetitionView:
+    """A competition whose protocol this version does not know, without an example."""
+    info = scoring.competition_of("VOC2012", 3)
+    return CompetitionView(
+        PHASE, info, "trained on anything", "results", EVIL, None, False, (), EVIL, None, 1, TRUTH, EVIL, False
+    )  # fmt: skip
