@@ -11,7 +11,8 @@ from app.home.schemas import CompetitionLine, EditionSummary, EditionView, HomeV
 from app.standings.rules import arrivals_of, columns_of
 from app.standings.schemas import Cell, Matrix, MatrixRow
 from tests.pages.drawn import EVIL
-from tests.pages.views import NOW, PHASE, RESULT, VAL
+from tests.pages.method_views import RESULT
+from tests.pages.views import NOW, PHASE, VAL
 
 CLOSED = replace(
     PHASE, id=3, image_set="old", state=PhaseState.CLOSED, is_over=True, closes_at=NOW - timedelta(days=2)

@@ -34,6 +34,7 @@ from tests.pages.drawn import EVIL, shown
 from tests.pages.edition_samples import of_editions
 from tests.pages.help_samples import of_help
 from tests.pages.login_samples import of_logins
+from tests.pages.method_views import method_page
 from tests.pages.people_samples import of_people
 from tests.pages.picture_samples import of_pictures
 from tests.pages.team_samples import of_teams
@@ -45,7 +46,6 @@ from tests.pages.views import (
     board,
     confirmation,
     drawn_board,
-    method_page,
     organised,
     run,
     submission,

@@ -10,15 +10,13 @@ from app.access import Actor
 from app.editions.schemas import PhaseState, PhaseView
 from app.exhibits.schemas import ClassValue
 from app.leaderboards.schemas import BoardControls, BoardLink, BoardRow, BoardTeam, BoardView, Cell
-from app.memberships.schemas import MemberView
-from app.methods.schemas import Change, MethodPage, MethodView
+from app.methods.schemas import MethodView
 from app.models import Disclosure, EntryState, Quota, Role, RunState, UploadState
 from app.organisers.schemas import OrganiserPhase
 from app.ranking.rules import FIGURES
 from app.rescoring.schemas import RescoreView, UndecidedRun
 from app.selections.rules import column_groups
 from app.selections.schemas import BoardQuery, TrainingData
-from app.standings.schemas import ResultView
 from app.submissions.schemas import EntryView, RunView, SubmissionView
 from app.uploads.schemas import SameResult, UploadRow, UploadView
 from tests.pages.drawn import CLASSES, EVIL
@@ -56,21 +54,6 @@ METHOD = MethodView(
     "",
     is_baseline=True,
     public_at=NOW,
-)
-RESULT = ResultView(
-    edition="VOC2007",
-    edition_title=EVIL,
-    image_set="test",
-    competition=3,
-    title="Detection",
-    method_id=7,
-    method=EVIL,
-    is_baseline=True,
-    team_id=2,
-    team=EVIL,
-    submission=12,
-    mean=0.648,
-    date=NOW,
 )
 PARTICIPANT = Actor(user_id=1, teams=frozenset({1}), name=EVIL, email="ada@example.org", is_verified=True)
 ORGANISER = replace(PARTICIPANT, role=Role.ADMIN)
@@ -286,26 +269,6 @@ def confirmation() -> dict[str, Any]:
         },
         "problems": {},
     }
-
-
-def method_page(method: MethodView = METHOD, **changes: Any) -> MethodPage:
-    page = MethodPage(
-        method,
-        "VOC2007",
-        EVIL,
-        7,
-        EVIL,
-        members=(
-            MemberView(1, EVIL, is_owner=True, is_named=True, joined_at=NOW, homepage=EVIL, orcid=EVIL),
-        ),
-        submissions=(7, 12),
-        results=(RESULT, replace(RESULT, mean=None)),
-        changes=(Change(NOW, {"title": EVIL, "paper_url": ""}),),
-        is_ours=True,
-        can_rename=True,
-        unpublishable=None,
-    )
-    return replace(page, **changes)
 
 
 def board(methods: int, **changes: Any) -> BoardView:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from app.standings.rules import arrivals_of, best_first, columns_of, leaders_of, rows_of
 from app.standings.schemas import RankedMethod
-from tests.pages.views import RESULT
+from tests.pages.method_views import RESULT
 
 
 def ranked(*rows: tuple[int, int, int | None]) -> list[RankedMethod]:

@@ -1,0 +1,46 @@
+"""A method and its results as pages get them."""
+
+from dataclasses import replace
+from typing import Any
+
+from app.memberships.schemas import MemberView
+from app.methods.schemas import Change, MethodPage, MethodView
+from app.standings.schemas import ResultView
+from tests.pages.drawn import EVIL
+from tests.pages.views import METHOD, NOW
+
+RESULT = ResultView(
+    edition="VOC2007",
+    edition_title=EVIL,
+    image_set="test",
+    competition=3,
+    title="Detection",
+    method_id=7,
+    method=EVIL,
+    is_baseline=True,
+    team_id=2,
+    team=EVIL,
+    submission=12,
+    mean=0.648,
+    date=NOW,
+)
+
+
+def method_page(method: MethodView = METHOD, **changes: Any) -> MethodPage:
+    page = MethodPage(
+        method,
+        "VOC2007",
+        EVIL,
+        7,
+        EVIL,
+        members=(
+            MemberView(1, EVIL, is_owner=True, is_named=True, joined_at=NOW, homepage=EVIL, orcid=EVIL),
+        ),
+        submissions=(7, 12),
+        results=(RESULT, replace(RESULT, mean=None)),
+        changes=(Change(NOW, {"title": EVIL, "paper_url": ""}),),
+        is_ours=True,
+        can_rename=True,
+        unpublishable=None,
+    )
+    return replace(page, **changes)
