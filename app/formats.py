@@ -29,6 +29,7 @@ SHORT: Final = {  # VOC's long names as its own tables print them; the title att
 }
 
 
+MINUS: Final = "\N{MINUS SIGN}"
 Values = Sequence[float | None]  # in [0, 1]; none where there is nothing to draw
 
 
@@ -39,6 +40,27 @@ def score(value: float | None, decimals: int = 1) -> str:
     ('64.8', '0.0', '')
     """
     return "" if value is None else f"{100 * value:.{decimals}f}"
+
+
+def signed(value: float) -> str:
+    """A difference in [-1, 1] in percentage points, with its sign.
+
+    >>> signed(0.031), signed(0.0001), signed(-0.25)[1:]
+    ('+3.1', '0.0', '25.0')
+    """
+    written = f"{abs(100 * value):.1f}"
+    return written if written == "0.0" else f"{'+' if value > 0 else MINUS}{written}"
+
+
+def p_value(value: float | None) -> str:
+    """A p-value to three digits behind the point; blank where there is none.
+
+    >>> p_value(0.0312), p_value(1e-9), p_value(None)
+    ('0.031', '< 0.001', '')
+    """
+    if value is None:
+        return ""
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def shade(value: float | None) -> str:
@@ -213,10 +235,12 @@ FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "number": number,
     "plural": plural,
     "problem_count": problem_count,
+    "p_value": p_value,
     "place": place,
     "points": points,
     "score": score,
     "shade": shade,
     "short": short,
+    "signed": signed,
     "when": when,
 }

@@ -69,6 +69,9 @@ class LoginSettings(BaseSettings):
     limit_confirm: Annotated[Rates, Field(description="submissions that one person tries to confirm")] = (
         "60/10 minutes;600/day"
     )
+    limit_compare: Annotated[Rates, Field(description="comparisons that one person or address asks for")] = (
+        "300/10 minutes;5000/day"
+    )
     limit_export: Annotated[Rates, Field(description="downloads of all that is stored of one person")] = (
         "5/10 minutes;20/day"
     )

@@ -15,6 +15,8 @@ from app.approvals import api as approval_api
 from app.approvals import pages as approval_pages
 from app.audit import api as audit_api
 from app.audit import pages as audit_pages
+from app.comparisons import api as comparison_api
+from app.comparisons import pages as comparison_pages
 from app.confirmation import pages as confirmation_pages
 from app.documentation import api as documentation_api
 from app.documentation import pages as documentation_pages
@@ -86,6 +88,7 @@ API = (
     team_api.router,
     approval_api.router,
     leaderboard_api.router,
+    comparison_api.router,
     home_api.router,
     edition_api.router,
     gallery_api.router,
@@ -128,6 +131,7 @@ PAGES = (
     gallery_pages.organising,
     viewer_pages.router,
     image_list_pages.router,
+    comparison_pages.router,
     organiser_pages.router,
     similarity_pages.router,
     phase_pages.router,

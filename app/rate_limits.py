@@ -38,6 +38,7 @@ class Limited(enum.StrEnum):
     CHECK = "check"  # by person again
     CONFIRM = "confirm"
     EXPORT = "export"
+    COMPARE = "compare"  # by person or client address
 
 
 SUBJECTS = {
@@ -51,6 +52,7 @@ SUBJECTS = {
     Limited.CHECK: "checks",
     Limited.CONFIRM: "attempts to submit",
     Limited.EXPORT: "downloads of your data",
+    Limited.COMPARE: "comparisons",
 }
 
 RESPONSE_SECONDS = 0.25  # within which the broker has to respond

@@ -13,19 +13,19 @@ from scoring.analysis.sweeps import Sweep, Swept
 EXPLANATIONS: Final = {
     ErrorKind.DUPLICATE: "a further detection of an object that another detection has found",
     ErrorKind.LOCALISATION: "overlaps an object of the class, but by less than the threshold",
-    ErrorKind.SIMILAR: "overlaps an object of a similar class",
-    ErrorKind.OTHER: "overlaps an object of any other class",
+    ErrorKind.SIMILAR: "confusion: overlaps an object of a similar class",
+    ErrorKind.OTHER: "confusion: overlaps an object of any other class",
     ErrorKind.BACKGROUND: "overlaps no object",
     ErrorKind.MISSED: "an object that no detection finds",
 }
 """What is counted under each kind; an overlap is an IoU of at least 0.1."""
 
 LABELS: Final = {
-    ErrorKind.SIMILAR: "confusion, similar class",
-    ErrorKind.OTHER: "confusion, other class",
+    ErrorKind.SIMILAR: "similar class",
+    ErrorKind.OTHER: "other class",
     ErrorKind.MISSED: "missed object",
 }
-SWEPT: Final = {Swept.IOU: "IoU threshold", Swept.AREA: "Smallest object, share of the image"}
+SWEPT: Final = {Swept.IOU: "IoU threshold", Swept.AREA: "smallest object, share of its image"}
 
 
 @dataclass(frozen=True, slots=True)

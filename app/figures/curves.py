@@ -33,13 +33,14 @@ class Axes:
     up: str
     level: float | None = None
     level_name: str = ""
+    right: float = 1.0  # the end of the axis to the right
 
 
 def curve_chart(
     name: str, title: str, description: str, curves: Sequence[Curve], axes: Axes, named: int = 5
 ) -> Drawing:
     """The first `named` curves are drawn apart and stand in the legend; those after them are thin lines."""
-    across, up = Scale(0, 1, LEFT, LEFT + SIDE), Scale(0, 1, TOP + SIDE, TOP)
+    across, up = Scale(0, axes.right, LEFT, LEFT + SIDE), Scale(0, 1, TOP + SIDE, TOP)
     shapes = [
         *score_axis(across, TOP, TOP + SIDE),
         *score_axis_upwards(up, LEFT, LEFT + SIDE),

@@ -1,10 +1,11 @@
 """The form that confirms an upload, and the pages of submissions."""
 
 import uuid
-from collections.abc import Iterable
-from typing import Annotated
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
+from urllib.parse import urlencode
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, ValidationError
 
@@ -13,12 +14,12 @@ from app.access import Action
 from app.exhibits.schemas import ExhibitView
 from app.form_errors import field_errors
 from app.methods.schemas import Annotation, Training
-from app.models import RunState
 from app.quotas.rules import quota_text
 from app.rate_limits import Limited
 from app.refusals import Refusal, RefusalCode, RefusedError
+from app.results.schemas import Asked, ResultDetail
 from app.submissions import service
-from app.submissions.schemas import NewSubmission, SubmissionView
+from app.submissions.schemas import NewSubmission, RunView, SubmissionView
 from app.uploads import service as uploads
 from app.uploads.schemas import UploadView
 from app.web import (
@@ -32,6 +33,12 @@ from app.web import (
 )
 
 router = APIRouter()
+
+Competition = Annotated[int | None, Query(description="the entry that is shown in detail")]
+Classes = Annotated[
+    Sequence[Annotated[str, Query(max_length=200)]],
+    Query(alias="class", max_length=20, description="one or two, to draw their curves"),
+]
 
 FIELDS = {
     "name": "method",
@@ -169,26 +176,49 @@ def mine(request: Request, platform: ThePlatform, actor: CurrentActor) -> Respon
 
 
 @router.get("/submissions/{submission_id}", dependencies=[requires(Action.READ_SUBMISSION)])
-def submission(request: Request, platform: ThePlatform, actor: CurrentActor, submission_id: int) -> Response:
-    """A submission: its progress, scores and curves."""
-    view, exhibits = _submission(platform, actor, submission_id)
-    return render(request, "submissions/submission.html", submission=view, exhibits=exhibits)
+def submission(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    submission_id: int,
+    competition: Competition = None,
+    class_name: Classes = (),
+) -> Response:
+    """A submission: its progress and scores, and one result in detail."""
+    asked = Asked(competition, tuple(class_name))
+    view, detail = service.detailed_page(platform, actor, submission_id, asked)
+    return render(request, "submissions/submission.html", **_context(view, detail, asked))
 
 
 @router.get("/submissions/{submission_id}/status", dependencies=[requires(Action.READ_SUBMISSION)])
-def status(request: Request, platform: ThePlatform, actor: CurrentActor, submission_id: int) -> Response:
+def status(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    submission_id: int,
+    competition: Competition = None,
+    class_name: Classes = (),
+) -> Response:
     """The part of the page that changes; it asks for itself again until it is final."""
-    view, exhibits = _submission(platform, actor, submission_id)
-    return render(request, "submissions/status.html", submission=view, exhibits=exhibits)
+    asked = Asked(competition, tuple(class_name))
+    view, detail = service.detailed_page(platform, actor, submission_id, asked)
+    return render(request, "submissions/status.html", **_context(view, detail, asked))
 
 
-def _submission(
-    platform: ThePlatform, actor: CurrentActor, submission_id: int
-) -> tuple[SubmissionView, dict[int, tuple[ExhibitView, ...]]]:
-    view = service.submission_page(platform, actor, submission_id)
-    exhibits = {
-        entry.id: service.exhibits(platform, actor, entry.shown)
-        for entry in view.entries
-        if entry.shown.state is RunState.SCORED
+def _context(view: SubmissionView, detail: ResultDetail | None, asked: Asked) -> dict[str, Any]:
+    shown = view.entry_in_detail(asked.competition)
+    query = urlencode(
+        [("competition", asked.competition or ""), *(("class", name) for name in asked.classes)]
+    )
+    return {
+        "submission": view,
+        "table": None if shown is None else _table(shown.shown),
+        "detail": detail,
+        "chosen": shown and shown.id,
+        "query": query,
     }
-    return view, exhibits
+
+
+def _table(run: RunView) -> ExhibitView:
+    """The values of a run's classes with their mean."""
+    return ExhibitView("score_table", run.measure or "Score", run.classes, run.headline, run.low, run.high)

@@ -24,6 +24,7 @@ from app.models import (
     Team,
     Upload,
 )
+from app.results.schemas import ShownRun
 from app.submissions.rules import PriorEntry
 from app.submissions.schemas import SubmissionRow
 from app.uploads.schemas import FoundResult, results_of
@@ -112,8 +113,8 @@ def submission_of(
     return session.execute(statement).one_or_none()
 
 
-def runs_of(session: Session, submission_id: int) -> list[tuple[Entry, Run, int]]:
-    """The entries of a submission, each with the run to show (the board's, else the latest) and how many runs it has."""
+def runs_of(session: Session, submission_id: int) -> list[ShownRun]:
+    """The entries of a submission, each with the run to show: the board's, else the latest."""
     every = aliased(Run)
     latest = (
         select(every.id)
@@ -125,12 +126,14 @@ def runs_of(session: Session, submission_id: int) -> list[tuple[Entry, Run, int]
     )
     count = select(func.count()).where(every.entry_id == Entry.id).correlate(Entry).scalar_subquery()
     statement = (
-        select(Entry, Run, count)
+        select(Entry, Run, count, GroundTruth.version)
+        .select_from(Entry)
         .join(Run, Run.id == latest)
+        .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
         .where(Entry.submission_id == submission_id)
         .order_by(Entry.competition)
     )
-    return list(session.execute(statement))
+    return [ShownRun(*row) for row in session.execute(statement)]
 
 
 def truth_versions(session: Session, numbers: Sequence[int]) -> dict[int, int]:

@@ -17,8 +17,10 @@ from app.exhibits.schemas import ClassValue
 from app.methods.queries import method_view, unpublishable_reason
 from app.methods.rules import training_text
 from app.methods.schemas import MethodView, NewMethod, Training
-from app.models import ClassScore, Entry, EntryState, Method, Run, RunState, Submission, Team, Upload
+from app.models import ClassScore, EntryState, Method, Run, RunState, Submission, Team, Upload
 from app.quotas.schemas import QuotaLine
+from app.results.rules import seconds_between
+from app.results.schemas import PublishedRun, Rank, ShownRun, Standing
 from app.submissions.rules import withdrawal_refusal
 from app.workers.schemas import Queue
 
@@ -83,6 +85,8 @@ class RunView:
     classes: tuple[ClassValue, ...]
     is_rescore: bool
     is_held: bool = False  # it waits until its team is not suspended any more
+    seconds_waited: float | None = None  # from the queue to a worker; hidden with the details
+    seconds_scored: float | None = None  # likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,12 @@ class EntryView:
     withdrawn_at: datetime | None
     withdraw_reason: str | None
     can_withdraw: bool  # the reader may take it off its board
+    rank: Rank | None = (
+        None  # among the rows that the reader sees on its board; none while it does not stand there
+    )
+    history: tuple[
+        PublishedRun, ...
+    ] = ()  # what stood on its board, the latest first, if it has several runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +138,12 @@ class SubmissionView:
     is_final: bool  # nothing will change by waiting
     beyond_public: bool  # the reader is an organiser, who sees what participants do not
     withheld: str | None  # which parts of the results this reader does not see, and until when
+
+    def entry_in_detail(self, competition: int | None) -> EntryView | None:
+        """The entry of a competition, or by default the first one that has been scored, or else the first."""
+        chosen = [entry for entry in self.entries if entry.competition == competition]
+        scored = [entry for entry in self.entries if entry.shown.state is RunState.SCORED]
+        return next(iter((*chosen, *scored, *self.entries)), None)
 
 
 def is_final(entry: EntryState, run: RunState) -> bool:
@@ -189,6 +205,8 @@ def run_view(run: Run, version: int, scores: RunScores, queue: Queue, sight: Sig
         else (),
         is_rescore=run.rescore_id is not None,
         is_held=run.id in queue.held,
+        seconds_waited=seconds_between(run.queued_at, run.claimed_at) if sight.details else None,
+        seconds_scored=seconds_between(run.claimed_at, run.finished_at) if sight.details else None,
     )
 
 
@@ -206,9 +224,10 @@ def class_value(score: ClassScore, sight: Sight) -> ClassValue:
 
 
 def entry_view(
-    actor: Actor, phase: PhaseView, method: Method, entry: Entry, shown: RunView, runs: int
+    actor: Actor, phase: PhaseView, method: Method, row: ShownRun, shown: RunView, standing: Standing
 ) -> EntryView:
     """An entry as a reader may see it, with the run to show and how many runs it has."""
+    entry = row.entry
     is_organised = actor.runs(phase.edition_id)
     is_ours = is_organised or actor.is_member(method.team_id)
     refusal = withdrawal_refusal(
@@ -224,10 +243,12 @@ def entry_view(
         state=entry.state,
         is_complete=entry.is_complete if sight_of(actor, phase).beyond_public else None,
         shown=shown,
-        runs=runs,
+        runs=row.runs,
         withdrawn_at=entry.withdrawn_at and sight_of(actor, phase).moment(entry.withdrawn_at),
         withdraw_reason=entry.withdraw_reason if is_ours else None,
         can_withdraw=is_ours and refusal is None,
+        rank=standing.ranks.get(entry.id),
+        history=standing.histories.get(entry.id, ()),
     )
 
 
@@ -235,10 +256,11 @@ def submission_view(
     actor: Actor,
     phase: PhaseView,
     found: tuple[Submission, Method, Team, Upload],
-    visible: Sequence[tuple[Entry, Run, int]],
+    visible: Sequence[ShownRun],
     views: Mapping[int, RunView],
+    standing: Standing,
 ) -> SubmissionView:
-    """A submission as a reader may see it, with its `visible` entries: each with its run and how many runs it has."""
+    """A submission as a reader may see it, with its `visible` entries."""
     submission, method, team, upload = found
     assert upload.received_at is not None
     assert upload.checked_at is not None
@@ -261,13 +283,13 @@ def submission_view(
         received_at=sight.moment(upload.received_at),
         checked_at=sight.moment(upload.checked_at),
         created_at=sight.moment(submission.created_at),
-        entries=tuple(entry_view(actor, phase, method, each, views[run.id], n) for each, run, n in visible),
+        entries=tuple(entry_view(actor, phase, method, row, views[row.run.id], standing) for row in visible),
         is_ours=is_ours,
         is_organised=is_organised,
         is_member=is_member,
         can_make_public=method.public_at is None and is_member,
         unpublishable=unpublishable_reason(method),
-        is_final=all(is_final(entry.state, run.state) for entry, run, _ in visible),
-        withheld=withheld(phase, sight, is_complete=all(entry.is_complete for entry, _, _ in visible)),
+        is_final=all(is_final(row.entry.state, row.run.state) for row in visible),
+        withheld=withheld(phase, sight, is_complete=all(row.entry.is_complete for row in visible)),
         beyond_public=sight.beyond_public,
     )

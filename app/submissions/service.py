@@ -16,19 +16,19 @@ from app.editions import queries as editions
 from app.editions.rules import tasks_of
 from app.editions.schemas import PhaseState, PhaseView
 from app.errors import ConflictError, ForbiddenError, NotFoundError, violated_constraint
-from app.exhibits import service as further
-from app.exhibits.schemas import ExhibitView
 from app.memberships import queries as memberships
 from app.methods import queries as method_queries
 from app.methods import service as methods
 from app.methods.rules import SHOWN_STATES, training_refusals
-from app.models import Entry, Run, Submission, Upload, UploadState
+from app.models import RunState, Submission, Upload, UploadState
 from app.participation import service as participation
 from app.platform import Platform
 from app.quotas import service as quotas
 from app.quotas.rules import quota_lines, rate_limit_fields, slots_to_use
 from app.quotas.schemas import QuotaLine
 from app.refusals import Refusal, RefusedError
+from app.results import service as results
+from app.results.schemas import Asked, ResultDetail, ShownRun, Standing
 from app.submissions import queries
 from app.submissions.rules import (
     Archive,
@@ -238,47 +238,56 @@ def my_quotas(
 
 
 def submission_page(platform: Platform, actor: Actor, submission_id: int) -> SubmissionView:
-    """A submission with everything this reader may see of it.
-
-    Raises NotFoundError, also for what is there but not for this reader.
-    """
+    """A submission with what this reader may see of it. Raises NotFoundError, also for what is not for this reader."""
     with platform.snapshot() as session:
-        found = queries.submission_of(session, actor, submission_id)
-        if found is None:
-            raise NotFoundError(f"there is no submission {submission_id}, or it is not public")
-        submission, method, *_ = found
-        phase = editions.phase_of_id(session, submission.phase_id)
-        assert phase is not None
-        runs = queries.runs_of(session, submission_id)
-        ours = actor.runs(phase.edition_id) or actor.is_member(method.team_id)
-        visible = [row for row in runs if ours or row[0].state in SHOWN_STATES]
-        views = _run_views(session, sight_of(actor, phase), [(entry, run) for entry, run, _ in visible])
-    return submission_view(actor, phase, found, visible, views)
+        return _submission(session, actor, submission_id)[0]
 
 
-def _run_views(session: Session, sight: Sight, entries: Sequence[tuple[Entry, Run]]) -> dict[int, RunView]:
+def detailed_page(
+    platform: Platform, actor: Actor, submission_id: int, asked: Asked
+) -> tuple[SubmissionView, ResultDetail | None]:
+    """As `submission_page`, with the details of one entry; none where they are hidden or nothing has been scored."""
+    with platform.snapshot() as session:
+        view, sight = _submission(session, actor, submission_id)
+        entry = view.entry_in_detail(asked.competition)
+        if entry is None or entry.shown.state is not RunState.SCORED or not sight.details:
+            return view, None
+        values = {each.name: each.value for each in entry.shown.classes}
+        return view, results.detail(session, entry.shown.id, values, asked.classes)
+
+
+def _submission(session: Session, actor: Actor, submission_id: int) -> tuple[SubmissionView, Sight]:
+    found = queries.submission_of(session, actor, submission_id)
+    if found is None:
+        raise NotFoundError(f"there is no submission {submission_id}, or it is not public")
+    submission, method, *_ = found
+    phase = editions.phase_of_id(session, submission.phase_id)
+    assert phase is not None
+    sight = sight_of(actor, phase)
+    ours = actor.runs(phase.edition_id) or actor.is_member(method.team_id)
+    rows = queries.runs_of(session, submission_id)
+    visible = [row for row in rows if ours or row.entry.state in SHOWN_STATES]
+    standing = Standing(
+        results.ranks(session, actor, phase, sight, [row.entry for row in visible]),
+        results.histories(session, sight, [row.entry for row in visible if row.runs > 1]),
+    )
+    views = _run_views(session, sight, visible)
+    return submission_view(actor, phase, found, visible, views, standing), sight
+
+
+def _run_views(session: Session, sight: Sight, entries: Sequence[ShownRun]) -> dict[int, RunView]:
     """The runs as a reader may see them, by number."""
-    runs = [run for _, run in entries]
+    runs = [row.run for row in entries]
     ladder = disclosure.headlines(session, [run.ladder_run_id for run in runs])
     scores = queries.scores_of(session, [run.id for run in runs])
-    versions = queries.truth_versions(session, [run.ground_truth_id for run in runs])
     queue = workers.queue_of(session, [run.id for run in runs])
     return {
-        run.id: run_view(
-            run,
-            versions[run.ground_truth_id],
-            RunScores(scores.get(run.id, []), ladder.get(run.ladder_run_id or 0)),
+        row.run.id: run_view(
+            row.run,
+            row.ground_truth,
+            RunScores(scores.get(row.run.id, []), ladder.get(row.run.ladder_run_id or 0)),
             queue,
-            sight.of_result(is_complete=entry.is_complete),
+            sight.of_result(is_complete=row.entry.is_complete),
         )
-        for entry, run in entries
+        for row in entries
     }
-
-
-def exhibits(platform: Platform, actor: Actor, run: RunView) -> tuple[ExhibitView, ...]:
-    """What a page shows of a scored run: its table, and curves and further tables unless they are withheld.
-
-    Raises NotFoundError.
-    """
-    table = ExhibitView("score_table", run.measure or "Score", run.classes, run.headline, run.low, run.high)
-    return (*((table,) if run.classes else ()), *further.exhibits(platform, actor, run.id))

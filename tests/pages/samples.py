@@ -7,6 +7,7 @@ from typing import Any
 
 import scoring
 from app.administration.schemas import PeoplePage, Person
+from app.analyses.schemas import AnalysisView
 from app.audit.schemas import Record, RecordPage
 from app.delivery.schemas import DeadMessage
 from app.disclosure.rules import Terms
@@ -30,13 +31,15 @@ from app.similarity.schemas import Pair, PairList, Side
 from app.submissions.schemas import SubmissionRow
 from app.uploads.schemas import UploadPage
 from tests.pages.anonymous_views import anonymous_result, links_page
-from tests.pages.drawn import EVIL, shown
+from tests.pages.comparison_views import of_comparisons
+from tests.pages.drawn import EVIL
 from tests.pages.edition_samples import of_editions
 from tests.pages.help_samples import of_help
 from tests.pages.login_samples import of_logins
 from tests.pages.method_views import method_page
 from tests.pages.people_samples import of_people
 from tests.pages.picture_samples import of_pictures
+from tests.pages.result_views import HISTORY, RANK, context, detail
 from tests.pages.team_samples import of_teams
 from tests.pages.views import (
     METHOD,
@@ -70,6 +73,7 @@ def samples() -> Iterator[Sample]:
     yield from of_pictures()
     yield from of_submissions()
     yield from of_boards()
+    yield from of_comparisons()
     yield from of_teams()
     yield from of_the_rest()
 
@@ -196,12 +200,18 @@ def of_submissions() -> Iterator[Sample]:
         is_rescore=True,
     )
     ended = submission(run(RunState.SCORED), blank, run(RunState.REFUSED), run(RunState.FAILED))
+    first, *others = ended.entries
+    ranked = replace(
+        ended, entries=(replace(first, rank=RANK, history=HISTORY), *others), withheld=None, is_final=False
+    )
+    not_yet = AnalysisView(is_computed=False)
     for page in ("submissions/submission.html", "submissions/status.html"):
-        yield page, {"submission": waiting, "exhibits": {}}
-        exhibits = {entry.id: shown(entry.shown) for entry in ended.entries}
-        yield page, {"submission": ended, "exhibits": exhibits}
-        yield page, {"submission": withdrawn(), "exhibits": {}}
-        yield page, {"submission": replace(withdrawn(), unpublishable=EVIL), "exhibits": {}}
+        yield page, context(waiting)
+        yield page, context(ended)
+        yield page, context(ended, replace(detail(blank), curves=None, analysis=not_yet), chosen=2)
+        yield page, context(ranked, detail(ranked.entries[0].shown))
+        yield page, context(withdrawn())
+        yield page, context(replace(withdrawn(), unpublishable=EVIL))
     row = SubmissionRow(
         12, "VOC2007", "test", 3, EVIL, NOW, EntryState.PENDING, RunState.QUEUED, 2, None, None
     )

@@ -1,0 +1,1 @@
+"""A result in detail: curves of chosen classes, further tables, and the analysis."""

@@ -1,0 +1,66 @@
+// Values under the pointer, or at a slider, in figures whose axes are known: data-plot="left top width height" of the view box.
+"use strict";
+
+// The heights of a polyline at a place across; of a step the highest.
+function heightAt(points, x) {
+  let found = null;
+  for (let i = 1; i < points.length; i += 1) {
+    const [one, other] = [points[i - 1], points[i]];
+    if (x < Math.min(one.x, other.x) || x > Math.max(one.x, other.x)) continue;
+    const y = one.x === other.x ? Math.min(one.y, other.y) : one.y + ((other.y - one.y) * (x - one.x)) / (other.x - one.x);
+    if (found === null || y < found) found = y;
+  }
+  return found;
+}
+
+function readable(figure) {
+  const svg = figure.querySelector("svg");
+  const [left, top, width, height] = figure.dataset.plot.split(" ").map(Number);
+  const lines = [...svg.querySelectorAll("polyline.curve")].map((line) => ({
+    name: line.querySelector("title").textContent.replace(/ [\d.]+$/, ""),
+    points: line.getAttribute("points").split(" ").filter(Boolean).map((pair) => {
+      const [x, y] = pair.split(",").map(Number);
+      return { x, y };
+    }),
+  }));
+  const cursor = svg.querySelector("line").cloneNode(false);
+  cursor.setAttribute("class", "cursor");
+  svg.append(cursor);
+  const readout = document.createElement("p");
+  readout.className = "readout";
+  const slider = document.createElement("input");
+  Object.assign(slider, { type: "range", min: 0, max: 100, step: 1, value: 50 });
+  slider.setAttribute("aria-label", `${figure.dataset.across}, in percent`);
+  const output = document.createElement("output");
+  output.textContent = "Values at the pointer or the slider";
+  readout.append(slider, output);
+  svg.parentElement.after(readout);
+
+  function show(share) {
+    const x = left + width * share;
+    for (const [name, value] of Object.entries({ x1: x, x2: x, y1: top, y2: top + height })) cursor.setAttribute(name, value);
+    const said = lines.map((line) => {
+      const y = heightAt(line.points, x);
+      return `${line.name} ${y === null ? "–" : ((100 * (top + height - y)) / height).toFixed(1)}`;
+    });
+    output.textContent = `${figure.dataset.across} ${Math.round(100 * share * Number(figure.dataset.right))}: ${said.join(", ")}`;
+  }
+
+  slider.addEventListener("input", () => show(slider.value / 100));
+  svg.addEventListener("pointermove", (event) => {
+    const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+    const share = Math.min(Math.max((place.x - left) / width, 0), 1);
+    slider.value = Math.round(100 * share);
+    show(share);
+  });
+}
+
+function readFigures() {
+  for (const figure of document.querySelectorAll("figure[data-plot]:not([data-readable])")) {
+    figure.dataset.readable = "";
+    readable(figure);
+  }
+}
+
+readFigures();
+document.addEventListener("htmx:afterSettle", readFigures);

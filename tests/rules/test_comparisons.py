@@ -1,0 +1,130 @@
+"""What a comparison of methods is made of."""
+
+import numpy as np
+import pytest
+
+from app.comparisons.rules import (
+    Compared,
+    chosen_methods,
+    differences_figure,
+    obstacle_of,
+    scores_figure,
+    statistics_of,
+)
+from app.errors import MalformedError
+from app.figures.dots import Range, symmetric
+from app.figures.shapes import Circle
+from scoring.analysis.image_outcomes import ImageOutcomes
+from scoring.statistics.resampling import Draws, Replicates, Setup
+from tests.pages.comparison_views import comparison
+
+SETUP = Setup("detection", "voc2012", "0f")
+NOISE = np.random.default_rng(7).normal(0, 0.01, 200)
+
+
+def compared(
+    *scores: float | None,
+    names: tuple[str, ...] = ("cat", "dog"),
+    errors: tuple[int, ...] = (0, 0),
+    seed: int = 1,
+) -> Compared:
+    """A method with these scores, of classes and of all of them, and so many errors in each of two images."""
+    noise = np.random.default_rng(seed).normal(0, 0.01, (len(scores), 200))
+    values = np.array([np.nan if score is None else score for score in scores])[:, None] + noise
+    images = np.array(errors, np.int32)
+    outcomes = ImageOutcomes(("a", "b"), images + 1, np.ones_like(images), 0 * images)
+    return Replicates(SETUP, Draws(9, 200), names, scores, values), outcomes
+
+
+def test_more_than_five_methods_are_refused() -> None:
+    assert chosen_methods(list(range(5))) == (0, 1, 2, 3, 4)
+    with pytest.raises(MalformedError, match="at most 5 methods"):
+        chosen_methods(list(range(6)))
+
+
+def test_results_of_other_versions_have_no_statistics_in_common() -> None:
+    assert obstacle_of([(1, "1", "voc2012"), (1, "1", "voc2012")]) is None
+    assert obstacle_of([(1, "1", "voc2012"), (1, "2", "voc2012")]) is not None
+
+
+def test_differences_are_from_the_first_method_and_of_every_pair_of_means() -> None:
+    found = statistics_of(
+        [compared(0.5, 0.5, 0.5), compared(0.7, 0.5, 0.6, seed=2), compared(0.4, 0.5, 0.45, seed=3)]
+    )
+
+    assert [(pair.one, pair.other) for pair in found.pairs] == [(0, 1), (0, 2), (1, 2)]
+    assert [pair.difference.value for pair in found.pairs] == pytest.approx([0.1, -0.05, -0.15])
+    cat, dog = found.classes
+    assert [each.value for each in cat.differences] == pytest.approx([0.2, -0.1])
+    assert [each.value for each in dog.differences] == pytest.approx([0.0, 0.0])
+    assert found.replicates == 200
+
+
+def test_p_values_are_corrected_for_all_classes_of_all_methods_together() -> None:
+    found = statistics_of(
+        [compared(0.5, 0.5, 0.5), compared(0.7, 0.5, 0.6, seed=2), compared(0.4, 0.5, 0.45, seed=3)]
+    )
+
+    tests = [each for row in found.classes for each in row.differences]
+    smallest = min(tests, key=lambda each: each.p_value or 0.0)
+    assert smallest.p_value is not None
+    assert smallest.holm == pytest.approx(4 * smallest.p_value)
+    assert all(each.holm is not None and each.holm >= (each.p_value or 0.0) for each in tests)
+    assert found.classes[0].differences[0].holm is not None
+    assert found.classes[0].differences[0].holm < 0.001
+    assert found.classes[1].differences[0].holm == 1.0
+
+
+def test_only_classes_that_all_have_entered_are_compared_and_then_no_images() -> None:
+    found = statistics_of([compared(0.5, 0.5, 0.5), compared(0.6, None, names=("dog",), errors=(0, 9))])
+
+    assert [each.name for each in found.classes] == ["dog"]
+    assert found.classes[0].differences[0].value == pytest.approx(0.1)
+    assert found.pairs[0].difference.value is None
+    assert found.pairs[0].difference.holm is None
+    assert found.images == ()
+
+
+def test_methods_without_a_class_in_common_are_compared_in_none() -> None:
+    found = statistics_of([compared(0.5, None, names=("cat",)), compared(0.6, None, names=("dog",))])
+
+    assert found.classes == ()
+
+
+def test_images_stand_in_the_order_of_their_differences_and_equal_ones_are_left_out() -> None:
+    found = statistics_of([compared(0.5, 0.5, 0.5, errors=(2, 0)), compared(0.6, 0.5, 0.5, errors=(2, 7))])
+
+    [image] = found.images
+    assert (image.image, image.positives, image.missed, image.false) == ("b", 1, (0, 7), (0, 0))
+
+
+def test_the_same_method_twice_differs_in_nothing() -> None:
+    found = statistics_of([compared(0.5, 0.5, 0.5), compared(0.5, 0.5, 0.5)])
+
+    assert [each.difference.holm for each in found.pairs] == [1.0]
+    assert found.images == ()
+
+
+def test_a_method_keeps_its_colour_in_every_figure() -> None:
+    view = comparison(3)
+
+    scores, differences = scores_figure(view), differences_figure(view)
+
+    assert scores is not None
+    assert differences is not None
+    colours = [
+        sorted({shape.style for shape in drawing.shapes if isinstance(shape, Circle)})
+        for drawing in (scores.drawing, differences)
+    ]
+    assert colours == [["dot series-0", "dot series-1", "dot series-2"], ["dot series-1", "dot series-2"]]
+
+
+def test_where_values_are_hidden_nothing_is_drawn() -> None:
+    view = comparison(2, classes=(), statistics=None)
+
+    assert scores_figure(view) is None
+    assert differences_figure(view) is None
+
+
+def test_an_axis_of_differences_is_as_long_on_both_sides() -> None:
+    assert symmetric([0.2, -0.01]) == Range(-0.2, 0.2)

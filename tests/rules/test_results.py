@@ -1,0 +1,131 @@
+"""What a page says of a result: ranks, changes, drawings."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.analyses.schemas import AnalysisView, analysis_view
+from app.exhibits.schemas import CurveView, RocView
+from app.figures.shapes import Circle, Figure, Polyline
+from app.results.rules import (
+    classes_to_draw,
+    curves_figure,
+    errors_figure,
+    rank_of,
+    sweep_figure,
+    view_of,
+)
+from app.results.schemas import Rank, ResultDetail
+from scoring import Curve, RocCurve, to_plain
+from scoring.analysis.diagnosis import Diagnosis
+from scoring.analysis.errors import ErrorBreakdown, ErrorCount, ErrorKind
+from scoring.analysis.sweeps import Sweep, SweepPoint, Swept
+from tests.pages.result_views import analysis, errors, sweep
+
+PR = CurveView("cat", (0.0, 0.5, 1.0), (None, 1.0, 0.5))
+
+
+def lines(figure: Figure) -> list[Polyline]:
+    return [shape for shape in figure.drawing.shapes if isinstance(shape, Polyline)]
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "expected"),
+    [
+        (0.5, [], Rank(1, 1)),
+        (0.5, [0.5, 0.5], Rank(1, 3)),
+        (0.5, [0.6, 0.7, 0.5, None], Rank(3, 4)),
+        (None, [0.6], None),
+    ],
+    ids=["alone", "ties share a rank", "blanks have none", "without a mean"],
+)
+def test_ranks(own: float | None, others: list[float | None], expected: Rank | None) -> None:
+    assert rank_of(own, others) == expected
+
+
+def test_at_most_two_classes_that_exist_are_drawn() -> None:
+    assert classes_to_draw(["dog", "cat", "cow"], ["cat", "cow", "dog"]) == ("dog", "cat")
+    assert classes_to_draw(["<script>"], []) == ()
+
+
+def test_curves_stand_over_each_other_with_their_scores_and_a_table() -> None:
+    figure = curves_figure([("cat", 0.75, PR), ("dog", None, replace(PR, name="dog"))])
+
+    assert figure is not None
+    assert [line.title for line in lines(figure)] == ["cat 75.0", "dog"]
+    assert "cat 75.0; dog without a score" in figure.drawing.description
+    assert figure.table.rows[0] == (0.0, 1.0, 1.0)
+    assert figure.table.rows[10] == (1.0, 0.5, 0.5)
+
+
+def test_a_curve_that_does_not_reach_a_recall_has_a_blank_there() -> None:
+    figure = curves_figure([("cat", 0.5, CurveView("cat", (0.5,), (1.0,)))])
+
+    assert figure is not None
+    assert [row[1] for row in figure.table.rows[4:7]] == [1.0, 1.0, None]
+
+
+def test_roc_curves_say_the_best_rate_up_to_a_level() -> None:
+    figure = curves_figure([("cat", 0.9, RocView("cat", (0.0, 0.25, 1.0), (0.5, 0.75, 1.0)))])
+
+    assert figure is not None
+    assert figure.table.columns[0].name == "false positive rate at most"
+    assert [row[1] for row in figure.table.rows[::5]] == [0.5, 0.75, 1.0]
+    assert curves_figure([]) is None
+
+
+def test_stored_curves_of_both_kinds_are_read() -> None:
+    assert view_of(to_plain(Curve("cat", 1, bytes([1])))) == CurveView("cat", (1.0,), (1.0,))
+    assert isinstance(view_of(to_plain(RocCurve("cat", bytes([1, 0]), bytes([1, 1])))), RocView)
+
+
+def test_the_errors_of_one_result_are_bars_and_of_several_dots() -> None:
+    one = errors_figure([("oak", errors())])
+    two = errors_figure([("oak", errors()), ("elm", errors()), ("ash", None)])
+
+    assert one is not None
+    assert two is not None
+    assert not any(isinstance(shape, Circle) for shape in one.drawing.shapes)
+    assert sum(isinstance(shape, Circle) for shape in two.drawing.shapes) == 2 + 2  # the legend, and one kind
+    assert two.table.rows[0] == ("localisation", 1200, 0.081, 1200, 0.081)
+    assert errors_figure([("oak", None)]) is None
+
+
+def test_a_sweep_over_sizes_ends_at_the_largest() -> None:
+    by_iou, by_area = (sweep_figure([sweep(swept, None), sweep(swept, "car")]) for swept in ("iou", "area"))
+
+    assert [len(line.points.split()) for line in lines(by_iou)] == [2, 2]
+    assert lines(by_area)[0].points != lines(by_iou)[0].points
+    assert by_area.table.rows[2] == (0.5, None, None)
+
+
+def test_all_classes_together_have_the_sum_of_errors_and_the_mean_of_what_they_cost() -> None:
+    classes = [
+        ErrorBreakdown(name, value, (ErrorCount(ErrorKind.SIMILAR, count, gain),))
+        for name, value, count, gain in (("cat", 0.5, 3, 0.1), ("dog", 0.25, 4, 0.3), ("cow", None, 5, None))
+    ]
+    points = (SweepPoint(0.5, 0.25, 3), SweepPoint(0.6, None, 0))
+    sweeps = (Sweep("cat", Swept.IOU, points), Sweep("dog", Swept.IOU, (points[0], SweepPoint(0.6, 0.5, 1))))
+
+    view = analysis_view(to_plain(Diagnosis(tuple(classes), sweeps)))
+
+    together = view.errors_of(None)
+    assert together is not None
+    assert (together.value, together.rows[0].count) == (0.375, 12)
+    assert together.rows[0].gain == pytest.approx(0.2)
+    [[mean, cat]] = view.sweeps_of([None, "cat"])
+    assert [level.value for level in mean.levels] == [0.25, 0.5]
+    assert [level.positives for level in mean.levels] == [6, 1]
+    assert cat.name == "cat"
+
+
+def test_before_it_is_computed_an_analysis_is_empty() -> None:
+    assert analysis_view(None) == AnalysisView(is_computed=False)
+    assert analysis_view(to_plain(Diagnosis())) == AnalysisView(is_computed=True)
+
+
+def test_a_result_without_curves_has_no_axis() -> None:
+    found = ResultDetail((), (), None, (), analysis(), None, ())
+
+    assert found.across == ""
+    assert replace(found, curves=curves_figure([("cat", 0.5, PR)])).across == "recall"
