@@ -8,6 +8,7 @@ from app.access import Action, Actor
 from app.administration.schemas import Person, Search
 from app.models import Edition, EditionOrganiser, Role, User
 from app.names import folded
+from app.sessions.queries import can_log_in
 from app.visibility import rows_for
 
 
@@ -35,7 +36,7 @@ def person(session: Session, actor: Actor, user_id: int) -> Person | None:
     return _person(*row) if row else None
 
 
-def _people() -> Select[User, list[str]]:
+def _people() -> Select[User, list[str], bool]:
     codes = (
         select(
             func.coalesce(
@@ -47,10 +48,10 @@ def _people() -> Select[User, list[str]]:
         .correlate(User)
         .scalar_subquery()
     )
-    return select(User, codes)
+    return select(User, codes, can_log_in())
 
 
-def _person(user: User, codes: list[str]) -> Person:
+def _person(user: User, codes: list[str], can_log_in: bool) -> Person:  # noqa: FBT001 - a row
     return Person(
         id=user.id,
         name=user.name,
@@ -59,7 +60,7 @@ def _person(user: User, codes: list[str]) -> Person:
         organises=tuple(codes),
         created_at=user.created_at,
         suspended_at=user.suspended_at,
-        is_program=user.password_hash is None,
+        is_program=not can_log_in,
     )
 
 
@@ -71,7 +72,5 @@ def lock_person(session: Session, actor: Actor, user_id: int) -> User | None:
 
 def lock_admins(session: Session) -> list[int]:
     """The admins who can log in, locked in one order, so that the last two cannot suspend each other."""
-    statement = select(User.id).where(
-        User.role == Role.ADMIN, User.password_hash.is_not(None), User.suspended_at.is_(None)
-    )
+    statement = select(User.id).where(User.role == Role.ADMIN, can_log_in(), User.suspended_at.is_(None))
     return list(session.scalars(statement.order_by(User.id).with_for_update()))

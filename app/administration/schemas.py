@@ -46,7 +46,7 @@ class Person:
     organises: tuple[str, ...]  # codes of editions
     created_at: datetime
     suspended_at: datetime | None
-    is_program: bool  # has no password and acts with tokens only
+    is_program: bool  # cannot log in, and acts with tokens only
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Select, and_, case, delete, exists, func, or_, select, update
+from sqlalchemy import Column, ColumnElement, Select, and_, case, delete, func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
 from app.models import (
@@ -31,6 +31,7 @@ from app.models import (
 )
 from app.names import lookalike_key
 from app.profiles.schemas import OwnResults
+from app.sessions.queries import can_log_in
 
 PAGE = 500  # rows of one statement of an export
 
@@ -42,13 +43,8 @@ def person(session: Session, user_id: int) -> User | None:
 
 def lock_admins(session: Session) -> list[int]:
     """The admins who can log in, locked in one order, so that the last two cannot go at once."""
-    has_link = exists().where(Identity.user_id == User.id).correlate(User)
-    can_log_in = (
-        or_(User.password_hash.is_not(None), has_link),
-        User.suspended_at.is_(None),
-        User.deleted_at.is_(None),
-    )
-    statement = select(User.id).where(User.role == Role.ADMIN, *can_log_in).order_by(User.id)
+    is_open = (can_log_in(), User.suspended_at.is_(None), User.deleted_at.is_(None))
+    statement = select(User.id).where(User.role == Role.ADMIN, *is_open).order_by(User.id)
     return list(session.scalars(statement.with_for_update()))
 
 

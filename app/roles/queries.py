@@ -5,6 +5,7 @@ from sqlalchemy.orm import Session
 
 from app.models import EditionOrganiser, OneTimeLink, Role, User
 from app.roles.schemas import Organiser
+from app.sessions.queries import can_log_in
 
 
 def usable_link(session: Session, token_hash: bytes) -> OneTimeLink | None:
@@ -23,16 +24,14 @@ def usable_link(session: Session, token_hash: bytes) -> OneTimeLink | None:
 
 def has_admin(session: Session) -> bool:
     """Whether there is an admin who can log in."""
-    statement = select(User.id).where(User.role == Role.ADMIN, User.password_hash.is_not(None))
+    statement = select(User.id).where(User.role == Role.ADMIN, can_log_in())
     return session.scalar(statement.limit(1)) is not None
 
 
 def has_organiser(session: Session, edition_id: int) -> bool:
     """Whether somebody who can log in organises this edition."""
     statement = (
-        select(User.id)
-        .join(EditionOrganiser)
-        .where(EditionOrganiser.edition_id == edition_id, User.password_hash.is_not(None))
+        select(User.id).join(EditionOrganiser).where(EditionOrganiser.edition_id == edition_id, can_log_in())
     )
     return session.scalar(statement.limit(1)) is not None
 

@@ -2,12 +2,12 @@
 
 from datetime import timedelta
 
-from sqlalchemy import ColumnElement, delete, exists, func, null, select, text, update
+from sqlalchemy import ColumnElement, delete, exists, func, null, or_, select, text, update
 from sqlalchemy.orm import Session
 
 from app.access import Actor, Scope
 from app.login_settings import LoginSettings
-from app.models import EditionOrganiser, LoginSession, Member, SecondFactor, User
+from app.models import EditionOrganiser, Identity, LoginSession, Member, SecondFactor, User
 from app.sessions.rules import KEEP_ENDED
 from app.sessions.schemas import SessionRow, SessionView
 
@@ -17,6 +17,12 @@ MINUTE = timedelta(minutes=1)
 def user_of_email(session: Session, email: str) -> User | None:
     """The person who has confirmed this e-mail address, which is case folded."""
     return session.scalar(select(User).where(User.email == email, User.verified_at.is_not(None)))
+
+
+def can_log_in() -> ColumnElement[bool]:
+    """Whether a person has a password or a login by a provider, for statements about User; others are programs."""
+    has_link = exists().where(Identity.user_id == User.id).correlate(User)
+    return or_(User.password_hash.is_not(None), has_link)
 
 
 def live_session(session: Session, token_hash: bytes, lifetimes: LoginSettings) -> SessionRow | None:

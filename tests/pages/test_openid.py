@@ -339,6 +339,21 @@ def test_an_admin_who_comes_by_the_provider_has_to_set_up_a_second_factor(
     assert larch.get("/admin/people").headers["location"].startswith("/account/second-factor")
 
 
+def test_an_admin_without_a_password_is_one_who_can_log_in(
+    browser: Browser, platform: Platform, provider: ProviderServer
+) -> None:
+    nutmeg = newcomer(browser(), provider, "nutmeg")
+    with platform.transaction() as session:
+        session.execute(text("UPDATE user_account SET role = 'participant'"))
+    nutmeg.post(f"/role-links/{roles.create_admin_link(platform)}")
+    give_second_factor(platform, "nutmeg@example.org")
+
+    page = nutmeg.get("/admin/people?text=nutmeg").text
+    assert "nutmeg@example.org" in page
+    assert "program" not in page
+    assert "the last admin who can log in" in nutmeg.post("/account/delete", data={"results": "keep"}).text
+
+
 def test_a_suspended_account_stays_closed(
     browser: Browser, platform: Platform, provider: ProviderServer
 ) -> None:
