@@ -1,0 +1,257 @@
+"""Values planted in hidden ground truth: no reader but organisers ever meets one, wherever they look."""
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from app.access import Scope
+from app.accounts.service import create_person
+from app.models import Edition, EditionOrganiser, Member, Team
+from app.sessions.schemas import Browser
+from app.sessions.service import start_session
+from app.tokens.schemas import NewToken
+from app.tokens.service import create_token
+from app.web import SESSION_COOKIE
+from tests.scoring.builders import Kit, annotation, part, thing
+from tests.system.conftest import SharedSite
+from tests.system.crawling import ROUTES, Crawl
+from tests.system.installations import Client, Installation, awaited, good
+from tests.system.kits import packed
+from tests.system.test_hidden import fractions
+
+pytestmark = [pytest.mark.system, pytest.mark.timeout(400)]
+
+PHASE = "canary/test"
+IMAGES = tuple(f"{number:06d}" for number in range(1, 14))
+COORDINATES = itertools.count(61_057, 311)  # every coordinate of a hidden box is one of its own
+CROWD = 10_729  # dogs in the last image; no image and no board has so many of anything else
+WORDS = ("CanaryPose", "canary-source-7f3a", "canary-flickr-9c1e")
+SIDE = 99_991
+
+OURS = "IN (SELECT p.id FROM phase p JOIN edition e ON p.edition_id = e.id WHERE e.code = 'canary')"
+IDS = {
+    "phase_id": f"SELECT id FROM phase WHERE id {OURS}",
+    "entry_id": f"SELECT id FROM entry WHERE phase_id {OURS}",
+    "submission_id": f"SELECT id FROM submission WHERE phase_id {OURS}",
+    "run_id": f"SELECT r.id FROM run r JOIN entry n ON r.entry_id = n.id WHERE n.phase_id {OURS}",
+    "upload_id": f"SELECT id FROM upload WHERE phase_id {OURS}",
+    "method_id": f"SELECT method_id FROM entry WHERE phase_id {OURS}",
+    "team_id": f"SELECT team_id FROM upload WHERE phase_id {OURS}",
+    "user_id": f"SELECT user_id FROM upload WHERE phase_id {OURS}",
+    "competition": f"SELECT competition FROM board WHERE phase_id {OURS}",
+}
+"""What the addresses of routes can name, by parameter."""
+
+
+def box() -> tuple[int, int, int, int]:
+    left, top, right, bottom = sorted(itertools.islice(COORDINATES, 4))
+    return left, top, right, bottom
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A tree with hidden annotation, results that find a part of it, and what nobody may read."""
+
+    root: Path
+    results: bytes
+    secrets: tuple[str, ...]
+
+
+def planted(folder: Path) -> Planted:
+    """Thirteen images with a cat each, a person with a head in the first, and a crowd of dogs in the last."""
+    cats = {image: box() for image in IMAGES}
+    person, head, dog = box(), box(), box()
+    said = f"<pose>{WORDS[0]}</pose><source><annotation>{WORDS[1]}</annotation><flickrid>{WORDS[2]}</flickrid></source>"
+    images = {image: [thing("cat", cats[image]).replace("<bndbox>", f"{said}<bndbox>")] for image in IMAGES}
+    images[IMAGES[0]].append(thing("person", person, parts=part("head", head)))
+    images[IMAGES[-1]] += [thing("dog", dog)] * CROWD
+    labels = {
+        "cat": "1 " * len(IMAGES),
+        "dog": "-1 " * (len(IMAGES) - 1) + "1",
+        "person": "1" + " -1" * (len(IMAGES) - 1),
+    }
+    kit = Kit(folder / "VOC2012").main(
+        {image: annotation(*things, width=SIDE, height=SIDE) for image, things in images.items()}, labels
+    )
+    kit.write("ImageSets/Layout/test.txt", f"{IMAGES[0]} 1\n")
+    found = dict.fromkeys(labels, "")
+    for place, image in enumerate(IMAGES[:7]):
+        left, top, right, bottom = cats[image]
+        found["cat"] += f"{image} {0.9 - place / 100:.2f} {left} {top} {right - 7} {bottom - 7}\n"
+    found["dog"] = f"{IMAGES[-1]} 0.5 {' '.join(map(str, dog))}\n"
+    found["person"] = f"{IMAGES[1]} 0.5 5 5 50 50\n"
+    files = {f"results/VOC2012/Main/comp3_det_test_{name}.txt": text.encode() for name, text in found.items()}
+    for name in labels:
+        rows = (f"{image} {(7 * place % 13) / 13:.3f}\n" for place, image in enumerate(IMAGES))
+        files[f"results/VOC2012/Main/comp1_cls_test_{name}.txt"] = "".join(rows).encode()
+    hidden = {*itertools.chain(*cats.values()), *person, *head, *dog}
+    sent = {int(word) for word in " ".join(found.values()).split() if word.isdigit()}
+    return Planted(kit.root, packed(files), (*WORDS, *map(str, sorted(hidden - sent)), str(CROWD)))
+
+
+@dataclass(frozen=True)
+class Crawled:
+    """What everybody has read, and what was planted."""
+
+    running: Installation
+    planted: Planted
+    readers: Mapping[str, Crawl]
+    organiser: Crawl
+
+
+@pytest.fixture(scope="module")
+def crawled(site: SharedSite, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+    """A public and a private result of one team, read by everybody."""
+    secret, running = planted(tmp_path_factory.mktemp("kit")), site.installation
+    running.load(secret.root, "canary")
+    oak = site.participant("oak")
+    shown, private = (
+        int(
+            good(
+                oak.confirm(
+                    oak.upload(PHASE, secret.results), name, competitions=which, make_public=is_public
+                )
+            )["id"]
+        )
+        for name, which, is_public in (("Acorn", (1, 3), True), ("Bark", (3,), False))
+    )
+    for number in (shown, private):
+        awaited(partial(is_complete, site.organiser, number))
+    link = private_link(oak, private)
+    values = {name: tuple(str(row[0]) for row in running.ask(query)) for name, query in IDS.items()}
+    values |= {
+        "edition": ("canary",),
+        "image_set": ("test",),
+        "link_token": (link,),
+        "token": (link.rpartition("/")[2],),
+    }
+    people = readers(running, site.addresses)
+    with ThreadPoolExecutor(2) as together:
+        found = together.map(lambda person: Crawl(person.http, values).run(["/", link]), people.values())
+        crawls = dict(zip(people, found, strict=True))
+    return Crawled(running, secret, crawls, Crawl(site.organiser.http, values).run(["/"]))
+
+
+def is_complete(organiser: Client, number: int) -> bool:
+    """Whether everything that follows from a submission's scores is there."""
+    submission = organiser.submission(number)
+    shown = [each["shown"] for each in submission["entries"]]
+    return bool(submission["is_final"]) and all(each and each["low"] is not None for each in shown)
+
+
+def private_link(oak: Client, number: int) -> str:
+    entry = oak.submission(number)["entries"][0]["id"]
+    return str(good(oak.http.post(f"/api/v1/entries/{entry}/links"))["path"])
+
+
+def readers(running: Installation, addresses: tuple[str, str]) -> dict[str, Client]:
+    """Everybody who is no organiser of the edition: with the cookie of a session, with a token, with nothing."""
+    with running.platform.transaction() as session:
+        edition = session.scalars(select(Edition.id).where(Edition.code == "canary")).one()
+        team = session.scalars(select(Team.id).where(Team.edition_id == edition)).one()
+        other = Team(edition_id=edition, name="Elm", name_key="elm")
+        elsewhere = Edition(code="canary-elsewhere", title="Elsewhere", dataset="VOC2012")
+        session.add_all((other, elsewhere))
+        session.flush()
+        rows = {
+            "participant": None,
+            "member": Member(team_id=team, edition_id=edition),
+            "other team": Member(team_id=other.id, edition_id=edition, is_owner=True),
+            "organiser elsewhere": EditionOrganiser(edition_id=elsewhere.id),
+        }
+        cookies, people = {}, {}
+        for name, row in rows.items():
+            email = f"canary.{name}@example.org".replace(" ", ".")
+            person = create_person(session, email, name, None, is_verified=True)
+            people[name] = person.id
+            cookies[name] = start_session(session, running.platform, person.id, Browser("test"))
+            if row is not None:
+                row.user_id = person.id
+                session.add(row)
+    names = ("reviewer, not logged in", *cookies)
+    found = {name: running.client(addresses[place % 2]) for place, name in enumerate(names)}
+    for name, cookie in cookies.items():
+        found[name].http.cookies.set(SESSION_COOKIE, cookie)
+    for owner, scope in (("member", Scope.READ), ("organiser elsewhere", Scope.ORGANISE)):
+        token = create_token(
+            running.platform, people[owner], NewToken(name="t", scope=frozenset({scope}), days=1)
+        )
+        found[f"{owner}, token to {scope}"] = running.client(addresses[0], token)
+    return found
+
+
+def texts(crawled: Crawled) -> Iterator[tuple[str, str]]:
+    """Everything that was read by anybody, and every log and mail, each with where it stands."""
+    for reader, crawl in crawled.readers.items():
+        yield from ((f"{reader}: {address}", text) for address, text in crawl.texts())
+    data = crawled.running.settings.data
+    files = [*data.glob("logs/*"), *data.glob("mail/*")]
+    assert len(files) > 2
+    yield from ((file.name, file.read_text()) for file in files)
+
+
+def holding(words: Iterable[str], found: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
+    """Where which of these words stand; digits also in groups of three."""
+    grouped = (re.sub(r"(?<=\d)(?=\d{3}$)", "[,. \u202f\xa0]?", word) for word in words)
+    pattern = re.compile(rf"(?<![\w.])(?:{'|'.join(grouped)})(?!\w)")
+    return {where: set(pattern.findall(text)) for where, text in found if pattern.search(text)}
+
+
+def test_nobody_but_organisers_meets_what_was_planted(crawled: Crawled) -> None:
+    assert holding(crawled.planted.secrets, texts(crawled)) == {}
+
+
+def test_organisers_meet_some_of_it_so_that_the_search_would_find_it(crawled: Crawled) -> None:
+    assert any(holding([str(CROWD)], crawled.organiser.texts()).values())
+
+
+def test_nobody_but_organisers_meets_more_digits_than_are_disclosed(crawled: Crawled) -> None:
+    values = {
+        value
+        for (value,) in crawled.running.ask("SELECT value FROM class_score UNION SELECT low FROM class_score")
+        if value is not None and value > 0.1 and value != round(value, 3)
+    }
+    exact = {f"{value:.9f}"[2:6] for value in values}
+    pattern = re.compile(
+        rf"(?<![\w.])(?:0?\.({'|'.join(exact)})|({'|'.join(f'{int(e[:2])}[.]{e[2:]}' for e in exact)}))"
+    )
+
+    assert len(values) > 4
+    assert {where: pattern.findall(text) for where, text in texts(crawled) if pattern.search(text)} == {}
+    assert any(pattern.search(text) for _, text in crawled.organiser.texts())
+
+
+def test_every_number_with_a_point_that_programs_get_has_three_decimals_at_most(crawled: Crawled) -> None:
+    found = {
+        f"{reader}: {address}": number
+        for reader, crawl in crawled.readers.items()
+        for address, response in crawl.read.items()
+        if response.headers.get("content-type", "") == "application/json"
+        and re.search("/canary|/runs/|/submissions|/anonymous/", address)
+        for number in fractions(response.json())
+        if number != round(number, 3)
+    }
+
+    assert found == {}
+
+
+def test_everybody_has_read_much_and_met_no_error_of_ours(crawled: Crawled) -> None:
+    everybody = {**crawled.readers, "organiser": crawled.organiser}
+    broken = [
+        f"{reader}: {address}"
+        for reader, crawl in everybody.items()
+        for address, response in crawl.read.items()
+        if response.status_code >= 500
+    ]
+
+    assert broken == []
+    for crawl in everybody.values():
+        assert len(crawl.opened) >= len({route.path for route in ROUTES})
+        assert sum(response.is_success for response in crawl.read.values()) > 30
