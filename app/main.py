@@ -27,6 +27,8 @@ from app.entries import pages as entry_pages
 from app.error_responses import add_error_handlers
 from app.examples import pages as example_pages
 from app.exhibits import api as exhibit_api
+from app.figure_pages import api as figure_api
+from app.figure_pages import pages as figure_pages
 from app.gallery import api as gallery_api
 from app.gallery import pages as gallery_pages
 from app.health import api as health_api
@@ -89,6 +91,7 @@ API = (
     approval_api.router,
     leaderboard_api.router,
     comparison_api.router,
+    figure_api.router,
     home_api.router,
     edition_api.router,
     gallery_api.router,
@@ -132,6 +135,7 @@ PAGES = (
     viewer_pages.router,
     image_list_pages.router,
     comparison_pages.router,
+    figure_pages.router,
     organiser_pages.router,
     similarity_pages.router,
     phase_pages.router,

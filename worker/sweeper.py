@@ -13,6 +13,7 @@ from celery import platforms
 from sqlalchemy.exc import SQLAlchemyError
 
 from app import logs
+from app.board_figures import service as board_figures
 from app.delivery import service as delivery
 from app.evaluation import service as evaluation
 from app.mail import service as mail
@@ -32,6 +33,7 @@ STEPS = (
     evaluation.sweep,
     rescoring.activate_complete,
     rescoring.queue_outdated,
+    board_figures.sweep,
     delivery.sweep,
     retention.sweep,
     mail.sweep,

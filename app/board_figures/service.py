@@ -1,21 +1,231 @@
-"""Making anew what a board shows beside its rows, after the rows have changed."""
+"""Drawing the figures of a board after its rows have changed."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from typing import Any
 
+import numpy as np
+
+import scoring
+from app.artefacts import queries as artefact_queries
+from app.artefacts import service as artefacts
 from app.board_figures import queries
+from app.board_figures.rules import disclosed, scores_of, version_of
+from app.board_figures.schemas import Columns, FigureHead, Place, Summary
+from app.disclosure import queries as disclosure
+from app.disclosure.rules import public_sight
 from app.editions import queries as editions
+from app.editions.schemas import PhaseView
+from app.editions.service import description_of
+from app.figures.boards import BoardScores
+from app.figures.curves import Axes, Curve
+from app.figures.shapes import Figure
+from app.figures.summaries import confusion, curves_of_class, summary_figures
 from app.groups import service as groups
+from app.leaderboards.rules import ranks_of
+from app.outbox import queries as outbox
 from app.overlays import service as overlays
 from app.platform import Platform
+from app.queue import Job
+from app.web import draw
+from scoring.analysis.random_baseline import random_baseline
+from scoring.data.matches import RankedPredictions
+from scoring.protocols import TASKS
+from scoring.tasks.ranking.rules import LabelRules
+
+DRAWN = "1"  # another one has the figures of every board drawn anew
+FIGURE = "board figure"  # kind of the artefact that is one figure
+SVG_AND_NUMBERS = "application/json"
+MOST_CURVES = 100  # of one drawing
+MOST_CLASSES = 100  # that have a drawing of curves
+LAYOUT = "layout"
+PERMUTATIONS = 10  # random rankings of each class
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """A board whose figures are drawn, as it was at `as_of`."""
+
+    platform: Platform
+    phase: PhaseView
+    competition: int
+    protocol: str
+    as_of: datetime
+    scores: BoardScores
+
+    @property
+    def subject(self) -> str:
+        """What its artefacts are named by."""
+        return f"{self.phase.id}/{self.competition}"
+
+    @property
+    def version(self) -> str:
+        """What differs where other figures would be drawn."""
+        return f"{DRAWN}-{version_of(self.scores, disclosed(self.phase))}"
 
 
 def refresh(platform: Platform, payload: Mapping[str, Any]) -> None:
-    """Compute the groups of the board in `payload`; cheap if nothing has changed, and doing so twice gives the same."""
+    """Compute the groups and draw the figures of the board in `payload`; cheap if nothing has changed.
+
+    Figures show what everybody sees. Raises whatever keeps storage or a child process from working.
+    """
     phase_id, competition = int(payload["phase_id"]), int(payload["competition"])
     with platform.snapshot() as session:
         as_of = editions.now(session)
-        compared = queries.comparable_runs(session, phase_id, competition)
+        phase = editions.phase_of_id(session, phase_id)
+        board = editions.board_of(session, phase_id, competition)
+        rows = queries.rows(session, phase_id, competition)
+        scores = queries.scores(session, [row.run_id for row in rows])
+        ladder = disclosure.headlines(session, [row.ladder_run_id for row in rows])
+    if phase is None or board is None:
+        return
+    compared = [row.run_id for row in rows if not row.is_outdated]
     groups.compute(platform, (phase_id, competition), compared, as_of)
     with platform.transaction() as session:
         overlays.request(session, phase_id)
+    classes = scoring.columns(
+        description_of(platform.descriptions, phase.description_key), competition, board.protocol
+    )
+    task = scoring.competition_of(phase.dataset, competition).task
+    columns = Columns(classes, "part" if task == LAYOUT else "class")
+    shown = scores_of(rows, scores, ladder, columns, public_sight(phase))
+    _draw_if_changed(Making(platform, phase, competition, board.protocol, as_of, shown))
+
+
+def _draw_if_changed(making: Making) -> None:
+    with making.platform.transaction() as session:
+        before = artefact_queries.find(session, queries.FIGURES, making.subject)
+    if before is not None and before.version == making.version:
+        return
+    heads = [
+        *(_keep(making, figure) for figure in _figures_of_scores(making)),
+        *(_keep(making, figure, is_curve=True) for figure in _figures_of_curves(making)),
+    ]
+    ranks = ranks_of([each.mean for each in making.scores.methods])
+    places = {
+        str(each.method_id): Place(rank, each.mean)
+        for each, rank in zip(making.scores.methods, ranks, strict=True)
+    }
+    as_of = public_sight(making.phase).moment(making.as_of)
+    summary = Summary(disclosed(making.phase), as_of, tuple(heads), places)
+    _store(making, queries.FIGURES, making.subject, {**asdict(summary), "as_of": as_of.isoformat()})
+    making.platform.cache.forget_versions()
+
+
+def _keep(making: Making, figure: Figure, *, is_curve: bool = False) -> FigureHead:
+    """Store a figure, and what a list of figures says of it."""
+    drawing = figure.drawing
+    head = FigureHead(
+        drawing.name, drawing.title, drawing.description, drawing.width, drawing.height, is_curve
+    )
+    content = {
+        "columns": [asdict(column) for column in figure.table.columns],
+        "rows": figure.table.rows,
+        "svg": draw("figures/drawing.svg", drawing=drawing).strip(),
+    }
+    _store(making, FIGURE, f"{making.subject}/{drawing.name}", content)
+    return head
+
+
+def _store(making: Making, kind: str, subject: str, content: Mapping[str, Any]) -> None:
+    artefacts.store(
+        making.platform,
+        kind,
+        subject,
+        making.version,
+        SVG_AND_NUMBERS,
+        json.dumps(content).encode(),
+        as_of=making.as_of,
+    )
+
+
+def _figures_of_scores(making: Making) -> Iterator[Figure]:
+    """The figures that follow from the scores, and the confusion of the first method, where details are shown."""
+    shows_details = public_sight(making.phase).details
+    first = next(iter(making.scores.methods), None)
+    baseline = _baseline(making) if shows_details else ()
+    yield from summary_figures(replace(making.scores, baseline=baseline))
+    if first is None or not shows_details:
+        return
+    with making.platform.transaction() as session:
+        stored = queries.exhibits(session, [first.run_id], scoring.ConfusionMatrix.kind)
+    for content in stored.values():
+        matrix = scoring.from_plain(scoring.ConfusionMatrix, content)
+        yield confusion(first.name, matrix.labels, matrix.counts)
+
+
+def _baseline(making: Making) -> tuple[float | None, ...]:
+    """The scores of random rankings, where everything is ranked: of any method's curves, for all have the same objects."""
+    complete = next((each for each in making.scores.methods if None not in each.values), None)
+    task = TASKS[scoring.competition_of(making.phase.dataset, making.competition).task]
+    rules = scoring.protocol_of(making.protocol).rules_of(task)
+    if complete is None or not isinstance(rules, LabelRules):
+        return ()
+    found: list[float | None] = []
+    for name in making.scores.classes:
+        with making.platform.transaction() as session:
+            stored = [queries.exhibits(session, [complete.run_id], kind, name) for kind in CURVES]
+        content = next((each[complete.run_id] for each in stored if each), None)
+        found.append(None if content is None else _random_score(name, content, rules))
+    return tuple(found)
+
+
+def _random_score(name: str, stored: Mapping[str, Any], rules: LabelRules) -> float | None:
+    if stored["kind"] == scoring.RocCurve.kind:
+        outcomes = np.frombuffer(scoring.from_plain(scoring.RocCurve, stored).outcomes, np.int8)
+    else:
+        outcomes = np.frombuffer(scoring.from_plain(scoring.Curve, stored).outcomes, np.int8)
+    nothing = np.zeros(len(outcomes))
+    ranked = RankedPredictions(
+        name, int(np.count_nonzero(outcomes == 1)), nothing.astype(np.int32), nothing, outcomes
+    )
+    return random_baseline(ranked, rules.measure.of, permutations=PERMUTATIONS)
+
+
+def _figures_of_curves(making: Making) -> Iterator[Figure]:
+    """The curves of every class, best first, where details are shown."""
+    board = making.scores
+    if not public_sight(making.phase).details or len(board.classes) > MOST_CLASSES:
+        return
+    for place, name in enumerate(board.classes):
+        for kind, axes in CURVES.items():
+            entered = [each for each in board.methods if each.values[place] is not None]
+            entered.sort(key=lambda each: -(each.values[place] or 0.0))
+            chosen = entered[:MOST_CURVES]
+            with making.platform.transaction() as session:
+                stored = queries.exhibits(session, [each.run_id for each in chosen], kind, name)
+            curves = [
+                _curve_of(each.name, each.values[place], stored[each.run_id])
+                for each in chosen
+                if each.run_id in stored
+            ]
+            if curves:
+                yield curves_of_class(place, name, curves, axes, methods=len(entered))
+
+
+def _curve_of(name: str, value: float | None, stored: Mapping[str, Any]) -> Curve:
+    """A stored curve in points."""
+    if stored["kind"] == scoring.RocCurve.kind:
+        rates = scoring.from_plain(scoring.RocCurve, stored).points()
+        return Curve(name, value, rates.fpr, rates.tpr)
+    points = scoring.from_plain(scoring.Curve, stored).points()
+    return Curve(name, value, points.recall, points.precision)
+
+
+CURVES: Mapping[str, Axes] = {
+    scoring.Curve.kind: Axes("Recall", "Precision"),
+    scoring.RocCurve.kind: Axes("False positive rate", "True positive rate"),
+}
+
+
+def sweep(platform: Platform) -> int:
+    """Have the figures drawn of boards that have none, or have older ones than their phase's end; how many boards."""
+    with platform.transaction() as session:
+        boards = queries.outdated(session, DRAWN)
+        for phase_id, competition in boards:
+            outbox.add_board(session, phase_id, competition)
+    if boards:
+        platform.notifier.wake_workers(Job.DELIVER)
+    return len(boards)

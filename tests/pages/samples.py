@@ -34,6 +34,7 @@ from tests.pages.anonymous_views import anonymous_result, links_page
 from tests.pages.comparison_views import of_comparisons
 from tests.pages.drawn import EVIL
 from tests.pages.edition_samples import of_editions
+from tests.pages.figure_samples import of_figures
 from tests.pages.help_samples import of_help
 from tests.pages.login_samples import of_logins
 from tests.pages.method_views import method_page
@@ -74,6 +75,7 @@ def samples() -> Iterator[Sample]:
     yield from of_submissions()
     yield from of_boards()
     yield from of_comparisons()
+    yield from of_figures()
     yield from of_teams()
     yield from of_the_rest()
 

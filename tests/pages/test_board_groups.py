@@ -1,5 +1,7 @@
 """The groups of a board follow its rows."""
 
+from pathlib import Path
+
 import numpy as np
 from sqlalchemy import select
 
@@ -11,7 +13,7 @@ from app.outbox import queries as outbox
 from app.platform import Platform
 from scoring.statistics.kept_replicates import pack_replicates
 from scoring.statistics.resampling import Draws, Replicates, Setup
-from tests.system.rows import Rows, made
+from tests.system.rows import Rows, described
 
 
 def draw(board: Rows, entry_id: int, score: float) -> int:
@@ -37,8 +39,10 @@ def letters(board: Rows) -> dict[int, str]:
         return queries.letters_by_run(session, board.phase_id, board.competition)
 
 
-def test_public_methods_have_letters_once_their_replicates_are_drawn(platform: Platform) -> None:
-    board = made(platform)
+def test_public_methods_have_letters_once_their_replicates_are_drawn(
+    platform: Platform, tmp_path: Path
+) -> None:
+    board = described(platform, tmp_path)
     near, nearer, far = (board.entry(mean=mean) for mean in (0.5, 0.501, 0.9))
     hidden = board.entry(mean=0.7, is_public=False)
     deliver(platform)
@@ -56,8 +60,8 @@ def test_public_methods_have_letters_once_their_replicates_are_drawn(platform: P
     assert not are_alike(found[runs[1]], found[runs[2]])
 
 
-def test_groups_of_the_same_runs_are_not_computed_twice(platform: Platform) -> None:
-    board = made(platform)
+def test_groups_of_the_same_runs_are_not_computed_twice(platform: Platform, tmp_path: Path) -> None:
+    board = described(platform, tmp_path)
     entries = [board.entry(mean=mean) for mean in (0.5, 0.9)]
     for entry, score in zip(entries, (0.5, 0.9), strict=True):
         draw(board, entry, score)
@@ -71,5 +75,10 @@ def test_groups_of_the_same_runs_are_not_computed_twice(platform: Platform) -> N
     with platform.transaction() as session:
         assert session.get_one(BoardGroups, (board.phase_id, board.competition)).as_of == before
         assert (
-            session.scalars(select(OutboxMessage.error).where(OutboxMessage.error.is_not(None))).all() == []
+            session.scalars(
+                select(OutboxMessage.error).where(
+                    OutboxMessage.topic == Topic.BOARD, OutboxMessage.error.is_not(None)
+                )
+            ).all()
+            == []
         )

@@ -1,16 +1,16 @@
 """Scales, curves and other shapes: their geometry, and the SVG that it is written as."""
 
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from app.board_figures.rules import confusion, curves_of_class
+from app.figures.alone import alone
 from app.figures.clustering import similar_order
 from app.figures.curves import COLUMNS, Axes, Curve, thinned
 from app.figures.scales import Scale, ticks
 from app.figures.shapes import Drawing, Line, Polyline, Rect, Text, shortened
+from app.figures.summaries import confusion, curves_of_class
 from app.web import draw
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -106,7 +106,7 @@ def test_a_drawing_is_written_as_svg_that_says_what_it_shows() -> None:
     )
     drawing = Drawing("a-name", EVIL, f"{EVIL} in words", 100, 50.5, shapes)
 
-    text = draw("figures/drawing.svg", drawing=drawing, styles="")
+    text = draw("figures/drawing.svg", drawing=drawing)
 
     root = ET.fromstring(text.strip())
     assert root.get("role") == "img"
@@ -122,10 +122,9 @@ def test_a_drawing_is_written_as_svg_that_says_what_it_shows() -> None:
 def test_a_drawing_that_stands_alone_has_its_styles_with_it() -> None:
     drawing = Drawing("alone", "Alone", "Alone, in words", 10, 10, ())
 
-    text = draw(
-        "figures/drawing.svg", drawing=replace(drawing, name="other"), styles=".drawing { color: red; }"
-    )
+    text = alone(draw("figures/drawing.svg", drawing=drawing), ".drawing { color: red; }")
 
     root = ET.fromstring(text.strip())
     [style] = root.findall(f"{SVG}style")
     assert style.text == ".drawing { color: red; }"
+    assert root.get("class") == "drawing alone"

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import count
+from pathlib import Path
 
 import pytest
 from sqlalchemy import func, literal, select, text, update
@@ -38,6 +39,7 @@ from app.scored_runs.queries import stands_on_board
 from app.workers import queries as workers
 from app.workers.schemas import LIVE
 from tests.system.installations import installation
+from tests.system.kits import small_kit
 from tests.system.servers import OwnServers
 
 NAMES = count(1)
@@ -201,6 +203,16 @@ def made(platform: Platform) -> Rows:
             )
         )
         return Rows(platform, phase.id, team_id, user.id, (truths[0].id, truths[1].id))
+
+
+def described(platform: Platform, folder: Path) -> Rows:
+    """The same with a public description: two classes, cat and dog."""
+    rows = made(platform)
+    description = scoring.read_tree(small_kit(folder), "test").description
+    key = platform.descriptions.put(description.to_json().encode())
+    with platform.transaction() as session:
+        session.get_one(Phase, rows.phase_id).description_key = key
+    return rows
 
 
 def add_method(session: Session, of: Rows, name: str, *, is_public: bool, team_id: int | None = None) -> int:

@@ -1,0 +1,1 @@
+"""The figures of boards as people and programs read them."""

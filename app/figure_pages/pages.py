@@ -1,0 +1,61 @@
+"""The page of a board's figures, and each of them for other people's pages."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from app.access import Action
+from app.cache import Rendered, conditional_response
+from app.figure_pages import service
+from app.figure_pages.rules import csv_of
+from app.figures.alone import policy
+from app.leaderboards.rules import BoardAddress
+from app.web import ThePlatform, render, requires
+
+router = APIRouter(
+    prefix="/leaderboards/{edition}/{image_set}/{competition}", dependencies=[requires(Action.READ_PUBLIC)]
+)
+
+
+@router.get("/figures")
+def figures(
+    request: Request, platform: ThePlatform, edition: str, image_set: str, competition: int
+) -> Response:
+    """Every figure of a board, with its table."""
+    page = service.figures_page(platform, BoardAddress(edition, image_set, competition))
+    return render(request, "figure_pages/figures.html", page=page, board=page.view)
+
+
+@router.get("/figures/{name}.svg")
+def figure(
+    request: Request, platform: ThePlatform, edition: str, image_set: str, competition: int, name: str
+) -> Response:
+    """A figure, which other pages may show."""
+    found = service.figure(platform, BoardAddress(edition, image_set, competition), name)
+    return _drawing(request, service.standing_alone(found.svg or ""))
+
+
+@router.get("/figures/{name}.csv")
+def table(platform: ThePlatform, edition: str, image_set: str, competition: int, name: str) -> Response:
+    """The numbers of a figure."""
+    found = service.figure(platform, BoardAddress(edition, image_set, competition), name)
+    headers = {
+        "Content-Disposition": f'attachment; filename="{edition}-{image_set}-{competition}-{found.figure.name}.csv"'
+    }
+    return Response(csv_of(found.figure), headers=headers, media_type="text/csv")
+
+
+@router.get("/badges/{method_id}.svg")
+def badge(
+    request: Request, platform: ThePlatform, edition: str, image_set: str, competition: int, method_id: int
+) -> Response:
+    """The rank and mean of a method on a board, which other pages may show."""
+    content = service.badge(platform, BoardAddress(edition, image_set, competition), method_id)
+    return _drawing(request, content)
+
+
+def _drawing(request: Request, content: bytes) -> Response:
+    """A drawing with its own styles, that any page may show; the same for everybody."""
+    response = conditional_response(request, Rendered.of(content), "image/svg+xml", is_private=False)
+    response.headers["Content-Security-Policy"] = policy(service.styles())
+    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    return response

@@ -1,0 +1,266 @@
+"""Which figures sum a board up, and what each shows: from scores to drawings with their tables."""
+
+from collections.abc import Callable, Iterator, Sequence
+from statistics import median
+
+from app.figures.bars import Bar, Legend, bar_chart
+from app.figures.boards import BoardScores, MethodScores
+from app.figures.clustering import similar_order
+from app.figures.curves import Axes, Curve, curve_chart
+from app.figures.heat import Grid, heat_map
+from app.figures.progress import Result, best_so_far, progress_chart
+from app.figures.ranks import Ranked, Ranks, rank_diagram
+from app.figures.shapes import Column, Figure, Table
+from app.formats import plural, score, short
+from app.groups.rules import are_alike
+from scoring import Scoreboard, rank_methods
+
+MOST_METHODS = 100  # of one drawing; a longer list is no picture
+MOST_RANKED = 40  # whose names fit on a diagram of ranks
+MOST_CLASSES = 60  # columns of a heat map
+FEW = 4  # columns for which each method has bars of its own
+NAMED = 5  # curves with a name in the legend
+TEXT, NUMBER = "text", "number"
+
+
+def summary_figures(board: BoardScores) -> tuple[Figure, ...]:
+    """The figures that follow from the scores alone; one is left out where there is too little for it."""
+    makers: tuple[Callable[[BoardScores], Iterator[Figure]], ...] = (
+        median_by_method,
+        parts_by_method,
+        summary_by_class,
+        critical_differences,
+        scores_by_class_and_method,
+        progress,
+    )
+    return tuple(figure for make in makers for figure in make(board))
+
+
+def _entered(method: MethodScores) -> list[float]:
+    return [value for value in method.values if value is not None]
+
+
+def _complete(board: BoardScores) -> list[MethodScores]:
+    return [method for method in board.methods if len(_entered(method)) == len(board.classes)]
+
+
+def _left_out(board: BoardScores, drawn: int) -> str:
+    """What is said of methods that a drawing leaves out."""
+    incomplete = len(board.methods) - len(_complete(board))
+    said = ""
+    if incomplete:
+        said += f" {plural(incomplete, 'method')} without a score in every {board.what} not shown."
+    if len(_complete(board)) > drawn:
+        said += f" Only the best {drawn} are drawn."
+    return said
+
+
+def median_by_method(board: BoardScores) -> Iterator[Figure]:
+    """The median over the classes of each method that has a score in all (Figure 7 of the paper on VOC2007)."""
+    rows = [(each, median(_entered(each))) for each in _complete(board) if len(board.classes) > 1]
+    rows.sort(key=lambda row: -row[1])
+    if not rows:
+        return
+    bars = [Bar(each.name, value, is_quiet=each.is_baseline) for each, value in rows[:MOST_METHODS]]
+    title = f"Median {board.measure} by method"
+    best, value = rows[0]
+    description = (
+        f"Horizontal bars, best first: the median over {_count(board)} of {plural(len(rows), 'method')}. {best.name} is first with"
+        f" {score(value)} %, {rows[-1][0].name} last with {score(rows[-1][1])} %.{_left_out(board, len(bars))}"
+    )
+    table = Table(
+        (Column("method", TEXT), Column("median")), tuple((each.name, value) for each, value in rows)
+    )
+    drawing = bar_chart(
+        "median-by-method", title, description, bars, Legend(f"median over {_count(board)}, %")
+    )
+    yield Figure(drawing, table)
+
+
+def _count(board: BoardScores) -> str:
+    return plural(len(board.classes), board.what)
+
+
+def parts_by_method(board: BoardScores) -> Iterator[Figure]:
+    """Where there are few columns, such as the parts of a person: the bars of every method in each."""
+    if not 1 < len(board.classes) <= FEW or not board.methods:
+        return
+    for place, name in enumerate(board.classes):
+        found = [(each, each.values[place]) for each in board.methods]
+        rows = sorted(((each, value) for each, value in found if value is not None), key=lambda row: -row[1])
+        if not rows:
+            continue
+        bars = [Bar(each.name, value, is_quiet=each.is_baseline) for each, value in rows[:MOST_METHODS]]
+        title = f"{board.measure} of {name} by method"
+        description = f"Horizontal bars, best first: {plural(len(rows), 'method')}. {rows[0][0].name} is first with {score(rows[0][1])} %."
+        drawing = bar_chart(f"by-method-{place + 1}", title, description, bars, Legend(f"{name}, %"))
+        columns = (Column("method", TEXT), Column(name))
+        yield Figure(drawing, Table(columns, tuple((each.name, value) for each, value in rows)))
+
+
+def summary_by_class(board: BoardScores) -> Iterator[Figure]:
+    """The highest and the median score over the methods in each class, and that of random rankings (Figures 9 and 18)."""
+    baseline = board.baseline or (None,) * len(board.classes)
+    found = [
+        (name, [v for method in board.methods if (v := method.values[place]) is not None], baseline[place])
+        for place, name in enumerate(board.classes)
+    ]
+    rows = [(name, max(values), median(values), base) for name, values, base in found if values]
+    rows.sort(key=lambda row: -row[1])
+    if not rows:
+        return
+    bars = [
+        Bar(name, highest, inner=middle, mark=base) for name, highest, middle, base in rows[:MOST_METHODS]
+    ]
+    has_baseline = any(base is not None for *_, base in rows)
+    title = f"{board.measure} by {board.what}"
+    description = (
+        f"Horizontal bars by {board.what}, largest maximum first: the maximum and the median over {plural(len(board.methods), 'method')}."
+        f" {rows[0][0]} has the largest maximum, {score(rows[0][1])} %, {rows[-1][0]} the smallest, {score(rows[-1][1])} %."
+        + (" A dashed line marks the score of random rankings." if has_baseline else "")
+    )
+    legend = Legend("maximum, %", "median", "random baseline" if has_baseline else None)
+    names = ("maximum", "median", "random baseline")[: 3 if has_baseline else 2]
+    columns = (Column(board.what, TEXT), *map(Column, names))
+    table = Table(columns, tuple(row[: len(columns)] for row in rows))
+    yield Figure(bar_chart("by-class", title, description, bars, legend), table)
+
+
+def critical_differences(board: BoardScores) -> Iterator[Figure]:
+    """Mean ranks over the classes with Nemenyi's critical difference (Figure 8)."""
+    complete = _complete(board)
+    if len(complete) < 2 or len(board.classes) < 2:
+        return
+    table = Scoreboard(
+        tuple(each.name for each in complete), board.classes, tuple(each.values for each in complete)
+    )
+    ranked = rank_methods(table)
+    assert ranked.critical_difference is not None
+    shown = ranked.methods[:MOST_RANKED]
+    pairs = tuple((min(group), min(max(group), len(shown) - 1)) for group in ranked.groups)
+    ranks = Ranks(
+        tuple(Ranked(each.name, each.mean_rank) for each in shown),
+        tuple(pair for pair in pairs if pair[0] < pair[1]),
+        len(ranked.methods),
+        ranked.critical_difference,
+    )
+    first = [each.name for each in ranked.methods if are_alike(each.letters, ranked.methods[0].letters)]
+    description = (
+        f"Mean ranks of {plural(len(ranked.methods), 'method')} over {_count(board)}, 1 the best, on a line from left to right."
+        f" The critical difference of Nemenyi's test at the level 0.05 is {ranked.critical_difference:.2f}; bars join methods that it"
+        f" cannot tell apart. Not told apart from the first: {', '.join(first[:MOST_RANKED])}.{_left_out(board, len(shown))}"
+    )
+    rows = tuple((each.name, each.mean_rank, each.letters) for each in ranked.methods)
+    columns = (Column("method", TEXT), Column("mean rank", NUMBER), Column("groups", TEXT))
+    yield Figure(
+        rank_diagram("critical-differences", f"Mean ranks by {board.measure}", description, ranks),
+        Table(columns, rows),
+    )
+
+
+def scores_by_class_and_method(board: BoardScores) -> Iterator[Figure]:
+    """A shaded cell for each class and method, both in an order in which similar ones stand together."""
+    methods = [each for each in board.methods if _entered(each)][:MOST_METHODS]
+    chosen = _most_different(methods, len(board.classes))
+    if len(methods) < 2 or len(chosen) < 2:
+        return
+    columns = [[each.values[place] for each in methods] for place in chosen]
+    chosen = [chosen[place] for place in similar_order(columns)]
+    order = similar_order([[each.values[place] for place in chosen] for each in methods])
+    names = tuple(board.classes[place] for place in chosen)
+    grid = Grid(
+        rows=tuple(methods[row].name for row in order),
+        columns=names,
+        values=tuple(tuple(methods[row].values[place] for place in chosen) for row in order),
+        short_columns=tuple(map(short, names)),
+    )
+    left = (
+        ""
+        if len(chosen) == len(board.classes)
+        else f" Of {_count(board)} those {len(chosen)} in which methods differ most."
+    )
+    description = (
+        f"A table of {plural(len(methods), 'method')} by {plural(len(chosen), board.what)}, darker for higher scores; rows and columns are"
+        f" in the order of average-linkage clustering, so that similar ones are neighbours.{left}"
+    )
+    drawing = heat_map("heat-map", f"{board.measure} by method and {board.what}", description, grid)
+    heads = (Column("method", TEXT), *map(Column, names))
+    rows = tuple((name, *row) for name, row in zip(grid.rows, grid.values, strict=True))
+    yield Figure(drawing, Table(heads, rows))
+
+
+def _most_different(methods: Sequence[MethodScores], classes: int) -> list[int]:
+    """The places of the classes of a heat map: all, or those with the largest range of scores."""
+    ranges: dict[int, float] = {}
+    for place in range(classes):
+        values = [value for each in methods if (value := each.values[place]) is not None]
+        if values:
+            ranges[place] = max(values) - min(values)
+    return sorted(sorted(ranges, key=lambda place: -ranges[place])[:MOST_CLASSES])
+
+
+def progress(board: BoardScores) -> Iterator[Figure]:
+    """The best mean over time."""
+    results = [
+        Result(each.name, each.mean, each.date)
+        for each in board.methods
+        if each.mean is not None and each.date is not None
+    ]
+    if len(results) < 2:
+        return
+    ordered = sorted(results, key=lambda each: (each.date, -each.value))
+    best = best_so_far(ordered)
+    description = (
+        f"{plural(len(results), 'result')} by the day they were sent in, and the best mean so far as a rising line: from"
+        f" {score(best[0].value)} % ({best[0].name}, {best[0].date:%Y-%m-%d}) to {score(best[-1].value)} % ({best[-1].name},"
+        f" {best[-1].date:%Y-%m-%d})."
+    )
+    drawing = progress_chart("progress", f"Best mean {board.measure} over time", description, ordered)
+    columns = (Column("date", TEXT), Column("method", TEXT), Column("mean"), Column("best so far", TEXT))
+    rows = tuple(
+        (f"{each.date:%Y-%m-%d}", each.name, each.value, "yes" if each in best else "") for each in ordered
+    )
+    yield Figure(drawing, Table(columns, rows))
+
+
+def curves_of_class(place: int, name: str, curves: Sequence[Curve], axes: Axes, *, methods: int) -> Figure:
+    """The curves of one class, best first: the first five apart, the others as thin lines (Figures 6 and 10)."""
+    shown = [f"{each.name} {score(each.value)} %" for each in curves[:NAMED]]
+    description = (
+        f"{axes.up} over {axes.across.lower()} of {plural(methods, 'method')} for {name}. Best: {', '.join(shown)}."
+        + (
+            f" A dashed line marks {axes.level_name}, {score(axes.level)} %."
+            if axes.level is not None
+            else ""
+        )
+        + (f" The best {len(curves)} are drawn." if methods > len(curves) else "")
+    )
+    drawing = curve_chart(
+        f"curves-{place + 1}",
+        f"{axes.up} and {axes.across.lower()}: {name}",
+        description,
+        curves,
+        axes,
+        NAMED,
+    )
+    rows = tuple((each.name, each.value) for each in curves)
+    return Figure(drawing, Table((Column("method", TEXT), Column(name)), rows))
+
+
+def confusion(method: str, labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Figure:
+    """Of the pixels of each true label (row), the share that a method gave each label (column)."""
+    totals = [sum(row) for row in counts]
+    shares = tuple(
+        tuple(count / total if total else None for count in row)
+        for row, total in zip(counts, totals, strict=True)
+    )
+    grid = Grid(tuple(labels), tuple(labels), shares, tuple(map(short, labels)))
+    known = [(row[place] or 0.0, labels[place]) for place, row in enumerate(shares) if totals[place]]
+    best, worst = max(known), min(known)
+    description = (
+        f"Rows are true labels, columns those that {method} gave, darker for a larger share of a row's pixels. Most of {best[1]} was found,"
+        f" {score(best[0])} %, least of {worst[1]}, {score(worst[0])} %."
+    )
+    rows = tuple((name, *row) for name, row in zip(labels, shares, strict=True))
+    table = Table((Column("true label", TEXT), *map(Column, labels)), rows)
+    return Figure(heat_map("confusion", f"Confusion of labels by {method}", description, grid), table)

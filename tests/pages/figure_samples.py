@@ -1,0 +1,31 @@
+"""Pages of figures with what they are rendered with."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from app.figure_pages.schemas import ColumnView, DrawnFigure, FiguresPage, FiguresView, FigureView
+from app.figures.shapes import Drawing, Text
+from app.web import draw
+from tests.pages.drawn import EVIL
+from tests.pages.views import NOW
+
+ADDRESS = "/leaderboards/VOC2007/test/3/figures/median"
+
+
+def drawn(name: str) -> DrawnFigure:
+    """A figure with every kind of column, and names that try to break out."""
+    columns = (ColumnView(EVIL, "text"), ColumnView("median", "score"), ColumnView("rank", "number"))
+    rows = ((EVIL, 0.5, 1.25), ("Oak", None, 2.0))
+    figure = FigureView(name, EVIL, EVIL, columns, rows, f"{ADDRESS}.svg", f"{ADDRESS}.csv")
+    drawing = Drawing(name, EVIL, EVIL, 100, 50, (Text(1, 1, EVIL, title=EVIL),))
+    return DrawnFigure(figure, 100, 50, draw("figures/drawing.svg", drawing=drawing))
+
+
+def of_figures() -> Iterator[tuple[str, dict[str, Any]]]:
+    view = FiguresView("VOC2007", EVIL, "test", 3, "Detection", "any data", True, NOW, EVIL, ())
+    page = FiguresPage(view, (drawn("one"), drawn("two")), (replace(drawn("curves-1"), svg=None),))
+    empty = replace(page, figures=(), curves=())
+    waiting = replace(view, is_computed=False, as_of=None, withheld=None)
+    for each in (page, empty, replace(empty, view=waiting)):
+        yield "figure_pages/figures.html", {"page": each, "board": each.view}

@@ -1,0 +1,239 @@
+"""The figures of a board are drawn after its rows have changed, and show what everybody may see."""
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select, update
+from starlette.testclient import TestClient
+
+import scoring
+from app.board_figures import service
+from app.delivery import service as delivery
+from app.models import ClassScore, Disclosure, Edition, Entry, Exhibit, OutboxMessage, Phase, Quota, Topic
+from app.outbox import queries as outbox
+from app.platform import Platform
+from tests.system.rows import Rows, described
+
+CURVE = scoring.Curve("cat", 10, bytes([1, 0, 1, 1, 0]))
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A board whose rows have values of classes and curves."""
+
+    rows: Rows
+    address: str
+    browser: TestClient
+
+    def add(self, mean: float) -> int:
+        """Score a method; its values have digits that a held-out phase does not show."""
+        entry_id = self.rows.entry(mean=mean)
+        run_id = self.rows.run_of(entry_id)
+        with self.rows.platform.transaction() as session:
+            session.execute(
+                update(ClassScore).where(ClassScore.run_id == run_id).values(held_out_value=ClassScore.value)
+            )
+            for place, name in enumerate(("cat", "dog")):
+                value = mean + 0.01 * place + 0.0001234
+                session.add(
+                    ClassScore(
+                        run_id=run_id, class_name=name, position=place + 1, value=value, held_out_value=value
+                    )
+                )
+            session.add(Exhibit(run_id=run_id, position=0, kind=CURVE.kind, content=scoring.to_plain(CURVE)))
+            return session.get_one(Entry, entry_id).method_id
+
+    def deliver(self) -> None:
+        """Do what follows from the changes so far."""
+        while delivery.deliver_next(
+            self.rows.platform, {**delivery.HANDLERS, Topic.INTERVALS: lambda *_: None}
+        ):
+            pass
+
+    def change(self, **columns: Any) -> None:
+        """Change the rules of the phase, without anything that follows from it."""
+        with self.rows.platform.transaction() as session:
+            session.execute(update(Phase).where(Phase.id == self.rows.phase_id).values(**columns))
+
+    def page(self) -> str:
+        return self.browser.get(f"{self.address}/figures").text
+
+    def numbers(self) -> dict[str, Any]:
+        figures = self.browser.get(f"/api/v1{self.address}/figures").json()["figures"]
+        return {figure["name"]: figure for figure in figures}
+
+
+Make = Callable[..., Drawn]
+
+
+@pytest.fixture
+def make(platform: Platform, browser: Callable[[], TestClient], tmp_path: Path) -> Make:
+    def make_one(disclosure: Disclosure = Disclosure.FULL) -> Drawn:
+        rows = described(platform, tmp_path)
+        with platform.transaction() as session:
+            phase = session.get_one(Phase, rows.phase_id)
+            phase.disclosure, phase.quotas = disclosure, (Quota(2, 7),)
+            code = session.get_one(Edition, phase.edition_id).code
+        return Drawn(rows, f"/leaderboards/{code}/test/3", browser())
+
+    return make_one
+
+
+def test_figures_are_being_computed_until_they_are_drawn(make: Make) -> None:
+    board = make()
+    board.add(0.5)
+    board.add(0.7)
+    assert "being computed" in board.page()
+    assert board.browser.get(f"{board.address}/figures/by-class.svg").status_code == 404
+
+    board.deliver()
+
+    page = board.page()
+    assert "being computed" not in page
+    assert page.count("<svg") == 7
+    assert f'<img src="{board.address}/figures/curves-1.svg"' in page
+    medians = board.numbers()["median-by-method"]["rows"]
+    assert [value for _, value in medians] == pytest.approx([0.7051234, 0.5051234])
+
+
+def test_a_figure_alone_brings_its_styles_and_may_stand_in_other_pages(make: Make) -> None:
+    board = make()
+    board.add(0.5)
+    board.deliver()
+
+    answer = board.browser.get(f"{board.address}/figures/curves-1.svg")
+
+    root = ET.fromstring(answer.text)
+    [style] = root.findall("{http://www.w3.org/2000/svg}style")
+    assert answer.headers["Content-Type"].startswith("image/svg+xml")
+    assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'; style-src 'sha256-")
+    assert answer.headers["Cross-Origin-Resource-Policy"] == "cross-origin"
+    assert ".drawing" in (style.text or "")
+    again = board.browser.get(
+        f"{board.address}/figures/curves-1.svg", headers={"If-None-Match": answer.headers["ETag"]}
+    )
+    assert again.status_code == 304
+
+
+def test_the_numbers_of_a_figure_are_a_table(make: Make) -> None:
+    board = make()
+    board.add(0.5)
+    board.deliver()
+
+    answer = board.browser.get(f"{board.address}/figures/by-class.csv")
+
+    lines = answer.text.splitlines()
+    assert lines[0] == "class,maximum,median"
+    assert [line.split(",")[0] for line in lines[1:]] == ["dog", "cat"]
+    assert "attachment" in answer.headers["Content-Disposition"]
+
+
+def test_a_held_out_phase_has_neither_curves_nor_more_digits_than_its_board(make: Make) -> None:
+    board = make(Disclosure.CLASSES)
+    board.add(0.5)
+    board.add(0.7)
+    board.deliver()
+
+    assert board.browser.get(f"{board.address}/figures/curves-1.svg").status_code == 404
+    every = [cell for each in board.numbers().values() for row in each["rows"] for cell in row]
+    digits = [cell for cell in every if isinstance(cell, float) and round(cell, 3) != cell]
+    assert {0.51, 0.71} <= set(every)
+    assert all(re.fullmatch(r"0\.\d{3,4}", f"{cell:.6g}") for cell in digits), digits  # halves, of medians
+    assert "hidden because the annotation of test is held out" in board.page()
+
+
+@pytest.mark.parametrize("disclosure", [Disclosure.MEAN, Disclosure.LADDER])
+def test_where_means_alone_are_disclosed_their_progress_is_all_that_is_drawn(
+    make: Make, disclosure: Disclosure
+) -> None:
+    board = make(disclosure)
+    board.add(0.5)
+    board.add(0.7)
+    board.deliver()
+
+    assert set(board.numbers()) == {"progress"}
+
+
+def test_figures_of_another_disclosure_vanish_at_once(make: Make) -> None:
+    board = make(Disclosure.FULL)
+    method_id = board.add(0.5)
+    board.deliver()
+    assert board.numbers()
+
+    board.change(disclosure=Disclosure.MEAN)  # and no worker has drawn anything since
+
+    assert board.numbers() == {}
+    assert "being computed" in board.page()
+    for gone in (
+        "figures/by-class.svg",
+        "figures/curves-1.svg",
+        "figures/by-class.csv",
+        f"badges/{method_id}.svg",
+    ):
+        assert board.browser.get(f"{board.address}/{gone}").status_code == 404
+
+
+def test_a_badge_says_rank_and_mean(make: Make) -> None:
+    board = make()
+    second, first = board.add(0.5), board.add(0.7)
+    board.deliver()
+
+    texts = [board.browser.get(f"{board.address}/badges/{method}.svg").text for method in (first, second)]
+
+    assert ["#1 · 70.0 %" in texts[0], "#2 · 50.0 %" in texts[1]] == [True, True]
+    assert board.browser.get(f"{board.address}/badges/999999.svg").status_code == 404
+
+
+def test_what_has_not_changed_is_not_drawn_again(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    board = make()
+    board.add(0.5)
+    board.deliver()
+    monkeypatch.setattr(service, "summary_figures", lambda _: pytest.fail("drawn again"))
+    with board.rows.platform.transaction() as session:
+        outbox.add_board(session, board.rows.phase_id, 3)
+
+    board.deliver()
+
+    with board.rows.platform.transaction() as session:
+        assert (
+            session.scalars(
+                select(OutboxMessage.error).where(
+                    OutboxMessage.topic == Topic.BOARD, OutboxMessage.error.is_not(None)
+                )
+            ).all()
+            == []
+        )
+
+
+def test_a_sweep_has_figures_drawn_that_are_missing_or_older_than_the_end_of_their_phase(make: Make) -> None:
+    board = make(Disclosure.CLASSES)
+    board.add(0.5)
+    platform = board.rows.platform
+    with platform.transaction() as session:
+        session.execute(update(OutboxMessage).values(delivered_at=func.now()))  # as if it had been lost
+
+    assert service.sweep(platform) == 1
+    assert service.sweep(platform) == 0  # it is asked for
+    board.deliver()
+    assert service.sweep(platform) == 0
+    assert board.browser.get(f"{board.address}/figures/curves-1.svg").status_code == 404
+
+    hour = func.make_interval(0, 0, 0, 0, 1)
+    board.change(opens_at=func.now() - 3 * hour, closes_at=func.now() - 2 * hour, details_at_close=True)
+    board.change(closes_at=func.now(), grace=func.make_interval())
+    assert service.sweep(platform) == 1
+    board.deliver()
+
+    assert board.browser.get(f"{board.address}/figures/curves-1.svg").status_code == 200
+
+
+def test_an_address_without_a_board_has_no_figures(make: Make) -> None:
+    board = make()
+
+    assert board.browser.get(f"{board.address[:-1]}9/figures").status_code == 404
+    assert board.browser.get("/leaderboards/nothing/test/3/figures").status_code == 404
