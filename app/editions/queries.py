@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session, aliased
 from app.access import Action, Actor
 from app.editions.rules import is_over, state_of
 from app.editions.schemas import PhaseView
-from app.models import Board, Edition, GroundTruth, Phase
+from app.models import Board, Disclosure, Edition, GroundTruth, Phase, PictureSource
 from app.visibility import rows_for
 
 IMPORT_LOCK = 0x494D504F  # advisory lock: one import at a time
@@ -22,12 +22,18 @@ def now(session: Session) -> datetime:
 
 
 def _phases(session: Session, *conditions: ColumnElement[bool]) -> list[PhaseView]:
-    statement = select(Phase, Edition, func.clock_timestamp()).join(Edition).where(*conditions)
+    statement = (
+        select(Phase, Edition, func.clock_timestamp(), PictureSource.is_public)
+        .join(Edition)
+        .outerjoin(PictureSource, PictureSource.phase_id == Phase.id)
+        .where(*conditions)
+    )
     rows = session.execute(statement.order_by(Edition.id.desc(), Phase.image_set))
-    return [_view(phase, edition, moment) for phase, edition, moment in rows]
+    return [_view(*row) for row in rows]
 
 
-def _view(phase: Phase, edition: Edition, moment: datetime) -> PhaseView:
+def _view(phase: Phase, edition: Edition, moment: datetime, images: bool | None) -> PhaseView:  # noqa: FBT001 - None: no pictures
+    is_open = phase.disclosure is Disclosure.FULL and images is not None
     return PhaseView(
         id=phase.id,
         edition_id=phase.edition_id,
@@ -49,6 +55,9 @@ def _view(phase: Phase, edition: Edition, moment: datetime) -> PhaseView:
         shows_exposure=phase.shows_exposure,
         state=state_of(phase, moment),
         not_offered=tuple(sorted(map(int, phase.not_offered))),
+        has_images=images is not None,
+        shows_images=bool(images) or is_open,
+        draws_images=is_open,
     )
 
 

@@ -39,3 +39,6 @@ class PhaseView:
     shows_exposure: bool = False  # everybody sees how much can have been disclosed to any team
     embargo: bool = False  # others than a result's team and organisers see it once the phase is over
     not_offered: tuple[int, ...] = ()  # competitions without ground truth
+    has_images: bool = False  # pictures were imported
+    shows_images: bool = False  # everybody sees its pictures
+    draws_images: bool = False  # and annotation and predictions drawn over them

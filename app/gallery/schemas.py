@@ -36,6 +36,17 @@ class StoredPicture:
 
 
 @dataclass(frozen=True, slots=True)
+class Representative:
+    """A picture that stands for a task of a phase: where it leads, and its thumbnail with its size in CSS pixels."""
+
+    task: str
+    address: str
+    thumbnail: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
 class ImageRow:
     """A picture of a phase for programs; addresses are None where there is nothing to show, and the problem says why."""
 

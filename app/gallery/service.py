@@ -2,18 +2,21 @@
 
 from dataclasses import dataclass
 from hashlib import sha256
+from urllib.parse import quote
 
 from sqlalchemy.orm import Session
 
 from app.access import Actor
 from app.artefacts import queries as artefacts
 from app.audit import queries as audit
+from app.editions.rules import offered_competitions
 from app.editions.schemas import PhaseView
-from app.editions.service import find_phase
+from app.editions.service import description_of, find_phase
 from app.errors import NotFoundError
 from app.gallery import queries
 from app.gallery.queries import Window
-from app.gallery.schemas import PicturesPage, StoredPicture
+from app.gallery.rules import candidates
+from app.gallery.schemas import PicturesPage, Representative, StoredPicture
 from app.models import PictureSource
 from app.packs import read_part
 from app.pictures import queries as pictures
@@ -54,6 +57,35 @@ def pictures_page(
             is_public=sees_pictures(Actor(), phase, sources),
             source=pictures.source_view(session, phase.id) if is_organiser else None,
         )
+
+
+def representatives(platform: Platform, actor: Actor, phase: PhaseView) -> tuple[Representative, ...]:
+    """A picture for each task of a phase that can be entered; none where the reader does not see the pictures.
+
+    It is one of the first images that the task asks about, which everybody may know: hidden annotation has no part in it.
+    """
+    with platform.transaction() as session:
+        sources = _sources(phase, pictures.source_of(session, phase.id))
+        if sources is None or not sees_pictures(actor, phase, sources):
+            return ()
+        description = description_of(platform.descriptions, phase.description_key)
+        numbers = {each.task: each.number for each in reversed(offered_competitions(phase))}
+        wanted = candidates(description, reversed(numbers))
+        found = {
+            task: picture
+            for task, names in wanted.items()
+            if (picture := queries.some_picture(session, phase.id, names))
+        }
+    base = f"/pictures/{quote(phase.edition)}/{quote(phase.image_set)}"
+    return tuple(
+        Representative(
+            task,
+            f"{base}/{quote(picture.name)}?competition={numbers[task]}",
+            f"{base}/{quote(picture.name)}/thumbnail.jpg?v={picture.version}",
+            *picture.shown_size,
+        )
+        for task, picture in found.items()
+    )
 
 
 def stored_picture(

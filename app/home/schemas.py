@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from app.editions.schemas import PhaseView
+from app.gallery.schemas import Representative
 from app.participation.schemas import Step
 from app.quotas.schemas import QuotaLine
 from app.standings.schemas import Arrival, Matrix
@@ -27,6 +28,7 @@ class PhaseCard:
     phase: PhaseView
     competitions: tuple[CompetitionLine, ...]
     bits: int | None = None  # that can have been disclosed to any team, where the organiser shows it
+    pictures: tuple[Representative, ...] = ()  # one for each task, where the reader sees them
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from app.editions.schemas import PhaseState, PhaseView
 from app.editions.service import description_of, find_phase
 from app.errors import NotFoundError
 from app.examples.rules import first_file, has_sizes, line_grammar, task_rules
+from app.gallery.service import representatives
 from app.home.rules import by_deadline, next_deadline, shown_phase
 from app.home.schemas import (
     CompetitionLine,
@@ -89,7 +90,10 @@ def edition_page(platform: Platform, code: str, image_set: str | None, page: int
         matrix = standings.matrix(session, shown, page) if shown else None
         has_terms = participation_queries.current_terms(session, code, None) is not None
         bits = {phase.id: _bits(platform, session, phase) for phase in phases if phase.shows_exposure}
-    cards = tuple(PhaseCard(phase, _competitions(phase), bits.get(phase.id)) for phase in phases)
+    cards = tuple(
+        PhaseCard(phase, _competitions(phase), bits.get(phase.id), representatives(platform, Actor(), phase))
+        for phase in phases
+    )
     return EditionView(edition.code, edition.title, edition.dataset, cards, matrix, has_terms=has_terms)
 
 

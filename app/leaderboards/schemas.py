@@ -118,6 +118,7 @@ class BoardControls:
     has_classes: bool
     has_details: bool
     has_groups: bool  # methods are compared, or about to be
+    has_images: bool = False  # that methods find easy and hard
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,6 +231,7 @@ def _controls(
         has_classes=sight.classes,
         has_details=sight.details,
         has_groups=sight.details and are_compared(board, query),
+        has_images=stored.phase.draws_images,
     )
 
 

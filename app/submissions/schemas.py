@@ -138,6 +138,7 @@ class SubmissionView:
     is_final: bool  # nothing will change by waiting
     beyond_public: bool  # the reader is an organiser, who sees what participants do not
     withheld: str | None  # which parts of the results this reader does not see, and until when
+    draws_images: bool = False  # there are images to look at
 
     def entry_in_detail(self, competition: int | None) -> EntryView | None:
         """The entry of a competition, or by default the first one that has been scored, or else the first."""
@@ -292,4 +293,5 @@ def submission_view(
         is_final=all(is_final(row.entry.state, row.run.state) for row in visible),
         withheld=withheld(phase, sight, is_complete=all(row.entry.is_complete for row in visible)),
         beyond_public=sight.beyond_public,
+        draws_images=phase.draws_images,
     )

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from app.editions.schemas import PhaseState
+from app.gallery.schemas import Representative
 from app.home.rules import competitions_of, timeline_of
 from app.home.schemas import CompetitionLine, EditionSummary, EditionView, HomeView, PhaseCard
 from app.standings.rules import arrivals_of, columns_of
@@ -32,7 +33,8 @@ def of_editions() -> Iterator[tuple[str, dict[str, Any]]]:
     lines = tuple(
         CompetitionLine(number, "detection", "Detection", "trained on anything") for number in (3, 4)
     )
-    cards = tuple(PhaseCard(each, lines) for each in (PHASE, VAL, CLOSED, UPCOMING))
+    stands_for = Representative(EVIL, "/pictures/a/b/c", "/pictures/a/b/c/thumbnail.jpg", 200, 150)
+    cards = tuple(PhaseCard(each, lines, None, (stands_for,)) for each in (PHASE, VAL, CLOSED, UPCOMING))
     edition = EditionView("VOC2007", EVIL, "VOC2007", cards, matrix(), has_terms=True)
     without = replace(edition, phases=(PhaseCard(VAL, ()),), has_terms=False)
     last = replace(matrix(), page=20, next_page=None, withheld=None)
