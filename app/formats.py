@@ -1,6 +1,6 @@
 """How pages write numbers, times, sizes and names."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
@@ -79,6 +79,20 @@ def short(name: str) -> str:
     ('aero', 'person', 'trian.')
     """
     return SHORT.get(name) or (name if len(name) <= 6 else f"{name[:5]}.")
+
+
+def columns(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Names with those for narrow columns; longer ones where those could not be told apart.
+
+    >>> columns(["aeroplane", "triangle"]), columns(["class_1", "class_2"])
+    ([('aeroplane', 'aero'), ('triangle', 'trian.')], [('class_1', 'class_1'), ('class_2', 'class_2')])
+    """
+    counted = Counter(map(short, names))
+    return [(name, short(name) if counted[short(name)] == 1 else _longer(name)) for name in names]
+
+
+def _longer(name: str) -> str:
+    return name if len(name) <= 12 else f"{name[:6]}…{name[-5:]}"
 
 
 def when(moment: datetime | None) -> str:
@@ -229,6 +243,7 @@ FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "bars": bars,
     "by_file": by_file,
     "bytes": size,
+    "columns": columns,
     "day": day,
     "duration": duration,
     "local": local,

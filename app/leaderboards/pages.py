@@ -155,6 +155,7 @@ def bib_of(page: BoardPage, site: str) -> bytes:
     board = page.board
     about = {
         "title": f"{board.edition_title} {board.image_set}: {board.title} (competition {board.competition})",
+        "key": board.edition_title,  # by which styles sort what has no author
         "year": f"{board.updated_at:%Y}",
         "howpublished": address_of_board(board, site),
         "note": f"Leaderboard, version {board.version}, {board.updated_at:%Y-%m-%d}",

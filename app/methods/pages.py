@@ -1,12 +1,13 @@
 """The page of a method, and the forms that change or publish it."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, ValidationError
 
 from app.access import Action
+from app.errors import NotFoundError
 from app.exports.rules import bibtex
 from app.form_errors import field_errors
 from app.methods import service
@@ -16,6 +17,7 @@ from app.web import CurrentActor, ThePlatform, render, requires
 
 router = APIRouter()
 
+Kind = Annotated[Literal["html", "bib"], Query(alias="format")]
 FIELD_OF_REFUSAL = {RefusalCode.NAME_TAKEN: "name", RefusalCode.NAME_FIXED: "name"}
 
 
@@ -32,10 +34,16 @@ class MethodForm(BaseModel):
 
 
 @router.get("/methods/{method_id}", dependencies=[requires(Action.READ_SUBMISSION)])
-def method(request: Request, platform: ThePlatform, actor: CurrentActor, method_id: int) -> Response:
-    """What a method is, its results, and its earlier texts."""
+def method(
+    request: Request, platform: ThePlatform, actor: CurrentActor, method_id: int, kind: Kind = "html"
+) -> Response:
+    """What a method is, its results, and its earlier texts; or how to cite it, once it is public."""
     page = service.method_page(platform, actor, method_id)
     citation = _citation(page, platform.settings.address)
+    if kind == "bib":
+        if citation is None:
+            raise NotFoundError(f"method {method_id} is not public yet")
+        return Response(citation, media_type="application/x-bibtex")
     return render(request, "methods/method.html", page=page, citation=citation)
 
 

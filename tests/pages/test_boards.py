@@ -144,6 +144,16 @@ def test_a_board_and_its_methods_can_be_cited(reader: TestClient) -> None:
     assert "Beech\\_50\\%" in entries
 
 
+def test_a_method_can_be_cited_alone(reader: TestClient) -> None:
+    method = next(row["method_id"] for row in board(reader)["rows"] if row["method"] == "Beech_50%")
+    response = reader.get(f"/methods/{method}?format=bib")
+
+    assert response.headers["Content-Type"] == "application/x-bibtex"
+    assert response.text.startswith("@misc{Beech-50-")
+    assert f"/methods/{method}}}" in response.text
+    assert reader.get(f"/methods/{method}?format=doc").status_code == 422
+
+
 def test_a_page_and_its_json_are_the_same_board(reader: TestClient) -> None:
     assert reader.get(f"{OPEN}?format=json").json() == board(reader)
     page = reader.get(f"{OPEN}?format=html").text
