@@ -89,9 +89,12 @@ class AnalysisView:
 
     def sweeps_of(self, names: Sequence[str | None]) -> tuple[tuple[SweepView, ...], ...]:
         """For each parameter that was swept, the sweeps of these classes, or of all."""
-        groups = (tuple(each for each in self.sweeps if each.swept == swept) for swept in Swept)
-        chosen = (tuple(each for each in group if each.name in names) for group in groups)
-        return tuple(group for group in chosen if group)
+        found = {(each.swept, each.name): each for each in self.sweeps}
+        groups = (
+            tuple(found[swept.value, name] for name in names if (swept.value, name) in found)
+            for swept in Swept
+        )
+        return tuple(group for group in groups if group)
 
 
 def analysis_view(stored: Mapping[str, Any] | None) -> AnalysisView:
