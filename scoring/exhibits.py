@@ -48,9 +48,9 @@ class Curve:
         """
         points = self.points()
         best = np.fmax.accumulate(points.precision[::-1])[::-1]
-        wanted = np.arange(levels) / (levels - 1)
-        reached = np.searchsorted(points.recall, wanted) if self.positives else np.full(levels, len(best))
-        values: list[float] = np.nan_to_num(np.append(best, 0.0))[reached].tolist()
+        recalls = np.arange(levels) / (levels - 1)
+        index = np.searchsorted(points.recall, recalls) if self.positives else np.full(levels, len(best))
+        values: list[float] = np.nan_to_num(np.append(best, 0.0))[index].tolist()
         return values
 
 
@@ -78,11 +78,11 @@ class RocCurve:
         [0.5, 0.5, 1.0]
         """
         points = self.points()
-        wanted = np.arange(levels) / (levels - 1)
         if np.isnan(points.fpr).any():
             return [0.0] * levels
-        reached = np.searchsorted(points.fpr, wanted, side="right") - 1
-        values: list[float] = np.nan_to_num(points.tpr)[reached].tolist()
+        rates = np.arange(levels) / (levels - 1)
+        index = np.searchsorted(points.fpr, rates, side="right") - 1
+        values: list[float] = np.nan_to_num(points.tpr)[index].tolist()
         return values
 
 

@@ -35,7 +35,7 @@ class Upload:
     name: str
     path: Path
     competition: int | None
-    verdict: str
+    expected: str  # accept, accept_warn, reject or bounded
     must_name: list[list[str]]
 
     def validate(self, phase: Description) -> Validation:
@@ -59,22 +59,20 @@ def attacks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def read_manifest(folder: Path) -> Iterator[Upload]:
     for case in json.loads((folder / "manifest.json").read_text())["cases"]:
         if case["sha256"] is not None and case["field"] == "archive":
-            fields: dict[str, Any] = {
-                name: case[name] for name in ("name", "competition", "verdict", "must_name")
-            }
-            yield Upload(path=folder / case["file"], **fields)
+            fields: dict[str, Any] = {name: case[name] for name in ("name", "competition", "must_name")}
+            yield Upload(path=folder / case["file"], expected=case["verdict"], **fields)
 
 
-def fault_of(upload: Upload, validation: Validation) -> str | None:
+def failure_of(upload: Upload, validation: Validation) -> str | None:
     problems = validation.problems
-    given = "reject" if problems else "accept_warn" if validation.notes else "accept"
+    outcome = "reject" if problems else "accept_warn" if validation.notes else "accept"
     text = "\n".join(map(str, problems or validation.notes))
-    verdict = DECIDED.get(upload.name, upload.verdict)
-    if verdict == "bounded":
+    expected = DECIDED.get(upload.name, upload.expected)
+    if expected == "bounded":
         return None
-    if given != verdict and (given, verdict) != ("accept_warn", "accept"):
-        return f"{given} instead of {verdict}: {text}"
-    unsaid = [
+    if outcome != expected and (outcome, expected) != ("accept_warn", "accept"):
+        return f"{outcome} instead of {expected}: {text}"
+    missing = [
         words for words in upload.must_name if not any(re.search(word, text, re.IGNORECASE) for word in words)
     ]
-    return f"{unsaid} is not in: {text}" if unsaid else None
+    return f"{missing} is not in: {text}" if missing else None

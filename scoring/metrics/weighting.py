@@ -68,8 +68,8 @@ def weighted_average_precision(steps: Steps) -> Floats:
     >>> weighted_average_precision(steps).round(6).tolist()
     [0.833333]
     """
-    found = np.diff(steps.true_positives, axis=1, prepend=0)
-    return _divided(_sums_in_order(found * steps.envelope()), steps.positives)
+    in_each_run = np.diff(steps.true_positives, axis=1, prepend=0)
+    return _divided(_sums_in_order(in_each_run * steps.envelope()), steps.positives)
 
 
 def weighted_average_precision_11_points(steps: Steps) -> Floats:
@@ -100,10 +100,10 @@ def weighted_average_precision_at(steps: Steps, levels: Floats) -> Floats:
     # true positives than positives, because those of difficult persons count, too
     largest = max(int(steps.true_positives.max(initial=0)), int(positives.max(initial=1))) + 2
     offset = (np.arange(replicates) * largest)[:, None]
-    reached = np.searchsorted((steps.true_positives + offset).ravel(), (needed + offset).ravel())
-    reached = reached.reshape(needed.shape) - (np.arange(replicates) * runs)[:, None]
+    index = np.searchsorted((steps.true_positives + offset).ravel(), (needed + offset).ravel())
+    index = index.reshape(needed.shape) - (np.arange(replicates) * runs)[:, None]
     heights = np.concatenate([steps.envelope(), np.zeros((replicates, 1))], axis=1)
-    best = np.take_along_axis(heights, np.minimum(reached, runs), axis=1)
+    best = np.take_along_axis(heights, np.minimum(index, runs), axis=1)
     values = np.minimum(_sums_in_order(best / len(levels)), 1.0)  # as in `ranking`
     return np.where(steps.positives > 0, values, np.nan)
 

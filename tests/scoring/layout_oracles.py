@@ -43,8 +43,8 @@ def sorted_by_confidence(given: Sequence[Given]) -> list[Given]:
     return sorted(given, key=lambda layout: -layout.confidence)
 
 
-def verdicts_on_parts(given: Sequence[Given], people: Mapping[Key, Person]) -> dict[str, list[int]]:
-    """2010 to 2012: by kind of part, the verdicts in ranked order."""
+def outcomes_of_parts(given: Sequence[Given], people: Mapping[Key, Person]) -> dict[str, list[int]]:
+    """2010 to 2012: by kind of part, the outcomes in ranked order."""
     said: dict[str, list[int]] = {name: [] for name in PARTS}
     seen = set()
     for layout in sorted_by_confidence(given):
@@ -82,7 +82,7 @@ def is_right(parts: Sequence[Limb], there: Sequence[Limb], *, quirk: bool) -> bo
     return True
 
 
-def verdicts_of_2008(
+def outcomes_of_2008(
     given: Sequence[Given], people: Mapping[Key, Person], *, corrected: bool = False
 ) -> list[int]:
     found, said = set(), []
@@ -98,7 +98,7 @@ def verdicts_of_2008(
     return said
 
 
-def verdicts_of_2007(
+def outcomes_of_2007(
     given: Sequence[Given], people: Mapping[str, Sequence[Person]], *, corrected: bool = False
 ) -> list[int]:
     taken, said = set(), []

@@ -1,4 +1,4 @@
-"""Every upload of the corpus of attacks gets its verdict, in words that help, soon and in little memory."""
+"""Every upload of the corpus of attacks is accepted or refused as expected, in words that help, soon and in little memory."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scoring import Description, Image
-from tests.attacks import ACTIONS, CLASSES, Upload, fault_of, read_manifest
+from tests.attacks import ACTIONS, CLASSES, Upload, failure_of, read_manifest
 
 pytestmark = pytest.mark.shared
 
@@ -39,7 +39,7 @@ def uploads(attacks: Path) -> list[Upload]:
 
 @pytest.mark.timeout(600)
 def test_every_upload_gets_the_expected_result_and_message(uploads: list[Upload], phase: Description) -> None:
-    wrong = {each.name: fault for each in uploads if (fault := fault_of(each, each.validate(phase)))}
+    wrong = {each.name: failure for each in uploads if (failure := failure_of(each, each.validate(phase)))}
 
     assert len(uploads) > 200
     assert wrong == {}

@@ -161,7 +161,7 @@ def test_every_problem_of_every_file_is_said_at_once(tmp_path: Path) -> None:
     ]
 
 
-def test_every_image_is_kept_with_its_verdict_best_first(tmp_path: Path) -> None:
+def test_every_image_is_kept_with_its_outcome_best_first(tmp_path: Path) -> None:
     sent = results(tmp_path / "sent", cat="a_2 0.5\n", dog=DOG)
 
     evaluate(sent, truth(tmp_path), competition=1, protocol="voc2012", statistics=tmp_path / "kept")

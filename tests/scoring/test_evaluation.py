@@ -162,7 +162,7 @@ def test_another_ground_truth_gives_another_receipt(tmp_path: Path) -> None:
     assert len(receipts) == 2
 
 
-def test_every_answer_is_kept_with_its_verdict_best_first(tmp_path: Path) -> None:
+def test_every_prediction_is_kept_with_its_outcome_best_first(tmp_path: Path) -> None:
     version = truth(tmp_path)
     sent = results(tmp_path / "sent", cat="a_2 0.1 1 1 8 8\n" + CAT, dog="a_2 0.7 1 1 2 2\n" + DOG)
 

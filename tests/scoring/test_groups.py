@@ -66,7 +66,7 @@ def test_edges_are_lines_and_boxes_without_an_area_overlap_nothing() -> None:
 
 
 @generated(predictions, things)
-def test_verdicts_by_areas_are_those_of_a_plain_loop(given: list[Answer], there: list[Thing]) -> None:
+def test_outcomes_by_areas_are_those_of_a_plain_loop(given: list[Answer], there: list[Thing]) -> None:
     wanted = positives_without_difficult(ground_truth(there))
     matched = match_pascal_tensorflow(detections(given), wanted, iou_half_open, 0.5)
 
@@ -86,7 +86,7 @@ def test_outcomes_of_open_images_as_documented_are_those_of_a_plain_loop(
 
 
 @generated(predictions, things)
-def test_verdicts_of_open_images_are_those_of_a_plain_loop(given: list[Answer], there: list[Thing]) -> None:
+def test_outcomes_of_open_images_are_those_of_a_plain_loop(given: list[Answer], there: list[Thing]) -> None:
     assert open_images(given, there) == (
         oracles.outcomes(given, there, open_images=True),
         oracles.positives(there, open_images=True),

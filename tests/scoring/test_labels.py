@@ -155,7 +155,7 @@ def test_each_year_measures_rankings_in_its_own_way() -> None:
     }
 
 
-def test_a_curve_has_a_verdict_for_each_row() -> None:
+def test_a_curve_has_an_outcome_for_each_row() -> None:
     ranked = rank_by_confidence("car", predictions([(2, 0.5)]), known([1, 0, -1] + [-1] * (SUBJECTS - 3)))
 
     curve = draw_precision(ranked)

@@ -88,7 +88,7 @@ def test_parts_are_judged_as_by_a_plain_loop(drawn: tuple[dict[Key, Person], lis
 
     found = matched(match_parts, truth_of(people), layouts)
 
-    assert {each.class_name: each.outcomes.tolist() for each in found} == oracles.verdicts_on_parts(
+    assert {each.class_name: each.outcomes.tolist() for each in found} == oracles.outcomes_of_parts(
         layouts, people
     )
     for each in found:
@@ -103,8 +103,8 @@ def test_persons_are_judged_as_by_a_plain_loop(drawn: tuple[dict[Key, Person], l
     people, layouts = drawn
     truth = truth_of(people)
 
-    assert said(match_persons_2008, truth, layouts)["person"] == oracles.verdicts_of_2008(layouts, people)
-    assert said(match_persons_2008_corrected, truth, layouts)["person"] == oracles.verdicts_of_2008(
+    assert said(match_persons_2008, truth, layouts)["person"] == oracles.outcomes_of_2008(layouts, people)
+    assert said(match_persons_2008_corrected, truth, layouts)["person"] == oracles.outcomes_of_2008(
         layouts, people, corrected=True
     )
     assert matched(match_persons_2008_corrected, truth, layouts)[0].positives == len(people)
@@ -118,10 +118,10 @@ def test_boxed_persons_are_judged_as_by_a_plain_loop(
     people, layouts = drawn
     truth = truth_of_images(people)
 
-    assert said(match_boxed_persons_2007, truth, layouts)["person"] == oracles.verdicts_of_2007(
+    assert said(match_boxed_persons_2007, truth, layouts)["person"] == oracles.outcomes_of_2007(
         layouts, people
     )
-    assert said(match_boxed_persons_2007_corrected, truth, layouts)["person"] == oracles.verdicts_of_2007(
+    assert said(match_boxed_persons_2007_corrected, truth, layouts)["person"] == oracles.outcomes_of_2007(
         layouts, people, corrected=True
     )
     assert matched(match_boxed_persons_2007_corrected, truth, layouts)[

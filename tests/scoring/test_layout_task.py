@@ -93,7 +93,7 @@ def test_only_the_parts_that_are_asked_for_are_reported(tmp_path: Path) -> None:
     assert report.headline == 1
 
 
-def test_every_answer_is_kept_with_its_verdict_best_first(tmp_path: Path) -> None:
+def test_every_prediction_is_kept_with_its_outcome_best_first(tmp_path: Path) -> None:
     scored(tmp_path, list(reversed(PERFECT)), statistics=tmp_path / "kept")
 
     _, (head, hand, foot) = open_rankings(tmp_path / "kept")

@@ -33,18 +33,18 @@ def said(
 
 
 @given(predictions, things)
-def test_verdicts_are_those_of_a_plain_loop(given: list[Answer], there: list[Thing]) -> None:
+def test_outcomes_are_those_of_a_plain_loop(given: list[Answer], there: list[Thing]) -> None:
     assert said(match_pascal, given, there) == oracles.outcomes(given, there, 0.5)
 
 
 @given(predictions, things)
-def test_verdicts_by_the_rules_of_2006_are_those_of_a_plain_loop(
+def test_outcomes_by_the_rules_of_2006_are_those_of_a_plain_loop(
     given: list[Answer], there: list[Thing]
 ) -> None:
     assert said(match_pascal_2006, given, there) == oracles.outcomes(given, there, 0.5, of_2006=True)
 
 
-def test_verdicts_on_many_random_answers_are_those_of_a_plain_loop() -> None:
+def test_outcomes_on_many_random_answers_are_those_of_a_plain_loop() -> None:
     rng = np.random.default_rng(2012)
     for _ in range(5):
         low = rng.integers(0, 20, (400, 2))
@@ -136,7 +136,9 @@ def test_an_inverted_box_meets_nothing() -> None:
     assert said(match_pascal, [Answer(0, 1, (10, 10, 1, 1))], [Thing(0, (1, 1, 10, 10))]) == [0]
 
 
-def test_without_objects_every_answer_is_wrong_and_without_answers_there_is_no_verdict() -> None:
+def test_without_objects_every_detection_is_a_false_positive_and_without_detections_there_is_no_outcome() -> (
+    None
+):
     assert said(match_pascal, [Answer(1, 1, (1, 1, 10, 10))], []) == [0]
     assert said(match_pascal, [], [Thing(0, (1, 1, 10, 10))]) == []
 

@@ -10,14 +10,14 @@ from scoring.exhibits import Curve, ScoreTable
 from scoring.results import ClassResult, Result
 from tests.scoring import oracles
 
-outcomes = st.lists(st.sampled_from([1, 0, -1]), max_size=40)
+OUTCOMES = st.lists(st.sampled_from([1, 0, -1]), max_size=40)
 
 
-def curve(found: list[int], positives: int) -> Curve:
-    return Curve("cat", positives, np.array(found, np.int8).tobytes())
+def curve(outcomes: list[int], positives: int) -> Curve:
+    return Curve("cat", positives, np.array(outcomes, np.int8).tobytes())
 
 
-def report() -> Result:
+def result() -> Result:
     return Result(
         competition=3,
         task="detection",
@@ -33,14 +33,14 @@ def report() -> Result:
     )
 
 
-def test_a_report_comes_back_from_json_as_it_was() -> None:
-    assert Result.from_json(report().to_json()) == report()
+def test_a_result_is_read_from_its_json_unchanged() -> None:
+    assert Result.from_json(result().to_json()) == result()
 
 
-def test_the_same_report_gives_the_same_json_and_a_curve_says_only_where_it_is_not_wrong() -> None:
-    plain = json.loads(report().to_json())
+def test_the_same_result_gives_the_same_json_in_which_a_curve_lists_what_is_no_false_positive() -> None:
+    plain = json.loads(result().to_json())
 
-    assert report().to_json() == report().to_json()
+    assert result().to_json() == result().to_json()
     assert plain["exhibits"][1] == {
         "kind": "curve",
         "class_name": "cat",
@@ -49,27 +49,29 @@ def test_the_same_report_gives_the_same_json_and_a_curve_says_only_where_it_is_n
     }
 
 
-def test_what_is_no_report_is_refused() -> None:
-    for text in ("", "[]", "{}", report().to_json().replace('"curve"', '"sculpture"')):
+def test_json_that_is_no_result_is_refused() -> None:
+    for text in ("", "[]", "{}", result().to_json().replace('"curve"', '"sculpture"')):
         with pytest.raises((KeyError, TypeError, ValueError)):
             Result.from_json(text)
 
 
-@given(outcomes, st.integers(0, 9))
-def test_a_curve_has_the_kit_s_point_for_each_answer(found: list[int], missed: int) -> None:
-    points = curve(found, found.count(1) + missed).points()
+@given(OUTCOMES, st.integers(0, 9))
+def test_a_curve_has_the_kit_s_point_for_each_prediction(outcomes: list[int], missed: int) -> None:
+    points = curve(outcomes, outcomes.count(1) + missed).points()
 
-    recall, precision = oracles.curve(found, found.count(1) + missed)
+    recall, precision = oracles.curve(outcomes, outcomes.count(1) + missed)
     np.testing.assert_array_equal(points.recall, np.array(recall))
     np.testing.assert_array_equal(points.precision, np.array(precision))
 
 
-@given(outcomes, st.integers(0, 9))
-def test_the_envelope_is_the_best_precision_at_each_recall_or_beyond(found: list[int], missed: int) -> None:
-    positives = found.count(1) + missed
-    points = list(zip(*oracles.curve(found, positives), strict=True))
+@given(OUTCOMES, st.integers(0, 9))
+def test_the_envelope_is_the_best_precision_at_each_recall_or_beyond(
+    outcomes: list[int], missed: int
+) -> None:
+    positives = outcomes.count(1) + missed
+    points = list(zip(*oracles.curve(outcomes, positives), strict=True))
 
-    envelope = curve(found, positives).envelope()
+    envelope = curve(outcomes, positives).envelope()
 
     assert len(envelope) == 41
     for step, value in enumerate(envelope):

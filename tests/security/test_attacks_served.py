@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from scoring import Problem, Validation
-from tests.attacks import ACTIONS, CLASSES, Upload, fault_of, read_manifest
+from tests.attacks import ACTIONS, CLASSES, Upload, failure_of, read_manifest
 from tests.scoring.builders import Kit, annotation, part, thing
 from tests.system.installations import Client, Installation, good, installation
 from tests.system.process_trees import is_alive, tree_of
@@ -110,9 +110,9 @@ def mib_of(pid: int) -> float:
 
 def test_every_upload_gets_the_expected_result_and_message(attacked: Attacked, uploads: list[Upload]) -> None:
     wrong = {
-        each.name: fault
+        each.name: failure
         for each in uploads
-        if (fault := fault_of(each, validation_of(attacked.answers[each.name])))
+        if (failure := failure_of(each, validation_of(attacked.answers[each.name])))
     }
 
     assert len(uploads) > 200
