@@ -22,6 +22,7 @@ from app.import_command import import_tree
 from app.migrating import migrate as migrate_database
 from app.migrating import write_migration
 from app.platform import platform_of
+from app.published import service as published
 from app.rescoring import service as rescoring
 from app.roles import service as roles
 from app.roles.schemas import Grant
@@ -122,6 +123,24 @@ def migration(what: Annotated[str, typer.Argument(help="what changes, e.g. 'add 
 
 
 app.command("import")(import_tree)
+
+
+@app.command()
+def import_published(
+    code: Annotated[str, typer.Argument(help="code of a historical edition")] = "voc2007",
+    *,
+    remove: Annotated[bool, typer.Option(help="show it no longer")] = False,
+) -> None:
+    """Show the results of a challenge as a paper printed them, read-only and not scored here; or no longer."""
+    platform = platform_of_installation()
+    with _short_errors():
+        if remove:
+            published.remove(platform, code)
+            console.print(f"{code} is not shown any more")
+            return
+        is_new = published.add(platform, code)
+    state = "is shown" if is_new else "was shown already"
+    console.print(f"{code} {state}: {platform.settings.address}/published/{code}", soft_wrap=True)
 
 
 @app.command()

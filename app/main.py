@@ -53,6 +53,8 @@ from app.problem_examples import problem_responses
 from app.profiles import api as profile_api
 from app.profiles import pages as profile_pages
 from app.proxies import ForwardedHeaders
+from app.published import api as published_api
+from app.published import pages as published_pages
 from app.quotas import api as quota_api
 from app.recovery import pages as recovery_pages
 from app.retention import api as retention_api
@@ -92,6 +94,7 @@ API = (
     leaderboard_api.router,
     comparison_api.router,
     figure_api.router,
+    published_api.router,
     home_api.router,
     edition_api.router,
     gallery_api.router,
@@ -136,6 +139,7 @@ PAGES = (
     image_list_pages.router,
     comparison_pages.router,
     figure_pages.router,
+    published_pages.router,
     organiser_pages.router,
     similarity_pages.router,
     phase_pages.router,

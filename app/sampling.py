@@ -20,6 +20,7 @@ from app.imports.schemas import TreeImport
 from app.imports.service import import_tree
 from app.models import Disclosure, Role
 from app.platform import Platform
+from app.published import service as published
 from sample import Baseline
 
 POLL_SECONDS = 0.2
@@ -167,6 +168,13 @@ def _until_final(sender: Sender, submission_ids: Sequence[int]) -> Iterator[int]
 EDITION = sample.NAME
 SETS = {"val": Disclosure.FULL, "test": Disclosure.CLASSES}
 PROTOCOL = "voc2012"
+HISTORICAL = "voc2007"  # shown beside the sample, as published; `import-published --remove` takes it away for good
+HISTORICAL = (
+    "voc2007"  # shown beside the sample, as published; `import-published --remove` takes it away for good
+)
+HISTORICAL = (
+    "voc2007"  # shown beside the sample, as published; `import-published --remove` takes it away for good
+)
 PRINTED_BOARD = ("test", 3)
 
 
@@ -185,6 +193,7 @@ def fill_sample(platform: Platform, console: Console) -> None:
                 tree, EDITION, image_set, title="Sample edition", protocol=PROTOCOL, disclosure=disclosure
             )
             import_tree(platform, request)
+        published.add(platform, HISTORICAL)
     token = accounts.token_of_program(platform, "baselines@localhost", "Baselines", Role.ADMIN)
     address = platform.settings.local_address
     with httpx2.Client(base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=120) as http:

@@ -19,6 +19,7 @@ from app.evaluation import service as evaluation
 from app.mail import service as mail
 from app.platform import Platform
 from app.profiles import service as profiles
+from app.published import service as published
 from app.rescoring import service as rescoring
 from app.retention import service as retention
 from app.settings import Settings
@@ -34,6 +35,7 @@ STEPS = (
     rescoring.activate_complete,
     rescoring.queue_outdated,
     board_figures.sweep,
+    published.draw_missing,
     delivery.sweep,
     retention.sweep,
     mail.sweep,

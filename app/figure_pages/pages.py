@@ -7,6 +7,7 @@ from app.access import Action
 from app.cache import Rendered, conditional_response
 from app.figure_pages import service
 from app.figure_pages.rules import csv_of
+from app.figure_pages.schemas import FigureView
 from app.figures.alone import policy
 from app.leaderboards.rules import BoardAddress
 from app.web import ThePlatform, render, requires
@@ -31,17 +32,14 @@ def figure(
 ) -> Response:
     """A figure, which other pages may show."""
     found = service.figure(platform, BoardAddress(edition, image_set, competition), name)
-    return _drawing(request, service.standing_alone(found.svg or ""))
+    return drawing_response(request, service.standing_alone(found.svg or ""))
 
 
 @router.get("/figures/{name}.csv")
 def table(platform: ThePlatform, edition: str, image_set: str, competition: int, name: str) -> Response:
     """The numbers of a figure."""
     found = service.figure(platform, BoardAddress(edition, image_set, competition), name)
-    headers = {
-        "Content-Disposition": f'attachment; filename="{edition}-{image_set}-{competition}-{found.figure.name}.csv"'
-    }
-    return Response(csv_of(found.figure), headers=headers, media_type="text/csv")
+    return table_response(f"{edition}-{image_set}-{competition}", found.figure)
 
 
 @router.get("/badges/{method_id}.svg")
@@ -50,12 +48,18 @@ def badge(
 ) -> Response:
     """The rank and mean of a method on a board, which other pages may show."""
     content = service.badge(platform, BoardAddress(edition, image_set, competition), method_id)
-    return _drawing(request, content)
+    return drawing_response(request, content)
 
 
-def _drawing(request: Request, content: bytes) -> Response:
+def drawing_response(request: Request, content: bytes) -> Response:
     """A drawing with its own styles, that any page may show; the same for everybody."""
     response = conditional_response(request, Rendered.of(content), "image/svg+xml", is_private=False)
     response.headers["Content-Security-Policy"] = policy(service.styles())
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     return response
+
+
+def table_response(board: str, figure: FigureView) -> Response:
+    """The numbers of a figure as CSV to save."""
+    headers = {"Content-Disposition": f'attachment; filename="{board}-{figure.name}.csv"'}
+    return Response(csv_of(figure), headers=headers, media_type="text/csv")

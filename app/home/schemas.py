@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from app.editions.schemas import PhaseView
 from app.gallery.schemas import Representative
 from app.participation.schemas import Step
+from app.published.schemas import PublishedLine
 from app.quotas.schemas import QuotaLine
 from app.standings.schemas import Arrival, Matrix
 from scoring import CompetitionInfo
@@ -50,6 +51,7 @@ class HomeView:
     upcoming: tuple[PhaseView, ...]
     deadline: PhaseView | None  # the open phase that closes first
     newest: tuple[Arrival, ...]
+    published: tuple[PublishedLine, ...] = ()  # historical editions, not scored here
 
 
 @dataclass(frozen=True, slots=True)

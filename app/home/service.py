@@ -33,6 +33,7 @@ from app.participation import queries as participation_queries
 from app.participation import service as participation
 from app.participation.rules import step_of
 from app.platform import Platform
+from app.published import service as published
 from app.quotas import service as quotas
 from app.standings import service as standings
 from scoring import CompetitionInfo, Description
@@ -53,6 +54,7 @@ def home(platform: Platform) -> HomeView:
         upcoming=by_deadline(phases, PhaseState.UPCOMING),
         deadline=next_deadline(phases),
         newest=newest,
+        published=published.lines(platform),
     )
 
 

@@ -16,6 +16,7 @@ from app.models.mail import MailLink, MailRequest
 from app.models.operations import AuditRecord, Heartbeat, OutboxMessage, UnusedContent
 from app.models.people import EditionOrganiser, OneTimeLink, User
 from app.models.pictures import Picture, PictureBatch, PictureSource
+from app.models.published import PublishedEdition
 from app.models.quotas import Quota, in_order
 from app.models.runs import ClassScore, Exhibit, Publication, Rescore, Run, RunAnalysis
 from app.models.similarity import AlikePair, Sketch
@@ -74,6 +75,7 @@ __all__ = [
     "PictureSource",
     "ProviderLogin",
     "Publication",
+    "PublishedEdition",
     "Quota",
     "RecoveryCode",
     "Removal",

@@ -99,6 +99,12 @@ def upgrade() -> None:
         postgresql_where=sa.text("delivered_at IS NULL AND dead_at IS NULL"),
     )
     op.create_table(
+        "published_edition",
+        sa.Column("code", sa.String(), nullable=False),
+        sa.Column("added_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.PrimaryKeyConstraint("code", name=op.f("pk_published_edition")),
+    )
+    op.create_table(
         "removal",
         sa.Column("key", sa.String(), nullable=False),
         sa.Column("begun_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
@@ -1253,6 +1259,7 @@ def downgrade() -> None:
     op.drop_table("user_account")
     op.drop_table("unused_content")
     op.drop_table("removal")
+    op.drop_table("published_edition")
     op.drop_index(
         "ix_outbox_key",
         table_name="outbox",

@@ -6,6 +6,8 @@ from typing import Any
 
 from app.figure_pages.schemas import ColumnView, DrawnFigure, FiguresPage, FiguresView, FigureView
 from app.figures.shapes import Drawing, Text
+from app.published.rules import EDITIONS, board_of
+from app.published.schemas import PublishedPage
 from app.web import draw
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW
@@ -29,3 +31,7 @@ def of_figures() -> Iterator[tuple[str, dict[str, Any]]]:
     waiting = replace(view, is_computed=False, as_of=None, withheld=None)
     for each in (page, empty, replace(empty, view=waiting)):
         yield "figure_pages/figures.html", {"page": each, "board": each.view}
+    edition, boards = EDITIONS["voc2007"]
+    yield "published/edition.html", {"edition": edition}
+    yield "published/board.html", {"page": PublishedPage(board_of(edition, boards[1]), (drawn("three"),))}
+    yield "published/board.html", {"page": PublishedPage(board_of(edition, boards[0]), ())}

@@ -1,0 +1,1 @@
+"""Historical editions: results as published, not scored here."""
