@@ -144,6 +144,18 @@ def test_a_board_and_its_methods_can_be_cited(reader: TestClient) -> None:
     assert "Beech\\_50\\%" in entries
 
 
+def test_every_row_can_be_chosen_for_a_comparison(reader: TestClient) -> None:
+    page = reader.get(OPEN).text
+    chosen = re.findall(r'form="compare" name="methods" value="(\d+)"', page)
+
+    assert 'action="/compare/open/test/4"' in page
+    assert len(chosen) == 4
+    compared = reader.get(f"/compare/open/test/4?methods={chosen[0]}&methods={chosen[1]}")
+    assert compared.status_code == 200
+    assert "Beech_50%" in compared.text
+    assert reader.get(f"{OPEN}/figures").status_code == 200
+
+
 def test_a_method_can_be_cited_alone(reader: TestClient) -> None:
     method = next(row["method_id"] for row in board(reader)["rows"] if row["method"] == "Beech_50%")
     response = reader.get(f"/methods/{method}?format=bib")
