@@ -208,7 +208,10 @@ def status(
 def _context(view: SubmissionView, detail: ResultDetail | None, asked: Asked) -> dict[str, Any]:
     shown = view.entry_in_detail(asked.competition)
     query = urlencode(
-        [("competition", asked.competition or ""), *(("class", name) for name in asked.classes)]
+        [
+            *((("competition", asked.competition),) if asked.competition else ()),
+            *(("class", name) for name in asked.classes),
+        ]
     )
     return {
         "submission": view,
