@@ -81,7 +81,8 @@ class PictureView:
         """Width and height of its thumbnail on a page, in CSS pixels, so that nothing moves when it arrives."""
         if not self.width or not self.height:
             return SHORT_SIDE * 4 // 3, SHORT_SIDE
-        return max(1, round(SHORT_SIDE * self.width / self.height)), SHORT_SIDE
+        scale = min(SHORT_SIDE / self.height, 3 * SHORT_SIDE / self.width)  # of a panorama, too
+        return max(1, round(scale * self.width)), max(1, round(scale * self.height))
 
 
 class PictureRules(BaseModel):

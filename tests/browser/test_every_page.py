@@ -15,7 +15,8 @@ pytestmark = pytest.mark.browser
 PHONE, DESK = ViewportSize(width=390, height=844), ViewportSize(width=1440, height=900)
 PUBLIC = (
     "/", "/editions/sample", "/leaderboards/sample/test/3", "/leaderboards/sample/val/3?sort=car&order=asc",
-    "/leaderboards/sample/val/4", "/submissions/{test3}", "/submissions/{val5}", "/teams/{team}", "/login", "/register", "/api/docs", "/nowhere",
+    "/leaderboards/sample/val/4", "/pictures/sample/val", "/pictures/sample/val/2012_000001", "/leaderboards/sample/val/3/images",
+    "/submissions/{test3}", "/submissions/{val5}", "/teams/{team}", "/login", "/register", "/api/docs", "/nowhere",
     "/forgot-password", "/reset-password/used", "/confirm-address/used",
     "/leaderboards/sample/test/3?sort=nothing",
 )  # fmt: skip
