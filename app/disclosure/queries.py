@@ -25,6 +25,8 @@ def has_results(session: Session, phase_id: int) -> bool:
 def headlines(session: Session, run_ids: Iterable[int | None]) -> dict[int, StoredScore]:
     """The means of these runs; there is none under None."""
     known = {run for run in run_ids if run is not None}
+    if not known:
+        return {}
     statement = select(ClassScore.run_id, *SCORE).where(
         ClassScore.run_id.in_(known), ClassScore.class_name.is_(None)
     )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import Subquery, and_, or_, select, true
+from sqlalchemy import Subquery, and_, select, true
 from sqlalchemy.orm import Session
 
 import scoring
@@ -21,13 +21,6 @@ def exhibits_of(session: Session, run_id: int) -> list[dict[str, Any]]:
     return list(
         session.scalars(select(Exhibit.content).where(Exhibit.run_id == run_id).order_by(Exhibit.position))
     )
-
-
-def exhibits_of_classes(session: Session, run_id: int, classes: Sequence[str]) -> list[dict[str, Any]]:
-    """As `exhibits_of`, without the curves of other classes than these, which may be many and long."""
-    shown = or_(Exhibit.kind.not_in(CURVES), Exhibit.content["class_name"].astext.in_(classes))
-    statement = select(Exhibit.content).where(Exhibit.run_id == run_id, shown).order_by(Exhibit.position)
-    return list(session.scalars(statement))
 
 
 def curves_of(session: Session, run_ids: Sequence[int], class_name: str) -> dict[int, dict[str, Any]]:

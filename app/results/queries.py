@@ -1,10 +1,11 @@
 """Results on boards, and those that stood there before."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, Final
 
-from sqlalchemy import and_, func, or_, select, true
+from sqlalchemy import and_, func, literal, or_, select, true, union_all
 from sqlalchemy.orm import Session
 
 from app.access import Actor
@@ -12,9 +13,12 @@ from app.disclosure.queries import SCORE
 from app.disclosure.schemas import StoredScore
 from app.editions.queries import is_past_embargo
 from app.editions.schemas import PhaseView
+from app.exhibits.queries import CURVES
 from app.memberships.queries import is_public
-from app.models import Board, ClassScore, Entry, GroundTruth, Method, Publication, Run
+from app.models import Board, ClassScore, Entry, Exhibit, GroundTruth, Method, Publication, Run, RunAnalysis
 from app.scored_runs.queries import stands_on_board
+
+DIAGNOSIS: Final = -1  # stands before the positions of exhibits
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,3 +94,16 @@ def scores_of(session: Session, run_ids: Collection[int]) -> dict[int, dict[str 
     for run, name, value, held_out, reason in session.execute(statement):
         found.setdefault(run, {})[name] = StoredScore(value, held_out, reason)
     return found
+
+
+def stored_detail(
+    session: Session, run_id: int, classes: Sequence[str]
+) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+    """The exhibits of a run without the curves of other classes than these, and its diagnosis, if it has one."""
+    shown = or_(Exhibit.kind.not_in(CURVES), Exhibit.content["class_name"].astext.in_(classes))
+    exhibits = select(Exhibit.position, Exhibit.content).where(Exhibit.run_id == run_id, shown)
+    diagnosis = select(literal(DIAGNOSIS), RunAnalysis.diagnosis).where(RunAnalysis.run_id == run_id)
+    both = union_all(exhibits, diagnosis).subquery()
+    rows = session.execute(select(both).order_by(both.c.position)).all()
+    found = [content for position, content in rows if position != DIAGNOSIS]
+    return found, next((content for position, content in rows if position == DIAGNOSIS), None)

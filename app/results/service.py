@@ -6,7 +6,6 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.access import Actor
-from app.analyses import queries as analyses
 from app.analyses.schemas import analysis_view
 from app.disclosure import queries as disclosure
 from app.disclosure.rules import Sight
@@ -93,8 +92,8 @@ def detail(
     """
     names = tuple(name for name, value in values.items() if value is not None)
     drawn = classes_to_draw(asked, names)
-    stored = exhibits.exhibits_of_classes(session, run_id, drawn)
-    analysis = analysis_view(analyses.diagnoses(session, [run_id]).get(run_id))
+    stored, diagnosis = queries.stored_detail(session, run_id, drawn)
+    analysis = analysis_view(diagnosis)
     curves = _curves(stored)
     return ResultDetail(
         names=names,

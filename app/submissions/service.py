@@ -51,6 +51,7 @@ from app.submissions.schemas import (
 )
 from app.uploads.schemas import UploadView, competitions_of
 from app.workers import queries as workers
+from app.workers.schemas import EMPTY
 
 
 def confirm(
@@ -280,7 +281,8 @@ def _run_views(session: Session, sight: Sight, entries: Sequence[ShownRun]) -> d
     runs = [row.run for row in entries]
     ladder = disclosure.headlines(session, [run.ladder_run_id for run in runs])
     scores = queries.scores_of(session, [run.id for run in runs])
-    queue = workers.queue_of(session, [run.id for run in runs])
+    waiting = [run.id for run in runs if run.state in (RunState.QUEUED, RunState.RUNNING)]
+    queue = workers.queue_of(session, waiting) if waiting else EMPTY
     return {
         row.run.id: run_view(
             row.run,

@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 
 from scoring.data.arrays import Floats
-from scoring.statistics.comparison import Standings, compare, standard_error_of_difference, standings
+from scoring.statistics.comparison import (
+    TEST_WIDENING,
+    Standings,
+    compare,
+    standard_error_of_difference,
+    standings,
+)
 from scoring.statistics.resampling import Draws, Replicates, Setup
 
 SETUP = Setup("detection", "voc2012", "0f")
@@ -46,7 +52,7 @@ def test_methods_without_values_are_not_compared() -> None:
 def test_a_difference_of_two_standard_errors_has_the_p_value_of_two_normal_deviations() -> None:
     drawn = np.array([0.4, 0.6] * 100)
 
-    cat, mean = compare(run_of(0.7, drawn), run_of(0.5, np.full(200, 0.0)), widening=1.0)
+    cat, mean = compare(run_of(0.5 + 0.2 * TEST_WIDENING, drawn), run_of(0.5, np.full(200, 0.0)))
 
     assert cat.p_value == mean.p_value == pytest.approx(0.0455, abs=1e-4)
 

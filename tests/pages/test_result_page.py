@@ -1,0 +1,112 @@
+"""The page of a submission with ten results: few queries, and small."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from sqlalchemy import event, func, select
+from starlette.testclient import TestClient
+
+import scoring
+from app.models import Board, ClassScore, Entry, EntryState, Exhibit, Run, RunState, Submission, Upload
+from app.platform import Platform
+from tests.system.rows import Rows, made
+
+MOST_QUERIES = 6
+CLASSES = [f"class {number}" for number in range(20)]
+CURVE = scoring.to_plain(scoring.Curve("", 300, bytes(place % 5 == 0 for place in range(2000))))
+
+
+@contextmanager
+def counted(platform: Platform) -> Iterator[list[str]]:
+    """The statements that the database is asked meanwhile."""
+    asked: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        asked.append(statement)
+
+    event.listen(platform.engine, "before_cursor_execute", note)
+    try:
+        yield asked
+    finally:
+        event.remove(platform.engine, "before_cursor_execute", note)
+
+
+def add_results(rows: Rows, submission_id: int, competitions: range) -> None:
+    """Scored results of the same submission on boards of their own, each with 20 classes and their curves."""
+    with rows.platform.transaction() as session:
+        first = session.scalars(select(Entry).where(Entry.submission_id == submission_id)).one()
+        for number in competitions:
+            board = Board(
+                phase_id=rows.phase_id, competition=number, protocol="voc2012", ground_truth_id=rows.truths[0],
+                scorer=scoring.SCORER,
+            )  # fmt: skip
+            entry = Entry(
+                submission_id=submission_id, method_id=first.method_id, phase_id=rows.phase_id, competition=number
+            )  # fmt: skip
+            session.add_all((board, entry))
+            session.flush()
+            run = Run(
+                entry_id=entry.id, ground_truth_id=rows.truths[0], protocol="voc2012", scorer=scoring.SCORER,
+                team_id=rows.team_id, state=RunState.SCORED, measure="AP", claimed_at=func.now(), finished_at=func.now(),
+            )  # fmt: skip
+            session.add(run)
+            session.flush()
+            for place, name in enumerate([None, *CLASSES]):
+                session.add(ClassScore(run_id=run.id, position=place, class_name=name, value=0.5, low=0.4, high=0.6, positives=300, predictions=2000))  # fmt: skip
+            for place, name in enumerate(CLASSES):
+                content = CURVE | {"class_name": name}
+                session.add(Exhibit(run_id=run.id, position=place, kind="curve", content=content))
+            entry.state = EntryState.SCORED
+            entry.published_run_id, entry.published_generation = run.id, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Submissions:
+    """A submission with one result, and one with ten."""
+
+    platform: Platform
+    one: int
+    ten: int
+
+
+@pytest.fixture(scope="module")
+def submissions(platform: Platform) -> Submissions:
+    rows = [made(platform) for _ in range(2)]
+    entries = [each.entry(mean=0.5) for each in rows]
+    with platform.transaction() as session:
+        found = [session.get_one(Entry, entry).submission_id for entry in entries]
+        for number in found:
+            upload = session.get_one(Upload, session.get_one(Submission, number).upload_id)
+            upload.received_at = upload.checked_at = func.now()
+    add_results(rows[1], found[1], range(4, 13))
+    return Submissions(platform, *found)
+
+
+def test_ten_results_take_as_many_queries_as_one_and_a_small_page(
+    submissions: Submissions, browser: Callable[[], TestClient]
+) -> None:
+    visitor = browser()
+
+    with counted(submissions.platform) as of_one:
+        one = visitor.get(f"/submissions/{submissions.one}")
+    with counted(submissions.platform) as of_ten:
+        asked = "competition=7&class=class+3&class=class+4"
+        ten = visitor.get(f"/submissions/{submissions.ten}?{asked}")
+
+    assert (one.status_code, ten.status_code) == (200, 200)
+    assert ten.text.count("rank 1 of 1") == 10
+    assert "Precision-recall curve of class 3 50.0; class 4 50.0." in ten.text
+    assert len(of_ten) <= len(of_one) <= MOST_QUERIES, "\n\n".join(of_ten)
+    assert len(ten.text) < 80_000
+
+
+def test_an_entry_that_was_not_asked_for_leads_to_its_details(
+    submissions: Submissions, browser: Callable[[], TestClient]
+) -> None:
+    page = browser().get(f"/submissions/{submissions.ten}", params={"competition": 3}).text
+
+    assert f'href="/submissions/{submissions.ten}?competition=9#entry-' in page
+    assert f'href="/submissions/{submissions.ten}?competition=3#entry-' not in page
