@@ -75,6 +75,13 @@ def import_tree(
         int | None,
         typer.Option(help="how long a started upload may still be confirmed; by default 60", min=0),
     ] = None,
+    embargo: Annotated[
+        bool | None,
+        typer.Option(
+            help="let a result be seen by its team and organisers alone until the phase is over",
+            show_default=False,
+        ),
+    ] = None,
     details_at_close: Annotated[
         bool | None,
         typer.Option(
@@ -124,6 +131,7 @@ def import_tree(
             closes_at=(NONE if closes == NEVER else date_of(closes)) if closes else None,
             closes_in=timedelta(days=closes_in) if closes_in else None,
             grace=timedelta(minutes=grace_minutes) if grace_minutes is not None else None,
+            embargo=embargo,
             details_at_close=details_at_close,
             only_complete=only_complete,
             limits=_numbers(limit or ()),

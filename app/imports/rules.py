@@ -103,6 +103,7 @@ def new_rules(request: TreeImport, now: datetime) -> Rules:
         opens_at=now,
         closes_at=None,
         grace=DEFAULT_GRACE,
+        embargo=False,
     )
     return changed_rules(nothing, request, now)
 
@@ -119,6 +120,7 @@ def changed_rules(rules: Rules, request: TreeImport, now: datetime) -> Rules:
         opens_at=_or(request.opens_at, rules.opens_at),
         closes_at=None if closes_at is NONE else closes_at,
         grace=_or(request.grace, rules.grace),
+        embargo=_or(request.embargo, rules.embargo),
     )
     for problem in _contradictions(result, request):
         raise ValueError(problem)
@@ -136,8 +138,17 @@ def _contradictions(rules: Rules, request: TreeImport) -> Iterator[str]:
         yield "a held-out phase needs a quota, because every score reveals something of the hidden annotation"
     if rules.closes_at is None and rules.disclosure is Disclosure.AT_CLOSE:
         yield "a phase that discloses scores at its close needs a closing date"
+    if rules.closes_at is None and rules.embargo:
+        yield "others see results when the phase closes, so an embargo needs a closing date"
     if rules.closes_at is not None and rules.closes_at <= rules.opens_at:
         yield f"the phase would close ({shown(rules.closes_at)}) before it opens ({shown(rules.opens_at)})"
+
+
+def embargo_refusal(before: Rules, after: Rules, *, has_results: bool) -> str | None:
+    """Why the embargo of a phase may not change so; none if it may."""
+    if after.embargo != before.embargo and has_results:
+        return "results are recorded already, so when others see them cannot change"
+    return None
 
 
 def changes(before: Rules, after: Rules) -> tuple[Change, ...]:

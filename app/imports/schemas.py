@@ -48,6 +48,7 @@ class TreeImport:
     closes_at: datetime | NoLimit | None = None
     closes_in: timedelta | None = None  # from the import on, instead of closes_at
     grace: timedelta | None = None
+    embargo: bool | None = None  # others see results once the phase is over
     limits: Mapping[str, int] = field(default_factory=dict)  # limits of an archive that change
     images: ImageMode | NoImages | None = None  # what becomes of the pictures; by default they are linked
     image_folder: Path | None = None  # where they lie, by default in the tree
@@ -64,6 +65,7 @@ class Rules:
     opens_at: datetime
     closes_at: datetime | None
     grace: timedelta
+    embargo: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from app.disclosure.rules import Terms, change_refusal
 from app.editions import queries
 from app.editions.rules import is_over
 from app.editions.service import description_of
-from app.imports.rules import changed_rules, changes, check_name, new_rules, warnings
+from app.imports.rules import changed_rules, changes, check_name, embargo_refusal, new_rules, warnings
 from app.imports.schemas import Change, Imported, NoImages, Rules, TreeImport
 from app.ladder import queries as ladder
 from app.models import AuditRecord, Board, Disclosure, Edition, Entry, GroundTruth, ImageMode, Phase
@@ -185,11 +185,12 @@ def _store_phase(
 def _change_rules(session: Session, phase: Phase, request: TreeImport, now: datetime) -> tuple[Rules, Rules]:
     before = Rules(**{each.name: getattr(phase, each.name) for each in fields(Rules)})
     after = changed_rules(before, request, now)
-    refusal = change_refusal(
+    has_results = disclosure.has_results(session, phase.id)
+    refusal = embargo_refusal(before, after, has_results=has_results) or change_refusal(
         _terms(before),
         _terms(after),
         closes=after.closes_at is not None,
-        has_results=disclosure.has_results(session, phase.id),
+        has_results=has_results,
         is_over=is_over(phase, phase.grace, now),
     )
     if refusal:

@@ -10,6 +10,7 @@ from app.imports.rules import (
     changes,
     check_name,
     date_of,
+    embargo_refusal,
     new_rules,
     quota_from,
     shown,
@@ -94,6 +95,7 @@ def test_what_changed_is_said_with_both_values() -> None:
         ({"quotas": ()}, "a held-out phase needs a quota"),
         ({"closes_at": NOW - DAY}, r"would close \(2026-11-20 12:00 UTC\) before it opens"),
         ({"closes_at": NOW + DAY, "closes_in": DAY}, "not both"),
+        ({"embargo": True}, "an embargo needs a closing date"),
     ],
 )
 def test_rules_that_contradict_each_other_are_refused(options: dict[str, Any], words: str) -> None:
@@ -112,6 +114,16 @@ def test_an_open_phase_that_becomes_held_out_has_a_quota_and_a_warning() -> None
     assert "shown to everybody" in warning
     assert list(warnings(after, after)) == []
     assert list(warnings(after, replace(after, disclosure=Disclosure.MEAN))) == []
+
+
+def test_an_embargo_does_not_change_once_there_are_results() -> None:
+    before = new_rules(request(closes_in=DAY), NOW)
+    after = changed_rules(before, request(embargo=True), NOW)
+
+    assert after.embargo
+    assert embargo_refusal(before, after, has_results=False) is None
+    assert embargo_refusal(after, after, has_results=True) is None
+    assert "cannot change" in (embargo_refusal(before, after, has_results=True) or "")
 
 
 @pytest.mark.parametrize(("value", "words"), [(True, "yes"), (False, "no"), (2, "2"), ("voc2007", "voc2007")])
