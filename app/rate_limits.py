@@ -37,6 +37,8 @@ class Limited(enum.StrEnum):
     UPLOAD_TEAM = "upload_team"  # by team
     CHECK = "check"  # by person again
     CONFIRM = "confirm"
+    TEAM = "team"
+    INVITE = "invite"
     EXPORT = "export"
     COMPARE = "compare"  # by person or client address
 
@@ -51,6 +53,8 @@ SUBJECTS = {
     Limited.UPLOAD_TEAM: "uploads of your team",
     Limited.CHECK: "checks",
     Limited.CONFIRM: "attempts to submit",
+    Limited.TEAM: "new teams",
+    Limited.INVITE: "invitations",
     Limited.EXPORT: "downloads of your data",
     Limited.COMPARE: "comparisons",
 }

@@ -124,10 +124,10 @@ def validate(
     archive, limits = Path(archive), limits or description.limits
     problems, meter = Problems(), Meter.of(archive, limits)
     images = ImageIndex.of(description, max_lines=limits.max_lines)
-    inspection = Inspection(images, problems, severity_of_strays(archive))
+    inspection = Inspection(images, problems, severity_of_strays(archive), limits.max_boxes)
     files = result_files(archive, description, problems=problems, meter=meter, name=name)
     found: dict[int, Checked] = {}
-    if _check_files(files, found, inspection):
+    if _check_files(files, found, inspection, limits.max_total_lines):
         _check_competitions(found, competitions, description, inspection)
     wanted = [found[number] for number in sorted(found) if competitions is None or number in competitions]
     summaries: tuple[FoundCompetition, ...] = ()
@@ -143,20 +143,49 @@ def validate(
     )
 
 
-def _check_files(files: Iterator[ResultFile], found: dict[int, Checked], inspection: Inspection) -> bool:
+@dataclass(slots=True)
+class _Progress:
+    """What has been checked so far of an archive that may have so many lines; unread: files that were not read any more."""
+
+    found: Mapping[int, Checked]
+    max_lines: int
+    problems: int = 0
+    unread: int = 0
+
+    @property
+    def has_too_many_lines(self) -> bool:
+        return sum(each.lines for each in self.found.values()) > self.max_lines
+
+    def goes_on(self) -> bool:
+        return self.problems < MAX_ARCHIVE_PROBLEMS and not self.has_too_many_lines
+
+    def end(self) -> Problem | None:
+        """Why files were not read, or their lines are too many; None if all is well."""
+        if self.has_too_many_lines:
+            rest = f"; {self.unread:,} more files were not read" if self.unread else ""
+            message = f"the archive has more than {self.max_lines:,} lines in all its files, too many{rest}"
+            return Problem("too-many-lines", message, expected=f"at most {self.max_lines}")
+        if self.unread:
+            message = f"stopped after {self.problems:,} problems in this archive; {self.unread:,} more files were not read"
+            return Problem("archive-not-read-on", message, found=str(self.unread))
+        return None
+
+
+def _check_files(
+    files: Iterator[ResultFile], found: dict[int, Checked], inspection: Inspection, max_lines: int
+) -> bool:
     """Check each file, counting by competition; return whether the archive could be read to its end."""
     broken: list[Problem] = []
-    unread, problems_in_files = 0, 0
+    progress = _Progress(found, max_lines)
 
     def read_on() -> Iterator[ResultFile]:
-        nonlocal unread
         for file in files:
             checked = found.setdefault(file.competition.number, Checked(file.competition))
-            if problems_in_files < MAX_ARCHIVE_PROBLEMS:
+            if progress.goes_on():
                 yield file
             else:
                 checked.files.add(file.key)
-                unread += 1
+                progress.unread += 1
 
     contents = contents_of(read_on(), broken)
     portions_checked = parallel_map(
@@ -165,12 +194,11 @@ def _check_files(files: Iterator[ResultFile], found: dict[int, Checked], inspect
     for all_checked, problems in portions_checked:
         for checked in all_checked:
             found[checked.info.number].join(checked)
-        problems_in_files += problems.total
+        progress.problems += problems.total
         inspection.problems.join(problems)
     inspection.problems.extend(broken)
-    if unread:
-        message = f"stopped after {problems_in_files:,} problems in this archive; {unread:,} more files were not read"
-        inspection.problems.add(Problem("archive-not-read-on", message, found=str(unread)))
+    if end := progress.end():
+        inspection.problems.add(end)
     return not broken
 
 

@@ -62,6 +62,7 @@ def submit(
         competitions=page.competitions,
         quota=page.quota,
         max_upload=page.max_upload,
+        limits=page.limits,
         steps=page.steps,
         can_upload=page.can_upload,
     )

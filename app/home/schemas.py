@@ -8,7 +8,7 @@ from app.participation.schemas import Step
 from app.published.schemas import PublishedLine
 from app.quotas.schemas import QuotaLine
 from app.standings.schemas import Arrival, Matrix
-from scoring import CompetitionInfo
+from scoring import CompetitionInfo, Limits
 from scoring.protocol_table import TaskDescription
 
 
@@ -82,6 +82,7 @@ class SubmitView:
     competitions: tuple[ExpectedFiles, ...]
     quota: tuple[QuotaLine, ...]
     max_upload: int  # bytes
+    limits: Limits
     steps: tuple[Step, ...] = ()  # what this person has to do first
     can_upload: bool = True
 
@@ -112,3 +113,4 @@ class CompetitionView:
     fingerprint: str
     scorer: str
     has_terms: bool
+    limits: Limits = Limits()

@@ -154,6 +154,7 @@ def competition_page(platform: Platform, edition: str, image_set: str, number: i
         fingerprint=truth.fingerprint,
         scorer=board.scorer,
         has_terms=has_terms,
+        limits=description.limits,
     )
 
 
@@ -183,6 +184,7 @@ def submit_page(platform: Platform, actor: Actor, edition: str, image_set: str) 
         competitions=tuple(ExpectedFiles(each, line_grammar(each.task)) for each in offered),
         quota=quota,
         max_upload=platform.settings.max_upload,
+        limits=description_of(platform.descriptions, phase.description_key).limits,
         steps=tuple(step_of(refusal, phase) for refusal in against),
         can_upload=can_upload,
     )

@@ -7,9 +7,10 @@ from app.invitations import service as invitations
 from app.invitations.schemas import Acceptance, NewInvitation, NewLink
 from app.memberships import service as memberships
 from app.memberships.schemas import NewTeam, OwnTeam, TeamChange
+from app.rate_limits import Limited
 from app.teams import service
 from app.teams.schemas import Naming, Ownership, Successor, TeamPage
-from app.web import CurrentActor, ThePlatform, requires
+from app.web import CurrentActor, ThePlatform, limited, requires
 
 router = APIRouter(prefix="/api/v1", tags=["teams"])
 
@@ -22,7 +23,7 @@ def mine(platform: ThePlatform, actor: CurrentActor) -> tuple[OwnTeam, ...]:
     return service.my_teams(platform, actor).teams
 
 
-@router.post("/editions/{edition}/teams", status_code=201, dependencies=[JOIN])
+@router.post("/editions/{edition}/teams", status_code=201, dependencies=[JOIN, limited(Limited.TEAM)])
 def create(platform: ThePlatform, actor: CurrentActor, edition: str, new: NewTeam) -> TeamPage:
     """Create a team that you own. Who uploads without a team gets one named after them."""
     return service.team_page(platform, actor, memberships.create_team(platform, actor, edition, new))
@@ -75,7 +76,7 @@ def remove(platform: ThePlatform, actor: CurrentActor, team_id: int, person: int
     memberships.remove(platform, actor, team_id, person, reason)
 
 
-@router.post("/teams/{team_id}/invitations", status_code=201, dependencies=[CHANGE])
+@router.post("/teams/{team_id}/invitations", status_code=201, dependencies=[CHANGE, limited(Limited.INVITE)])
 def invite(platform: ThePlatform, actor: CurrentActor, team_id: int, new: NewInvitation) -> NewLink:
     """Create a link by which people join a team that you own; its secret is shown only now."""
     return invitations.invite(platform, actor, team_id, new)
@@ -87,7 +88,7 @@ def revoke(platform: ThePlatform, actor: CurrentActor, team_id: int, invitation_
     invitations.revoke(platform, actor, team_id, invitation_id)
 
 
-@router.post("/invitations/accept", dependencies=[JOIN])
+@router.post("/invitations/accept", dependencies=[JOIN, limited(Limited.INVITE)])
 def accept(platform: ThePlatform, actor: CurrentActor, acceptance: Acceptance) -> TeamPage:
     """Join the team of an invitation. Who is alone in another team of the edition leaves it."""
     team_id = invitations.accept(platform, actor, acceptance.token)

@@ -14,9 +14,18 @@ from app.invitations import service as invitations
 from app.invitations.schemas import NewInvitation, NewLink
 from app.memberships import service as memberships
 from app.memberships.schemas import NewTeam, TeamChange
+from app.rate_limits import Limited
 from app.refusals import RefusalCode, RefusedError
 from app.teams import service
-from app.web import CurrentActor, ThePlatform, actor_of_request, platform_of_request, render, requires
+from app.web import (
+    CurrentActor,
+    ThePlatform,
+    actor_of_request,
+    limited,
+    platform_of_request,
+    render,
+    requires,
+)
 
 router = APIRouter()
 
@@ -40,7 +49,7 @@ def _mine(
     return render(request, "teams/mine.html", code=code, mine=found, form=form, problems=problems)
 
 
-@router.post("/teams", dependencies=[JOIN])
+@router.post("/teams", dependencies=[JOIN, limited(Limited.TEAM)])
 def create(
     request: Request,
     platform: ThePlatform,
@@ -117,7 +126,7 @@ def edit(
     return _to(team_id)
 
 
-@router.post("/teams/{team_id}/invitations", dependencies=[CHANGE])
+@router.post("/teams/{team_id}/invitations", dependencies=[CHANGE, limited(Limited.INVITE)])
 def invite(
     request: Request,
     platform: ThePlatform,
@@ -198,7 +207,7 @@ def _invitation(request: Request, token: str, code: int = 200) -> Response:
     return response
 
 
-@router.post("/invitations/{token}", dependencies=[JOIN])
+@router.post("/invitations/{token}", dependencies=[JOIN, limited(Limited.INVITE)])
 def accept(request: Request, platform: ThePlatform, actor: CurrentActor, token: str) -> Response:
     """Join the team."""
     try:

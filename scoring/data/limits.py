@@ -17,7 +17,8 @@ class Limits:
     """The limits of one archive of results; a larger number allows more. Raises ValueError for less than 1.
 
     max_unpacked_bytes: of all files together, unpacked; max_file_bytes: of one file; max_files: files, folders and other
-    entries; max_lines: of one text file; max_ratio: unpacked size divided by the archive's, checked once more than
+    entries; max_lines: of one text file; max_total_lines: of all files together, label images included; max_boxes: of one class in one
+    image; the last two are checked, and scoring does not ask for them; max_ratio: unpacked size divided by the archive's, checked once more than
     ratio_from_bytes are unpacked; max_depth: folders above a file; max_path_length: characters of a path.
     """
 
@@ -25,6 +26,8 @@ class Limits:
     max_file_bytes: int = 128 * _MIB
     max_files: int = 20_000
     max_lines: int = 3_000_000
+    max_total_lines: int = 10_000_000
+    max_boxes: int = 1_000
     max_ratio: int = 100
     ratio_from_bytes: int = 64 * _MIB
     max_depth: int = 12

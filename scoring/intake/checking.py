@@ -2,11 +2,12 @@
 
 import codecs
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scoring.competitions import CompetitionInfo
 from scoring.data.arrays import Floats
-from scoring.errors import Problems, Severity
+from scoring.errors import Problem, Problems, Severity
 from scoring.readers.image_index import ImageIndex
 
 
@@ -14,12 +15,23 @@ from scoring.readers.image_index import ImageIndex
 class Inspection:
     """The context of a check: the images, where problems are collected, and how severe mistakes are.
 
-    mistake_severity: of what the development kits would score and nobody intends, such as an inverted box.
+    mistake_severity: of what the development kits would score and nobody intends, such as an inverted box; max_boxes: of one
+    class in one image.
     """
 
     images: ImageIndex
     problems: Problems
     mistake_severity: Severity
+    max_boxes: int
+
+    def check_boxes(self, counts: Mapping[tuple[str, str], int], file: str) -> None:
+        """Add a problem for each image, and its class, that has more boxes than are allowed."""
+        for (image, name), count in counts.items():
+            message = f"{count:,} boxes of '{name}' in the image '{image}', too many; at most {self.max_boxes:,} are allowed"
+            problem = Problem(
+                "too-many-boxes", message, file, found=str(count), expected=f"at most {self.max_boxes}"
+            )
+            self.problems.add(problem)
 
 
 @dataclass(slots=True)

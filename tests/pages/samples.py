@@ -118,6 +118,7 @@ def of_uploads() -> Iterator[Sample]:
         "competitions": files,
         "quota": (),
         "max_upload": 1024**3,
+        "limits": scoring.Limits(),
         "steps": (),
         "can_upload": True,
     }

@@ -53,6 +53,24 @@ def test_an_account_that_does_not_exist_is_limited_as_one_that_does(visitor: Vis
     assert [log_in(thief, "nobody@example.org", "a wrong password") for _ in range(6)] == [401] * 5 + [429]
 
 
+@pytest.mark.parametrize(
+    ("address", "body", "most"),
+    [
+        ("/api/v1/editions/nowhere/teams", {"name": "Another"}, 10),
+        ("/api/v1/invitations/accept", {"token": "guessed"}, 30),
+    ],
+)
+def test_a_person_creates_and_joins_so_many_teams_an_hour(
+    visitor: Visitor, address: str, body: dict[str, str], most: int
+) -> None:
+    person = registered(visitor(OFFICE), f"teams{most}@example.org")
+
+    codes = [person.post(address, json=body).status_code for _ in range(most + 1)]
+
+    assert 429 not in codes[:-1]
+    assert codes[-1] == 429
+
+
 def test_the_owner_gets_in_from_elsewhere_and_from_a_browser_of_theirs_anywhere(visitor: Visitor) -> None:
     owner = registered(visitor(OFFICE), "beech@example.org")
     owner.post("/logout")

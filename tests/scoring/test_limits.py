@@ -10,13 +10,14 @@ from scoring import (
     Annotation,
     Box,
     Description,
+    Image,
     Limits,
     SubmissionError,
     evaluate,
     truth_of_boxes,
     validate,
 )
-from tests.scoring.archives import description, tar
+from tests.scoring.archives import FOLDER, description, lines, tar, written
 
 
 def test_a_description_with_limits_comes_back_from_json() -> None:
@@ -43,7 +44,7 @@ def test_a_limit_that_a_description_leaves_out_is_the_usual_one() -> None:
 @pytest.mark.parametrize(
     ("limits", "sentence"),
     [
-        ({"members": 3}, "no limit is called 'members'; there are max_unpacked_bytes, max_file_bytes, max_files, max_lines, max_ratio, ratio_from_bytes, max_depth, max_path_length"),
+        ({"members": 3}, "no limit is called 'members'; there are max_unpacked_bytes, max_file_bytes, max_files, max_lines, max_total_lines, max_boxes, max_ratio, ratio_from_bytes, max_depth, max_path_length"),
         ({"max_files": 0}, "the limit 'max_files' must be a whole number from 1, not 0"),
         ({"max_files": "3"}, "the limit 'max_files' must be a whole number from 1, not '3'"),
         ({"max_ratio": 2.5}, "the limit 'max_ratio' must be a whole number from 1, not 2.5"),
@@ -79,11 +80,11 @@ def test_limits_move_neither_the_fingerprint_of_a_ground_truth_nor_a_receipt(tmp
 def test_the_limit_of_lines_is_that_of_an_archive_and_not_of_a_plain_folder(tmp_path: Path) -> None:
     page = Annotation(50, 40, (AnnotatedObject("cat", Box(1, 1, 10, 10)),))
     truth = truth_of_boxes({"a": page}, dataset="VOC2012", image_set="val")
-    lines = b"a 0.5 1 1 10 10\n" * 3
+    boxes = b"a 0.5 1 1 10 10\n" * 3
     (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "comp3_det_val_cat.txt").write_bytes(lines)
+    (tmp_path / "folder" / "comp3_det_val_cat.txt").write_bytes(boxes)
     sent = tmp_path / "sent.tar"
-    sent.write_bytes(tar({"comp3_det_val_cat.txt": lines}))
+    sent.write_bytes(tar({"comp3_det_val_cat.txt": boxes}))
     narrow = Limits(max_lines=2)
 
     report = evaluate(tmp_path / "folder", truth, competition=3, protocol="voc2012", limits=narrow)
@@ -94,3 +95,51 @@ def test_the_limit_of_lines_is_that_of_an_archive_and_not_of_a_plain_folder(tmp_
     assert [problem.code for problem in validate(sent, truth.description, limits=narrow).problems] == [
         "too-many-lines"
     ]
+
+
+def crowded(*names: str) -> dict[str, bytes]:
+    row = b"000001 0.5 1 1 10 10\n"
+    return {f"{FOLDER}/comp3_det_test_{name}.txt": 3 * row for name in names}
+
+
+def test_each_image_with_too_many_boxes_of_a_class_is_named(tmp_path: Path) -> None:
+    files = crowded("boat", "car") | {f"{FOLDER}/comp3_det_test_bird.txt": lines("000001", "000002")}
+    sent = written(tmp_path, tar(files), "sent.tar")
+
+    problems = validate(sent, description(), limits=Limits(max_boxes=2)).problems
+
+    assert [(problem.code, problem.file) for problem in problems] == [
+        ("too-many-boxes", f"comp3_det_test_{name}.txt") for name in ("boat", "car")
+    ]
+    assert problems[0].message == "3 boxes of 'boat' in the image '000001', too many; at most 2 are allowed"
+    assert validate(sent, description(), limits=Limits(max_boxes=3)).valid
+
+
+def test_an_archive_has_so_many_lines_in_all_and_is_not_read_on_after_them(tmp_path: Path) -> None:
+    sent = written(tmp_path, tar(crowded("bird", "boat", "car")), "sent.tar")
+
+    [problem] = validate(sent, description(), limits=Limits(max_total_lines=8)).problems
+
+    assert problem.code == "too-many-lines"
+    assert problem.message.startswith("the archive has more than 8 lines in all its files, too many")
+    assert validate(sent, description(), limits=Limits(max_total_lines=9)).valid
+
+
+def test_caps_of_the_check_do_not_bind_scoring(tmp_path: Path) -> None:
+    page = Annotation(50, 40, (AnnotatedObject("cat", Box(1, 1, 10, 10)),))
+    truth = truth_of_boxes({"a": page}, dataset="VOC2012", image_set="val")
+    sent = written(tmp_path, tar({"comp3_det_val_cat.txt": b"a 0.5 1 1 10 10\n" * 3}), "sent.tar")
+    narrow = Limits(max_boxes=1, max_total_lines=1)
+
+    assert evaluate(sent, truth, competition=3, protocol="voc2012", limits=narrow).classes[0].predictions == 3
+
+
+def test_coco_s_images_are_limited_class_by_class(tmp_path: Path) -> None:
+    phase = Description("COCO", "val", ("cat", "dog"), (), (Image("3", 9, 9),), class_numbers=(7, 8))
+    form = '{{"image_id": 3, "category_id": {}, "bbox": [1, 1, 2, 2], "score": 0.5}}'
+    text = f"[{', '.join(form.format(number) for number in (7, 7, 7, 8, 8))}]"
+    sent = written(tmp_path, tar({"detections.json": text.encode()}), "sent.tar")
+
+    [problem] = validate(sent, phase, limits=Limits(max_boxes=2)).problems
+
+    assert problem.message == "3 boxes of 'cat' in the image '3', too many; at most 2 are allowed"

@@ -7,6 +7,7 @@ import numpy as np
 from scoring.data.boxes import BoxConvention, convert_boxes
 from scoring.data.detections import Detections
 from scoring.data.ground_truth import GroundTruth
+from scoring.data.limits import MAX_FILE_PROBLEMS
 from scoring.errors import Problem, Problems
 from scoring.intake.checking import Checked, Inspection
 from scoring.intake.fingerprints import digest_of
@@ -65,11 +66,24 @@ def _check(
     before = inspection.problems.total
     found = read(file.read(), inspection.images, file=file.name, problems=inspection.problems)
     checked.lines += len(found.detections)
+    _check_counts(found.detections, file, inspection)
     checked.digests[file.key] = _digest(found)
     _add_lists(found.detections, checked, inspection.images.description.classes)
     if not len(found.detections) and inspection.problems.total == before:
         inspection.problems.note(Problem("empty-file", "no detection: the list is empty", file.name))
     return found
+
+
+def _check_counts(found: CocoDetections, file: ResultFile, inspection: Inspection) -> None:
+    """Check how many detections of a class an image has."""
+    description = inspection.images.description
+    pairs = found.label.astype(np.int64) * len(description.images) + found.image
+    pair, count = np.unique(pairs, return_counts=True)
+    crowded = np.flatnonzero(count > inspection.max_boxes)[:MAX_FILE_PROBLEMS]
+    label, image = np.divmod(pair[crowded], len(description.images))
+    places = zip(image.tolist(), label.tolist(), count[crowded].tolist(), strict=True)
+    counts = {(description.images[i].id, description.classes[c]): n for i, c, n in places}
+    inspection.check_boxes(counts, file.name)
 
 
 def _digest(found: CocoResults) -> str:

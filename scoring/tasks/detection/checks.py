@@ -1,5 +1,8 @@
 """Checks of detection files."""
 
+import numpy as np
+
+from scoring.data.limits import MAX_FILE_PROBLEMS
 from scoring.errors import Problem, Severity
 from scoring.intake.checking import Checked, Inspection, is_blank
 from scoring.intake.fingerprints import digest_of
@@ -19,6 +22,9 @@ def check_detections(file: ResultFile, checked: Checked, inspection: Inspection)
             checked.inverted += int(inverted(found, images).sum())
     everything = join_detections(parts)
     checked.lines += len(everything)
+    counts = np.bincount(everything.image, minlength=len(images.images))
+    crowded = np.flatnonzero(counts > inspection.max_boxes)[:MAX_FILE_PROBLEMS].tolist()
+    inspection.check_boxes({(images.images[n].id, file.key): int(counts[n]) for n in crowded}, file.name)
     order = rank(everything.confidence)
     checked.digests[file.key] = digest_of(
         everything.image[order], everything.confidence[order], everything.boxes[order]
