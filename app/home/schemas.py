@@ -1,6 +1,6 @@
 """Editions and competitions as pages and programs see them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from app.editions.schemas import PhaseView
 from app.gallery.schemas import Representative
@@ -113,4 +113,4 @@ class CompetitionView:
     fingerprint: str
     scorer: str
     has_terms: bool
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
