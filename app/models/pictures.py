@@ -46,6 +46,7 @@ class Picture(Base):
             ["phase_id", "batch"], [PictureBatch.phase_id, PictureBatch.number], ondelete="CASCADE"
         ),
         Index("uq_picture_name", "phase_id", "name", unique=True),
+        Index("ix_picture_batch", "phase_id", "batch"),
         CheckConstraint("width > 0 AND height > 0", name="sides_positive"),
     )
     phase_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)

@@ -847,6 +847,7 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("phase_id", "position", name=op.f("pk_picture")),
     )
+    op.create_index("ix_picture_batch", "picture", ["phase_id", "batch"], unique=False)
     op.create_index("uq_picture_name", "picture", ["phase_id", "name"], unique=True)
     op.create_table(
         "alike_pair",
@@ -1153,6 +1154,7 @@ def downgrade() -> None:
     op.drop_index(op.f("ix_alike_pair_other_id"), table_name="alike_pair")
     op.drop_table("alike_pair")
     op.drop_index("uq_picture_name", table_name="picture")
+    op.drop_index("ix_picture_batch", table_name="picture")
     op.drop_table("picture")
     op.drop_index(
         "uq_entry_one_scored",
