@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from datetime import timedelta
 
-from sqlalchemy import ColumnElement, SQLColumnExpression, and_, delete, func, select
+from sqlalchemy import ColumnElement, SQLColumnExpression, and_, delete, exists, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
@@ -27,8 +27,9 @@ CLAIM_ORDER = (
 
 def is_held(run: type[Run] = Run) -> ColumnElement[bool]:
     """Whether a run waits until its team is not suspended any more; what is scored again is not held, boards wait for it."""
-    suspended = select(Team.id).where(Team.suspended_at.is_not(None))
-    return and_(run.rescore_id.is_(None), run.team_id.in_(suspended))
+    # one look at the index of suspended teams for each run, while a list of them would be made anew for each claim
+    suspended = exists().where(Team.id == run.team_id, Team.suspended_at.is_not(None)).correlate(run)
+    return and_(run.rescore_id.is_(None), suspended)
 
 
 def next_turn(
