@@ -1,14 +1,17 @@
 """Home, the page of an edition, and the page to submit from."""
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Literal
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from app.access import Action
+from app.exports.rules import bibtex
 from app.home import service
 from app.home.rules import competitions_of, timeline_of
+from app.home.schemas import EditionView
 from app.standings.service import MOST_PAGES
 from app.web import CurrentActor, ThePlatform, render, requires
 
@@ -18,6 +21,7 @@ Set = Annotated[
     str | None,
     Query(max_length=100, description="the image set whose methods are shown; by default one that is open"),
 ]
+Kind = Annotated[Literal["html", "bib"], Query(alias="format")]
 Page = Annotated[int, Query(ge=1, le=MOST_PAGES, description="of the methods, best first")]
 
 
@@ -29,13 +33,33 @@ def home(request: Request, platform: ThePlatform) -> Response:
 
 @router.get("/editions/{edition}", dependencies=[requires(Action.READ_PUBLIC)])
 def edition(
-    request: Request, platform: ThePlatform, edition: str, image_set: Set = None, page: Page = 1
+    request: Request,
+    platform: ThePlatform,
+    edition: str,
+    image_set: Set = None,
+    page: Page = 1,
+    kind: Kind = "html",
 ) -> Response:
-    """An edition with its phases over time and its methods by competition."""
+    """An edition with its phases over time and its methods by competition; or how to cite it."""
     view = service.edition_page(platform, edition, image_set, page)
+    if kind == "bib":
+        entry = citation(view, f"{platform.settings.address}/editions/{quote(edition)}")
+        return Response(entry, media_type="application/x-bibtex")
     timeline = timeline_of([card.phase for card in view.phases], datetime.now(UTC))
     competitions = competitions_of(view.phases)
     return render(request, "home/edition.html", edition=view, timeline=timeline, competitions=competitions)
+
+
+def citation(edition: EditionView, address: str) -> str:
+    """An edition for BibTeX, of the year in which it opened."""
+    opened = min((card.phase.opens_at for card in edition.phases), default=None)
+    fields = {
+        "title": edition.title,
+        "key": edition.title,  # by which styles sort what has no author
+        "year": f"{opened:%Y}" if opened else "",
+        "howpublished": address,
+    }
+    return bibtex(edition.code, fields)
 
 
 @router.get(

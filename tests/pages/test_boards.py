@@ -166,6 +166,15 @@ def test_a_method_can_be_cited_alone(reader: TestClient) -> None:
     assert reader.get(f"/methods/{method}?format=doc").status_code == 422
 
 
+def test_an_edition_can_be_cited(reader: TestClient) -> None:
+    response = reader.get("/editions/open?format=bib")
+
+    assert response.headers["Content-Type"] == "application/x-bibtex"
+    assert response.text.startswith("@misc{open,\n  title = {{open}},")
+    assert re.search(r"year = \{\d{4}\}", response.text)
+    assert "/editions/open}" in response.text
+
+
 def test_a_page_and_its_json_are_the_same_board(reader: TestClient) -> None:
     assert reader.get(f"{OPEN}?format=json").json() == board(reader)
     page = reader.get(f"{OPEN}?format=html").text

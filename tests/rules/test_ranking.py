@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import median
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scoring
@@ -32,6 +32,7 @@ def naive_mean_ranks(table: Sequence[Row]) -> list[float | None]:
     return found
 
 
+@settings(deadline=None)
 @given(TABLES)
 def test_mean_ranks_are_those_of_a_count_by_hand(table: list[Row]) -> None:
     rows = [
@@ -41,6 +42,7 @@ def test_mean_ranks_are_those_of_a_count_by_hand(table: list[Row]) -> None:
     assert mean_ranks(rows) == pytest.approx(naive_mean_ranks(rows))
 
 
+@settings(deadline=None)
 @given(TABLES)
 def test_mean_ranks_are_those_of_the_library(table: list[Row]) -> None:
     complete = [(str(place), row) for place, row in enumerate(table) if None not in row]
@@ -56,6 +58,7 @@ def test_mean_ranks_are_those_of_the_library(table: list[Row]) -> None:
         assert {name: ranks[int(name)] for name in names} == pytest.approx(expected)
 
 
+@settings(deadline=None)
 @given(TABLES)
 def test_a_class_is_won_by_every_row_that_no_other_beats(table: list[Row]) -> None:
     for row, won in zip(table, classes_won(table), strict=True):
@@ -67,6 +70,7 @@ def test_a_class_is_won_by_every_row_that_no_other_beats(table: list[Row]) -> No
         assert (won or 0) == len(unbeaten)
 
 
+@settings(deadline=None)
 @given(TABLES)
 def test_medians_are_of_rows_without_blanks(table: list[Row]) -> None:
     for row, found in zip(table, medians(table), strict=True):

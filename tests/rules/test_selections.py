@@ -4,7 +4,7 @@ from datetime import date
 from urllib.parse import parse_qs
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -33,6 +33,7 @@ QUERIES = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(QUERIES)
 def test_an_address_asks_for_what_it_was_written_from(query: BoardQuery) -> None:
     sent = {
