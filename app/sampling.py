@@ -168,15 +168,7 @@ def _until_final(sender: Sender, submission_ids: Sequence[int]) -> Iterator[int]
 EDITION = sample.NAME
 SETS = {"val": Disclosure.FULL, "test": Disclosure.CLASSES}
 PROTOCOL = "voc2012"
-HISTORICAL = (
-    "voc2007"  # shown beside the sample, as published; `import-published --remove` takes it away for good
-)
-HISTORICAL = (
-    "voc2007"  # shown beside the sample, as published; `import-published --remove` takes it away for good
-)
-HISTORICAL = (
-    "voc2007"  # shown beside the sample, as published; `import-published --remove` takes it away for good
-)
+HISTORICAL = "voc2007"  # shown beside the sample; `import-published --remove` takes it away for good
 PRINTED_BOARD = ("test", 3)
 
 

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.figures.scales import Scale, score_axis, score_axis_upwards
-from app.figures.shapes import Drawing, Line, Polyline, Shape, Text, joined, label
+from app.figures.shapes import Drawing, Line, Polyline, Shape, Text, label
 
 WIDTH, LEFT, TOP, SIDE = 620, 50, 12, 300
 COLUMNS = 150  # places across at which a curve is drawn
+FEW_COLUMNS = 50  # the same for thin lines, which may be a hundred
 MOST_LETTERS = 20
 Floats = NDArray[np.float64]
 
@@ -46,7 +47,7 @@ def curve_chart(
         *score_axis_upwards(up, LEFT, LEFT + SIDE),
         Text(LEFT + SIDE / 2, TOP + SIDE + 32, f"{axes.across} (%)", "middle", "quiet"),
         Text(14, TOP + SIDE / 2, f"{axes.up} (%)", "middle", "quiet", turned=-90),
-        *(_line(curve, across, up, "faint") for curve in curves[named:]),
+        *(_line(curve, across, up, "faint", FEW_COLUMNS) for curve in curves[named:]),
         *_level(axes, across, up),
         *(_line(curve, across, up, f"series-{place}") for place, curve in enumerate(curves[:named])),
         *_legend(curves[:named], len(curves) - named, axes),
@@ -72,10 +73,12 @@ def thinned(across: Floats, up: Floats, columns: int = COLUMNS) -> tuple[Floats,
     return across[chosen], up[chosen]
 
 
-def _line(curve: Curve, across: Scale, up: Scale, style: str) -> Polyline:
-    right, high = thinned(curve.across, curve.up)
-    points = [(across.at(x), up.at(y)) for x, y in zip(right.tolist(), high.tolist(), strict=True)]
-    return Polyline(joined(points), f"curve {style}", _said(curve))
+def _line(curve: Curve, across: Scale, up: Scale, style: str, columns: int = COLUMNS) -> Polyline:
+    right, high = thinned(curve.across, curve.up, columns)
+    xs = across.start + (across.end - across.start) * right
+    ys = up.start + (up.end - up.start) * high
+    points = map("{:.1f},{:.1f}".format, xs.tolist(), ys.tolist())
+    return Polyline(" ".join(points), f"curve {style}", _said(curve))
 
 
 def _said(curve: Curve) -> str:

@@ -25,17 +25,19 @@ def compute(platform: Platform, board: tuple[int, int], run_ids: Sequence[int], 
         version = version_of(analysed)
         if queries.version(session, *board) == version:
             return
-    letters = _compare(platform, analysed) if 1 < len(analysed) <= MOST_RUNS else {}
+    letters = _compare(platform, analysed) if len(analysed) > 1 else {}
     with platform.transaction() as session:
         queries.store(session, board, version, letters, as_of)
 
 
 def _compare(platform: Platform, run_ids: Sequence[int]) -> dict[str, str]:
     with platform.transaction() as session:
-        headlines = tuple(
-            (run, pack_replicates(headline_of(read_replicates(content))))
+        drawn = [
+            (run, headline_of(read_replicates(content)))
             for run, content in queries.replicates(session, run_ids)
-        )
+        ]
+    drawn.sort(key=lambda each: -(each[1].scores[-1] or 0.0))
+    headlines = tuple((run, pack_replicates(each)) for run, each in drawn[:MOST_RUNS])
     settings = platform.settings
     limits = ChildLimits(seconds=settings.delivery_seconds, memory=settings.child_memory, nice=10)
     letters: dict[str, str] = json.loads(run_in_subprocess(limits, children.groups, headlines))
