@@ -8,6 +8,11 @@ from fastapi import Request
 from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute, Match
 
+OF_PAGES = frozenset(
+    {"api", "v1", "editions", "leaderboards", "competitions", "methods", "teams", "submissions", "help"}
+)
+LONGEST_SEARCH = 100  # characters
+
 
 def address_of(request: Request) -> str:
     """The path of a request with its query."""
@@ -34,6 +39,26 @@ def nearest_page(request: Request) -> str:
             return address_of(request) if path == request.url.path else path
         path = path.rpartition("/")[0]
     return "/"
+
+
+def page_above(request: Request) -> str | None:
+    """The nearest page whose address this one begins with; none where only home is left."""
+    path = request.url.path.rstrip("/").rpartition("/")[0]
+    while path:
+        if _is_page(request, path):
+            return path
+        path = path.rpartition("/")[0]
+    return None
+
+
+def words_of(path: str) -> str:
+    """What somebody may have looked for at an address: its parts without numbers and the names of our pages.
+
+    >>> words_of("/leaderboards/VOC2O12/test/3"), words_of("/nowhere")
+    ('VOC2O12 test', 'nowhere')
+    """
+    parts = [part for part in path.split("/")[1:] if part and not part.isdigit()]
+    return " ".join(part for part in parts if part not in OF_PAGES)[:LONGEST_SEARCH]
 
 
 def without_slash(request: Request) -> str | None:

@@ -14,7 +14,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
-from app.addresses import address_of, nearest_page, page_of_form, without_slash
+from app.addresses import address_of, nearest_page, page_above, page_of_form, without_slash, words_of
 from app.drafts import draft_of
 from app.errors import (
     BadRequestError,
@@ -178,6 +178,8 @@ def _page(request: Request, kind: ProblemType, detail: str, problems: Problems) 
         detail=detail,
         reference=getattr(request.state, "reference", ""),
         is_form=request.method == "POST",
+        above=page_above(request),
+        words=words_of(request.url.path) if kind.status in (404, 410) else None,
         problems=tuple(problem.message for problem in problems),
     )
 

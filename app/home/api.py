@@ -4,8 +4,8 @@ from fastapi import APIRouter
 
 from app.access import Action
 from app.home import service
-from app.home.pages import Page, Set
-from app.home.schemas import CompetitionView, EditionSummary, EditionView, HomeView
+from app.home.pages import Page, Set, Words
+from app.home.schemas import CompetitionView, EditionSummary, EditionView, Found, HomeView
 from app.web import ThePlatform, requires
 
 router = APIRouter(prefix="/api/v1", tags=["editions"], dependencies=[requires(Action.READ_PUBLIC)])
@@ -15,6 +15,12 @@ router = APIRouter(prefix="/api/v1", tags=["editions"], dependencies=[requires(A
 def home(platform: ThePlatform) -> HomeView:
     """What is open, the next deadline, the newest public results."""
     return service.home(platform)
+
+
+@router.get("/find")
+def find(platform: ThePlatform, q: Words = "") -> Found:
+    """Editions and public methods by their names, the most likely first."""
+    return service.find(platform, q)
 
 
 @router.get("/editions")

@@ -22,6 +22,9 @@ Set = Annotated[
     Query(max_length=100, description="the image set whose methods are shown; by default one that is open"),
 ]
 Kind = Annotated[Literal["html", "bib"], Query(alias="format")]
+Words = Annotated[
+    str, Query(max_length=100, description="the name of an edition, or how that of a method begins")
+]
 Page = Annotated[int, Query(ge=1, le=MOST_PAGES, description="of the methods, best first")]
 
 
@@ -29,6 +32,12 @@ Page = Annotated[int, Query(ge=1, le=MOST_PAGES, description="of the methods, be
 def home(request: Request, platform: ThePlatform) -> Response:
     """What this is, what is open, what is new."""
     return render(request, "home/home.html", home=service.home(platform))
+
+
+@router.get("/find", dependencies=[requires(Action.READ_PUBLIC)])
+def find(request: Request, platform: ThePlatform, q: Words = "") -> Response:
+    """Editions and public methods by their names."""
+    return render(request, "home/find.html", found=service.find(platform, q))
 
 
 @router.get("/editions/{edition}", dependencies=[requires(Action.READ_PUBLIC)])

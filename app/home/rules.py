@@ -3,16 +3,20 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from difflib import SequenceMatcher
 from typing import Final
 
 from app.editions.schemas import PhaseState, PhaseView
-from app.home.schemas import CompetitionLine, PhaseCard
+from app.home.schemas import CompetitionLine, EditionSummary, PhaseCard
 from app.models import Disclosure
 
 MOST_TICKS: Final = 6
 DAYS: Final = (1, 2, 7, 14)
 MONTHS: Final = (1, 2, 3, 6, 12, 24, 60, 120)
 MARGIN: Final = 0.06  # of the time that is drawn, behind the last moment
+MOST_COMPARED: Final = 100  # editions, the newest
+MOST_FOUND: Final = 10
+LIKELY: Final = 0.6  # of the letters
 LEAST: Final = timedelta(days=4)
 
 
@@ -129,3 +133,16 @@ def _months(begin: datetime, end: datetime, step: int) -> Iterator[datetime]:
     while (moment := datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC)) <= end:
         yield moment
         month += step
+
+
+def likely_editions(words: str, editions: Sequence[EditionSummary]) -> tuple[EditionSummary, ...]:
+    """The editions whose code or title is like one of these words or all of them, the most likely first."""
+    asked = {words.casefold(), *words.casefold().split()}
+
+    def likeness(edition: EditionSummary) -> list[float]:
+        names = {edition.code.casefold(), edition.title.casefold(), *edition.title.casefold().split()}
+        return [max(SequenceMatcher(None, word, name).ratio() for name in names) for word in asked]
+
+    found = [(likeness(edition), edition) for edition in editions[:MOST_COMPARED]]
+    likely = sorted((each for each in found if max(each[0]) >= LIKELY), key=lambda each: -sum(each[0]))
+    return tuple(edition for _, edition in likely[:MOST_FOUND])

@@ -114,3 +114,22 @@ class CompetitionView:
     scorer: str
     has_terms: bool
     limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMethod:
+    """A public method whose name begins like what was looked for."""
+
+    id: int
+    name: str
+    title: str
+    edition_title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is called like some words."""
+
+    words: str
+    editions: tuple[EditionSummary, ...]  # the most likely first
+    methods: tuple[FoundMethod, ...]

@@ -16,7 +16,8 @@ from app.editions.service import description_of, find_phase
 from app.errors import NotFoundError
 from app.examples.rules import first_file, has_sizes, line_grammar, task_rules
 from app.gallery.service import representatives
-from app.home.rules import by_deadline, next_deadline, shown_phase
+from app.home import queries
+from app.home.rules import MOST_FOUND, by_deadline, likely_editions, next_deadline, shown_phase
 from app.home.schemas import (
     CompetitionLine,
     CompetitionView,
@@ -24,6 +25,7 @@ from app.home.schemas import (
     EditionView,
     ExampleFile,
     ExpectedFiles,
+    Found,
     HomeView,
     PhaseCard,
     SubmitView,
@@ -123,6 +125,15 @@ def _competitions(phase: PhaseView) -> tuple[CompetitionLine, ...]:
         CompetitionLine(info.number, info.task, info.title, info.own_data_rule)
         for info in offered_competitions(phase)
     )
+
+
+def find(platform: Platform, words: str) -> Found:
+    """Editions and public methods that are called like these words."""
+    words = words.strip()
+    with platform.snapshot() as session:
+        summaries = _summaries(editions.all_editions(session), editions.all_phases(session))
+        methods = queries.methods_called(session, words, MOST_FOUND)
+    return Found(words, likely_editions(words, summaries), methods)
 
 
 def competition_page(platform: Platform, edition: str, image_set: str, number: int) -> CompetitionView:

@@ -18,7 +18,12 @@ class Method(Base):
     """What a team enters, as it stands on the board."""
 
     __tablename__ = "method"
-    __table_args__ = (UniqueConstraint("edition_id", "name_key"),)
+    __table_args__ = (
+        UniqueConstraint("edition_id", "name_key"),
+        Index(
+            "ix_method_name_key", "name_key", postgresql_ops={"name_key": "text_pattern_ops"}
+        ),  # beginnings
+    )
     id: Mapped[int] = key_column()
     edition_id: Mapped[int] = mapped_column(ForeignKey(Edition.id))
     team_id: Mapped[int] = mapped_column(ForeignKey(Team.id), index=True)

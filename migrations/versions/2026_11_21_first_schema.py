@@ -536,6 +536,13 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_method")),
         sa.UniqueConstraint("edition_id", "name_key", name=op.f("uq_method_edition_id_name_key")),
     )
+    op.create_index(
+        "ix_method_name_key",
+        "method",
+        ["name_key"],
+        unique=False,
+        postgresql_ops={"name_key": "text_pattern_ops"},
+    )
     op.create_index(op.f("ix_method_team_id"), "method", ["team_id"], unique=False)
     op.create_table(
         "picture_source",
@@ -1207,6 +1214,7 @@ def downgrade() -> None:
     op.drop_table("terms_acceptance")
     op.drop_table("picture_source")
     op.drop_index(op.f("ix_method_team_id"), table_name="method")
+    op.drop_index("ix_method_name_key", table_name="method", postgresql_ops={"name_key": "text_pattern_ops"})
     op.drop_table("method")
     op.drop_index(op.f("ix_member_user_id"), table_name="member")
     op.drop_table("member")

@@ -8,7 +8,15 @@ from typing import Any
 from app.editions.schemas import PhaseState
 from app.gallery.schemas import Representative
 from app.home.rules import competitions_of, timeline_of
-from app.home.schemas import CompetitionLine, EditionSummary, EditionView, HomeView, PhaseCard
+from app.home.schemas import (
+    CompetitionLine,
+    EditionSummary,
+    EditionView,
+    Found,
+    FoundMethod,
+    HomeView,
+    PhaseCard,
+)
 from app.standings.rules import arrivals_of, columns_of
 from app.standings.schemas import Cell, Matrix, MatrixRow
 from tests.pages.drawn import EVIL
@@ -30,6 +38,9 @@ def of_editions() -> Iterator[tuple[str, dict[str, Any]]]:
     editions = (summary, replace(summary, phases=()))
     yield "home/home.html", {"home": HomeView(editions, phases, (UPCOMING,), PHASE, arrivals_of(several, 8))}
     yield "home/home.html", {"home": HomeView(editions, (), (UPCOMING,), None, ())}
+    methods = (FoundMethod(7, EVIL, EVIL, EVIL), FoundMethod(8, EVIL, "", EVIL))
+    yield "home/find.html", {"found": Found(EVIL, editions, methods)}
+    yield "home/find.html", {"found": Found("", (), ())}
     lines = tuple(
         CompetitionLine(number, "detection", "Detection", "trained on anything") for number in (3, 4)
     )

@@ -338,6 +338,18 @@ def of_the_rest() -> Iterator[Sample]:
         "reference": "r-1",
         "is_form": True,
         "problems": (EVIL,),
+        "above": f"/{EVIL}",
+        "words": EVIL,
     }
     yield "error.html", missing
-    yield "error.html", {**missing, "kind": PROBLEMS["unavailable"], "is_form": False, "problems": ()}
+    yield (
+        "error.html",
+        {
+            **missing,
+            "kind": PROBLEMS["unavailable"],
+            "is_form": False,
+            "problems": (),
+            "above": None,
+            "words": None,
+        },
+    )

@@ -1,0 +1,41 @@
+"""What an error page offers to somebody who is lost."""
+
+import pytest
+
+from app.addresses import words_of
+from app.home.rules import likely_editions
+from app.home.schemas import EditionSummary
+
+EDITIONS = tuple(
+    EditionSummary(code, title, code, ())
+    for code, title in (
+        ("VOC2012", "PASCAL VOC 2012"),
+        ("VOC2007", "PASCAL VOC 2007"),
+        ("sample", "Sample edition"),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("VOC2O12", "VOC2012"),
+        ("voc2007 test", "VOC2007"),
+        ("PASCAL VOC 2007", "VOC2007"),
+        ("smaple", "sample"),
+        ("Sample", "sample"),
+    ],
+)
+def test_an_edition_is_found_although_its_name_is_misspelt(words: str, first: str) -> None:
+    assert likely_editions(words, EDITIONS)[0].code == first
+
+
+@pytest.mark.parametrize("words", ["", "zebra", "42"])
+def test_what_is_like_no_edition_finds_none(words: str) -> None:
+    assert likely_editions(words, EDITIONS) == ()
+
+
+def test_an_address_gives_the_words_that_are_no_page_of_ours() -> None:
+    assert words_of("/leaderboards/VOC2O12/test/3") == "VOC2O12 test"
+    assert words_of("/submissions/999999") == ""
+    assert len(words_of("/" + "x" * 500)) == 100
