@@ -36,6 +36,15 @@ def summary_figures(board: BoardScores) -> tuple[Figure, ...]:
     return tuple(figure for make in makers for figure in make(board))
 
 
+def inside(measure: str) -> str:
+    """The name of a measure inside a sentence.
+
+    >>> inside("Average precision"), inside("AP (11 points)")
+    ('average precision', 'AP (11 points)')
+    """
+    return measure if measure[:2].isupper() else measure[:1].lower() + measure[1:]
+
+
 def _entered(method: MethodScores) -> list[float]:
     return [value for value in method.values if value is not None]
 
@@ -62,7 +71,7 @@ def median_by_method(board: BoardScores) -> Iterator[Figure]:
     if not rows:
         return
     bars = [Bar(each.name, value, is_quiet=each.is_baseline) for each, value in rows[:MOST_METHODS]]
-    title = f"Median {board.measure} by method"
+    title = f"Median {inside(board.measure)} by method"
     best, value = rows[0]
     description = (
         f"Horizontal bars, best first: the median over {_count(board)} of {plural(len(rows), 'method')}. {best.name} is first with"
@@ -153,7 +162,7 @@ def critical_differences(board: BoardScores) -> Iterator[Figure]:
     rows = tuple((each.name, each.mean_rank, each.letters) for each in ranked.methods)
     columns = (Column("method", TEXT), Column("mean rank", NUMBER), Column("groups", TEXT))
     yield Figure(
-        rank_diagram("critical-differences", f"Mean ranks by {board.measure}", description, ranks),
+        rank_diagram("critical-differences", f"Mean ranks by {inside(board.measure)}", description, ranks),
         Table(columns, rows),
     )
 
@@ -215,7 +224,7 @@ def progress(board: BoardScores) -> Iterator[Figure]:
         f" {score(best[0].value)} % ({best[0].name}, {best[0].date:%Y-%m-%d}) to {score(best[-1].value)} % ({best[-1].name},"
         f" {best[-1].date:%Y-%m-%d})."
     )
-    drawing = progress_chart("progress", f"Best mean {board.measure} over time", description, ordered)
+    drawing = progress_chart("progress", f"Best mean {inside(board.measure)} over time", description, ordered)
     columns = (Column("date", TEXT), Column("method", TEXT), Column("mean"), Column("best so far", TEXT))
     rows = tuple(
         (f"{each.date:%Y-%m-%d}", each.name, each.value, "yes" if each in best else "") for each in ordered
