@@ -1,0 +1,73 @@
+"""Pages with data have the same for programs, and no page weighs much."""
+
+import gzip
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from pydantic import TypeAdapter
+from starlette.routing import Match
+
+from app.models import Edition
+from app.platform import Platform
+from tests.pages.conftest import Browser
+from tests.pages.test_templates import pages
+
+ROOT = Path(__file__).parents[2]
+ALTERNATE = re.compile('<link rel="alternate" type="application/json" href="([^"]+)">')
+HEAVIEST = 150_000  # bytes of script and style of a page, compressed
+
+
+def routes_at(app: FastAPI, path: str) -> Iterator[APIRoute]:
+    scope = {"type": "http", "method": "GET", "path": path}
+    for router in app.state.routers:
+        yield from (
+            route
+            for route in router.routes
+            if isinstance(route, APIRoute) and route.matches(scope)[0] is Match.FULL
+        )
+
+
+@pytest.fixture(scope="module")
+def edition(platform: Platform) -> str:
+    with platform.transaction() as session:
+        session.add(Edition(code="twin", title="Twin", dataset="VOC2012"))
+    return "twin"
+
+
+@pytest.mark.usefixtures("edition")
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/editions/twin", "/find?q=twin", "/help/formats", "/help/scoring", "/help/scoring/voc2007"],
+)
+def test_the_twin_of_a_page_has_the_form_that_its_schema_says(
+    app: FastAPI, browser: Browser, path: str
+) -> None:
+    page = browser().get(path).text
+    twin = unescape(ALTERNATE.findall(page)[0])
+    response = browser().get(twin)
+
+    [route] = routes_at(app, twin.partition("?")[0])
+    assert response.headers["content-type"] == "application/json"
+    TypeAdapter(route.response_model).validate_json(response.text)
+    assert f'<a href="{twin}">' in unescape(page) or path.startswith("/find")
+
+
+def test_script_and_style_of_every_page_stay_small() -> None:
+    sizes = {
+        path: len(gzip.compress((ROOT / path.lstrip("/")).read_bytes()))
+        for _, text, _ in pages()
+        for path in re.findall(r'(?:src|href)="(/static/[^"]+\.(?:js|css))"', text)
+    }
+
+    heaviest = max(
+        sum(sizes[path] for path in set(re.findall(r'(?:src|href)="(/static/[^"]+\.(?:js|css))"', text)))
+        for _, text, _ in pages()
+    )
+
+    assert len(sizes) > 4
+    assert 10_000 < heaviest < HEAVIEST
