@@ -48,7 +48,7 @@ FIXED = {
     "key": "unknown",
     "invitation_id": "1",
 }
-NOWHERE = dict.fromkeys(("truth_id", "user_id", "message_id", "rescore_id", "phase_id", "team_id", "person", "slot_id", *OF_A_RESULT), "999999999") | {
+NOWHERE = dict.fromkeys(("truth_id", "user_id", "message_id", "rescore_id", "phase_id", "team_id", "person", "pair_id", "slot_id", *OF_A_RESULT), "999999999") | {
     "undecided_run_id": "999999999",
     "upload_id": str(uuid.UUID(int=7)),
     "image_set": "nowhere",
