@@ -17,6 +17,7 @@ from app.home.schemas import (
     HomeView,
     PhaseCard,
 )
+from app.published.schemas import PublishedLine
 from app.standings.rules import arrivals_of, columns_of
 from app.standings.schemas import Cell, Matrix, MatrixRow
 from tests.pages.drawn import EVIL
@@ -28,6 +29,8 @@ CLOSED = replace(
 )
 UPCOMING = replace(PHASE, id=4, image_set="new", state=PhaseState.UPCOMING, opens_at=NOW + timedelta(days=2))
 
+HISTORICAL = PublishedLine("voc2007", EVIL, EVIL)
+
 
 def of_editions() -> Iterator[tuple[str, dict[str, Any]]]:
     phases = (PHASE, VAL)
@@ -36,7 +39,10 @@ def of_editions() -> Iterator[tuple[str, dict[str, Any]]]:
     empty = HomeView((), (), (), None, ())
     yield "home/home.html", {"home": empty}
     editions = (summary, replace(summary, phases=()))
-    yield "home/home.html", {"home": HomeView(editions, phases, (UPCOMING,), PHASE, arrivals_of(several, 8))}
+    yield (
+        "home/home.html",
+        {"home": HomeView(editions, phases, (UPCOMING,), PHASE, arrivals_of(several, 8), (HISTORICAL,))},
+    )
     yield "home/home.html", {"home": HomeView(editions, (), (UPCOMING,), None, ())}
     methods = (FoundMethod(7, EVIL, EVIL, EVIL), FoundMethod(8, EVIL, "", EVIL))
     yield "home/find.html", {"found": Found(EVIL, editions, methods)}
