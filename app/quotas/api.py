@@ -7,7 +7,7 @@ from app.quotas import service
 from app.quotas.schemas import QuotaLine
 from app.web import CurrentActor, ThePlatform, requires
 
-router = APIRouter(prefix="/api/v1/editions", tags=["submissions"], dependencies=[requires(Action.UPLOAD)])
+router = APIRouter(prefix="/api/v1/editions", tags=["submissions"], dependencies=[requires(Action.READ_OWN)])
 
 
 @router.get("/{edition}/{image_set}/quota")

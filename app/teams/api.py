@@ -17,7 +17,7 @@ router = APIRouter(prefix="/api/v1", tags=["teams"])
 JOIN, CHANGE = requires(Action.JOIN_TEAM), requires(Action.CHANGE_TEAM)
 
 
-@router.get("/teams", dependencies=[JOIN])
+@router.get("/teams", dependencies=[requires(Action.READ_OWN)])
 def mine(platform: ThePlatform, actor: CurrentActor) -> tuple[OwnTeam, ...]:
     """Your teams, at most one in each edition."""
     return service.my_teams(platform, actor).teams

@@ -36,7 +36,7 @@ TextField = Annotated[str, Form()]
 ReasonField = Annotated[str, Form(max_length=1000)]
 
 
-@router.get("/teams", dependencies=[JOIN])
+@router.get("/teams", dependencies=[requires(Action.READ_OWN)])
 def mine(request: Request) -> Response:
     """The reader's teams, and the form for another."""
     return _mine(request, NOTHING, NOTHING)

@@ -50,7 +50,7 @@ async def _pieces(archive: UploadFile) -> AsyncIterator[bytes]:
         yield piece
 
 
-@router.get("/uploads", dependencies=[UPLOAD])
+@router.get("/uploads", dependencies=[requires(Action.READ_OWN)])
 def mine(request: Request, platform: ThePlatform, actor: CurrentActor, after: str | None = None) -> Response:
     """The team's uploads, each with what can be done with it."""
     return render(request, "uploads/mine.html", page=service.my_uploads(platform, actor, after))

@@ -8,12 +8,19 @@ from fastapi import FastAPI
 from app.main import create_app
 from app.platform import Platform
 from tests.pages.conftest import browser, platform
+from tests.security.undoing import UndonePlatform, undone_platform
 
 __all__ = ["app", "browser", "platform"]
 
 
 @pytest.fixture(scope="module")
-def app(platform: Platform) -> FastAPI:
-    """The application, with an OpenID Connect provider that is away."""
+def undone(platform: Platform) -> UndonePlatform:
+    """The platform with changes that can be undone, and with an OpenID Connect provider that is away."""
     known = {"oidc_issuer": "http://127.0.0.1:9", "oidc_client_id": "heldout", "oidc_name": "Example ID"}
-    return create_app(replace(platform, settings=platform.settings.model_copy(update=known)))
+    return undone_platform(replace(platform, settings=platform.settings.model_copy(update=known)))
+
+
+@pytest.fixture(scope="module")
+def app(undone: UndonePlatform) -> FastAPI:
+    """The application on it."""
+    return create_app(undone)

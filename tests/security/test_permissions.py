@@ -3,6 +3,7 @@
 import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,24 +16,26 @@ from httpx2 import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.testclient import TestClient
 
-from app.access import Action
+from app.access import Action, Scope
 from app.imports.schemas import TreeImport
 from app.imports.service import import_tree
 from app.memberships.service import own_team
 from app.models import Disclosure, Edition, Phase, Terms, User
-from app.platform import Platform
 from app.problems import problem_type_of_status
-from app.web import SESSION_COOKIE, action_of
-from tests.security.world import HERE, ROLES, THERE, Ids, World
+from app.web import action_of
+from tests.security.undoing import UndonePlatform
+from tests.security.world import HERE, PEOPLE, ROLES, THERE, TOKENS, Ids, World
 from tests.system.kits import small_kit
 
 TABLE = yaml.safe_load((Path(__file__).parent / "permissions.yaml").read_text())
 RULES: Mapping[str, Mapping[str, str]] = TABLE["rules"]
 ROUTES: Mapping[str, Any] = TABLE["routes"]
+SCOPES: Mapping[str, str] = TABLE["scopes"]
 OF_A_RESULT = ("upload_id", "submission_id", "method_id", "entry_id", "run_id", "link_id", "link_token")
 ANSWERS = ("login", "forbidden", "hidden", "not theirs")
 CASES = (
     ("private", True),
+    ("anonymous", True),  # private, with an anonymous link
     ("private", False),
     ("public", True),
     ("withdrawn", False),
@@ -88,13 +91,38 @@ class Row:
 
     def rule(self, state: str) -> Mapping[str, str]:
         """What each role gets; ok where nothing is said."""
-        return RULES[self.said if isinstance(self.said, str) else self.said.get("rule", self.said.get(state))]
+        if isinstance(self.said, str):
+            return RULES[self.said]
+        known = "private" if state == "anonymous" and "anonymous" not in self.said else state
+        return RULES[self.said.get("rule", self.said.get(known))]
+
+    @property
+    def scopes(self) -> str:
+        """The scopes of tokens that may use it: the first line that fits."""
+        route = f"{self.method} {self.path}"
+        return next(scopes for pattern, scopes in SCOPES.items() if re.fullmatch(pattern, route))
+
+    def expected(self, role: str, state: str) -> str:
+        """What somebody gets; a token of the wrong scope nothing, and of the right one what its owner gets."""
+        person, scope = TOKENS.get(role, (role, None))
+        if scope is None:
+            return self.rule(state).get(person, "ok")
+        if scope not in self.scopes:
+            return "forbidden"
+        if person == "organiser" and scope is not Scope.ORGANISE:
+            person = "participant"
+        return self.rule(state).get(person, "ok")
+
+    @property
+    def changes(self) -> bool:
+        """Whether a request of it may change something."""
+        return self.method not in ("GET", "HEAD", "OPTIONS")
 
     @property
     def is_hidden_from(self) -> set[str]:
         """The roles for which it is hidden in one case or another."""
-        rules = [self.rule(state) for state, _ in self.cases]
-        return {role for rule in rules for role, said in rule.items() if said == "hidden"}
+        states = [state for state, _ in self.cases]
+        return {role for role in ROLES for state in states if self.expected(role, state) == "hidden"}
 
     def request(self, ids: Ids) -> dict[str, Any]:
         """What is sent for these ids."""
@@ -115,11 +143,11 @@ ROWS = [Row(*route.partition(" ")[::2], said) for route, said in ROUTES.items()]
 
 
 @pytest.fixture(scope="module")
-def world(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> World:
+def world(undone: UndonePlatform, tmp_path_factory: pytest.TempPathFactory) -> World:
     tree = small_kit(tmp_path_factory.mktemp("kit"))
     for edition in (HERE, THERE):
-        import_tree(platform, TreeImport(tree, edition, "test", disclosure=Disclosure.FULL))
-    with platform.transaction() as session:
+        import_tree(undone, TreeImport(tree, edition, "test", disclosure=Disclosure.FULL))
+    with undone.transaction() as session:
         here = session.query(Edition).filter_by(code=HERE).one()
         there = session.query(Edition).filter_by(code=THERE).one()
         session.add(Terms(edition_id=there.id, version=1, text="Be fair"))
@@ -128,7 +156,7 @@ def world(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> World
         session.add_all(people)
         session.flush()
         team, other = (own_team(session, person.id, here.id) for person in people)
-        return World(platform, template.id, team, other)
+        return World(undone, template.id, team, other)
 
 
 @pytest.fixture(scope="module")
@@ -145,22 +173,19 @@ def test_every_route_is_in_the_table_and_names_an_action(app: FastAPI) -> None:
 
 
 def test_the_table_knows_the_roles_and_outcomes() -> None:
-    assert all(set(rule) <= set(ROLES) and set(rule.values()) <= set(ANSWERS) for rule in RULES.values())
+    assert all(set(rule) <= set(PEOPLE) and set(rule.values()) <= set(ANSWERS) for rule in RULES.values())
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.method} {row.path}" for row in ROWS])
 def test_each_role_gets_what_the_table_says(row: Row, world: World, client: TestClient) -> None:
     found, said = {}, {}
-    nothing = {role: answered(row, NOWHERE, world.shared_cookie(role), client) for role in row.is_hidden_from}
+    nothing = {role: answered(row, NOWHERE, world, role, client) for role in row.is_hidden_from}
     for state, is_open in row.cases:
-        shared = world.shared(state, is_open=is_open)
+        ids = world.result(state, is_open=is_open)
         for role in ROLES:
             case = f"{role}, {state}, {'open' if is_open else 'closed'}"
-            said[case] = row.rule(state).get(role, "ok")
-            is_changed = said[case] == "ok" and row.method not in ("GET", "HEAD", "OPTIONS")
-            ids = world.result(state, is_open=is_open) if is_changed else shared
-            cookie = world.cookie(role) if is_changed else world.shared_cookie(role)
-            found[case] = outcome(answered(row, ids, cookie, client), ids, nothing.get(role))
+            said[case] = row.expected(role, state)
+            found[case] = outcome(answered(row, ids, world, role, client), ids, nothing.get(role))
 
     assert found == said
 
@@ -185,11 +210,13 @@ def code_of(response: Response) -> str:
     )
 
 
-def answered(row: Row, ids: Ids, cookie: str | None, client: TestClient) -> Response:
+def answered(row: Row, ids: Ids, world: World, role: str, client: TestClient) -> Response:
+    """The response to somebody; what it changed in the database is undone."""
     request = row.request(ids)
-    headers = request.pop("headers", {}) | ({"Cookie": f"{SESSION_COOKIE}={cookie}"} if cookie else {})
+    headers = request.pop("headers", {}) | world.headers(role)
     client.cookies.clear()
-    return client.request(**request, headers=headers)
+    with world.platform.undone() if row.changes else nullcontext():
+        return client.request(**request, headers=headers)
 
 
 def shown(response: Response, ids: Ids) -> tuple[list[str], object]:

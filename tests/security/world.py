@@ -9,6 +9,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 import scoring
+from app.access import Scope
 from app.methods.rules import name_key
 from app.models import (
     AlikePair,
@@ -35,14 +36,25 @@ from app.models import (
     UploadState,
     User,
 )
-from app.platform import Platform
 from app.sessions.schemas import Browser
 from app.sessions.service import start_session
 from app.storage import digest_of
+from app.tokens.schemas import NewToken
+from app.tokens.service import create_token
+from app.web import SESSION_COOKIE
 from tests.pages.views import report
 from tests.security.pictures import add_picture
+from tests.security.undoing import UndonePlatform
 
-ROLES = ("visitor", "participant", "stranger", "member", "organiser", "elsewhere", "admin")
+PEOPLE = ("visitor", "participant", "stranger", "member", "organiser", "elsewhere", "admin")
+TOKENS = {
+    "member, read": ("member", Scope.READ),
+    "member, submit": ("member", Scope.SUBMIT),
+    "organiser, organise": ("organiser", Scope.ORGANISE),
+    "organiser, read": ("organiser", Scope.READ),
+}
+"""Roles of programs: whose token it is, and its scope."""
+ROLES = (*PEOPLE, *TOKENS)
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 HERE, THERE = "here", "there"  # editions
 
@@ -53,44 +65,43 @@ Ids = dict[str, str]
 class World:
     """Two editions, the first with phases of one result each."""
 
-    platform: Platform
+    platform: UndonePlatform
     template: int  # the phase whose description the others have
     team_id: int
     other_team_id: int
     numbers: "count[int]" = field(default_factory=count)
-    cookies: dict[str, str | None] = field(default_factory=dict)
+    credentials: dict[str, dict[str, str]] = field(default_factory=dict)
     results: dict[tuple[str, bool], Ids] = field(default_factory=dict)
 
-    def cookie(self, role: str) -> str | None:
-        """The session of somebody new who has this role towards every result of the team."""
+    def headers(self, role: str) -> dict[str, str]:
+        """What the requests of somebody who has this role towards every result of the team say of them."""
+        if role not in self.credentials:
+            self.credentials[role] = self._credentials(role)
+        return self.credentials[role]
+
+    def _credentials(self, role: str) -> dict[str, str]:
         if role == "visitor":
-            return None
+            return {}
+        person, scope = TOKENS.get(role, (role, None))
         with self.platform.transaction() as session:
-            user = User(email=f"{role}{next(self.numbers)}@example.org", name=role)
+            user = User(email=f"{role.replace(', ', '-')}@example.org", name=person)
             session.add(user)
             session.flush()
-            _give_role(session, self, user, role)
-            token = start_session(session, self.platform, user.id, Browser("test"))
-            if role == "admin":  # who has given a code to log in
+            _give_role(session, self, user, person)
+            cookie = None if scope else start_session(session, self.platform, user.id, Browser("test"))
+            if person == "admin":  # who has given a code to log in
                 session.add(SecondFactor(user_id=user.id, secret="none", confirmed_at=func.now()))
-            return token
-
-    def shared_cookie(self, role: str) -> str | None:
-        """The session of somebody of this role, for requests that change nothing."""
-        if role not in self.cookies:
-            self.cookies[role] = self.cookie(role)
-        return self.cookies[role]
-
-    def shared(self, state: str, *, is_open: bool) -> Ids:
-        """A result in this state, for requests that change nothing."""
-        if (state, is_open) not in self.results:
-            self.results[state, is_open] = self.result(state, is_open=is_open)
-        return self.results[state, is_open]
+        if scope is None:
+            return {"Cookie": f"{SESSION_COOKIE}={cookie}"}
+        token = create_token(self.platform, user.id, NewToken(name="test", scope=frozenset({scope}), days=1))
+        return {"Authorization": f"Bearer {token}"}
 
     def result(self, state: str, *, is_open: bool) -> Ids:
-        """What stands in addresses of a new result in this state, in a phase of its own."""
-        with self.platform.transaction() as session:
-            return _add_result(session, self, state, is_open=is_open)
+        """What stands in addresses of a result in this state, in a phase of its own."""
+        if (state, is_open) not in self.results:
+            with self.platform.transaction() as session:
+                self.results[state, is_open] = _add_result(session, self, state, is_open=is_open)
+        return self.results[state, is_open]
 
 
 def _give_role(session: Session, world: World, user: User, role: str) -> None:
@@ -115,7 +126,7 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
         name=phase.image_set,
         name_key=name_key(phase.image_set),
         description="long enough " * 50,
-        public_at=None if state == "private" else func.now(),
+        public_at=None if state in ("private", "anonymous") else func.now(),
     )
     upload = _upload(world, phase, author)
     session.add_all((method, upload))
@@ -141,7 +152,12 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
     session.flush()
     session.add(EditionOrganiser(edition_id=phase.edition_id, user_id=person.id))
     session.add(Member(team_id=world.team_id, user_id=person.id, edition_id=phase.edition_id))
-    link = AnonymousLink(token=f"token-of-{phase.image_set}", entry_id=entry.id, run_id=scored.id)
+    link = AnonymousLink(
+        token=f"token-of-{phase.image_set}",
+        entry_id=entry.id,
+        run_id=scored.id,
+        revoked_at=func.now() if state == "private" else None,
+    )
     slot = ExtraSlot(phase_id=phase.id, team_id=world.team_id, task="detection", reason="none")
     twin = Entry(submission_id=submission.id, method_id=method.id, phase_id=phase.id, competition=4)
     session.add_all((link, slot, twin))
