@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import MutableMapping
+from contextlib import AsyncExitStack
 from typing import Any
 
 import structlog
@@ -15,13 +16,15 @@ from app.addresses import address_of
 from app.error_responses import answer_error
 from app.errors import SecondFactorNeededError
 from app.platform import Platform
-from app.request_checks import bounded, check_request
+from app.request_checks import MAX_SMALL_BODY, bounded, check_request
 from app.sessions import service as sessions
 from app.sessions.schemas import Visit
+from app.turns import Turns
 from app.uploads.rules import TUS_VERSION
-from app.web import SESSION_COOKIE
+from app.web import SESSION_COOKIE, client_of_request
 
-ANONYMOUS_PATHS = ("/static/", "/health", "/ready")  # answered without looking up who sends them
+HEALTH_PATHS = ("/health", "/ready")
+ANONYMOUS_PATHS = ("/static/", *HEALTH_PATHS)  # answered without looking up who sends them
 
 # what an admin without a second factor reaches
 ENROLMENT_PATHS = ("/account/second-factor", "/login", "/logout", *ANONYMOUS_PATHS)
@@ -44,6 +47,7 @@ class RequestMiddleware:
     def __init__(self, app: ASGIApp, platform: Platform) -> None:
         self.app = app
         self.platform = platform
+        self.turns = Turns(platform.settings.requests_at_once)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -61,13 +65,18 @@ class RequestMiddleware:
         send = _with_headers(send, state)
         settings = self.platform.settings
         try:
-            visit = await self._identify(request)
-            state["actor"], state["draft"] = visit.actor, visit.draft
-            state["awaits_code"] = visit.awaits_code
-            _check_second_factor(request, visit.actor)
-            limit = check_request(request, state["actor"], settings.max_upload, settings.host_names)
-            await self.app(scope, bounded(receive, limit), send)
-            await self._drop_draft(request, visit)
+            async with AsyncExitStack() as turn:
+                if not scope["path"].startswith(HEALTH_PATHS):
+                    await turn.enter_async_context(self.turns.of(client_of_request(request)))
+                visit = await self._identify(request)
+                state["actor"], state["draft"] = visit.actor, visit.draft
+                state["awaits_code"] = visit.awaits_code
+                _check_second_factor(request, visit.actor)
+                limit = check_request(request, state["actor"], settings.max_upload, settings.host_names)
+                if limit > MAX_SMALL_BODY:  # an archive comes slowly and is limited by itself
+                    await turn.aclose()
+                await self.app(scope, bounded(receive, limit), send)
+                await self._drop_draft(request, visit)
         except ClientDisconnect:
             return
         except Exception as error:

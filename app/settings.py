@@ -149,6 +149,13 @@ class Settings(LoginSettings):
         int, Field(description="how long an archive with problems is kept", gt=0)
     ] = 2
     keep_partial_days: Annotated[int, Field(description="how long an upload may take to arrive", gt=0)] = 2
+    requests_at_once: Annotated[
+        int,
+        Field(
+            description="requests of one address that a web process handles at the same time; others wait",
+            ge=1,
+        ),
+    ] = 8
     checks: Annotated[
         int, Field(description="archives that one web process checks at the same time", ge=1)
     ] = 2

@@ -78,12 +78,12 @@ LEAKS: Final = {
     Disclosure.CLASSES: Leak(
         "Each class and the mean, in tenths of a percent.",
         "The usual way of a held-out test set, as the PASCAL VOC server had it.",
-        0.63,
+        1.42,
     ),
     Disclosure.MEAN: Leak(
         "The mean alone, in tenths of a percent; the classes when the phase is over.",
         "Test sets that are used for years.",
-        0.02,
+        0.03,
     ),
     Disclosure.LADDER: Leak(
         "The mean of the team's best result so far, and a new one only where it beats that by a standard error; the classes"

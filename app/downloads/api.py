@@ -15,7 +15,12 @@ from app.web import CurrentActor, ThePlatform, requires
 router = APIRouter(prefix="/api/v1", tags=["uploads"])
 
 
-@router.get("/uploads/{upload_id}/archive", dependencies=[requires(Action.READ_UPLOAD)])
+@router.get(
+    "/uploads/{upload_id}/archive",
+    response_class=Response,
+    responses={code: {"content": {"application/octet-stream": {}}} for code in (200, 206)},
+    dependencies=[requires(Action.READ_UPLOAD)],
+)
 def archive(
     platform: ThePlatform,
     actor: CurrentActor,

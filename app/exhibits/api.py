@@ -24,7 +24,12 @@ def curves(
     return service.curves(platform, actor, run_id, class_name)
 
 
-@router.get("/runs/{run_id}/curves.csv", dependencies=[requires(Action.READ_SUBMISSION)])
+@router.get(
+    "/runs/{run_id}/curves.csv",
+    response_class=Response,
+    responses={200: {"content": {"text/csv": {}}}},
+    dependencies=[requires(Action.READ_SUBMISSION)],
+)
 def curves_csv(
     platform: ThePlatform, actor: CurrentActor, run_id: int, class_name: str | None = None
 ) -> Response:

@@ -1,6 +1,7 @@
 """Which passwords are accepted, and their hashes, made in two threads of their own to keep the process small."""
 
 import gzip
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -22,16 +23,22 @@ DUMMY_HASH = (
 )
 
 THREADS = 2  # the allocator keeps 19 MiB for each thread that has ever hashed
+NICE = 5  # so that pages do not wait for passwords that somebody guesses
 MAX_WAITING = 8  # each holds a thread of the web server, which has 40
 
 Answer = TypeVar("Answer")
+
+
+def _yield_to_others() -> None:
+    """Let this thread alone have less of a busy processor: on Linux every thread has a niceness of its own."""
+    os.nice(NICE)
 
 
 class Pool:
     """A few threads with a bounded queue."""
 
     def __init__(self, threads: int, max_waiting: int) -> None:
-        self.threads = ThreadPoolExecutor(threads, thread_name_prefix="hashing")
+        self.threads = ThreadPoolExecutor(threads, thread_name_prefix="hashing", initializer=_yield_to_others)
         self.places = BoundedSemaphore(threads + max_waiting)
 
     def run(self, work: Callable[[], Answer]) -> Answer:

@@ -194,7 +194,7 @@ def _stored(platform: Platform, actor: Actor, upload_id: uuid.UUID, action: Acti
     return upload
 
 
-@router.head("/uploads/{upload_id}", dependencies=[READ])
+@router.head("/uploads/{upload_id}", response_class=Response, dependencies=[READ])
 def where(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
     """How many bytes an upload has (tus), in the header Upload-Offset."""
     upload = _stored(platform, actor, upload_id, Action.READ_UPLOAD)

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from tests.security.attackers.patterns import Block, Seen, Tail, decode, orders
-from tests.security.attackers.ranks import Class, classes_of, guess_of, seen
+from tests.security.attackers.ranks import Class, classes_of, guess_of
 from tests.security.attackers.server import Server
 from tests.security.attackers.world import SIDE, Labels
 
@@ -27,8 +27,9 @@ def ask(server: Server, known: list[Class]) -> None:
     active = known if server.sight.classes else sorted(known, key=lambda one: one.positives)[:1]
     scale = 1 if server.sight.classes else server.world.classes
     while server.sight.means and server.budget("boxes") >= BLOCK.times:
+        active = [one for one in active if len(one.fresh) >= BLOCK.size]
         asked = [one.fresh[: BLOCK.size] for one in active]
-        if min(map(len, asked)) < BLOCK.size:
+        if not active:
             break
         answers = [
             _send(server, active, [[images[place] for place in order] for images in asked])
@@ -50,5 +51,8 @@ def _send(server: Server, active: list[Class], lists: list[list[int]]) -> list[S
     label = np.repeat([one.number for one in active], [len(each) for each in lists])
     answer = server.find_boxes(image, label, np.tile(PROBE, (len(image), 1)))
     if answer.classes is not None:
-        return [seen(answer, one.number) for one in active]
+        widths = (
+            [None] * server.world.classes if answer.bounds is None else np.ptp(answer.bounds, axis=1).tolist()
+        )
+        return [Seen(float(answer.classes[one.number]), widths[one.number]) for one in active]
     return [Seen(-1.0 if answer.mean is None else answer.mean)] * len(active)

@@ -162,7 +162,8 @@ def decode(
     for order, each in enumerate(seen):
         if each.width is not None:
             squares = known.squares[order, rows][fits]
-            variance = squares * per_hit**2 - each.value**2 / positives
+            behind_it = left[order, fits] ** 2 / np.maximum(positives - block.known - hits, 1)
+            variance = squares * per_hit**2 + behind_it - each.value**2 / positives
             weight = weight * _likelihood(each.width, variance)
     total = float(weight.sum())
     if total < 1e-12:
@@ -174,10 +175,10 @@ def decode(
 def _likelihood(width: float, variance: Floats) -> Floats:
     """How well the width of an interval fits patterns whose value has this variance.
 
-    The bootstrap draws every image about a Poisson number of times. The tail, whose hits have small precisions, is left out.
+    The bootstrap draws every image about a Poisson number of times; how precisions vary with the draws is left out.
     """
     expected = 2 * 1.96 * WIDENING * np.sqrt(variance.clip(0))
-    weight: Floats = np.exp(-0.5 * ((width - expected) / (0.006 + 0.15 * expected)) ** 2) + 0.001
+    weight: Floats = np.exp(-0.5 * ((width - expected) / (0.01 + 0.25 * expected)) ** 2) + 0.001
     return weight
 
 

@@ -100,16 +100,15 @@ def ask(server: Server, known: list[Class]) -> None:
 
 
 def _ask(server: Server, known: list[Class], asking: list[Questions]) -> None:
-    lists = [next(each) for each in asking]
+    lists = [next(each, []) for each in asking]
     while server.budget("images"):
         answer = server.rank_images([_complete(server, each) for each in lists])
-        lists = [_next(each, seen(answer, one.number)) for each, one in zip(asking, known, strict=True)]
+        lists = [_next(each, _value(answer, one)) for each, one in zip(asking, known, strict=True)]
 
 
-def seen(answer: Answer, number: int) -> Seen:
-    """What is shown of a class."""
-    value = 0.0 if answer.classes is None else float(answer.classes[number])
-    return Seen(value, None if answer.bounds is None else float(np.ptp(answer.bounds[number])))
+def _value(answer: Answer, one: Class) -> Seen:
+    """The value of a class; the width of its interval depends on the images behind the block too much to be of use."""
+    return Seen(0.0 if answer.classes is None else float(answer.classes[one.number]))
 
 
 def _ask_mean(server: Server, known: list[Class]) -> None:
@@ -130,10 +129,7 @@ def _ask_mean(server: Server, known: list[Class]) -> None:
         mean = answer.mean or 0.0
         moved = mean != last or not server.sight.by_ladder
         last = mean
-        width = None if answer.bounds is None else float(np.ptp(answer.bounds[-1]))
-        ahead = _next(
-            asking, Seen(mean - start + usual / classes if moved else -1.0, width)
-        )  # nothing fits -1
+        ahead = _next(asking, Seen(mean - start + usual / classes if moved else -1.0))  # nothing fits -1
 
 
 def _usual(images: int, positives: int) -> float:

@@ -24,7 +24,7 @@ ATTACKS: Final[dict[str, Attack]] = {
     "timing": timing.attack,
 }
 
-WITH_INTERVALS: Final = ("solving for ranks", "single boxes", "boosting by majority", "three tasks at once")
+WITH_INTERVALS: Final = ("single boxes", "boosting by majority", "three tasks at once")
 """The attackers that learn from confidence intervals and group letters where these are shown."""
 
 ROWS: Final = {

@@ -1,0 +1,63 @@
+"""Requests of one client at a time."""
+
+import anyio
+import pytest
+
+from app.errors import RateLimitedError
+from app.turns import MOST_WAITING, Turns
+
+
+def test_a_client_has_so_many_requests_at_once_and_keeps_nobody_else_waiting() -> None:
+    handled = {"hammer": 0, "person": 0}
+
+    async def request(turns: Turns, client: str, end: anyio.Event) -> None:
+        async with turns.of(client):
+            handled[client] += 1
+            await end.wait()
+
+    async def hammer() -> None:
+        turns, end = Turns(2), anyio.Event()
+        async with anyio.create_task_group() as tasks:
+            for _ in range(10):
+                tasks.start_soon(request, turns, "hammer", end)
+            await anyio.wait_all_tasks_blocked()
+            assert handled == {"hammer": 2, "person": 0}
+            tasks.start_soon(request, turns, "person", end)
+            await anyio.wait_all_tasks_blocked()
+            assert handled == {"hammer": 2, "person": 1}
+            end.set()
+        assert handled == {"hammer": 10, "person": 1}
+
+    anyio.run(hammer)
+
+
+def test_who_has_too_many_waiting_is_told_to_come_again() -> None:
+    async def hammer() -> None:
+        turns = Turns(1)
+
+        async def wait() -> None:
+            async with turns.of("hammer"):
+                await anyio.sleep_forever()
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(MOST_WAITING + 1):
+                tasks.start_soon(wait)
+            await anyio.wait_all_tasks_blocked()
+            with pytest.raises(RateLimitedError):
+                async with turns.of("hammer"):
+                    pass
+            async with turns.of("person"):
+                pass
+            tasks.cancel_scope.cancel()
+
+    anyio.run(hammer)
+
+
+def test_a_client_without_requests_is_forgotten() -> None:
+    async def visit() -> int:
+        turns = Turns(1)
+        async with turns.of("person"):
+            pass
+        return len(turns._clients)
+
+    assert anyio.run(visit) == 0

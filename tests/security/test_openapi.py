@@ -1,0 +1,20 @@
+"""The API against its own document: no request makes the server fail, and every answer is one that the document has."""
+
+from fastapi import FastAPI
+
+from tests.security.openapi import faults
+from tests.security.test_permissions import FIXED, world
+from tests.security.undoing import UndonePlatform
+from tests.security.world import World
+
+__all__ = ["world"]
+
+EXAMPLES = 3
+
+
+def test_programs_get_what_the_document_says_whatever_they_send(
+    app: FastAPI, undone: UndonePlatform, world: World
+) -> None:
+    known = FIXED | world.result("public", is_open=True)
+
+    assert faults(app, undone, world.headers("member"), known, EXAMPLES) == {}

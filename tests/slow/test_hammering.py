@@ -1,0 +1,109 @@
+"""One account that hammers: others are served as before, and neither memory nor disk grows beyond bounds."""
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from app.rate_limits import Limited
+from app.settings import Settings
+from tests.shared import ROOT
+from tests.system.installations import Client, Installation, installation, registered
+from tests.system.kits import results, small_kit
+from tests.system.process_trees import tree_of
+from tests.system.servers import OwnServers
+
+pytestmark = [pytest.mark.slow, pytest.mark.system]
+
+DEFAULTS = {f"limit_{what}": Settings.model_fields[f"limit_{what}"].default for what in Limited}
+PHASE = "hammered/test"
+PAGES = ("/", f"/leaderboards/{PHASE}/3", "/api/v1/submissions", "/submissions")
+
+
+@contextmanager
+def hammered(address: str, token: str) -> Iterator[None]:
+    program = [sys.executable, "-m", "tests.slow.hammer", address, token, PHASE]
+    with subprocess.Popen(program, cwd=ROOT) as hammer:
+        pin(hammer.pid, 1)
+        try:
+            time.sleep(3)  # until its connections are there
+            yield
+        finally:
+            hammer.kill()
+
+
+def pin(pid: int, processor: int) -> None:
+    """Keep a process off the processor of the server, which is 0, so that the server's waiting alone is measured."""
+    if len(os.sched_getaffinity(0)) > 1:
+        os.sched_setaffinity(pid, {processor})
+
+
+def waits(person: Client, duration: timedelta) -> list[float]:
+    """How long each page takes somebody at another address, in seconds."""
+    found = []
+    end = time.monotonic() + duration.total_seconds()
+    while time.monotonic() < end:
+        for page in PAGES:
+            begun = time.perf_counter()
+            assert person.http.get(page).status_code == 200
+            found.append(time.perf_counter() - begun)
+    return found
+
+
+def p95(values: list[float]) -> float:
+    return statistics.quantiles(values, n=20)[-1]
+
+
+def resident(pid: int) -> int:
+    """The memory of a process and all below it, in bytes."""
+    return sum(pages_of(each) for each in tree_of(pid)) * os.sysconf("SC_PAGE_SIZE")
+
+
+def pages_of(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except OSError:
+        return 0  # it has ended
+
+
+def stored(running: Installation) -> int:
+    """What archives take on disk, in bytes."""
+    return sum(file.stat().st_size for file in running.settings.data.rglob("*") if file.is_file())
+
+
+def test_one_account_that_hammers_is_hardly_noticed(
+    own_servers: OwnServers, tmp_path: Path, duration: timedelta
+) -> None:
+    with installation(own_servers, **DEFAULTS) as running:
+        running.load(small_kit(tmp_path), "hammered")
+        address = running.start_web()
+        running.start_worker()
+        oak = running.participant(address, "oak")
+        oak.final(oak.submit(PHASE, results(cat=5, dog=5), "Acorn"))
+        token = registered(running.platform, address, "mallory")
+        elsewhere = httpx2.HTTPTransport(local_address="127.0.0.2")
+        pid = running.pid("web")
+        for each in tree_of(pid):
+            pin(each, 0)
+        with httpx2.Client(
+            base_url=address, headers=oak.http.headers, transport=elsewhere, timeout=60
+        ) as http:
+            person = Client(http)
+            waits(person, duration / 6)
+            quiet, memory, disk = waits(person, duration / 3), resident(pid), stored(running)
+            with hammered(address, token):
+                loud, most = waits(person, duration / 3), resident(pid)
+        figures = f"p95 {1000 * p95(quiet):.0f} ms, hammered {1000 * p95(loud):.0f} ms; {memory >> 20} MiB, {most >> 20} MiB"
+        sys.stdout.write(f"{figures}\n")
+
+        assert p95(loud) < 3 * p95(quiet)
+        assert most < 1.3 * memory
+        assert stored(running) - disk < running.settings.max_stored
