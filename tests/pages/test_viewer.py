@@ -3,14 +3,14 @@
 import io
 import tarfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi import FastAPI
 from PIL import Image
-from sqlalchemy import Text, and_, cast, or_, select, update
+from sqlalchemy import Text, and_, cast, delete, or_, select, update
 from starlette.testclient import TestClient
 
 import sample
@@ -19,7 +19,18 @@ from app.evaluation import service as evaluation
 from app.imports.schemas import TreeImport
 from app.imports.service import import_tree
 from app.models import Artefact, Disclosure, Entry, GroundTruth, Method, Role, Run
-from app.overlays.service import HARD, OF_RUNS, OF_TRUTHS, TRUTH
+from app.overlays.service import (
+    HARD,
+    OF_RUNS,
+    OF_TRUTHS,
+    RUN,
+    TRUTH,
+    draw_next,
+    examples,
+    hard_images,
+    predictions_in,
+    request,
+)
 from app.platform import Platform
 from app.sampling import Sender, Task
 from tests.pages.conftest import Browser
@@ -153,6 +164,34 @@ def test_a_board_names_easy_and_hard_images(scene: Scene, browser: Browser) -> N
     assert page["lists"][0]["examples"][0]["picture"]["version"]
     assert "Easiest images" in html.text
     assert "being looked for" in browser().get(f"/leaderboards/{EDITION}/val/4/images").text
+
+
+def test_a_picture_stands_for_each_task_of_an_edition(scene: Scene, browser: Browser) -> None:
+    page = browser().get(f"/editions/{EDITION}").text
+
+    assert page.count("thumbnail.jpg") == len(BASELINES)
+    assert f"/pictures/{EDITION}/test" not in page
+
+
+def test_what_cannot_be_drawn_keeps_nothing_else_from_being_drawn(scene: Scene, platform: Platform) -> None:
+    run, phase = scene.runs[1], scene.phases["val"]
+    poor = replace(platform, settings=platform.settings.model_copy(update={"delivery_seconds": 0}))
+    with platform.transaction() as session:
+        session.execute(delete(Artefact).where(Artefact.kind == RUN, Artefact.subject == str(run)))
+        session.execute(delete(Artefact).where(Artefact.kind == HARD))
+
+    draw_next(poor, {"phase_id": phase})
+    draw_next(poor, {"phase_id": phase})
+
+    assert predictions_in(platform, run, 0, scene.image, None) is None
+    assert examples(platform, run) == ()
+    assert hard_images(platform, phase, 3) == ()
+    with platform.transaction() as session:
+        session.execute(delete(Artefact).where(Artefact.kind.in_((RUN, HARD))))
+        request(session, phase)
+        request(session, 10**9)
+    deliver(platform)
+    assert predictions_in(platform, run, 0, scene.image, None) is not None
 
 
 def test_a_method_that_becomes_private_is_drawn_for_nobody_else(
