@@ -349,8 +349,7 @@ def test_an_admin_without_a_password_is_one_who_can_log_in(
     give_second_factor(platform, "nutmeg@example.org")
 
     page = nutmeg.get("/admin/people?text=nutmeg").text
-    assert "nutmeg@example.org" in page
-    assert "program" not in page
+    assert ("nutmeg@example.org" in page, "program" in page) == (True, False)
     assert "the last admin who can log in" in nutmeg.post("/account/delete", data={"results": "keep"}).text
 
 
@@ -358,12 +357,10 @@ def test_a_suspended_account_stays_closed(
     browser: Browser, platform: Platform, provider: ProviderServer
 ) -> None:
     linked(browser(), provider, "maple")
+    suspend = text("UPDATE user_account SET suspended_at = now() WHERE email = 'maple@example.org'")
     with platform.transaction() as session:
-        session.execute(
-            text("UPDATE user_account SET suspended_at = now() WHERE email = 'maple@example.org'")
-        )
+        session.execute(suspend)
     phone = browser()
-
     assert "This account is suspended" in come_back(phone).text
     assert not is_logged_in(phone)
 
@@ -375,7 +372,6 @@ def test_the_address_may_have_been_confirmed_here_before_the_account_is_made(
     client = browser()
     come_back(client)
     registered(browser(), "oak@example.org")
-
     assert client.post("/login/provider/new", data={"name": "x"}).status_code == 422
     assert client.post("/login/provider/new", data={"name": "Oak"}).status_code == 409
 
@@ -400,6 +396,5 @@ def test_without_a_provider_there_is_nothing_of_it(platform: Platform) -> None:
 
     assert "/login/provider" not in client.get("/login").text
     assert client.post("/login/provider").status_code == 404
-    assert client.get("/login/provider/callback?code=a&state=b").status_code == 404
-    assert client.get("/account/provider").status_code == 404
-    assert client.get("/account").status_code == 200
+    paths = ("/login/provider/callback?code=a&state=b", "/account/provider", "/account")
+    assert [client.get(path).status_code for path in paths] == [404, 404, 200]

@@ -22,7 +22,7 @@ EDITIONS = tuple(
         ("VOC2O12", "VOC2012"),
         ("voc2007 test", "VOC2007"),
         ("PASCAL VOC 2007", "VOC2007"),
-        ("smaple", "sample"),
+        ("sammple", "sample"),
         ("Sample", "sample"),
     ],
 )
