@@ -32,17 +32,17 @@ serve: $(server) ## a web server alone, on the servers of HELDOUT_DATABASE_URL a
 worker: $(server) ## a worker alone, on the same servers
 	@$(python) -m app.commands worker
 
-test: $(development) ## the tests, on servers of their own, in two processes (ONLY=tests/system chooses)
-	@$(python) -m pytest $(or $(ONLY),$(in_two_processes))
+test: $(development) ## the tests, on servers of their own, in three processes (ONLY=tests/system chooses)
+	@$(python) -m pytest $(or $(ONLY),$(in_processes))
 
-in_two_processes := --numprocesses 2 --dist loadfile
+in_processes := --numprocesses 3 --dist loadfile
 
 test-slow: $(development) ## the tests that take minutes (HELDOUT_SHORT=1: a short form of them)
 	@$(python) -m pytest -m slow --timeout 1800 tests/slow
 
 coverage: $(development) ## the tests with coverage of every process, and its thresholds
 	@$(python) -m coverage erase
-	@$(python) -m coverage run -m pytest --randomly-seed=1 --hypothesis-seed=0 $(or $(ONLY),$(in_two_processes))
+	@$(python) -m coverage run -m pytest --randomly-seed=1 --hypothesis-seed=0 $(or $(ONLY),$(in_processes))
 	@$(MAKE) --no-print-directory coverage-report
 
 coverage-report: ## whether what was measured last reaches the thresholds
