@@ -1,7 +1,7 @@
 """Drawing the figures of a board after its rows have changed."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -32,10 +32,11 @@ from app.queue import Job
 from app.web import draw
 from scoring.analysis.random_baseline import random_baseline
 from scoring.data.matches import RankedPredictions
+from scoring.metrics.ranking import IGNORED, TRUE_POSITIVE
 from scoring.protocols import TASKS
 from scoring.tasks.ranking.rules import LabelRules
 
-DRAWN = "1"  # another one has the figures of every board drawn anew
+DRAWN = "2"  # another one has the figures of every board drawn anew
 FIGURE = "board figure"  # kind of the artefact that is one figure
 SVG_AND_NUMBERS = "application/json"
 MOST_CURVES = 100  # of one drawing
@@ -159,9 +160,8 @@ def _figures_of_scores(making: Making) -> Iterator[Figure]:
 def _baseline(making: Making) -> tuple[float | None, ...]:
     """The scores of random rankings, where everything is ranked: of any method's curves, for all have the same objects."""
     complete = next((each for each in making.scores.methods if None not in each.values), None)
-    task = TASKS[scoring.competition_of(making.phase.dataset, making.competition).task]
-    rules = scoring.protocol_of(making.protocol).rules_of(task)
-    if complete is None or not isinstance(rules, LabelRules):
+    rules = _rules_of_rankings(making)
+    if complete is None or rules is None:
         return ()
     found: list[float | None] = []
     for name in making.scores.classes:
@@ -170,6 +170,13 @@ def _baseline(making: Making) -> tuple[float | None, ...]:
         content = next((each[complete.run_id] for each in stored if each), None)
         found.append(None if content is None else _random_score(name, content, rules))
     return tuple(found)
+
+
+def _rules_of_rankings(making: Making) -> LabelRules | None:
+    """The rules of a task in which every image or person is ranked; none for others."""
+    task = TASKS[scoring.competition_of(making.phase.dataset, making.competition).task]
+    rules = scoring.protocol_of(making.protocol).rules_of(task)
+    return rules if isinstance(rules, LabelRules) else None
 
 
 def _random_score(name: str, stored: Mapping[str, Any], rules: LabelRules) -> float | None:
@@ -189,6 +196,7 @@ def _figures_of_curves(making: Making) -> Iterator[Figure]:
     board = making.scores
     if not public_sight(making.phase).details or len(board.classes) > MOST_CLASSES:
         return
+    ranks = _rules_of_rankings(making) is not None
     for place, name in enumerate(board.classes):
         for kind, axes in CURVES.items():
             entered = [each for each in board.methods if each.values[place] is not None]
@@ -202,7 +210,16 @@ def _figures_of_curves(making: Making) -> Iterator[Figure]:
                 if each.run_id in stored
             ]
             if curves:
-                yield curves_of_class(place, name, curves, axes, methods=len(entered))
+                level = _random_precision(stored.values()) if ranks and kind == scoring.Curve.kind else None
+                shown = replace(axes, level=level, level_name="random rankings")
+                yield curves_of_class(place, name, curves, shown, methods=len(entered))
+
+
+def _random_precision(curves: Iterable[Mapping[str, Any]]) -> float | None:
+    """The share of positives, which a random ranking's precision is at every recall: by the curve that ranks most."""
+    outcomes = (np.frombuffer(scoring.from_plain(scoring.Curve, each).outcomes, np.int8) for each in curves)
+    counted = max((each[each != IGNORED] for each in outcomes), key=len, default=np.zeros(0, np.int8))
+    return float(np.mean(counted == TRUE_POSITIVE)) if len(counted) else None
 
 
 def _curve_of(name: str, value: float | None, stored: Mapping[str, Any]) -> Curve:

@@ -3,7 +3,7 @@
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,18 @@ from starlette.testclient import TestClient
 import scoring
 from app.board_figures import service
 from app.delivery import service as delivery
-from app.models import ClassScore, Disclosure, Edition, Entry, Exhibit, OutboxMessage, Phase, Quota, Topic
+from app.models import (
+    Board,
+    ClassScore,
+    Disclosure,
+    Edition,
+    Entry,
+    Exhibit,
+    OutboxMessage,
+    Phase,
+    Quota,
+    Topic,
+)
 from app.outbox import queries as outbox
 from app.platform import Platform
 from tests.system.rows import Rows, described
@@ -73,13 +84,16 @@ Make = Callable[..., Drawn]
 
 @pytest.fixture
 def make(platform: Platform, browser: Callable[[], TestClient], tmp_path: Path) -> Make:
-    def make_one(disclosure: Disclosure = Disclosure.FULL) -> Drawn:
-        rows = described(platform, tmp_path)
+    def make_one(disclosure: Disclosure = Disclosure.FULL, competition: int = 3) -> Drawn:
+        rows = replace(described(platform, tmp_path), competition=competition)
         with platform.transaction() as session:
+            session.execute(
+                update(Board).where(Board.phase_id == rows.phase_id).values(competition=competition)
+            )
             phase = session.get_one(Phase, rows.phase_id)
             phase.disclosure, phase.quotas = disclosure, (Quota(2, 7),)
             code = session.get_one(Edition, phase.edition_id).code
-        return Drawn(rows, f"/leaderboards/{code}/test/3", browser())
+        return Drawn(rows, f"/leaderboards/{code}/test/{competition}", browser())
 
     return make_one
 
@@ -99,6 +113,15 @@ def test_figures_are_being_computed_until_they_are_drawn(make: Make) -> None:
     assert f'<img src="{board.address}/figures/curves-1.svg"' in page
     medians = board.numbers()["median-by-method"]["rows"]
     assert [value for _, value in medians] == pytest.approx([0.7051234, 0.5051234])
+
+
+def test_curves_of_classification_are_compared_with_random_rankings(make: Make) -> None:
+    board = make(competition=1)
+    board.add(0.5)
+    board.deliver()
+
+    drawing = board.browser.get(f"{board.address}/figures/curves-1.svg").text
+    assert "A dashed line marks random rankings, 60.0 %." in drawing  # 3 of 5 predictions are positives
 
 
 def test_a_figure_alone_brings_its_styles_and_may_stand_in_other_pages(make: Make) -> None:
