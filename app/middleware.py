@@ -5,6 +5,7 @@ from collections.abc import MutableMapping
 from contextlib import AsyncExitStack
 from typing import Any
 
+import anyio
 import structlog
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
@@ -14,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.access import Actor
 from app.addresses import address_of
 from app.error_responses import answer_error
-from app.errors import SecondFactorNeededError
+from app.errors import RateLimitedError, SecondFactorNeededError
 from app.platform import Platform
 from app.request_checks import MAX_SMALL_BODY, bounded, check_request
 from app.sessions import service as sessions
@@ -23,6 +24,7 @@ from app.turns import Turns
 from app.uploads.rules import TUS_VERSION
 from app.web import SESSION_COOKIE, client_of_request
 
+PAUSE = 0.5  # seconds before somebody is told that there were too many requests
 HEALTH_PATHS = ("/health", "/ready")
 ANONYMOUS_PATHS = ("/static/", *HEALTH_PATHS)  # answered without looking up who sends them
 
@@ -73,9 +75,17 @@ class RequestMiddleware:
                 state["awaits_code"] = visit.awaits_code
                 _check_second_factor(request, visit.actor)
                 limit = check_request(request, state["actor"], settings.max_upload, settings.host_names)
-                if limit > MAX_SMALL_BODY:  # an archive comes slowly and is limited by itself
+                if limit > MAX_SMALL_BODY and not _is_small(
+                    request
+                ):  # it comes slowly and is limited by itself
                     await turn.aclose()
-                await self.app(scope, bounded(receive, limit), send)
+                try:
+                    await self.app(scope, bounded(receive, limit), send)
+                except RateLimitedError:
+                    await anyio.sleep(
+                        PAUSE
+                    )  # whoever goes on all the same takes turns from nobody but themselves
+                    raise
                 await self._drop_draft(request, visit)
         except ClientDisconnect:
             return
@@ -101,6 +111,12 @@ class RequestMiddleware:
         if request.state.status < 400:
             cookie = request.cookies.get(SESSION_COOKIE, "")
             await run_in_threadpool(sessions.drop_draft, self.platform, cookie)
+
+
+def _is_small(request: Request) -> bool:
+    """Whether a body says that it is no larger than those that are not archives."""
+    size = request.headers.get("content-length", "")
+    return size.isdecimal() and int(size) <= MAX_SMALL_BODY
 
 
 def _check_second_factor(request: Request, actor: Actor) -> None:

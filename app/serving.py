@@ -17,6 +17,11 @@ class ListenError(Exception):
     """The address cannot be listened on; says why and what can be done."""
 
 
+SWITCH_INTERVAL = (
+    0.0005  # seconds for which a thread keeps the interpreter from a request that wants to go on
+)
+
+
 def listen(settings: Settings) -> socket.socket:
     """A socket that listens on the address of the settings.
 
@@ -49,6 +54,7 @@ def _message(error: OSError, settings: Settings) -> str:
 def main(descriptor: int) -> None:
     """Serve on an inherited socket until a signal."""
     os.umask(0o077)
+    sys.setswitchinterval(SWITCH_INTERVAL)
     config = uvicorn.Config(
         "app.main:create_app",
         factory=True,

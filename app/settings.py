@@ -155,7 +155,7 @@ class Settings(LoginSettings):
             description="requests of one address that a web process handles at the same time; others wait",
             ge=1,
         ),
-    ] = 8
+    ] = 2
     checks: Annotated[
         int, Field(description="archives that one web process checks at the same time", ge=1)
     ] = 2

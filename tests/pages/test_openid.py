@@ -224,7 +224,7 @@ ERRORS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("error", ERRORS, ids=str)
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: "-".join(map(str, error.get("claims", error))))
 def test_nobody_is_let_in_by_a_token_that_is_not_the_provider_s_for_this_login(
     browser: Browser, platform: Platform, provider: ProviderServer, error: dict[str, Any]
 ) -> None:
