@@ -11,15 +11,11 @@ from app.connection_limits import PatientProtocol
 from app.settings import Settings, variable
 
 BACKLOG = 2048
+SWITCH_INTERVAL = 0.0005  # seconds for which a thread keeps the interpreter from a request that wants it
 
 
 class ListenError(Exception):
     """The address cannot be listened on; says why and what can be done."""
-
-
-SWITCH_INTERVAL = (
-    0.0005  # seconds for which a thread keeps the interpreter from a request that wants to go on
-)
 
 
 def listen(settings: Settings) -> socket.socket:

@@ -23,7 +23,8 @@ from tests.system.servers import OwnServers
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
-DEFAULTS = {f"limit_{what}": Settings.model_fields[f"limit_{what}"].default for what in Limited}
+LIMITS = (*(f"limit_{what}" for what in Limited), "requests_at_once")
+DEFAULTS = {name: Settings.model_fields[name].default for name in LIMITS}
 PHASE = "hammered/test"
 PAGES = ("/", f"/leaderboards/{PHASE}/3", "/api/v1/submissions", "/submissions")
 
