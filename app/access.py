@@ -27,6 +27,7 @@ class Action(enum.StrEnum):
     JOIN_TEAM = "team.join"
     CHANGE_TEAM = "team.change"
     ORGANISE = "edition.organise"
+    NAME_ORGANISERS = "edition.organisers"
     MANAGE_PEOPLE = "people.manage"
     MANAGE_ROLES = "roles.manage"
     READ_AUDIT = "audit.read"
@@ -133,6 +134,7 @@ PERMISSIONS: Mapping[Action, Mapping[State, frozenset[Relation]]] = {
     Action.JOIN_TEAM: _always(Relation.PERSON),
     Action.CHANGE_TEAM: _always(*_TEAM),
     Action.ORGANISE: _always(Relation.ORGANISER),
+    Action.NAME_ORGANISERS: _always(Relation.ORGANISER),
     Action.MANAGE_PEOPLE: _always(Relation.ADMIN),
     Action.MANAGE_ROLES: _always(Relation.ADMIN),
     Action.READ_AUDIT: _always(Relation.ORGANISER),
@@ -144,7 +146,7 @@ PERMISSIONS: Mapping[Action, Mapping[State, frozenset[Relation]]] = {
 _READING = frozenset(
     {Action.READ_PUBLIC, Action.READ_OWN, Action.READ_UPLOAD, Action.READ_SUBMISSION, Action.READ_TEAM}
 )
-# accounts, people and roles are in no scope: a token that leaks can neither make another nor take an account over
+# accounts, people, organisers and roles are in no scope: a token that leaks can neither make another nor take an account over
 SCOPES: Mapping[Scope, frozenset[Action]] = {
     Scope.READ: _READING,
     Scope.SUBMIT: _READING

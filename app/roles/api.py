@@ -1,4 +1,4 @@
-"""Organisers of editions, for admins' programs."""
+"""Organisers of editions, for the browser of who names them."""
 
 from fastapi import APIRouter
 
@@ -8,16 +8,16 @@ from app.roles.schemas import NewOrganiser, OrganisedEdition
 from app.web import CurrentActor, ThePlatform, requires
 
 router = APIRouter(
-    prefix="/api/v1/admin/editions/{edition}/organisers",
-    tags=["admins"],
-    dependencies=[requires(Action.MANAGE_ROLES)],
+    prefix="/api/v1/organise/editions/{edition}/organisers",
+    tags=["organisers"],
+    dependencies=[requires(Action.NAME_ORGANISERS)],
 )
 
 
 @router.get("")
-def organisers(platform: ThePlatform, edition: str) -> OrganisedEdition:
+def organisers(platform: ThePlatform, actor: CurrentActor, edition: str) -> OrganisedEdition:
     """Who organises an edition; every admin does so, too."""
-    return service.organised_edition(platform, edition)
+    return service.organised_edition(platform, actor, edition)
 
 
 @router.post("", status_code=204)
@@ -28,5 +28,5 @@ def add(platform: ThePlatform, actor: CurrentActor, edition: str, new: NewOrgani
 
 @router.delete("/{user_id}", status_code=204)
 def remove(platform: ThePlatform, actor: CurrentActor, edition: str, user_id: int) -> None:
-    """Take an edition from one of its organisers."""
+    """Take an edition from one of its organisers; the last one only an admin can remove."""
     service.remove_organiser(platform, actor, edition, user_id)

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from app.access import Action
-from app.errors import NotFoundError
+from app.errors import MalformedError
 from app.roles import service
 from app.roles.schemas import OrganisedEdition
 from app.sessions import service as sessions
@@ -33,10 +33,10 @@ def take_role(request: Request, platform: ThePlatform, actor: CurrentActor, toke
     return logged_in(request, platform, token_of_session, "/organise")
 
 
-@router.get("/admin/editions/{edition}/organisers", dependencies=[requires(Action.MANAGE_ROLES)])
-def organisers(request: Request, platform: ThePlatform, edition: str) -> Response:
+@router.get("/organise/editions/{edition}/organisers", dependencies=[requires(Action.NAME_ORGANISERS)])
+def organisers(request: Request, platform: ThePlatform, actor: CurrentActor, edition: str) -> Response:
     """Who organises an edition."""
-    return _organisers(request, service.organised_edition(platform, edition), "", None)
+    return _organisers(request, service.organised_edition(platform, actor, edition), "", None)
 
 
 def _organisers(
@@ -48,7 +48,7 @@ def _organisers(
     )
 
 
-@router.post("/admin/editions/{edition}/organisers", dependencies=[requires(Action.MANAGE_ROLES)])
+@router.post("/organise/editions/{edition}/organisers", dependencies=[requires(Action.NAME_ORGANISERS)])
 def add_organiser(
     request: Request,
     platform: ThePlatform,
@@ -57,18 +57,22 @@ def add_organiser(
     email: Annotated[str, Form(max_length=254)] = "",
 ) -> Response:
     """Make somebody an organiser of an edition."""
-    shown = service.organised_edition(platform, edition)
+    shown = service.organised_edition(platform, actor, edition)
     try:
         service.add_organiser(platform, actor, edition, email)
-    except NotFoundError:
+    except MalformedError:
         return _organisers(request, shown, email, "no account has this address", 422)
-    return RedirectResponse(f"/admin/editions/{quote(edition)}/organisers", status_code=303)
+    return RedirectResponse(f"/organise/editions/{quote(edition)}/organisers", status_code=303)
 
 
 @router.post(
-    "/admin/editions/{edition}/organisers/{user_id}/remove", dependencies=[requires(Action.MANAGE_ROLES)]
+    "/organise/editions/{edition}/organisers/{user_id}/remove",
+    dependencies=[requires(Action.NAME_ORGANISERS)],
 )
 def remove_organiser(platform: ThePlatform, actor: CurrentActor, edition: str, user_id: int) -> Response:
-    """Take an edition from one of its organisers."""
+    """Take an edition from one of its organisers; whoever leaves is led to what they organise."""
     service.remove_organiser(platform, actor, edition, user_id)
-    return RedirectResponse(f"/admin/editions/{quote(edition)}/organisers", status_code=303)
+    has_left = user_id == actor.user_id and not actor.is_admin
+    return RedirectResponse(
+        "/" if has_left else f"/organise/editions/{quote(edition)}/organisers", status_code=303
+    )

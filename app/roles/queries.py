@@ -3,7 +3,7 @@
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from app.models import EditionOrganiser, OneTimeLink, Role, User
+from app.models import Edition, EditionOrganiser, OneTimeLink, Role, User
 from app.roles.schemas import Organiser
 from app.sessions.queries import can_log_in
 
@@ -34,6 +34,11 @@ def has_organiser(session: Session, edition_id: int) -> bool:
         select(User.id).join(EditionOrganiser).where(EditionOrganiser.edition_id == edition_id, can_log_in())
     )
     return session.scalar(statement.limit(1)) is not None
+
+
+def lock_edition(session: Session, edition_id: int) -> None:
+    """Let changes of an edition's organisers follow each other."""
+    session.execute(select(Edition.id).where(Edition.id == edition_id).with_for_update())
 
 
 def organisers_of(session: Session, edition_id: int) -> tuple[Organiser, ...]:

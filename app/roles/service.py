@@ -1,4 +1,4 @@
-"""Giving and taking roles, by an admin, from the command line or by a link that works once."""
+"""Giving and taking roles: by admins, by organisers in their edition, from the command line, by a link that works once."""
 
 import secrets
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from app.access import Actor
 from app.audit import queries as audit
 from app.editions import queries as editions
-from app.errors import ConflictError, NotFoundError
+from app.errors import ConflictError, ForbiddenError, MalformedError, NotFoundError
 from app.models import Edition, EditionOrganiser, OneTimeLink, Role, User
 from app.names import folded
 from app.platform import Platform
@@ -130,33 +130,49 @@ def editions_with_organisers(platform: Platform) -> tuple[OrganisedEdition, ...]
         return tuple(OrganisedEdition(each.code, each.title) for each in editions.all_editions(session))
 
 
-def organised_edition(platform: Platform, code: str) -> OrganisedEdition:
-    """An edition with its organisers. Raises NotFoundError."""
+def organised_edition(platform: Platform, actor: Actor, code: str) -> OrganisedEdition:
+    """An edition that this person organises, with its organisers. Raises NotFoundError, ForbiddenError."""
     with platform.transaction() as session:
-        edition = _edition(session, code)
+        edition = _organised(session, actor, code)
         return OrganisedEdition(edition.code, edition.title, queries.organisers_of(session, edition.id))
 
 
 def add_organiser(platform: Platform, actor: Actor, code: str, email: str) -> None:
-    """Make the person with this address an organiser of an edition. Raises NotFoundError."""
+    """Make the person with this address an organiser of an edition.
+
+    Raises NotFoundError, ForbiddenError, and MalformedError for an address of nobody.
+    """
     with platform.transaction() as session:
-        edition = _edition(session, code)
+        edition = _organised(session, actor, code)
         user = sessions.user_of_email(session, folded(email))
         if user is None:
-            raise NotFoundError(f"no account has the address {email}")
+            raise MalformedError(f"no account has the address {email}")
         with _recorded(session, actor.user_id, "role.grant", user, edition_id=edition.id):
             _give(session, user, edition.id)
 
 
 def remove_organiser(platform: Platform, actor: Actor, code: str, user_id: int) -> None:
-    """Take an edition from one of its organisers. Raises NotFoundError."""
+    """Take an edition from one of its organisers.
+
+    Raises NotFoundError, ForbiddenError, and ConflictError where nobody who can log in would be left and no admin decides.
+    """
     with platform.transaction() as session:
-        edition = _edition(session, code)
+        edition = _organised(session, actor, code)
+        queries.lock_edition(session, edition.id)  # two organisers who remove each other follow each other
         user = queries.locked_person(session, user_id)
         if user is None or edition.id not in queries.organised_by(session, user_id):
             raise NotFoundError(f"person {user_id} does not organise {code!r}")
         with _recorded(session, actor.user_id, "role.revoke", user, edition_id=edition.id):
             _take(session, user, edition.id)
+        if not actor.is_admin and not queries.has_organiser(session, edition.id):
+            raise ConflictError("an edition keeps an organiser: add somebody else first, or ask an admin")
+
+
+def _organised(session: Session, actor: Actor, code: str) -> Edition:
+    edition = _edition(session, code)
+    if not actor.runs(edition.id):
+        raise ForbiddenError(f"only organisers of {edition.code} name its organisers")
+    return edition
 
 
 def _give(session: Session, user: User, edition_id: int | None) -> None:

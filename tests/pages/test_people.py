@@ -176,7 +176,7 @@ def test_organisers_of_an_edition_are_added_by_address_and_removed(
 ) -> None:
     with platform.transaction() as session:
         session.add(Edition(code="voc 1", title="The first", dataset="VOC2007"))
-    page, ivy = "/admin/editions/voc%201/organisers", registered(browser(), "ivy@example.org")
+    page, ivy = "/organise/editions/voc%201/organisers", registered(browser(), "ivy@example.org")
     person = number(platform, "ivy@example.org")
 
     assert admin.post(page, data={"email": "Ivy@example.org"}).headers["location"] == page
@@ -193,6 +193,27 @@ def test_organisers_of_an_edition_are_added_by_address_and_removed(
     assert [each["id"] for each in admin.get(api).json()["organisers"]] == [person]
     assert admin.delete(f"{api}/{person}").status_code == 204
     assert [each.details for each in audited(platform, "role.revoke")] == [{}, {}]
+
+
+def test_organisers_name_others_and_the_last_one_stays(
+    browser: Browser, platform: Platform, admin: TestClient
+) -> None:
+    with platform.transaction() as session:
+        session.add(Edition(code="coop", title="The second", dataset="VOC2007"))
+    page = "/organise/editions/coop/organisers"
+    teak, yucca, balsa = (registered(browser(), f"{name}@example.org") for name in ("teak", "yucca", "balsa"))
+    first, second = (number(platform, f"{name}@example.org") for name in ("teak", "yucca"))
+    admin.post(page, data={"email": "teak@example.org"})
+
+    refused = teak.post(f"{page}/{first}/remove")
+    assert (refused.status_code, "keeps an organiser" in refused.text) == (409, True)
+    assert teak.post(page, data={"email": "yucca@example.org"}).headers["location"] == page
+    assert "/admin" not in yucca.get(page).text
+    assert balsa.get(page).status_code == 403
+    assert teak.post(f"{page}/{first}/remove").headers["location"] == "/"
+    assert teak.get(page).status_code == 403
+    assert yucca.post(f"{page}/{second}/remove").status_code == 409
+    assert admin.post(f"{page}/{second}/remove").headers["location"] == page
 
 
 def test_programs_suspend_and_change_roles_too(

@@ -37,6 +37,7 @@ WHO_MAY = {
     Action.JOIN_TEAM: ("PSOEA", "PSOEA"),
     Action.CHANGE_TEAM: ("POA", "POA"),
     Action.ORGANISE: ("OA", "OA"),
+    Action.NAME_ORGANISERS: ("OA", "OA"),
     Action.MANAGE_PEOPLE: ("A", "A"),
     Action.MANAGE_ROLES: ("A", "A"),
     Action.READ_AUDIT: ("OA", "OA"),

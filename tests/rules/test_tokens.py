@@ -29,6 +29,7 @@ SCOPES_OF = {
     Action.JOIN_TEAM: {S},
     Action.CHANGE_TEAM: {S},
     Action.ORGANISE: {O},
+    Action.NAME_ORGANISERS: NEVER,
     Action.MANAGE_PEOPLE: NEVER,
     Action.MANAGE_ROLES: NEVER,
     Action.READ_AUDIT: {O},
