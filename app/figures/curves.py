@@ -74,7 +74,7 @@ def thinned(across: Floats, up: Floats, columns: int = COLUMNS) -> tuple[Floats,
 
 
 def _line(curve: Curve, across: Scale, up: Scale, style: str, columns: int = COLUMNS) -> Polyline:
-    right, high = thinned(curve.across, curve.up, columns)
+    right, high = thinned(curve.across / across.high, curve.up, columns)
     xs = across.start + (across.end - across.start) * right
     ys = up.start + (up.end - up.start) * high
     points = map("{:.1f},{:.1f}".format, xs.tolist(), ys.tolist())

@@ -15,7 +15,7 @@ def best_first(ranked: Iterable[RankedMethod]) -> list[int]:
     Equal means share a rank. Methods without a mean, or whose means are hidden, follow, the newest first.
 
     >>> best_first([RankedMethod(1, 7, 800), RankedMethod(1, 8, 900), RankedMethod(3, 7, 500), RankedMethod(3, 9, None)])
-    [7, 8, 9]
+    [8, 7, 9]
     """
     boards: defaultdict[int, list[RankedMethod]] = defaultdict(list)
     for each in ranked:

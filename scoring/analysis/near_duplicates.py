@@ -63,10 +63,18 @@ class _Lists:
 def sketch_of(
     archive: Path, description: Description, competition: int, *, limits: Limits | None = None
 ) -> bytes:
-    """A sketch of the results of a competition: 1024 values of a byte each.
+    r"""A sketch of the results of a competition: 1024 values of a byte each.
 
     Of rankings, the ranks of images in classes that are always the same; of segmentations, the labels of pixels that are. An
     archive that cannot be read gives the sketch of what could be.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from scoring import Image
+    >>> phase = Description("VOC2012", "val", ("cat",), (), (Image("2008_000008", 500, 442),))
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "comp3_det_val_cat.txt").write_text("2008_000008 0.9 1 1 10 10\n")
+    ...     len(sketch_of(Path(folder), phase, 3))
+    1024
     """
     info = competition_of(description.dataset, competition)
     if _is_of_pixels(info):
@@ -91,7 +99,8 @@ def similarity_of_sketches(sketch: bytes, others: Sequence[bytes], *, pixels: bo
         either = (rows > 0) | (own > 0)
         counted, equal = either.sum(1), (either & (rows == own)).sum(1)
         return _quotients(equal, counted)
-    return _quotients(rows @ own, np.linalg.norm(rows, axis=1) * np.linalg.norm(own))
+    # one root of whole numbers, so that equal sketches are exactly 1
+    return _quotients(rows @ own, np.sqrt((rows**2).sum(1) * (own**2).sum()))
 
 
 def _quotients(parts: NDArray[Any], wholes: NDArray[Any]) -> Floats:
@@ -102,7 +111,16 @@ def _quotients(parts: NDArray[Any], wholes: NDArray[Any]) -> Floats:
 def compare_archives(
     one: Path, other: Path, description: Description, competition: int, *, limits: Limits | None = None
 ) -> Likeness:
-    """How alike the results of a competition are in two archives, class by class and image by image."""
+    r"""How alike the results of a competition are in two archives, class by class and image by image.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from scoring import Image
+    >>> phase = Description("VOC2012", "val", ("cat",), (), (Image("2008_000008", 500, 442),))
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "comp3_det_val_cat.txt").write_text("2008_000008 0.9 1 1 10 10\n")
+    ...     compare_archives(Path(folder), Path(folder), phase, 3).common_boxes
+    1.0
+    """
     info = competition_of(description.dataset, competition)
     if _is_of_pixels(info):
         return Likeness(None, None, _common_pixels(one, other, description, info, limits))

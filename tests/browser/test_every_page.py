@@ -93,7 +93,12 @@ def test_a_name_of_forty_letters_breaks_no_page_on_a_phone(site: Site, visit: Vi
     site.participant.final(number)
     page = visit("participant", viewport=PHONE)
 
-    for path in ("/submissions", f"/submissions/{number}", "/editions/sample?image_set=val", "/leaderboards/sample/val/3"):
+    for path in (
+        "/submissions",
+        f"/submissions/{number}",
+        "/editions/sample?image_set=val",
+        "/leaderboards/sample/val/3",
+    ):
         page.goto(path)
         expect(page.get_by_text(name).first).to_be_visible()
         open_details(page)
