@@ -4,6 +4,7 @@ import enum
 import os
 import queue
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import structlog
@@ -22,8 +23,13 @@ MAX_AGE = 3600  # seconds after which a message that no worker has taken is drop
 class Job(enum.StrEnum):
     """What a worker is woken for."""
 
+    MAIL = "mail"
     EVALUATE = "evaluate"
-    DELIVER = "deliver"
+    DELIVER = "deliver"  # what follows from a score and may come later: intervals, figures, pictures
+
+
+# the broker hands out the lowest first: a backlog of figures delays no score, and a backlog of runs no mail
+PRIORITIES: Mapping[Job, int] = {Job.MAIL: 0, Job.EVALUATE: 3, Job.DELIVER: 6}
 
 
 def celery_of(settings: Settings) -> Celery:
@@ -108,6 +114,12 @@ class Notifier:
 
     def _send(self, message: Message) -> None:
         try:
-            self.celery.send_task(message.job.value, queue=message.queue, expires=MAX_AGE, retry=False)
+            self.celery.send_task(
+                message.job.value,
+                queue=message.queue,
+                priority=PRIORITIES[message.job],
+                expires=MAX_AGE,
+                retry=False,
+            )
         except Exception as error:  # noqa: BLE001 - whatever the broker's client raises, the sweeper notifies again
             log.warning("notification failed", job=message.job, error=str(error))

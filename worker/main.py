@@ -40,11 +40,21 @@ def evaluate() -> None:
         rescoring.activate_complete(platform())
 
 
+@celery.task(name=Job.MAIL.value)
+def send_mail() -> None:
+    """Send the next mail of the outbox; there may be more than one for this message."""
+    _deliver(Job.MAIL)
+
+
 @celery.task(name=Job.DELIVER.value)
 def deliver() -> None:
-    """Deliver the next message of the outbox; there may be more than one for this one."""
-    if delivery.deliver_next(platform()):
-        platform().notifier.wake_workers(Job.DELIVER)
+    """Do the next thing that follows from a score; there may be more than one for this message."""
+    _deliver(Job.DELIVER)
+
+
+def _deliver(job: Job) -> None:
+    if delivery.deliver_next(platform(), delivery.JOBS[job]):
+        platform().notifier.wake_workers(job)
 
 
 @worker_process_init.connect

@@ -32,7 +32,7 @@ def register(platform: Platform, person: Registration, browser: Browser, draft: 
         user = create_person(session, person.email, person.name, password_hash)
         mail.ask_for(session, Letter.CONFIRM_ADDRESS, address=user.email, user_id=user.id, asked_by=user.id)
         token = start_session(session, platform, user.id, browser, draft)
-    platform.notifier.wake_workers(Job.DELIVER)
+    platform.notifier.wake_workers(Job.MAIL)
     return token
 
 

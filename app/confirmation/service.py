@@ -77,7 +77,7 @@ def _confirm(platform: Platform, token: str, browser: Browser | None) -> Used:
         if was_verified and before != user.email:
             mail.tell(session, Letter.ADDRESS_CHANGED, address=before)
         session_token = start_session(session, platform, user.id, browser) if browser else None
-    platform.notifier.wake_workers(Job.DELIVER)
+    platform.notifier.wake_workers(Job.MAIL)
     return Used(Outcome.CONFIRMED, session_token)
 
 
@@ -87,7 +87,7 @@ def resend(platform: Platform, actor: Actor) -> datetime | None:
     with platform.transaction() as session:
         user = queries.person(session, actor.user_id)
         wait = _ask(session, user) if user else None
-    platform.notifier.wake_workers(Job.DELIVER)
+    platform.notifier.wake_workers(Job.MAIL)
     return wait
 
 
@@ -114,7 +114,7 @@ def change(platform: Platform, actor: Actor, new: NewAddress) -> datetime | None
         links.drop_links(session, user.id)
         user.new_email = new.email if new.email != user.email else None
         wait = _ask(session, user)
-    platform.notifier.wake_workers(Job.DELIVER)
+    platform.notifier.wake_workers(Job.MAIL)
     return wait
 
 

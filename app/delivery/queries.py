@@ -1,12 +1,13 @@
 """The outbox as the processes that deliver it see it."""
 
+from collections.abc import Collection
 from datetime import timedelta
 
 from sqlalchemy import ColumnElement, and_, delete, func, not_, select, update
 from sqlalchemy.orm import Session, aliased
 
 from app.delivery.schemas import DeadMessage, Delivery
-from app.models import OutboxMessage
+from app.models import OutboxMessage, Topic
 
 MOST_DEAD = 100  # on a page
 HIDDEN = {"address", "fields"}  # of a mail: where it goes, and what it says
@@ -39,15 +40,15 @@ def _is_under_way() -> ColumnElement[bool]:
     )
 
 
-def claim_next(session: Session, lease: timedelta) -> Delivery | None:
-    """Take the message that has been due for the longest time; nobody else gets it for the length of a lease.
+def claim_next(session: Session, lease: timedelta, topics: Collection[Topic]) -> Delivery | None:
+    """Take the message of these topics that has been due for the longest time; nobody else gets it for a lease's length.
 
     Those of the same key that wait with it count as delivered from now on: all of them are committed, so whoever delivers
     this one sees what they speak of. One that is written later is delivered later.
     """
     first = (
         select(OutboxMessage.id)
-        .where(_is_due(), not_(_is_under_way()))
+        .where(_is_due(), OutboxMessage.topic.in_(topics), not_(_is_under_way()))
         .order_by(OutboxMessage.not_before, OutboxMessage.id)
         .limit(1)
         .with_for_update(skip_locked=True, of=OutboxMessage)
@@ -118,9 +119,9 @@ def give_up(session: Session, delivery: Delivery, error: str) -> None:
     session.execute(statement.values(dead_at=func.clock_timestamp(), error=error))
 
 
-def count_due(session: Session, most: int) -> int:
-    """How many messages are due; counts no further than `most`."""
-    due = select(OutboxMessage.id).where(_is_due()).limit(most).subquery()
+def count_due(session: Session, topics: Collection[Topic], most: int) -> int:
+    """How many messages of these topics are due; counts no further than `most`."""
+    due = select(OutboxMessage.id).where(_is_due(), OutboxMessage.topic.in_(topics)).limit(most).subquery()
     return session.scalar(select(func.count()).select_from(due)) or 0
 
 

@@ -32,26 +32,28 @@ LONGEST_ERROR = 500  # characters
 
 Handler = Callable[[Platform, Mapping[str, Any]], None]
 
-HANDLERS: Mapping[Topic, Handler] = {
+MAIL: Mapping[Topic, Handler] = {Topic.MAIL: mail.deliver}
+FOLLOW_UPS: Mapping[Topic, Handler] = {
     Topic.BOARD: board_figures.refresh,
     Topic.INTERVALS: intervals.compute,
     Topic.ANALYSIS: analyses.compute,
     Topic.SIMILARITY: similarity.compare,
-    Topic.MAIL: mail.deliver,
     Topic.OVERLAYS: overlays.draw_next,
     Topic.PICTURES: pictures.make_next,
 }
+HANDLERS: Mapping[Topic, Handler] = {**MAIL, **FOLLOW_UPS}
+JOBS: Mapping[Job, Mapping[Topic, Handler]] = {Job.MAIL: MAIL, Job.DELIVER: FOLLOW_UPS}
 
 
 def deliver_next(platform: Platform, handlers: Mapping[Topic, Handler] = HANDLERS) -> bool:
-    """Deliver the next message that is due; whether there was one.
+    """Deliver the next message that is due and has a handler here; whether there was one.
 
     A process that dies in between leaves the message to the next one when the lease has run out, so handlers must
     give the same result twice. One whose delivery kills the process each time is given up like one that fails.
     """
     lease = timedelta(seconds=2 * platform.settings.delivery_seconds)
     with platform.transaction() as session:
-        delivery = queries.claim_next(session, lease)
+        delivery = queries.claim_next(session, lease, handlers)
     if delivery is None:
         return False
     if delivery.attempt > MAX_ATTEMPTS:
@@ -89,10 +91,10 @@ def _give_up(platform: Platform, delivery: Delivery, error: str) -> None:
 def sweep(platform: Platform) -> None:
     """Wake workers for messages that are due, and forget those that were delivered long ago."""
     with platform.transaction() as session:
-        due = queries.count_due(session, MAX_NOTIFICATIONS)
+        due = {job: queries.count_due(session, handlers, MAX_NOTIFICATIONS) for job, handlers in JOBS.items()}
         queries.forget_delivered(session, KEPT)
-    if due:
-        platform.notifier.wake_workers(Job.DELIVER, count=due)
+    for job, count in due.items():
+        platform.notifier.wake_workers(job, count=count)
 
 
 def retry(platform: Platform, message_id: int) -> None:
@@ -100,7 +102,8 @@ def retry(platform: Platform, message_id: int) -> None:
     with platform.transaction() as session:
         if not queries.revive(session, message_id):
             raise NotFoundError(f"no message {message_id} was given up")
-    platform.notifier.wake_workers(Job.DELIVER)
+    for job in JOBS:
+        platform.notifier.wake_workers(job)
 
 
 def discard(platform: Platform, actor: Actor, message_id: int) -> None:

@@ -24,6 +24,13 @@ class OutboxMessage(Base):
             postgresql_where=text("delivered_at IS NULL AND dead_at IS NULL"),
         ),
         Index(
+            "ix_outbox_topic",
+            "topic",
+            "not_before",
+            "id",
+            postgresql_where=text("delivered_at IS NULL AND dead_at IS NULL"),
+        ),
+        Index(
             "ix_outbox_key", "topic", "key", postgresql_where=text("delivered_at IS NULL AND dead_at IS NULL")
         ),
         CheckConstraint("attempt >= 0", name="attempt_not_negative"),

@@ -110,7 +110,7 @@ def arrive(platform: Platform, actor: Actor, arrival: Arrival, browser: Browser)
             returned = _settle(session, platform, arrived)
     except IntegrityError:  # the same person came back twice at once
         return Returned(Outcome.OF_ANOTHER)
-    platform.notifier.wake_workers(Job.DELIVER)
+    platform.notifier.wake_workers(Job.MAIL)
     if returned.outcome is Outcome.CONFIRMED:
         token = renew(platform, browser.cookie or "", started.draft)
         return Returned(Outcome.CONFIRMED, started.next_page, token)
@@ -181,7 +181,7 @@ def register(platform: Platform, cookie: str, new: NewAccount, browser: Browser)
             queries.finish(session, row.cookie_hash)
     except IntegrityError:  # somebody has confirmed the address, or used the login, in the meantime
         return Returned(Outcome.HAS_ACCOUNT)
-    platform.notifier.wake_workers(Job.DELIVER)
+    platform.notifier.wake_workers(Job.MAIL)
     return Returned(Outcome.LOGGED_IN, row.next_page, token)
 
 
@@ -203,4 +203,4 @@ def unlink(platform: Platform, actor: Actor) -> None:
             raise ConflictError("Choose a password first; without one you could not log in any more")
         if queries.delete_link(session, actor.user_id, provider.issuer):
             _note(session, provider, actor.user_id, "provider.unlink", Letter.PROVIDER_UNLINKED)
-    platform.notifier.wake_workers(Job.DELIVER)
+    platform.notifier.wake_workers(Job.MAIL)

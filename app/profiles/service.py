@@ -104,7 +104,7 @@ def end_account(platform: Platform, actor: Actor, form: Deletion) -> None:
     with platform.transaction() as session:
         _delete(session, actor.user_id, form.results)
     platform.cache.forget_versions()
-    platform.notifier.wake_workers(Job.DELIVER)
+    platform.notifier.wake_workers(Job.MAIL)
 
 
 def _withdraw(platform: Platform, actor: Actor, entry_id: int) -> None:

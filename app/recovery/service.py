@@ -28,7 +28,7 @@ def ask_for_link(platform: Platform, form: Forgotten) -> None:
     with platform.transaction() as session:
         user_id = queries.person_of_address(session, form.email)
         mail.ask_for(session, Letter.RESET_PASSWORD, address=form.email, user_id=user_id, asked_by=None)
-    platform.notifier.wake_workers(Job.DELIVER)
+    platform.notifier.wake_workers(Job.MAIL)
 
 
 def is_usable(platform: Platform, token: str) -> bool:
@@ -68,7 +68,7 @@ def reset(platform: Platform, token: str, password: str) -> Outcome:
         if violated_constraint(error) != "uq_user_account_email":
             raise
         return Outcome.TAKEN
-    platform.notifier.wake_workers(Job.DELIVER)
+    platform.notifier.wake_workers(Job.MAIL)
     return Outcome.DONE
 
 
@@ -87,7 +87,7 @@ def change(platform: Platform, actor: Actor, cookie: str, passwords: Passwords) 
         user = queries.person(session, actor.user_id)
         assert user is not None
         _replace(session, user, password_hash, "account.change_password", keep=hash_of_token(cookie))
-    platform.notifier.wake_workers(Job.DELIVER)
+    platform.notifier.wake_workers(Job.MAIL)
 
 
 def _replace(

@@ -75,7 +75,7 @@ def confirm(platform: Platform, actor: Actor, code: str, cookie: str) -> tuple[s
         sessions.end_sessions_of(session, actor.user_id, keep=hash_of_token(cookie))
         _note(session, actor.user_id, "second-factor.on", Letter.SECOND_FACTOR_ON)
         codes = _new_codes(session, actor.user_id)
-    platform.notifier.wake_workers(Job.DELIVER)
+    platform.notifier.wake_workers(Job.MAIL)
     return codes
 
 
@@ -88,7 +88,7 @@ def renew_codes(platform: Platform, actor: Actor) -> tuple[str, ...]:
             raise ConflictError("your account has no second factor")
         _note(session, actor.user_id, "second-factor.codes", Letter.RECOVERY_CODES_RENEWED)
         codes = _new_codes(session, actor.user_id)
-    platform.notifier.wake_workers(Job.DELIVER)
+    platform.notifier.wake_workers(Job.MAIL)
     return codes
 
 
@@ -128,7 +128,7 @@ def log_in(platform: Platform, browser: Browser, code: str) -> str:
             raise WrongPasswordError("the code is wrong, or was used before")
         token = finish_login(session, platform, user_id, browser)
     platform.limiter.clear(Limited.CODE, f"person {user_id}")
-    platform.notifier.wake_workers(Job.DELIVER)
+    platform.notifier.wake_workers(Job.MAIL)
     return token
 
 
@@ -150,7 +150,7 @@ def remove(platform: Platform, actor: Actor, cookie: str) -> None:
         if queries.delete_factor(session, actor.user_id):
             sessions.end_sessions_of(session, actor.user_id, keep=hash_of_token(cookie))
             _note(session, actor.user_id, "second-factor.off", Letter.SECOND_FACTOR_OFF)
-    platform.notifier.wake_workers(Job.DELIVER)
+    platform.notifier.wake_workers(Job.MAIL)
 
 
 def remove_for(platform: Platform, email: str) -> bool:

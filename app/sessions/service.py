@@ -47,7 +47,7 @@ def log_in(platform: Platform, login: Login, browser: Browser, draft: Draft | No
     with platform.transaction() as session:
         audit.record(session, user.id, "session.start", f"person {user.id}")
         token = start_session(session, platform, user.id, browser, draft)
-    platform.notifier.wake_workers(Job.DELIVER)
+    platform.notifier.wake_workers(Job.MAIL)
     return token
 
 

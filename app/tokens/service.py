@@ -39,7 +39,7 @@ def create_token(platform: Platform, user_id: int | None, new: NewToken) -> str:
         scopes = ", ".join(sorted(new.scope))
         owner = session.get_one(User, user_id)
         mail.tell_owner(session, Letter.TOKEN_CREATED, owner, name=new.name, scopes=scopes, days=new.days)
-    platform.notifier.wake_workers(Job.DELIVER)
+    platform.notifier.wake_workers(Job.MAIL)
     return token
 
 

@@ -98,6 +98,13 @@ def upgrade() -> None:
         unique=False,
         postgresql_where=sa.text("delivered_at IS NULL AND dead_at IS NULL"),
     )
+    op.create_index(
+        "ix_outbox_topic",
+        "outbox",
+        ["topic", "not_before", "id"],
+        unique=False,
+        postgresql_where=sa.text("delivered_at IS NULL AND dead_at IS NULL"),
+    )
     op.create_table(
         "published_edition",
         sa.Column("code", sa.String(), nullable=False),
@@ -1270,6 +1277,11 @@ def downgrade() -> None:
     op.drop_table("unused_content")
     op.drop_table("removal")
     op.drop_table("published_edition")
+    op.drop_index(
+        "ix_outbox_topic",
+        table_name="outbox",
+        postgresql_where=sa.text("delivered_at IS NULL AND dead_at IS NULL"),
+    )
     op.drop_index(
         "ix_outbox_key",
         table_name="outbox",

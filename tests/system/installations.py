@@ -222,6 +222,17 @@ class Installation:
         rules = {"quotas": (Quota(rules.pop("quota", 1000), 7),)} | rules
         return import_tree(self.platform, TreeImport(tree, edition, "test", **rules))
 
+    def forget_follow_ups(self) -> None:
+        """Have nothing follow from scores any more: no intervals, figures or pictures, only runs keep workers busy."""
+        self.ask(
+            "CREATE FUNCTION forget() RETURNS trigger LANGUAGE plpgsql"
+            " AS $$ BEGIN NEW.delivered_at := now(); RETURN NEW; END $$"
+        )
+        self.ask(
+            "CREATE TRIGGER forget BEFORE INSERT ON outbox FOR EACH ROW WHEN (NEW.topic <> 'mail')"
+            " EXECUTE FUNCTION forget()"
+        )
+
     def truth(self, phase: str) -> Path:
         """The file of a phase's newest ground truth."""
         edition, _, image_set = phase.partition("/")

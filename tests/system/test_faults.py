@@ -85,17 +85,17 @@ def whole(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -> 
             address = running.start_web()
         worker.result()
         running.load(small_kit(tmp_path_factory.mktemp("faults")), "faults")
+        running.forget_follow_ups()
         someone = running.participant(address, "oak")
         yield Scene(running, someone, someone.upload(PHASE, results(cat=5, dog=5)))
 
 
 @pytest.fixture
 def scene(whole: Scene) -> Scene:
-    """The installation once it has recovered from the test before, and computes no intervals for it any more."""
+    """The installation once it has recovered from the test before."""
     running = whole.running
     assert eventually(lambda: is_healthy(whole.someone.http), LONGEST)
     assert eventually(lambda: len(running.pool()) == running.settings.workers, LONGEST)
-    running.ask("DELETE FROM outbox WHERE delivered_at IS NULL")
     assert eventually(lambda: not working_children(running.pid("worker")), LONGEST)
     return whole
 

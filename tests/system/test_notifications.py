@@ -3,7 +3,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.system.installations import LONGEST, Client, Installation, good, installation
+from app.queue import Job, Notifier, celery_of
+from app.settings import Settings
+from tests.system.installations import LONGEST, Client, Installation, broker_database, good, installation
 from tests.system.kits import results, small_kit
 from tests.system.servers import OwnServers, eventually
 
@@ -54,3 +56,21 @@ def test_notifications_arrive_again_after_the_broker_has_forgotten_everything(sc
     for name in ("Dogwood", "Elder"):
         submission_id = good(scene.organiser.confirm(upload, name))["id"]
         assert scene.organiser.final(submission_id)["entries"][0]["state"] == "scored"
+
+
+def test_mail_comes_before_runs_and_what_follows_from_them_after(own_servers: OwnServers) -> None:
+    with broker_database(own_servers) as url:
+        celery = celery_of(Settings(broker_url=url))
+        notifier = Notifier(celery)
+        for job in (Job.DELIVER, Job.EVALUATE, Job.MAIL, Job.DELIVER, Job.MAIL, Job.EVALUATE):
+            notifier.wake_workers(job)
+        notifier.flush(LONGEST)
+
+        [waiting] = celery.conf.task_queues
+        with celery.connection() as connection:
+            queue = waiting.bind(connection.default_channel)
+            arrived = [queue.get(no_ack=True) for _ in range(6)]
+
+    assert [str(each.headers["task"]) for each in arrived] == ["mail"] * 2 + ["evaluate"] * 2 + [
+        "deliver"
+    ] * 2

@@ -41,6 +41,18 @@ def message(platform: Platform, run_id: int) -> None:
         outbox.add(session, Topic.INTERVALS, {"run_id": run_id})
 
 
+def test_mail_does_not_wait_behind_figures(platform: Platform) -> None:
+    for run in range(3):
+        message(platform, run)
+    with platform.transaction() as session:
+        outbox.add(session, Topic.MAIL, {"run_id": 4})
+    sent: list[int] = []
+
+    delivery.deliver_next(platform, {Topic.MAIL: lambda _, payload: sent.append(payload["run_id"])})
+
+    assert sent == [4]
+
+
 def states(alone: Installation) -> list[tuple[int, int, bool, bool]]:
     """Of every message its run, attempts, and whether it is delivered or given up."""
     return alone.ask(

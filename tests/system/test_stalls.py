@@ -70,6 +70,7 @@ def whole(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -> 
         running.start_worker()
         address = running.start_web()
         running.load(small_kit(tmp_path_factory.mktemp("stalls")), "stalls")
+        running.forget_follow_ups()
         someone = running.participant(address, "oak")
         yield Scene(running, someone, someone.upload(PHASE, results(cat=5, dog=5)))
 
@@ -206,10 +207,13 @@ def log_of(running: Installation, name: str) -> str:
 
 def test_a_result_that_failed_on_our_side_does_not_count_in_the_quota(scene: Scene, tmp_path: Path) -> None:
     scene.running.load(small_kit(tmp_path), "scarce", quota=1)
-    upload = scene.someone.upload("scarce/test", results(cat=5, dog=5))
+    # somebody else than in the tests before: what they sent counts wherever the ground truth is the same
+    someone = scene.running.participant(str(scene.someone.http.base_url), "larch")
+    upload = someone.upload("scarce/test", results(cat=5, dog=5))
     with broken(scene.running.truth("scarce/test")):
-        failed = scene.confirm(upload)
-        assert scene.someone.final(failed)["entries"][0]["state"] == "failed"
+        failed = int(good(someone.confirm(upload, "Broken"))["id"])
+        assert someone.final(failed)["entries"][0]["state"] == "failed"
 
-    assert scene.is_scored(scene.confirm(upload))
-    assert scene.someone.confirm(upload, "One too many").status_code == 429
+    scored = someone.final(int(good(someone.confirm(upload, "Whole"))["id"]))
+    assert scored["entries"][0]["state"] == "scored"
+    assert someone.confirm(upload, "One too many").status_code == 429
