@@ -175,3 +175,5 @@ def test_history_says_what_scoring_again_changed(results: Results) -> None:
     assert [row["changes"] for row in entry["history"]] == [[], []]
     assert entry["history"][1]["run"] == before["shown"]["id"]
     assert "nothing that is shown" in results.page(results.owner, f"/submissions/{elm}")
+    # the tests after this one compare it
+    assert eventually(lambda: results.compared(results.owner, "oak", "elm")["is_computed"], LONGEST)
