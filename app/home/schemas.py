@@ -43,6 +43,14 @@ class EditionSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class PhasePictures:
+    """A picture for each task of a phase."""
+
+    phase: PhaseView
+    pictures: tuple[Representative, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class HomeView:
     """What there is to enter and to read."""
 
@@ -52,6 +60,7 @@ class HomeView:
     deadline: PhaseView | None  # the open phase that closes first
     newest: tuple[Arrival, ...]
     published: tuple[PublishedLine, ...] = ()  # historical editions, not scored here
+    pictures: PhasePictures | None = None  # of an open phase whose images everybody sees
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from app.home.schemas import (
     Found,
     HomeView,
     PhaseCard,
+    PhasePictures,
     SubmitView,
 )
 from app.models import Edition
@@ -41,6 +42,7 @@ from app.standings import service as standings
 from scoring import CompetitionInfo, Description
 
 ARRIVALS = 8  # submissions
+MOST_LOOKED_AT = 4  # open phases among which one with pictures is looked for
 LONGEST_EXAMPLE = 1200  # characters
 
 
@@ -50,14 +52,24 @@ def home(platform: Platform) -> HomeView:
         stored = editions.all_editions(session)
         phases = editions.all_phases(session)
         newest = standings.arrivals(session, phases, ARRIVALS)
+    open_ = by_deadline(phases, PhaseState.OPEN)
     return HomeView(
         editions=_summaries(stored, phases),
-        open=by_deadline(phases, PhaseState.OPEN),
+        open=open_,
         upcoming=by_deadline(phases, PhaseState.UPCOMING),
         deadline=next_deadline(phases),
         newest=newest,
+        pictures=_pictures(platform, open_),
         published=published.lines(platform),
     )
+
+
+def _pictures(platform: Platform, phases: Sequence[PhaseView]) -> PhasePictures | None:
+    """The pictures of the first of these phases whose images everybody sees."""
+    for phase in phases[:MOST_LOOKED_AT]:
+        if found := representatives(platform, Actor(), phase):
+            return PhasePictures(phase, found)
+    return None
 
 
 def all_editions(platform: Platform) -> tuple[EditionSummary, ...]:

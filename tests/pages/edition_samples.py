@@ -16,6 +16,7 @@ from app.home.schemas import (
     FoundMethod,
     HomeView,
     PhaseCard,
+    PhasePictures,
 )
 from app.published.schemas import PublishedLine
 from app.standings.rules import arrivals_of, columns_of
@@ -39,9 +40,12 @@ def of_editions() -> Iterator[tuple[str, dict[str, Any]]]:
     empty = HomeView((), (), (), None, ())
     yield "home/home.html", {"home": empty}
     editions = (summary, replace(summary, phases=()))
+    stands_for = Representative(EVIL, "/pictures/a/b/c", "/pictures/a/b/c/thumbnail.jpg", 200, 150)
+    pictures = PhasePictures(VAL, (stands_for,))
+    newest = arrivals_of(several, 8)
     yield (
         "home/home.html",
-        {"home": HomeView(editions, phases, (UPCOMING,), PHASE, arrivals_of(several, 8), (HISTORICAL,))},
+        {"home": HomeView(editions, phases, (UPCOMING,), PHASE, newest, (HISTORICAL,), pictures)},
     )
     yield "home/home.html", {"home": HomeView(editions, (), (UPCOMING,), None, ())}
     methods = (FoundMethod(7, EVIL, EVIL, EVIL), FoundMethod(8, EVIL, "", EVIL))
@@ -50,7 +54,6 @@ def of_editions() -> Iterator[tuple[str, dict[str, Any]]]:
     lines = tuple(
         CompetitionLine(number, "detection", "Detection", "trained on anything") for number in (3, 4)
     )
-    stands_for = Representative(EVIL, "/pictures/a/b/c", "/pictures/a/b/c/thumbnail.jpg", 200, 150)
     cards = tuple(PhaseCard(each, lines, None, (stands_for,)) for each in (PHASE, VAL, CLOSED, UPCOMING))
     edition = EditionView("VOC2007", EVIL, "VOC2007", cards, matrix(), has_terms=True)
     without = replace(edition, phases=(PhaseCard(VAL, ()),), has_terms=False)

@@ -3,6 +3,8 @@
 import io
 import struct
 import zlib
+from datetime import UTC, datetime, timedelta
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -235,3 +237,23 @@ def test_pages_of_pictures_lead_to_each_other(platform: Platform, browser: Brows
     assert page(Window(limit=4), "00001") == ([IMAGES[9]], None, None)
     assert page(Window(limit=4), "none") == ([], None, None)
     assert "No image has a name" in browser().get("/pictures/paged/test?name=none").text
+
+
+def test_home_shows_images_of_an_open_phase_whose_pictures_everybody_sees(
+    platform: Platform, browser: Browser, tmp_path: Path
+) -> None:
+    soon = datetime.now(UTC) + timedelta(hours=1)
+    tree = tree_with_pictures(tmp_path)
+    for edition, disclosure, closes_at in (
+        ("hidden-first", Disclosure.CLASSES, soon),
+        ("seen-second", Disclosure.FULL, soon + timedelta(minutes=1)),
+    ):
+        import_tree(platform, TreeImport(tree, edition, "test", disclosure=disclosure, closes_at=closes_at))
+    deliver(platform)
+
+    page, twin = browser().get("/").text, browser().get("/api/v1/home").json()["pictures"]
+
+    assert twin["phase"]["edition"] == "seen-second"
+    assert twin["pictures"]
+    assert all(each["thumbnail"] in unescape(page) for each in twin["pictures"])
+    assert "/pictures/hidden-first/" not in page
