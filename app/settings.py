@@ -26,9 +26,7 @@ MiB = 1 << 20
 
 ROOT = Path(__file__).parents[1]
 PREFIX = "HELDOUT_"
-FILE_SUFFIX = (
-    "_FILE"  # HELDOUT_BROKER_PASSWORD_FILE names a file that holds the value of HELDOUT_BROKER_PASSWORD
-)
+FILE_SUFFIX = "_FILE"  # HELDOUT_SMTP_PASSWORD_FILE names a file that holds the value of HELDOUT_SMTP_PASSWORD
 SECRETS = {
     "database_url", "database_password", "migration_database_url", "migration_database_password", "broker_url",
     "broker_password", "s3_secret_key", "s3_private_secret_key", "smtp_password", "oidc_client_secret",
@@ -260,18 +258,21 @@ def variable(name: str) -> str:
     return PREFIX + name.upper()
 
 
+def named_files(settings: type[BaseSettings] = Settings) -> dict[str, Path]:
+    """The files that variables `HELDOUT_…_FILE` name, by setting."""
+    files = {name: os.environ.get(variable(name) + FILE_SUFFIX) for name in settings.model_fields}
+    return {name: Path(file) for name, file in files.items() if file}
+
+
 def _from_files(settings: type[BaseSettings]) -> dict[str, Any]:
     found = {}
-    for name in settings.model_fields:
-        file = os.environ.get(variable(name) + FILE_SUFFIX)
-        if not file:
-            continue
+    for name, file in named_files(settings).items():
         if os.environ.get(variable(name)):
             raise SettingsError(
                 f"{variable(name)} and {variable(name)}{FILE_SUFFIX} are both set; expected one"
             )
         try:
-            found[name] = Path(file).read_text("utf-8").strip()
+            found[name] = file.read_text("utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "not a text file"
             raise SettingsError(f"{variable(name)}{FILE_SUFFIX}: {file} cannot be read: {reason}") from None
@@ -281,8 +282,8 @@ def _from_files(settings: type[BaseSettings]) -> dict[str, Any]:
 def _message(problem: Mapping[str, Any]) -> str:
     """The message for one problem that pydantic found; secrets are not repeated."""
     expected = str(problem["msg"]).removeprefix("Value error, ").replace("Input should be", "expected")
-    if not problem["loc"]:  # of several variables
-        return expected
+    if not problem["loc"]:
+        return expected  # of several variables
     name = str(problem["loc"][0])
     found = "its value" if name in SECRETS else repr(problem["input"])
     return f"{variable(name)}: found {found}, {expected}"

@@ -3,6 +3,8 @@
 import os
 import smtplib
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from itertools import count
@@ -24,19 +26,41 @@ def hand_over(settings: Settings, message: EmailMessage) -> Path | None:
 
     Raises MailError, so that it is tried again.
     """
-    try:
+    with _mail_errors(settings, "refused a message"):
         if settings.smtp_host is None:
             return _write(settings.data / "mail", message)
-        _send(settings, settings.smtp_host, message)
-    except smtplib.SMTPException as error:
-        raise MailError(f"the mail server refused a message: {type(error).__name__} {_code(error)}") from None
-    except OSError as error:
-        where = settings.smtp_host or "the folder of mail"
-        raise MailError(f"{where} cannot be used: {error.strerror or type(error).__name__}") from None
+        with _connected(settings, settings.smtp_host) as server:
+            server.send_message(message, settings.sender, [str(message["To"])])
     return None
 
 
-def _send(settings: Settings, host: str, message: EmailMessage) -> None:
+def greet(settings: Settings) -> None:
+    """Log in at the mail server, if there is one, and send nothing.
+
+    Raises MailError.
+    """
+    if settings.smtp_host is not None:
+        with (
+            _mail_errors(settings, "refused a connection"),
+            _connected(settings, settings.smtp_host) as server,
+        ):
+            server.noop()
+
+
+@contextmanager
+def _mail_errors(settings: Settings, what: str) -> Iterator[None]:
+    try:
+        yield
+    except smtplib.SMTPException as error:
+        raise MailError(f"the mail server {what}: {type(error).__name__} {_code(error)}") from None
+    except OSError as error:
+        where = settings.smtp_host or "the folder of mail"
+        raise MailError(f"{where} cannot be used: {error.strerror or type(error).__name__}") from None
+
+
+@contextmanager
+def _connected(settings: Settings, host: str) -> Iterator[smtplib.SMTP]:
+    """A connection to the mail server, encrypted and logged in as the settings say."""
     context = ssl.create_default_context()
     if settings.smtp_tls is MailEncryption.TLS:
         server: smtplib.SMTP = smtplib.SMTP_SSL(host, settings.smtp_port, timeout=PATIENCE, context=context)
@@ -47,7 +71,7 @@ def _send(settings: Settings, host: str, message: EmailMessage) -> None:
             server.starttls(context=context)
         if settings.smtp_user and settings.smtp_password:
             server.login(settings.smtp_user, settings.smtp_password)
-        server.send_message(message, settings.sender, [str(message["To"])])
+        yield server
 
 
 def _code(error: smtplib.SMTPException) -> str:

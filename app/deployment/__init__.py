@@ -1,0 +1,1 @@
+"""Whether an installation is set up as its documents ask."""

@@ -1,0 +1,101 @@
+"""Checking every part of a deployment from where a command runs."""
+
+import time
+from collections.abc import Iterator
+
+from sqlalchemy.exc import SQLAlchemyError
+
+import scoring
+from app import deployment_probes as probes
+from app.deployment import queries, rules
+from app.deployment.schemas import Address, Broker, Check, Part, Truths, failed, passed, skipped
+from app.errors import StorageUnavailableError
+from app.health import queries as health
+from app.health.rules import health_of
+from app.migrating import APPEND_ONLY, is_current
+from app.platform import Platform
+from app.settings import SettingsError
+from app.workers import queries as workers
+
+OF_DATABASE = ("database role", "migrations", "clock", "workers", "sweeper", "outbox")
+
+
+def checks(platform: Platform, part: Part, *, is_embedded: bool) -> Iterator[Check]:
+    """Every check of the settings of a web process or a worker, each when it is made.
+
+    is_embedded: web, workers and servers are known to be processes of one user on this machine.
+    """
+    settings = platform.settings
+    yield from _database(platform)
+    yield _broker(probes.ask_broker(str(settings.broker_url)))
+    for name in ("archives", "descriptions", "artefacts"):
+        yield rules.store(f"store of {name}", probes.round_trip(getattr(platform, name)))
+    if part is Part.WORKER:
+        yield rules.truth_of_worker(_truths(platform))
+        yield rules.mail(probes.mail(settings), settings.address)
+    else:
+        yield rules.truth_of_web(probes.web_secrets(settings), shares_user=is_embedded)
+        yield rules.upload_limit(
+            probes.announce(settings.address, settings.max_upload), settings.address, settings.max_upload
+        )
+    yield rules.disk(probes.disks(settings), 2 * settings.max_upload)
+    yield rules.secrets(list(probes.secrets(settings)))
+    yield rules.address(Address(settings.address, tuple(settings.proxies)))
+
+
+def _database(platform: Platform) -> Iterator[Check]:
+    """The checks of the database; when it cannot be reached, which of them could not be made."""
+    try:
+        with platform.transaction() as session:
+            found = queries.role(session, APPEND_ONLY)
+            current = is_current(session.connection())
+            before = time.time()
+            moment = queries.now(session)
+            difference = (before + time.time()) / 2 - moment
+    except SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+        yield failed(
+            "database",
+            f"cannot be reached: {reason}",
+            "compare HELDOUT_DATABASE_URL with the server that runs",
+        )
+        for name in OF_DATABASE:
+            yield skipped(name, "the database cannot be reached")
+        return
+    yield passed("database", "answers")
+    yield rules.role(found)
+    yield rules.schema(is_current=current)
+    yield rules.clock(difference)
+    if current:
+        yield from _work(platform)
+        return
+    for name in ("workers", "sweeper", "outbox"):
+        yield skipped(name, "the database has the schema of another version")
+
+
+def _work(platform: Platform) -> Iterator[Check]:
+    with platform.snapshot() as session:
+        slots = workers.slots_by_scorer(session)
+        state = health_of(health.progress(session), platform.settings.sweep_seconds)
+    yield rules.workers(slots, scoring.SCORER)
+    yield rules.sweep(state.sweep)
+    yield rules.outbox(state.outbox, state.outbox_dead)
+
+
+def _broker(found: Broker | str) -> Check:
+    if isinstance(found, str):
+        return failed("broker", found, "compare HELDOUT_BROKER_URL with the server that runs")
+    return rules.broker(found)
+
+
+def _truths(platform: Platform) -> Truths:
+    try:
+        error = probes.round_trip(platform.truths)
+        with platform.transaction() as session:
+            named = queries.fingerprints(session)
+        missing = tuple(key for key in named if not platform.truths.exists(key))
+    except SettingsError as unset:
+        return Truths(0, error=str(unset))
+    except (SQLAlchemyError, StorageUnavailableError):
+        return Truths(0, error=error or "the database cannot be asked which there is")
+    return Truths(len(named), missing, error, probes.exposure(platform.settings))

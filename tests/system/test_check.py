@@ -1,0 +1,157 @@
+"""`heldout-server check` passes where everything works, and names what does not."""
+
+import re
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from app.data_folder import advertised, exclusive
+from app.deployment_probes import announce, ask_broker, exposure, secrets, web_secrets
+from app.settings import Settings
+from tests.system.conftest import SharedSite
+from tests.system.kits import small_kit
+from tests.system.servers import free_port
+
+pytestmark = pytest.mark.system
+
+NOWHERE = "127.0.0.1:1"
+ALONE = {
+    f"HELDOUT_{name}": None
+    for name in ("DATABASE_URL", "MIGRATION_DATABASE_URL", "BROKER_URL", "PRIVATE_STORAGE")
+}
+"""What a person's shell does not know."""
+
+
+def outcomes(site: SharedSite, *words: str, **changed: str | None) -> tuple[int, dict[str, str], str]:
+    """The exit code of a check, the result of each line, and all its words."""
+    port = site.addresses[0].rpartition(":")[2]
+    done = site.installation.command("check", *words, **{"HELDOUT_PORT": port, **changed})
+    assert "Traceback" not in done.stderr, done.stderr
+    rows = re.findall(r"^│ (\S[^│]*?) +│ (ok|failed|not checked) +│", done.stdout, re.MULTILINE)
+    return done.returncode, dict(rows), " ".join(done.stdout.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("part", ["worker", "web"])
+def test_a_running_installation_passes_as_its_worker_and_as_its_web_server(
+    site: SharedSite, part: str, tmp_path: Path
+) -> None:
+    settings = site.installation.settings
+    site.installation.load(small_kit(tmp_path), f"checked-{part}")
+
+    with exclusive(settings.data), advertised(settings):
+        code, found, words = outcomes(site, part, **ALONE)
+
+    assert (code, set(found.values())) == (0, {"ok"}), words
+    assert len(found) >= 15
+    assert f"{len(found)} checks, none failed" in words
+
+
+def test_each_thing_that_is_broken_is_named_with_what_to_do(site: SharedSite, tmp_path: Path) -> None:
+    settings = site.installation.settings
+    readable = tmp_path / "password"
+    readable.write_text("short")
+    readable.chmod(0o666)
+
+    code, found, words = outcomes(
+        site,
+        HELDOUT_DATABASE_URL=settings.migration_database_url,
+        HELDOUT_BROKER_URL=f"redis://{NOWHERE}/0",
+        HELDOUT_PRIVATE_STORAGE=str(readable),
+        HELDOUT_STORAGE="/dev/null",
+        HELDOUT_MAX_UPLOAD=str(1 << 50),
+        HELDOUT_PUBLIC_URL="http://voc.example.org",
+        HELDOUT_SMTP_HOST="127.0.0.1",
+        HELDOUT_SMTP_PORT="1",
+        HELDOUT_SMTP_PASSWORD_FILE=str(readable),
+    )
+
+    assert code == 1
+    assert {name for name, result in found.items() if result == "failed"} == {
+        "database role", "broker", "store of archives", "store of descriptions", "store of artefacts",
+        "ground truth", "mail", "free disk", "secrets", "public address",
+    }  # fmt: skip
+    for sentence in ("heldout_owner owns", "cannot be reached", "Not a directory", "HELDOUT_PUBLIC_URL"):
+        assert sentence in words
+    assert "10 of" in words
+
+
+def test_a_web_process_that_can_read_the_folder_of_ground_truth_fails(
+    site: SharedSite, tmp_path: Path
+) -> None:
+    site.installation.load(small_kit(tmp_path), "readable")
+
+    _, found, words = outcomes(site, "web", HELDOUT_MIGRATION_DATABASE_URL=None, HELDOUT_PRIVATE_STORAGE=None)
+
+    assert [name for name, result in found.items() if result == "failed"] == ["ground truth"], words
+    assert "the web process can read" in words
+
+
+def test_without_a_database_what_it_knows_is_not_checked(site: SharedSite) -> None:
+    nowhere = f"postgresql://heldout:secret@{NOWHERE}/heldout"
+
+    code, found, words = outcomes(site, HELDOUT_DATABASE_URL=nowhere)
+
+    assert code == 1
+    assert (found["database"], found["workers"], found["migrations"]) == ("failed", *2 * ["not checked"])
+    assert "secret@" not in words
+
+
+@pytest.fixture
+def proxy() -> Iterator[str]:
+    """Something in front of a server that refuses large bodies, as nginx does unless it is told otherwise."""
+
+    class Refusing(BaseHTTPRequestHandler):
+        def do_PUT(self) -> None:
+            self.send_response(413 if int(self.headers["Content-Length"]) > 1 << 20 else 401)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_proxy_says_which_bodies_it_refuses_before_any_is_sent(proxy: str) -> None:
+    statuses = [announce(proxy, size).status for size in (1 << 20, 2 << 30)]
+
+    assert statuses == [401, 413]
+    assert announce(f"http://127.0.0.1:{free_port()}", 1).error == "[Errno 111] Connection refused"
+
+
+def test_a_folder_of_ground_truth_that_others_see_is_told(tmp_path: Path) -> None:
+    inside = Settings(data=tmp_path, private_storage=tmp_path / "storage" / "truth")
+    beside = Settings(data=tmp_path, private_storage=tmp_path / "truth")
+    for each in (inside, beside):
+        assert each.private_storage
+        each.private_storage.mkdir(parents=True, mode=0o700)
+
+    assert "which web processes read" in str(exposure(inside))
+    assert exposure(beside) is None
+
+
+def test_a_database_without_a_password_may_know_its_user_otherwise_and_a_broker_may_not() -> None:
+    settings = Settings(database_url="postgresql://oak@db/heldout", broker_url="redis://broker/0")
+
+    assert [(each.variable, each.text) for each in secrets(settings)] == [("HELDOUT_BROKER_URL", "")]
+
+
+def test_what_a_web_process_should_not_be_given_is_named(tmp_path: Path) -> None:
+    found = web_secrets(Settings(data=tmp_path, private_storage=tmp_path, smtp_password="secret"))
+
+    assert found.variables == ("HELDOUT_PRIVATE_STORAGE", "HELDOUT_SMTP_PASSWORD")
+    assert (found.folder, found.bucket) == (None, None)
+
+
+def test_a_broker_that_wants_a_password_is_told_of(site: SharedSite) -> None:
+    url = str(site.installation.settings.broker_url)
+    address = url.rpartition("@")[2]
+
+    assert "cannot be reached: HELLO must be called with the client already authenticated" in str(
+        ask_broker(f"redis://{address}")
+    )
