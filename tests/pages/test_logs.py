@@ -1,21 +1,16 @@
 """What does not get into the log."""
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
 from app.logs import processors
+from app.models import User
 from app.platform import Platform
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
-
-TAKEN = (
-    "INSERT INTO user_account (email, name, affiliation, role, verified_at)"
-    " SELECT email, name, affiliation, role, now() FROM user_account, generate_series(1, 2)"
-    " WHERE id = (SELECT max(id) FROM user_account)"
-)
 
 
 def logged(**event: Any) -> str:
@@ -29,7 +24,8 @@ def logged(**event: Any) -> str:
 def refusal_of(platform: Platform) -> IntegrityError:
     try:
         with platform.transaction() as session:
-            session.execute(text(TAKEN))
+            taken = {"email": "willow.tree@example.org", "name": "Willow", "verified_at": datetime.now(UTC)}
+            session.add_all([User(**taken), User(**taken)])
     except IntegrityError as error:
         return error
     raise AssertionError("the row was accepted")

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import select
 from starlette.testclient import TestClient
 
+from app.disclosure.schemas import LEAKS
 from app.models import AuditRecord, Disclosure, Edition, Phase
 from app.platform import Platform
 from app.roles import service as roles
@@ -82,7 +83,7 @@ def test_an_organiser_chooses_what_a_phase_discloses(scene: Scene, platform: Pla
     address = f"/organise/phases/{scene.own}/disclosure"
     page = scene.organiser.get(address, headers={"Accept": "text/html"}).text
     assert page.count('type="radio"') == len(Disclosure)
-    assert "up to 0.63%" in page
+    assert f"up to {LEAKS[Disclosure.CLASSES].recovered}%" in page
 
     chosen = {"disclosure": "mean", "only_complete": "true", "reason": "the labels have to last"}
     assert scene.organiser.post(address, data=chosen, follow_redirects=False).status_code == 303
