@@ -95,6 +95,19 @@ def of_methods(
     return [StoredResult(*row) for row in session.execute(statement)]
 
 
+def methods_of_team(session: Session, team_id: int, limit: int, *, only_public: bool) -> list[int]:
+    """The newest methods of a team that have a result on a board."""
+    standing = (
+        select(Entry.id)
+        .join(Board, stands_on_board())
+        .where(Entry.method_id == Method.id, is_shown() if only_public else true())
+        .correlate(Method)
+        .exists()
+    )
+    statement = select(Method.id).where(Method.team_id == team_id, standing)
+    return list(session.scalars(statement.order_by(Method.id.desc()).limit(limit)))
+
+
 def _results() -> Select[*tuple[Any, ...]]:
     """The columns of a `StoredResult`."""
     return (

@@ -46,6 +46,14 @@ def leaders_of(ranked: Iterable[RankedMethod]) -> frozenset[tuple[int, int]]:
     )
 
 
+def ranked_of(results: Iterable[ResultView]) -> list[RankedMethod]:
+    """Results as they rank by the means that their reader sees."""
+    return [
+        RankedMethod(each.competition, each.method_id, None if each.mean is None else round(1000 * each.mean))
+        for each in results
+    ]
+
+
 def columns_of(dataset: str, competitions: Iterable[int]) -> tuple[Column, ...]:
     """The columns of these competitions, by number."""
     infos = (scoring.competition_of(dataset, number) for number in sorted(set(competitions)))

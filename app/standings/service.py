@@ -9,7 +9,7 @@ from app.disclosure import queries as disclosure
 from app.disclosure.rules import Sight, public_sight, withheld
 from app.editions.schemas import PhaseView
 from app.standings import queries
-from app.standings.rules import arrivals_of, best_first, columns_of, leaders_of, rows_of
+from app.standings.rules import arrivals_of, best_first, columns_of, leaders_of, ranked_of, rows_of
 from app.standings.schemas import Arrival, Matrix, ResultView, StoredResult
 
 PAGE = 50  # methods
@@ -78,6 +78,35 @@ def matrix(session: Session, phase: PhaseView, page: int) -> Matrix:
         rows=rows_of(results, shown, columns, leaders_of(ranked)),
         page=page,
         next_page=page + 1 if has_more and page < MOST_PAGES else None,
+        has_more=has_more,
+        withheld=withheld(phase, sight),
+    )
+
+
+def of_team(session: Session, team_id: int, sights: Sights, *, only_public: bool) -> tuple[Matrix, ...]:
+    """The newest methods of a team by the competitions of each phase in which they stand, best first."""
+    methods = queries.methods_of_team(session, team_id, PAGE + 1, only_public=only_public)
+    results = of_methods(session, methods[:PAGE], sights, only_public=only_public)
+    found = ((phase, sight, _results_on(phase, results)) for phase, sight in sights.values())
+    has_more = len(methods) > PAGE
+    return tuple(_own_matrix(phase, sight, own, has_more=has_more) for phase, sight, own in found if own)
+
+
+def _results_on(phase: PhaseView, results: Sequence[ResultView]) -> list[ResultView]:
+    return [each for each in results if (each.edition, each.image_set) == (phase.edition, phase.image_set)]
+
+
+def _own_matrix(phase: PhaseView, sight: Sight, results: Sequence[ResultView], *, has_more: bool) -> Matrix:
+    ranked = ranked_of(results)
+    order = best_first(ranked)
+    columns = columns_of(phase.dataset, {each.competition for each in results})
+    return Matrix(
+        edition=phase.edition,
+        image_set=phase.image_set,
+        columns=columns,
+        rows=rows_of(results, order, columns, leaders_of(ranked) if len(order) > 1 else ()),
+        page=1,
+        next_page=None,
         has_more=has_more,
         withheld=withheld(phase, sight),
     )

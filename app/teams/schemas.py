@@ -8,6 +8,7 @@ from app.invitations.schemas import InvitationView
 from app.memberships.schemas import MemberView, OwnTeam, Reason
 from app.models import Approval
 from app.quotas.schemas import QuotaLine
+from app.standings.schemas import Matrix
 from app.submissions.schemas import SubmissionRow
 
 
@@ -80,3 +81,4 @@ class TeamPage:
     invitations: tuple[InvitationView, ...]  # that can be used, for its owners
     quotas: tuple[PhaseQuota, ...]  # for its members
     results: tuple[SubmissionRow, ...]  # strangers see public ones
+    standings: tuple[Matrix, ...] = ()  # those on boards, by phase; of the newest methods

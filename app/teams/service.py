@@ -1,11 +1,14 @@
 """A team with its members, invitations, quota and results."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlalchemy.orm import Session
 
 from app.access import Actor
+from app.disclosure.rules import sight_of
 from app.editions import queries as editions
+from app.editions.schemas import PhaseView
 from app.errors import NotFoundError
 from app.invitations import queries as invitations
 from app.memberships import queries as memberships
@@ -13,6 +16,7 @@ from app.memberships.rules import scoring_refusals
 from app.models import Edition, Team
 from app.platform import Platform
 from app.quotas import service as quotas
+from app.standings import service as standings
 from app.submissions.service import team_rows
 from app.teams import queries
 from app.teams.schemas import MyTeams, PhaseQuota, TeamPage
@@ -48,6 +52,8 @@ def _page(session: Session, actor: Actor, team: Team, edition: Edition) -> TeamP
     standing = memberships.standing(session, team.id)
     against = scoring_refusals(standing, is_held_out=True) if is_ours else ()
     members = memberships.members_of(session, team.id)
+    phases = editions.phases_of(session, edition.code)
+    sights = {phase.id: (phase, sight_of(actor, phase)) for phase in phases}
     return TeamPage(
         id=team.id,
         name=team.name,
@@ -63,12 +69,12 @@ def _page(session: Session, actor: Actor, team: Team, edition: Edition) -> TeamP
         refusals=tuple(each.message for each in against),
         members=tuple(each for each in members if is_ours or each.is_named),
         invitations=invitations.invitations_of(session, team.id) if is_owner else (),
-        quotas=_quotas(session, actor, edition) if mine is not None else (),
+        quotas=_quotas(session, actor, phases) if mine is not None else (),
         results=(),
+        standings=standings.of_team(session, team.id, sights, only_public=not is_ours),
     )
 
 
-def _quotas(session: Session, actor: Actor, edition: Edition) -> tuple[PhaseQuota, ...]:
-    phases = editions.phases_of(session, edition.code)
+def _quotas(session: Session, actor: Actor, phases: Sequence[PhaseView]) -> tuple[PhaseQuota, ...]:
     found = (PhaseQuota(phase.image_set, quotas.lines(session, actor, phase)) for phase in phases)
     return tuple(each for each in found if each.lines)

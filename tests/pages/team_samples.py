@@ -14,6 +14,7 @@ from app.quotas.schemas import Usage
 from app.submissions.schemas import SubmissionRow
 from app.teams.schemas import EditionChoice, MyTeams, PhaseQuota, TeamPage
 from tests.pages.drawn import EVIL
+from tests.pages.edition_samples import matrix
 from tests.pages.views import NOW, PHASE
 
 Sample = tuple[str, dict[str, Any]]
@@ -42,6 +43,7 @@ TEAM = TeamPage(
     invitations=(InvitationView(4, 1, EVIL, NOW, NOW + timedelta(days=7)),),
     quotas=(PhaseQuota("test", quota_lines(NOW, PHASE.quotas, ("detection",), Usage())),),
     results=(RESULT,),
+    standings=(matrix(),),
 )
 OWN = OwnTeam(
     7,

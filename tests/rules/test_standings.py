@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.standings.rules import arrivals_of, best_first, columns_of, leaders_of, rows_of
+from app.standings.rules import arrivals_of, best_first, columns_of, leaders_of, ranked_of, rows_of
 from app.standings.schemas import RankedMethod
 from tests.pages.method_views import RESULT
 
@@ -69,3 +69,12 @@ def test_results_of_one_submission_arrive_together() -> None:
 
     assert newest.submission == 9
     assert [each.competition for each in newest.results] == [3, 4]
+
+
+def test_results_that_read_the_same_rank_the_same_and_a_hidden_mean_has_no_rank() -> None:
+    results = [
+        replace(RESULT, method_id=number, mean=mean) for number, mean in ((7, 0.6481), (8, 0.6479), (9, None))
+    ]
+
+    assert [each.key for each in ranked_of(results)] == [648, 648, None]
+    assert best_first(ranked_of(results)) == [7, 8, 9]

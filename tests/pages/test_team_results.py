@@ -1,0 +1,90 @@
+"""What the page of a team shows of its methods by competition."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+from sqlalchemy import select, update
+from starlette.testclient import TestClient
+
+from app.models import Disclosure, Method, Phase
+from app.platform import Platform
+from app.standings import service as standings
+from app.teams.schemas import TeamPage
+from tests.pages.boards import DIGITS, board_of
+from tests.pages.conftest import Browser
+from tests.pages.test_accounts import registered
+from tests.system.rows import Rows
+
+
+@pytest.fixture(scope="module")
+def rows(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> dict[Disclosure, Rows]:
+    found = {
+        each: board_of(platform, tmp_path_factory.mktemp(each.name), f"team-{each.name.lower()}", shown)
+        for each, shown in (
+            (Disclosure.FULL, Disclosure.FULL),
+            (Disclosure.CLASSES, Disclosure.CLASSES),
+            (Disclosure.AT_CLOSE, Disclosure.CLASSES),
+        )
+    }
+    until = {"disclosure": Disclosure.AT_CLOSE, "closes_at": datetime.now(UTC) + timedelta(days=1)}
+    with platform.transaction() as session:
+        session.execute(update(Phase).where(Phase.id == found[Disclosure.AT_CLOSE].phase_id).values(until))
+    return found
+
+
+def matrices(client: TestClient, team: int) -> Any:
+    response = client.get(f"/api/v1/teams/{team}")
+    TypeAdapter(TeamPage).validate_json(response.text)
+    return response.json()["standings"]
+
+
+def means(matrix: Any) -> dict[str, float | None]:
+    return {row["method"]: row["cells"][0]["mean"] for row in matrix["rows"]}
+
+
+def test_a_team_has_its_methods_best_first_with_links_to_boards_and_results(
+    browser: Browser, rows: dict[Disclosure, Rows]
+) -> None:
+    team = rows[Disclosure.FULL].team_id
+
+    [matrix] = matrices(browser(), team)
+    page = browser().get(f"/teams/{team}").text
+
+    shown = {"=cmd": 0.6 + DIGITS, "Beech_50%": 0.6 + DIGITS, "Chance": 0.4 + DIGITS, "Half": None}
+    assert means(matrix) == pytest.approx(shown)
+    assert [row["cells"][0]["best"] for row in matrix["rows"]] == [True, True, False, False]
+    assert f'<a href="/submissions/{matrix["rows"][0]["cells"][0]["submission"]}">' in page
+    assert 'href="/leaderboards/team-full/test/4"' in page
+    assert f'<link rel="alternate" type="application/json" href="/api/v1/teams/{team}">' in page
+
+
+def test_the_page_of_a_team_shows_no_more_than_the_disclosure_allows(
+    browser: Browser, rows: dict[Disclosure, Rows]
+) -> None:
+    [some] = matrices(browser(), rows[Disclosure.CLASSES].team_id)
+    [nothing] = matrices(browser(), rows[Disclosure.AT_CLOSE].team_id)
+    page = browser().get(f"/teams/{rows[Disclosure.AT_CLOSE].team_id}").text
+
+    assert means(some) == {"=cmd": 0.6, "Beech_50%": 0.6, "Chance": 0.4, "Half": None}
+    assert [*means(nothing)] == ["Half", "Chance", "Beech_50%", "=cmd"]
+    assert set(means(nothing).values()) == {None}
+    assert not any(row["cells"][0]["best"] for row in nothing["rows"])
+    assert nothing["withheld"] in page
+
+
+def test_only_the_newest_methods_are_listed_and_private_ones_for_no_stranger(
+    browser: Browser, platform: Platform, rows: dict[Disclosure, Rows], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team = rows[Disclosure.FULL].team_id
+    with platform.transaction() as session:
+        hidden = session.scalars(select(Method.id).where(Method.team_id == team, Method.name == "Half")).one()
+        session.execute(update(Method).where(Method.id == hidden).values(public_at=None))
+    monkeypatch.setattr(standings, "PAGE", 2)
+
+    [matrix] = matrices(registered(browser(), "curious@example.org"), team)
+
+    assert [*means(matrix)] == ["Beech_50%", "Chance"]
+    assert matrix["has_more"]
+    assert "newest methods" in browser().get(f"/teams/{team}").text
