@@ -5,6 +5,7 @@ import io
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from html import unescape
 from typing import Any
 
 import pytest
@@ -181,6 +182,19 @@ def test_a_page_and_its_json_are_the_same_board(reader: TestClient) -> None:
     assert page.count('<tr id="method-') == 4
     assert 'data-i="75.0–85.0"' in page
     assert "<small>75.0&nbsp;–&nbsp;85.0</small>" in reader.get(f"{OPEN}?intervals=show").text
+
+
+def test_a_board_names_the_same_rows_for_programs_in_its_head(reader: TestClient) -> None:
+    head = reader.get(f"{OPEN}?sort=cat&page=1").text.partition("</head>")[0]
+    links = dict(re.findall('<link rel="alternate" type="([^"]+)" href="([^"]+)">', head))
+    plain = reader.get(OPEN).text.partition("</head>")[0]
+
+    assert links["application/json"] == f"/api/v1{OPEN}?sort=cat"
+    assert [row["method"] for row in reader.get(links["application/json"]).json()["rows"]] == methods(
+        reader, "?sort=cat"
+    )
+    assert next(csv.reader(io.StringIO(reader.get(unescape(links["text/csv"])).text)))[0] == "rank"
+    assert f'href="/api/v1{OPEN}"' in plain
 
 
 def test_a_held_out_board_shows_no_more_digits_and_no_intervals_in_any_format(reader: TestClient) -> None:

@@ -19,6 +19,7 @@ from tests.pages.test_templates import pages
 
 ROOT = Path(__file__).parents[2]
 ALTERNATE = re.compile('<link rel="alternate" type="application/json" href="([^"]+)">')
+LINE = re.compile('<a href="([^"]+)">(?:This page|These images) as JSON</a>')
 HEAVIEST = 150_000  # bytes of script and style of a page, compressed
 
 
@@ -55,6 +56,17 @@ def test_the_twin_of_a_page_has_the_form_that_its_schema_says(
     assert response.headers["content-type"] == "application/json"
     TypeAdapter(route.response_model).validate_json(response.text)
     assert f'<a href="{twin}">' in unescape(page) or path.startswith("/find")
+
+
+def test_a_page_that_leads_to_its_json_names_it_in_its_head() -> None:
+    found = {
+        template: (LINE.findall(text), ALTERNATE.findall(text.partition("</head>")[0]))
+        for template, text, _ in pages()
+        if LINE.search(text)
+    }
+
+    assert {"submissions/submission.html", "teams/team.html", "comparisons/comparison.html"} <= set(found)
+    assert [template for template, (lines, names) in found.items() if names[:1] != lines[:1]] == []
 
 
 def test_script_and_style_of_every_page_stay_small() -> None:
