@@ -17,7 +17,7 @@ from app.data_folder import advertised, exclusive, folder_error
 from app.embedded import embedded_servers
 from app.migrating import migrate
 from app.platform import Platform, platform_of
-from app.processes import web_child, worker_child
+from app.processes import counted_together, web_child, worker_child
 from app.roles import service as roles
 from app.sampling import EDITION, fill_sample
 from app.serving import listen
@@ -87,8 +87,9 @@ def _installation(settings: Settings, report: Report) -> Iterator[Platform]:
         platform = platform_of(settings)
         stack.callback(platform.engine.dispose)
         stack.enter_context(advertised(settings))
+        counting = stack.enter_context(counted_together(settings))
         processes = stack.enter_context(supervised(report))
-        _start(processes, settings, listener, report)
+        _start(processes, settings, listener, counting, report)
         yield platform
 
 
@@ -129,16 +130,18 @@ def _check_broker(url: str) -> None:
         broker.ping()
 
 
-def _start(processes: Supervisor, settings: Settings, listener: socket.socket, report: Report) -> None:
+def _start(
+    processes: Supervisor, settings: Settings, listener: socket.socket, counting: Path | None, report: Report
+) -> None:
     report(f"worker: {settings.workers} processes")
     report(f"web: {settings.address}")
     # one client for all questions: making one costs more than asking, and the web server needs the processor now
     with httpx2.Client(base_url=settings.local_address, timeout=2) as http, ThreadPoolExecutor() as pool:
         worker = pool.submit(processes.start, worker_child(settings), lambda: _has_worker(http), PATIENCE)
-        processes.start(web_child(settings, listener), lambda: _is_ready(http), PATIENCE)
+        processes.start(web_child(settings, listener, counting=counting), lambda: _is_ready(http), PATIENCE)
         worker.result()
     for number in range(2, settings.web_processes + 1):
-        processes.start(web_child(settings, listener, f"web-{number}"), lambda: True)
+        processes.start(web_child(settings, listener, f"web-{number}", counting), lambda: True)
 
 
 def _is_ready(http: httpx2.Client) -> bool:

@@ -23,7 +23,7 @@ Rates = Annotated[str, AfterValidator(_rates)]
 
 
 class LoginSettings(BaseSettings):
-    """How long logins last, and the limits of requests; `app/rate_limits.py` says who is counted."""
+    """Who gets in and for how long, and the limits of requests; `app/rate_limits.py` says who is counted."""
 
     oidc_issuer: Annotated[
         IssuerUrl | None,
@@ -35,6 +35,14 @@ class LoginSettings(BaseSettings):
     ] = None
     oidc_name: Annotated[
         str | None, Field(description="name of the provider on buttons; default its host", max_length=40)
+    ] = None
+
+    metrics_token: Annotated[
+        str | None,
+        Field(
+            description="what a monitoring server sends to read /metrics; without it nobody can",
+            min_length=20,
+        ),
     ] = None
 
     session_days: Annotated[int, Field(description="how long a login lasts", gt=0)] = 14

@@ -40,6 +40,7 @@ from app.leaderboards import api as leaderboard_api
 from app.leaderboards import pages as leaderboard_pages
 from app.methods import api as method_api
 from app.methods import pages as method_pages
+from app.metrics import api as metrics_api
 from app.middleware import RequestMiddleware
 from app.openid import pages as openid_pages
 from app.organisers import api as organiser_api
@@ -110,6 +111,7 @@ API = (
     audit_api.router,
     documentation_api.router,
     health_api.router,
+    metrics_api.router,
 )
 PAGES = (
     account_pages.router,

@@ -1,5 +1,6 @@
 """What happens to every request before and after its route."""
 
+import time
 import uuid
 from collections.abc import MutableMapping
 from contextlib import AsyncExitStack
@@ -12,6 +13,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app import counters
 from app.access import Actor
 from app.addresses import address_of
 from app.error_responses import answer_error
@@ -25,7 +27,7 @@ from app.uploads.rules import TUS_VERSION
 from app.web import SESSION_COOKIE, client_of_request
 
 PAUSE = 0.5  # seconds before somebody is told that there were too many requests
-HEALTH_PATHS = ("/health", "/ready")
+HEALTH_PATHS = ("/health", "/ready", "/metrics")
 ANONYMOUS_PATHS = ("/static/", *HEALTH_PATHS)  # answered without looking up who sends them
 
 # what an admin without a second factor reaches
@@ -61,10 +63,11 @@ class RequestMiddleware:
         state["actor"] = Actor()
         state["awaits_code"] = False
         state["is_tus"] = "tus-resumable" in Headers(scope=scope)
+        state["started"] = time.monotonic()
         request = Request(scope)
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request=state["reference"])
-        send = _with_headers(send, state)
+        send = _with_headers(send, scope, state)
         settings = self.platform.settings
         try:
             async with AsyncExitStack() as turn:
@@ -88,6 +91,7 @@ class RequestMiddleware:
                     raise
                 await self._drop_draft(request, visit)
         except ClientDisconnect:
+            _count(scope, state)
             return
         except Exception as error:
             if "status" in state:
@@ -125,7 +129,13 @@ def _check_second_factor(request: Request, actor: Actor) -> None:
         raise SecondFactorNeededError("Admins need a second factor; set it up first")
 
 
-def _with_headers(send: Send, state: MutableMapping[str, Any]) -> Send:
+def _count(scope: Scope, state: MutableMapping[str, Any], status: int | None = None) -> None:
+    """Count a request once: when its response begins, or when nobody is left to read one."""
+    if "status" not in state:
+        counters.count_request(scope, status, time.monotonic() - state["started"])
+
+
+def _with_headers(send: Send, scope: Scope, state: MutableMapping[str, Any]) -> Send:
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
@@ -138,6 +148,7 @@ def _with_headers(send: Send, state: MutableMapping[str, Any]) -> Send:
             headers["X-Request-Id"] = state["reference"]
             if state["is_tus"]:  # tus asks for it in every response, errors included
                 headers["Tus-Resumable"] = TUS_VERSION
+            _count(scope, state, message["status"])
             state["status"] = message["status"]
         await send(message)
 

@@ -17,6 +17,7 @@ from limits.strategies import FixedWindowRateLimiter
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from app import counters
 from app.errors import RateLimitedError
 from app.login_settings import LoginSettings
 
@@ -77,6 +78,7 @@ class RateLimiter:
         for rate in self.rates[what]:
             wait = self._with_storage(_hit, rate, what, *who)
             if wait:
+                counters.count_refusal(what)
                 raise RateLimitedError(SUBJECTS[what], wait)
 
     def clear(self, what: Limited, *who: str) -> None:

@@ -6,6 +6,7 @@ from weakref import WeakValueDictionary
 
 import anyio
 
+from app import counters
 from app.errors import RateLimitedError
 
 MOST_WAITING = 25  # requests of one client that wait for each that is handled
@@ -25,6 +26,7 @@ class Turns:
         if places is None:
             places = self._clients[client] = anyio.Semaphore(self.at_once)
         if places.statistics().tasks_waiting >= MOST_WAITING * self.at_once:
+            counters.count_refusal("turns")
             raise RateLimitedError("requests at the same time from your address", 1)
         async with places:
             yield

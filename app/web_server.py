@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from app.processes import NOT_FOR_WEB, environment_of, web_child, web_command
+from app.processes import NOT_FOR_WEB, counted_together, environment_of, web_child, web_command
 from app.serving import listen
 from app.settings import Settings
 from app.supervisor import interrupted_by_signals, supervised
@@ -26,9 +26,13 @@ def serve(settings: Settings, console: Console) -> None:
         os.execve(sys.executable, web_command(listener), known)  # noqa: S606 - becomes that process
     report: Callable[[str], None] = console.print
     try:
-        with interrupted_by_signals(), supervised(report) as processes:
+        with (
+            interrupted_by_signals(),
+            counted_together(settings) as counting,
+            supervised(report) as processes,
+        ):
             for number in range(1, settings.web_processes + 1):
-                child = web_child(settings, listener, f"web-{number}")
+                child = web_child(settings, listener, f"web-{number}", counting)
                 processes.start(replace(child, log=None), lambda: True)
             signal.pause()
     except KeyboardInterrupt:

@@ -9,7 +9,7 @@ write() { # name: a password, unless there is one
 	[ -s "$1" ] || head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' > "$1"
 }
 
-for name in postgres_password owner_password database_password broker_password s3_secret_key; do write "$name"; done
+for name in postgres_password owner_password database_password broker_password s3_secret_key metrics_token; do write "$name"; done
 cat > objects.json <<JSON
 {"identities": [{
   "name": "heldout",

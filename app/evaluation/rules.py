@@ -14,6 +14,7 @@ MAX_LOST_LEASES = (
     10  # with the pauses between them more than an hour, so that it is not one bad moment of ours
 )
 
+STOPPED_MESSAGE = "scoring this archive was stopped: "
 LOST_MESSAGE = "the worker stopped {losses} times while scoring this; this costs nothing, and organisers see it on their page"
 FAILED_MESSAGE = (
     "scoring failed on our side {crashes} times; this costs nothing, and organisers see it on their page"

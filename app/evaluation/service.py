@@ -21,6 +21,7 @@ from app.evaluation import queries
 from app.evaluation.rules import (
     FAILED_MESSAGE,
     LOST_MESSAGE,
+    STOPPED_MESSAGE,
     idle_slots,
     pause_before_retry,
     state_after_crash,
@@ -139,7 +140,7 @@ def _score(platform: Platform, claim: Claim) -> Outcome:
         try:
             report = _report(platform, assignment, Files(archive, truth, statistics))
         except LimitExceededError as error:
-            return Refused(f"scoring this archive was stopped: {error}")
+            return Refused(f"{STOPPED_MESSAGE}{error}")
         if isinstance(report, Refused):
             return report
         return Scored(report, platform.truths.put(statistics))

@@ -27,14 +27,21 @@ Result = TypeVar("Result")
 
 async def health(platform: Platform) -> Health:
     """How this installation is; never waits longer than a few seconds."""
-    return health_of(await _in_time(_progress, platform), platform.settings.sweep_seconds)
+    return health_of(await in_time(_progress, platform), platform.settings.sweep_seconds)
 
 
 async def readiness(platform: Platform) -> Readiness:
     """Whether requests can be served here, and what is missing for that."""
-    found = {name: await _in_time(check, platform) for name, check in CHECKS.items()}
-    missing = tuple(message or f"{name} does not answer" for name, message in found.items() if message != "")
+    missing = tuple(message for message in (await checks(platform)).values() if message)
     return Readiness(ready=not missing, missing=missing)
+
+
+async def checks(platform: Platform) -> dict[str, str]:
+    """By what has to be there for requests to be served, what is wrong with it; empty where nothing is."""
+    found = {name: await in_time(check, platform) for name, check in CHECKS.items()}
+    return {
+        name: f"{name} does not answer" if message is None else message for name, message in found.items()
+    }
 
 
 def is_worker_alive(platform: Platform, host: str) -> bool:
@@ -50,7 +57,7 @@ def is_swept(platform: Platform) -> bool:
     return health_of(progress, platform.settings.sweep_seconds).sweep.status == "ok"
 
 
-async def _in_time(check: Callable[[Platform], Result], platform: Platform) -> Result | None:
+async def in_time(check: Callable[[Platform], Result], platform: Platform) -> Result | None:
     """The result of a check, None when it takes too long or the database is away."""
     with anyio.move_on_after(CHECK_SECONDS):
         try:

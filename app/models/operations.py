@@ -33,6 +33,7 @@ class OutboxMessage(Base):
         Index(
             "ix_outbox_key", "topic", "key", postgresql_where=text("delivered_at IS NULL AND dead_at IS NULL")
         ),
+        Index("ix_outbox_dead", "topic", postgresql_where=text("dead_at IS NOT NULL")),
         CheckConstraint("attempt >= 0", name="attempt_not_negative"),
     )
     id: Mapped[int] = key_column()

@@ -60,7 +60,7 @@ class Run(Base):
             ),
         ),
         Index("ix_run_running", "scorer", "priority", "turn", postgresql_where=text("state = 'running'")),
-        Index("ix_run_scored", "finished_at", postgresql_where=text("state = 'scored'")),
+        Index("ix_run_ended", "state", "finished_at", postgresql_where=text("finished_at IS NOT NULL")),
         CheckConstraint(
             "attempt >= 0 AND crashes >= 0 AND requeues >= 0 AND lost_leases >= 0", name="counts_not_negative"
         ),

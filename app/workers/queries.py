@@ -96,7 +96,7 @@ def slots_by_scorer(session: Session) -> dict[str, int]:
     """By scorer version, how many runs the workers that are alive score at the same time."""
     statement = (
         select(Heartbeat.scorer, func.sum(Heartbeat.slots))
-        .where(_is_alive_worker(), Heartbeat.scorer.is_not(None))
+        .where(is_alive_worker(), Heartbeat.scorer.is_not(None))
         .group_by(Heartbeat.scorer)
     )
     return {scorer or "": slots for scorer, slots in session.execute(statement)}
@@ -104,16 +104,17 @@ def slots_by_scorer(session: Session) -> dict[str, int]:
 
 def alive_workers(session: Session) -> int:
     """How many workers are alive, whatever their version."""
-    return session.scalar(select(func.count()).where(_is_alive_worker())) or 0
+    return session.scalar(select(func.count()).where(is_alive_worker())) or 0
 
 
 def has_alive_worker(session: Session, host: str) -> bool:
     """Whether a worker on this host is alive."""
     of_host = Heartbeat.name.startswith(f"{host}:", autoescape=True)
-    return bool(session.scalar(select(func.count()).where(_is_alive_worker(), of_host)))
+    return bool(session.scalar(select(func.count()).where(is_alive_worker(), of_host)))
 
 
-def _is_alive_worker() -> ColumnElement[bool]:
+def is_alive_worker() -> ColumnElement[bool]:
+    """Whether a row is of a worker that has shown a sign of life in the last minute."""
     now = func.clock_timestamp()
     return and_(Heartbeat.service == Service.WORKER, Heartbeat.seen_at.between(now - ALIVE, now + ALIVE))
 
@@ -147,7 +148,7 @@ def _typical_run_seconds(session: Session) -> float | None:
     """How long the latest scored runs took from claim to end, on average."""
     recent = (
         select(func.extract("epoch", Run.finished_at - Run.claimed_at).label("seconds"))
-        .where(Run.state == RunState.SCORED)
+        .where(Run.state == RunState.SCORED, Run.finished_at.is_not(None))
         .order_by(Run.finished_at.desc())
         .limit(RECENT_RUNS)
         .subquery()

@@ -85,6 +85,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_outbox")),
     )
     op.create_index(
+        "ix_outbox_dead", "outbox", ["topic"], unique=False, postgresql_where=sa.text("dead_at IS NOT NULL")
+    )
+    op.create_index(
         "ix_outbox_due",
         "outbox",
         ["not_before", "id"],
@@ -1000,6 +1003,13 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["team_id"], ["team.id"], name=op.f("fk_run_team_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_run")),
     )
+    op.create_index(
+        "ix_run_ended",
+        "run",
+        ["state", "finished_at"],
+        unique=False,
+        postgresql_where=sa.text("finished_at IS NOT NULL"),
+    )
     op.create_index(op.f("ix_run_entry_id"), "run", ["entry_id"], unique=False)
     op.create_index(
         "ix_run_queued",
@@ -1023,9 +1033,6 @@ def upgrade() -> None:
         ["scorer", "priority", "turn"],
         unique=False,
         postgresql_where=sa.text("state = 'running'"),
-    )
-    op.create_index(
-        "ix_run_scored", "run", ["finished_at"], unique=False, postgresql_where=sa.text("state = 'scored'")
     )
     op.create_index(
         "ix_run_team",
@@ -1148,7 +1155,6 @@ def downgrade() -> None:
     op.drop_table("anonymous_link")
     op.drop_index("uq_run_rescore", table_name="run")
     op.drop_index("ix_run_team", table_name="run", postgresql_where=sa.text("state IN ('queued', 'running')"))
-    op.drop_index("ix_run_scored", table_name="run", postgresql_where=sa.text("state = 'scored'"))
     op.drop_index("ix_run_running", table_name="run", postgresql_where=sa.text("state = 'running'"))
     op.drop_index(
         "ix_run_rescore_open",
@@ -1159,6 +1165,7 @@ def downgrade() -> None:
     )
     op.drop_index("ix_run_queued", table_name="run", postgresql_where=sa.text("state = 'queued'"))
     op.drop_index(op.f("ix_run_entry_id"), table_name="run")
+    op.drop_index("ix_run_ended", table_name="run", postgresql_where=sa.text("finished_at IS NOT NULL"))
     op.drop_table("run")
     op.drop_index("ix_sketch_board", table_name="sketch")
     op.drop_table("sketch")
@@ -1292,6 +1299,7 @@ def downgrade() -> None:
         table_name="outbox",
         postgresql_where=sa.text("delivered_at IS NULL AND dead_at IS NULL"),
     )
+    op.drop_index("ix_outbox_dead", table_name="outbox", postgresql_where=sa.text("dead_at IS NOT NULL"))
     op.drop_table("outbox")
     op.drop_table("heartbeat")
     op.drop_table("edition")

@@ -1,0 +1,1 @@
+"""How an installation does, for a monitoring server."""

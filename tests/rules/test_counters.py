@@ -1,0 +1,53 @@
+"""Web processes that share a port count together, and go on counting when one of them is replaced."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from app.processes import COUNTING_FOLDER, COUNTING_NAME
+
+COUNT = """
+import sys
+from prometheus_client import CollectorRegistry, generate_latest
+from app import counters
+
+for _ in range(int(sys.argv[1])):
+    counters.count_request({"method": "GET", "path": "/"}, 200, 0.2)
+registry = CollectorRegistry()
+for collector in counters.collectors():
+    registry.register(collector)
+sys.stdout.write(generate_latest(registry).decode())
+"""
+SAMPLE = 'heldout_http_requests_total{method="GET",route="none",status="2xx"}'
+
+
+def counted(folder: Path, name: str, requests: int) -> dict[str, float]:
+    """What a process of this name that has handled so many requests tells, by sample."""
+    environment = os.environ | {COUNTING_FOLDER: str(folder), COUNTING_NAME: name}
+    done = subprocess.run(
+        [sys.executable, "-c", COUNT, str(requests)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = [line.rpartition(" ") for line in done.stdout.splitlines() if line.startswith("heldout")]
+    return {sample: float(value) for sample, _, value in lines}
+
+
+def test_processes_count_together_and_their_successors_go_on(tmp_path: Path) -> None:
+    assert counted(tmp_path, "web-1", 3)[SAMPLE] == 3
+    assert counted(tmp_path, "web-2", 4)[SAMPLE] == 7
+
+    after = counted(tmp_path, "web-1", 1)
+
+    assert after[SAMPLE] == 8
+    assert after['heldout_http_request_seconds_bucket{le="0.25",method="GET",route="none"}'] == 8
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"{kind}_web-{number}.db" for kind in ("counter", "histogram") for number in (1, 2)
+    ]
+
+
+def test_where_the_folder_is_gone_a_process_counts_by_itself(tmp_path: Path) -> None:
+    assert counted(tmp_path / "gone", "web-1", 2)[SAMPLE] == 2
