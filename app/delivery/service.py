@@ -1,5 +1,6 @@
 """Delivering messages: claim, handle, mark; what is interrupted in between is delivered again."""
 
+import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
@@ -59,6 +60,7 @@ def deliver_next(platform: Platform, handlers: Mapping[Topic, Handler] = HANDLER
     if delivery.attempt > MAX_ATTEMPTS:
         _give_up(platform, delivery, "the process that delivered it died each time")
         return True
+    begun = time.monotonic()
     try:
         handlers[delivery.topic](platform, delivery.payload)
     except Exception as error:  # noqa: BLE001 - whatever a handler raises, other messages go on
@@ -66,6 +68,8 @@ def deliver_next(platform: Platform, handlers: Mapping[Topic, Handler] = HANDLER
     else:
         with platform.transaction() as session:
             queries.mark_delivered(session, delivery)
+        seconds = round(time.monotonic() - begun, 3)
+        log.info("delivered", message=delivery.id, topic=delivery.topic, seconds=seconds)
     return True
 
 
