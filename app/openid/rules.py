@@ -16,13 +16,11 @@ def outcome(purpose: Purpose, claims: Claims, known: Known, started_at: datetime
     An account is entered by the login that was linked to it and by no e-mail address: a provider that is wrong about an
     address, or whose address was given to somebody else, opens nothing.
     """
-    match purpose:
-        case Purpose.LOG_IN:
-            return _logging_in(claims, known)
-        case Purpose.LINK:
-            return _linking(known)
-        case Purpose.CONFIRM:
-            return _confirming(claims, known, started_at)
+    if purpose is Purpose.LOG_IN:
+        return _logging_in(claims, known)
+    if purpose is Purpose.LINK:
+        return _linking(known)
+    return _confirming(claims, known, started_at)
 
 
 def _logging_in(claims: Claims, known: Known) -> Outcome:

@@ -72,3 +72,7 @@ def test_an_edition_without_phases_has_an_axis_alone() -> None:
 
     assert drawn.bars == ()
     assert drawn.now.place == 0.0
+
+
+def test_centuries_have_no_dates() -> None:
+    assert timeline_of([phase("a", OPEN, -200_000, 1)], NOW).ticks == ()

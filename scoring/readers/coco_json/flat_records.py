@@ -95,6 +95,5 @@ class FlatRecords:
             table = pl.read_csv(lines, has_header=False, schema=schema, quote_char=None)
         except pl.exceptions.PolarsError:
             return None
-        if len(table) != count or any(table[name].null_count() for name in self.columns):
-            return None
-        return {name: table[name].to_numpy() for name in self.columns}
+        is_whole = len(table) == count and not any(table[name].null_count() for name in self.columns)
+        return {name: table[name].to_numpy() for name in self.columns} if is_whole else None
