@@ -1,0 +1,187 @@
+"""The rules and the dashboard for monitoring speak of metrics that there are, and of all that /health and /ready can say."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from prometheus_client import Metric
+
+from app import counters
+from app.health.rules import health_of
+from app.health.schemas import Health, Part, Progress
+from app.health.service import CHECKS
+from app.metrics.rules import OUTCOMES, metrics_of, metrics_of_disks, metrics_of_health
+from app.metrics.schemas import Bar, Claims, Disk, Ended, Messages, Readings, Uploads, Waiting, Workers
+from app.models import Topic
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+RULES = yaml.safe_load((DEPLOY / "alerts.yml").read_text())["groups"][0]["rules"]
+DASHBOARD = json.loads((DEPLOY / "grafana.json").read_text())
+BY_PROMETHEUS = {"instance", "job"}  # labels of every sample
+OPEN = {
+    "scorer",
+    "method",
+    "route",
+    "limit",
+    "le",
+    "instance",
+    "job",
+}  # labels whose values are not listed here
+USE = re.compile(r"\b(heldout_\w+|up)\b(?:\{([^}]*)\})?")
+MATCHER = re.compile(r'(\w+)(=~|!~|!=|=)"([^"]*)"')
+GROUPING = re.compile(r"\b(?:by|on|without|ignoring) \(([^)]*)\)")
+
+WELL = Progress(sweep_age=3.0, workers=2, outbox_lag=0.0, outbox_dead=0)
+READINGS = Readings(
+    progress=WELL,
+    waiting=(Waiting("a", 0, 3, 1, 60.0), Waiting("a", 10, 3, 1, 60.0)),
+    held=1,
+    claims=(Claims("a", 1, 0),),
+    workers=(Workers("a", 1, 2),),
+    ended=tuple(Ended(state, reason, 1) for state, reason in OUTCOMES),
+    scoring=(Bar(3, 2, 1.5),),
+    wait=(Bar(3, 2, 1.5),),
+    messages=tuple(Messages(topic.value, 1, 2.0, 0) for topic in Topic),
+    uploads=Uploads(1, 1),
+)
+Exposed = Mapping[str, Mapping[str, set[str]]]
+
+
+def exposed() -> Exposed:
+    """By sample that the code tells, its labels, and of each the values."""
+    counters.count_request({"method": "GET", "path": "/"}, 200, 0.1)
+    for status in (302, 404, 503, None):
+        counters.count_request({"method": "GET", "path": "/"}, status, 0.1)
+    counters.count_refusal("login")
+    disks = [Disk("storage", 1, 2), Disk("scratch", 1, 2)]
+    metrics: list[Metric] = [
+        *(metric for collector in counters.collectors() for metric in collector.collect()),
+        *metrics_of_health(health_of(WELL, 15), dict.fromkeys(CHECKS, "")),
+        *metrics_of_disks(disks),
+        *metrics_of(READINGS),
+    ]
+    found: dict[str, dict[str, set[str]]] = {"up": {}}
+    for metric in metrics:
+        for sample in metric.samples:
+            for label, value in sample.labels.items():
+                found.setdefault(sample.name, {}).setdefault(label, set()).add(value)
+            found.setdefault(sample.name, {})
+    return found
+
+
+def expressions() -> Iterator[tuple[str, str, str]]:
+    """Every expression with where it stands, and the texts that name labels of its result."""
+    for rule in RULES:
+        yield rule["alert"], rule["expr"], " ".join(rule["annotations"].values())
+    for panel in DASHBOARD["panels"]:
+        for target in panel.get("targets", ()):
+            yield panel["title"], target["expr"], target["legendFormat"]
+
+
+def unknown(expression: str, told: str, known: Exposed) -> list[str]:
+    """What an expression or its text names and the code does not tell."""
+    wrong, labels = [], set(BY_PROMETHEUS)
+    for name, matchers in USE.findall(expression):
+        if name not in known:
+            wrong.append(name)
+            continue
+        labels |= set(known[name])
+        for label, operator, value in MATCHER.findall(matchers):
+            if label not in known[name].keys() | BY_PROMETHEUS:
+                wrong.append(f"{name}{{{label}}}")
+            elif operator == "=" and label not in OPEN and value not in known[name][label]:
+                wrong.append(f'{name}{{{label}="{value}"}}')
+    named = {label.strip() for group in GROUPING.findall(expression) for label in group.split(",")}
+    named |= set(re.findall(r"\{\{ ?(?:\$labels\.)?(\w+)", told))
+    return wrong + sorted(named - labels)
+
+
+def test_every_metric_and_label_of_rules_and_dashboard_is_told_by_the_code() -> None:
+    known = exposed()
+    used = list(expressions())
+
+    wrong = {f"{where}: {expression}": unknown(expression, told, known) for where, expression, told in used}
+
+    assert len(used) > 40
+    assert {expression: names for expression, names in wrong.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    ("expression", "told", "wrong"),
+    [
+        ("max(heldout_queue_length) > 1", "", ["heldout_queue_length"]),
+        ('heldout_queue_runs{phase="1"}', "", ["heldout_queue_runs{phase}"]),
+        ('heldout_healthy{part="disk"} == 0', "", ['heldout_healthy{part="disk"}']),
+        ("max by (scorer, phase) (heldout_queue_runs)", "", ["phase"]),
+        ("max(heldout_queue_runs)", "of {{ $labels.team }}", ["team"]),
+    ],
+)
+def test_what_the_code_does_not_tell_is_found(expression: str, told: str, wrong: list[str]) -> None:
+    assert unknown(expression, told, exposed()) == wrong
+
+
+def test_every_metric_of_the_code_is_on_the_dashboard_or_in_a_rule() -> None:
+    used = {name for _, expression, _ in expressions() for name, _ in USE.findall(expression)}
+    families = {re.sub(r"_(bucket|sum|count|gsum|gcount)$", "", name) for name in exposed()}
+
+    assert families - {re.sub(r"_(bucket|sum)$", "", name) for name in used} == set()
+
+
+BAD = {
+    "database": None,
+    "sweep, never": replace(WELL, sweep_age=None),
+    "sweep, late": replace(WELL, sweep_age=600.0),
+    "workers": replace(WELL, workers=0),
+    "outbox": replace(WELL, outbox_lag=600.0),
+    "outbox_dead": replace(WELL, outbox_dead=1),
+}
+
+
+@pytest.mark.parametrize("state", BAD)
+def test_what_health_reports_as_bad_has_a_rule(state: str) -> None:
+    told = metrics_of_health(health_of(BAD[state], 15), {})
+
+    bad = [sample.labels["part"] for metric in told for sample in metric.samples if sample.value == 0]
+
+    assert bad == [state.partition(",")[0]]
+    [rule] = [rule for rule in RULES if f'heldout_healthy{{part="{bad[0]}"}}' in rule["expr"]]
+    assert rule["expr"].endswith("== 0")
+
+
+def test_every_part_of_health_is_among_these_states() -> None:
+    parts = {field.name for field in fields(Health) if field.type in (Part, "Part")}
+
+    assert parts == {state.partition(",")[0] for state in BAD}
+
+
+def test_whatever_ready_misses_has_a_rule() -> None:
+    told = metrics_of_health(health_of(WELL, 15), dict.fromkeys(CHECKS, "is away"))
+
+    missing = {each.labels["check"] for metric in told for each in metric.samples if "check" in each.labels}
+
+    assert missing == set(CHECKS)
+    assert "heldout_ready == 0" in [rule["expr"] for rule in RULES]
+
+
+def test_every_rule_says_what_is_wrong_how_bad_it_is_and_what_to_do() -> None:
+    for rule in RULES:
+        assert rule["labels"]["severity"] in {"warning", "critical"}, rule["alert"]
+        assert {"summary", "description"} == set(rule["annotations"]), rule["alert"]
+    names = [rule["alert"] for rule in RULES]
+    assert len(set(names)) == len(names)
+
+
+def test_panels_of_the_dashboard_do_not_cover_each_other_and_read_the_chosen_source() -> None:
+    cells: dict[tuple[int, int], Any] = {}
+    for panel in DASHBOARD["panels"]:
+        place = panel["gridPos"]
+        for x in range(place["x"], place["x"] + place["w"]):
+            for y in range(place["y"], place["y"] + place["h"]):
+                assert cells.setdefault((x, y), panel["title"]) == panel["title"]
+        assert x < 24
+        assert panel["type"] == "row" or panel["datasource"]["uid"] == "${datasource}"
