@@ -8,7 +8,8 @@ from sqlalchemy import ColumnElement, Row, Select, func, select
 from sqlalchemy.orm import Session
 
 from app.models import Picture, PictureBatch
-from app.pictures.queries import is_its_batch
+from app.pictures.queries import is_awaited, is_its_batch
+from app.pictures.rules import NOT_MADE
 from app.pictures.schemas import PictureView
 
 
@@ -34,7 +35,13 @@ class MadePicture:
 def _pictures(*conditions: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
     return (
         select(
-            Picture.position, Picture.name, Picture.width, Picture.height, PictureBatch.made, Picture.problem
+            Picture.position,
+            Picture.name,
+            Picture.width,
+            Picture.height,
+            PictureBatch.made,
+            Picture.problem,
+            is_awaited(),
         )
         .join(PictureBatch, is_its_batch())
         .where(*conditions)
@@ -42,7 +49,9 @@ def _pictures(*conditions: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
 
 
 def _view(row: Row[*tuple[Any, ...]]) -> PictureView:
-    position, name, width, height, made, problem = row
+    position, name, width, height, made, problem, is_awaited = row
+    if not (made or problem or is_awaited):
+        problem = NOT_MADE
     return PictureView(position, name, width, height, made[:12] if made and not problem else None, problem)
 
 

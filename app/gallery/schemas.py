@@ -10,7 +10,7 @@ from app.pictures.schemas import PictureView, SourceView
 class PicturesPage:
     """Some pictures of a phase, in the order of its image sets.
 
-    beginning: what their names begin with; previous, next: the position to look before, or after, for the other pages; source:
+    being_made: how many are still to be made; beginning: what their names begin with; previous, next: the position to look before, or after, for the other pages; source:
     for organisers; is_public: everybody sees them.
     """
 
@@ -18,6 +18,7 @@ class PicturesPage:
     pictures: tuple[PictureView, ...]
     total: int
     made: int
+    being_made: int
     beginning: str
     previous: int | None
     next: int | None

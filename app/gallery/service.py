@@ -44,13 +44,14 @@ def pictures_page(
         sources = visible_sources(session, actor, edition, image_set)
         phase = sources.phase
         shown, previous, next_ = queries.page(session, phase.id, beginning, window)
-        total, made, _ = pictures.count(session, phase.id)
+        total, made, refused = pictures.count(session, phase.id)
         is_organiser = actor.runs(phase.edition_id)
         return PicturesPage(
             phase=phase,
             pictures=tuple(shown),
             total=total,
             made=made,
+            being_made=total - made - refused if pictures.are_awaited(session, phase.id) else 0,
             beginning=beginning,
             previous=previous,
             next=next_,

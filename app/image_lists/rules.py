@@ -16,6 +16,9 @@ HARD_LISTS: Final = (
 )
 """The lists of a board: the field of `ClassHardImages`, a title, and what it means."""
 
+LOOKED_FOR: Final = "The images are being looked for, and shown here in a moment."
+NOT_LOOKED_FOR: Final = "The images could not be looked for."
+
 _LISTS: Final = {
     "detection": (
         ("True positives", "The most confident detections of an object."),
@@ -44,3 +47,27 @@ def lists_of(found: ClassExamples, task: str) -> Iterator[tuple[str, str, tuple[
     for (title, meaning), examples in zip(_LISTS.get(task, _LISTS[""]), listed, strict=True):
         if meaning:
             yield title, meaning, examples
+
+
+def missing_of_run(*, stands: bool, is_awaited: bool) -> str:
+    """Why there are no lists of images of a run.
+
+    >>> missing_of_run(stands=True, is_awaited=False)
+    'The images could not be looked for.'
+    >>> missing_of_run(stands=False, is_awaited=True)
+    'Images are kept of results that stand on a board, and this one does not.'
+    """
+    if not stands:
+        return "Images are kept of results that stand on a board, and this one does not."
+    return LOOKED_FOR if is_awaited else NOT_LOOKED_FOR
+
+
+def missing_of_board(*, has_results: bool, is_awaited: bool) -> str:
+    """Why there are no lists of images of a board.
+
+    >>> missing_of_board(has_results=False, is_awaited=True)
+    'No public result stands on this board, so no image is easy or hard.'
+    """
+    if not has_results:
+        return "No public result stands on this board, so no image is easy or hard."
+    return LOOKED_FOR if is_awaited else NOT_LOOKED_FOR

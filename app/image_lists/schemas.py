@@ -26,7 +26,7 @@ class ExampleList:
 
 @dataclass(frozen=True, slots=True)
 class ExamplesPage:
-    """Images that a result is good or bad at, of one class; lists are None before a worker has found them."""
+    """Images that a result is good or bad at, of one class; lists are None where there are none, which `missing` explains."""
 
     phase: PhaseView
     title: str
@@ -38,3 +38,4 @@ class ExamplesPage:
     class_name: str | None
     lists: tuple[ExampleList, ...] | None
     competition_title: str
+    missing: str | None = None

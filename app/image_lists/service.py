@@ -11,7 +11,7 @@ from app.editions.schemas import PhaseView
 from app.errors import NotFoundError, WithheldError
 from app.exhibits import queries as exhibits
 from app.gallery import queries
-from app.image_lists.rules import HARD_LISTS, lists_of
+from app.image_lists.rules import HARD_LISTS, lists_of, missing_of_board, missing_of_run
 from app.image_lists.schemas import ExampleList, ExamplesPage, ShownExample
 from app.overlays import service as overlays
 from app.overlays.schemas import ClassExamples, ClassHardImages, ExampleView
@@ -32,6 +32,8 @@ def examples_of_run(platform: Platform, actor: Actor, run_id: int, class_name: s
             raise NotFoundError(f"there is no run {run_id}, or it is not public")
         _require_truth(session, actor, phase)
         run = overlays.run_of(session, run_id)
+        is_awaited = overlays.is_awaited(session, phase.id, run.competition)
+        missing = missing_of_run(stands=overlays.is_drawn_of(session, run_id), is_awaited=is_awaited)
     found = overlays.examples(platform, run_id)
     classes = tuple(each.class_name for each in found or ())
     name = class_name if class_name in classes else next(iter(classes), None)
@@ -47,6 +49,7 @@ def examples_of_run(platform: Platform, actor: Actor, run_id: int, class_name: s
         classes=classes,
         class_name=name,
         lists=None if found is None else _with_pictures(platform, phase, _lists(one, phase, run.competition)),
+        missing=missing if found is None else None,
     )
 
 
@@ -61,6 +64,9 @@ def hard_images(
         phase = visible_phase(session, actor, edition, image_set)
         if editions.board_of(session, phase.id, competition) is None:
             raise NotFoundError(f"{edition} {image_set} has no competition {competition}")
+        runs = overlays.drawn_runs(session, phase.id, everything=False)
+        has_results = any(run.competition == competition for run in runs)
+        is_awaited = overlays.is_awaited(session, phase.id, competition)
     found = overlays.hard_images(platform, phase.id, competition)
     classes = tuple(each.class_name for each in found or ())
     name = class_name if class_name in classes else next(iter(classes), None)
@@ -77,6 +83,7 @@ def hard_images(
         classes=classes,
         class_name=name,
         lists=None if found is None else _with_pictures(platform, phase, _hard_lists(one)),
+        missing=missing_of_board(has_results=has_results, is_awaited=is_awaited) if found is None else None,
     )
 
 

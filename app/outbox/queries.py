@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, SQLColumnExpression, and_, select
 from sqlalchemy.orm import Session
 
 from app.models import Entry, OutboxMessage, Topic
@@ -20,6 +20,17 @@ def add_once(session: Session, topic: Topic, key: str, payload: dict[str, Any]) 
     transactions that write the same key do not wait for each other.
     """
     session.add(OutboxMessage(topic=topic, key=key, payload=payload))
+
+
+def is_waiting(topic: Topic, *keys: str | SQLColumnExpression[str]) -> ColumnElement[bool]:
+    """Whether a message of this topic and one of these keys is still to be delivered, and was not given up."""
+    waits = and_(OutboxMessage.delivered_at.is_(None), OutboxMessage.dead_at.is_(None))
+    return (
+        select(OutboxMessage.id)
+        .where(OutboxMessage.topic == topic, OutboxMessage.key.in_(keys), waits)
+        .correlate_except(OutboxMessage)
+        .exists()
+    )
 
 
 def add_board(session: Session, phase_id: int, competition: int) -> None:

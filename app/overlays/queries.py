@@ -4,7 +4,7 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, Text, and_, cast, delete, select
+from sqlalchemy import Select, Text, and_, cast, delete, or_, select
 from sqlalchemy.orm import Session
 
 from app.leaderboards.queries import is_shown_to
@@ -19,8 +19,10 @@ from app.models import (
     Picture,
     Run,
     Submission,
+    Topic,
     Upload,
 )
+from app.outbox import queries as outbox
 from app.overlays.schemas import DrawnRun
 from app.scored_runs.queries import stands_on_board
 
@@ -79,6 +81,24 @@ def next_run(session: Session, phase_id: int, kind: str, version: str) -> int | 
         .limit(1)
     )
     return session.scalar(statement)
+
+
+def is_awaited(session: Session, phase_id: int, competition: int | None) -> bool:
+    """Whether something of a phase is still to be drawn, or this board of it has changed."""
+    overlays = outbox.is_waiting(Topic.OVERLAYS, f"phase {phase_id}")
+    board = outbox.is_waiting(Topic.BOARD, f"{phase_id}/{competition}")
+    return bool(session.scalar(select(or_(overlays, board))))
+
+
+def is_drawn_of(session: Session, run_id: int) -> bool:
+    """Whether a run stands on a board and has what drawing needs."""
+    statement = (
+        select(Run.id)
+        .join(Entry, Entry.published_run_id == Run.id)
+        .join(Board, stands_on_board())
+        .where(Run.id == run_id, Run.statistics_key.is_not(None))
+    )
+    return session.scalar(statement) is not None
 
 
 def remove_fallen(session: Session, phase_id: int, kinds: tuple[str, ...]) -> None:

@@ -166,6 +166,16 @@ def drawn_runs(session: Session, phase_id: int, *, everything: bool) -> list[Dra
     return queries.standing_runs(session, phase_id, audience, MOST_RUNS)
 
 
+def is_awaited(session: Session, phase_id: int, competition: int | None) -> bool:
+    """Whether something of a phase is still to be drawn, or a board of it has changed."""
+    return queries.is_awaited(session, phase_id, competition)
+
+
+def is_drawn_of(session: Session, run_id: int) -> bool:
+    """Whether a run stands on a board and has what drawing needs."""
+    return queries.is_drawn_of(session, run_id)
+
+
 def run_of(session: Session, run_id: int) -> DrawnRun:
     """A run that is there, as a page names it."""
     return queries.run_of(session, run_id)

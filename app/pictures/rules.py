@@ -19,6 +19,8 @@ FOLDERS: Final = ("JPEGImages", "PNGImages", "")  # of a tree; 2006 had PNG
 SUFFIXES: Final = (".jpg", ".jpeg", ".png")
 CHAINS: Final = 2  # batches of a phase that are made at the same time
 
+NOT_MADE: Final = "the picture could not be made, and waits for an organiser"
+
 _NUMBER: Final = re.compile(r"\d+$")
 
 

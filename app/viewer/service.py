@@ -27,6 +27,7 @@ from app.pictures.schemas import PictureView
 from app.platform import Platform
 from app.viewer.rules import (
     BEING_DRAWN,
+    NOT_DRAWN,
     SHOWN,
     Panel,
     chosen_competition,
@@ -68,10 +69,11 @@ def viewer(
         competition = chosen_competition(choice.competition, offered)
         board = editions.board_of(session, phase.id, competition) if competition else None
         truth_id = board.ground_truth_id if board else _any_truth(session, phase.id)
+        missing = BEING_DRAWN if overlays.is_awaited(session, phase.id, competition) else NOT_DRAWN
     runs = tuple(run for run in scene.runs if run.competition == competition)
     chosen = chosen_runs(choice.runs, runs)
     task = tasks.get(competition or 0, "detection")
-    found = _Found.of(platform, scene.picture, truth_id, chosen) if open_ else None
+    found = _Found.of(platform, scene.picture, truth_id, chosen, missing) if open_ else None
     panels = _panels(scene, found, task, choice.threshold) if found else ()
     scores = [
         each.confidence for one in (found.predictions if found else ()) if one for each in one.predictions
@@ -121,28 +123,35 @@ def _title(phase: PhaseView, number: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What has been drawn of a picture; None for what has not been yet."""
+    """What has been drawn of a picture; None for what has not been, and why."""
 
     truth_id: int | None
     truth: Truth | None
     runs: tuple[DrawnRun, ...]
     predictions: tuple[Predictions | None, ...]
+    missing: str
 
     @classmethod
     def of(
-        cls, platform: Platform, picture: PictureView, truth_id: int | None, runs: tuple[DrawnRun, ...]
+        cls,
+        platform: Platform,
+        picture: PictureView,
+        truth_id: int | None,
+        runs: tuple[DrawnRun, ...],
+        missing: str,
     ) -> "_Found":
         position, name = picture.position, picture.name
         truth = overlays.truth_in(platform, truth_id, position, name) if truth_id else None
         found = (overlays.predictions_in(platform, run.run_id, position, name, truth) for run in runs)
-        return cls(truth_id, truth, runs, tuple(found))
+        return cls(truth_id, truth, runs, tuple(found), missing)
 
 
 def _panels(scene: _Scene, found: _Found, task: str, threshold: float | None) -> tuple[Panel, ...]:
     phase = scene.sources.phase
     base = f"/pictures/{quote(phase.edition)}/{quote(phase.image_set)}/{quote(scene.picture.name)}/labels.png"
     of_runs = (
-        _of_run(run, one, base, threshold) for run, one in zip(found.runs, found.predictions, strict=True)
+        _of_run(run, one, base, threshold) if one else _without(run, found.missing)
+        for run, one in zip(found.runs, found.predictions, strict=True)
     )
     return (_of_truth(found, task, base), *of_runs)
 
@@ -150,7 +159,7 @@ def _panels(scene: _Scene, found: _Found, task: str, threshold: float | None) ->
 def _of_truth(found: _Found, task: str, base: str) -> Panel:
     truth = found.truth
     if truth is None:
-        return Panel("Ground truth", None, (), (), None, BEING_DRAWN)
+        return Panel("Ground truth", None, (), (), None, found.missing)
     if task == "segmentation":
         labels = f"{base}?truth={found.truth_id}" if truth.has_labels else None
         note = None if labels else "This image is not in the Segmentation set."
@@ -158,9 +167,11 @@ def _of_truth(found: _Found, task: str, base: str) -> Panel:
     return Panel("Ground truth", None, marks_of_truth(truth, task), lines_of_truth(truth, task), None, None)
 
 
-def _of_run(run: DrawnRun, found: Predictions | None, base: str, threshold: float | None) -> Panel:
-    if found is None:
-        return Panel(run.method, run.submission_id, (), (), None, BEING_DRAWN)
+def _without(run: DrawnRun, missing: str) -> Panel:
+    return Panel(run.method, run.submission_id, (), (), None, missing)
+
+
+def _of_run(run: DrawnRun, found: Predictions, base: str, threshold: float | None) -> Panel:
     if found.has_labels:
         return Panel(run.method, run.submission_id, (), (), f"{base}?run={run.run_id}", None)
     kept = len(shown(found.predictions, threshold, SHOWN))

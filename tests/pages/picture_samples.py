@@ -25,14 +25,14 @@ RUN = DrawnRun(7, 3, EVIL, 4, 1, 0.5)
 
 def of_pictures() -> Iterator[Sample]:
     """Lists of pictures, the viewer, images to look at first."""
-    page = PicturesPage(VAL, (PICTURE, UNMADE, REFUSED), 3, 1, EVIL, 3, 4, True, None)
+    page = PicturesPage(VAL, (PICTURE, UNMADE, REFUSED), 3, 1, 1, EVIL, 3, 4, True, None)
     yield "gallery/pictures.html", {"page": page, "form": {}, "problems": {}}
     hidden = replace(page, phase=PHASE, is_public=False, source=SOURCE, previous=None)
     typed = {"is_public": True, "draws_truth": True, "reason": EVIL}
     yield "gallery/pictures.html", {"page": hidden, "form": typed, "problems": {"reason": EVIL}}
     copied = replace(SOURCE, mode=ImageMode.COPY, problem=None, refused=0)
     yield "gallery/pictures.html", {"page": replace(page, source=copied), "form": {}, "problems": {}}
-    shown = replace(page, phase=PHASE, pictures=(), made=3, next=None)
+    shown = replace(page, phase=PHASE, pictures=(), made=3, being_made=0, next=None)
     yield "gallery/pictures.html", {"page": shown, "form": {}, "problems": {}}
     yield from _of_viewer()
     yield from _of_lists()
@@ -88,5 +88,5 @@ def _of_lists() -> Iterator[Sample]:
     page = ExamplesPage(VAL, EVIL, 7, EVIL, 4, 3, ("cat", EVIL), EVIL, lists, EVIL)
     yield "image_lists/images.html", {"page": page}
     yield "image_lists/images.html", {"page": replace(page, run_id=None, submission_id=None, class_name=None)}
-    yield "image_lists/images.html", {"page": replace(page, lists=None)}
+    yield "image_lists/images.html", {"page": replace(page, lists=None, missing=EVIL)}
     yield "image_lists/images.html", {"page": replace(page, classes=(), class_name=None)}

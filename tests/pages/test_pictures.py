@@ -168,7 +168,8 @@ def test_a_linked_folder_that_is_away_is_said_and_tried_again(
     organiser = organiser_of(platform, browser, "away")
     page = organiser.get("/pictures/away/test")
     assert f"The folder {tree} is not there" in page.text
-    assert "being made" in page.text
+    assert "being made" not in page.text
+    assert "could not be made" in page.text
 
     folder.rename(tree)
     answer = organiser.post(f"/organise/phases/{imported.phase_id}/pictures/retry")

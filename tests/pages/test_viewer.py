@@ -16,10 +16,13 @@ from starlette.testclient import TestClient
 import sample
 from app.accounts.service import token_of_program
 from app.evaluation import service as evaluation
+from app.image_lists.rules import LOOKED_FOR, NOT_LOOKED_FOR
 from app.imports.schemas import TreeImport
 from app.imports.service import import_tree
 from app.models import Artefact, Disclosure, Entry, GroundTruth, Method, Role, Run
+from app.outbox import queries as outbox
 from app.overlays.service import (
+    EXAMPLES,
     HARD,
     OF_RUNS,
     OF_TRUTHS,
@@ -33,6 +36,7 @@ from app.overlays.service import (
 )
 from app.platform import Platform
 from app.sampling import Sender, Task
+from app.viewer.rules import BEING_DRAWN, NOT_DRAWN
 from tests.pages.conftest import Browser
 from tests.pages.picture_trees import deliver
 from tests.pages.test_pictures import organiser_of
@@ -163,7 +167,7 @@ def test_a_board_names_easy_and_hard_images(scene: Scene, browser: Browser) -> N
     ]
     assert page["lists"][0]["examples"][0]["picture"]["version"]
     assert "Easiest images" in html.text
-    assert "being looked for" in browser().get(f"/leaderboards/{EDITION}/val/4/images").text
+    assert "No public result stands" in browser().get(f"/leaderboards/{EDITION}/val/4/images").text
 
 
 def test_a_picture_stands_for_each_task_of_an_edition(scene: Scene, browser: Browser) -> None:
@@ -173,7 +177,13 @@ def test_a_picture_stands_for_each_task_of_an_edition(scene: Scene, browser: Bro
     assert f"/pictures/{EDITION}/test" not in page
 
 
-def test_what_cannot_be_drawn_keeps_nothing_else_from_being_drawn(scene: Scene, platform: Platform) -> None:
+def note_of(client: TestClient, scene: Scene, run: int) -> Any:
+    return view(client, scene.image, competition=1, run=run)["panels"][1]["note"]
+
+
+def test_what_cannot_be_drawn_keeps_nothing_else_from_being_drawn_and_the_page_says_so(
+    scene: Scene, platform: Platform, browser: Browser
+) -> None:
     run, phase = scene.runs[1], scene.phases["val"]
     poor = replace(platform, settings=platform.settings.model_copy(update={"delivery_seconds": 0}))
     with platform.transaction() as session:
@@ -183,6 +193,9 @@ def test_what_cannot_be_drawn_keeps_nothing_else_from_being_drawn(scene: Scene, 
     draw_next(poor, {"phase_id": phase})
     draw_next(poor, {"phase_id": phase})
 
+    assert note_of(browser(), scene, run) == BEING_DRAWN
+    deliver(platform)
+    assert note_of(browser(), scene, run) == NOT_DRAWN
     assert predictions_in(platform, run, 0, scene.image, None) is None
     assert examples(platform, run) == ()
     assert hard_images(platform, phase, 3) == ()
@@ -192,6 +205,29 @@ def test_what_cannot_be_drawn_keeps_nothing_else_from_being_drawn(scene: Scene, 
         request(session, 10**9)
     deliver(platform)
     assert predictions_in(platform, run, 0, scene.image, None) is not None
+
+
+def test_images_that_nobody_looks_for_any_more_are_not_announced(
+    scene: Scene, platform: Platform, browser: Browser
+) -> None:
+    run, addresses = (
+        scene.runs[7],
+        (f"/api/v1/runs/{scene.runs[7]}/images", f"/api/v1/leaderboards/{EDITION}/val/7/images"),
+    )
+    with platform.transaction() as session:
+        session.execute(delete(Artefact).where(Artefact.kind.in_((EXAMPLES, HARD))))
+    given_up = [browser().get(each).json()["missing"] for each in addresses]
+    with platform.transaction() as session:
+        outbox.add_board(session, scene.phases["val"], 7)
+    awaited = [browser().get(each).json()["missing"] for each in addresses]
+    with platform.transaction() as session:
+        session.execute(delete(Artefact).where(Artefact.kind == RUN))
+    deliver(platform)
+
+    assert given_up == [NOT_LOOKED_FOR] * 2
+    assert awaited == [LOOKED_FOR] * 2
+    assert [browser().get(each).json()["missing"] for each in addresses] == [None] * 2
+    assert examples(platform, run)
 
 
 def test_a_method_that_becomes_private_is_drawn_for_nobody_else(
