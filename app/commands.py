@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from app import processes
+from app.backup_commands import backup, restore
 from app.check_command import check
 from app.command_settings import complete, platform_of_installation
 from app.data_folder import installation_settings
@@ -125,6 +126,8 @@ def migration(what: Annotated[str, typer.Argument(help="what changes, e.g. 'add 
 
 app.command("import")(import_tree)
 app.command()(check)
+app.command()(backup)
+app.command()(restore)
 
 
 @app.command()

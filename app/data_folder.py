@@ -73,7 +73,7 @@ def installation_settings(settings: Settings) -> Settings:
     """
     if settings.database_url or settings.broker_url or settings.migration_database_url:
         return settings
-    if not _is_running(settings.data):
+    if not is_running(settings.data):
         raise DataFolderError(
             f"no installation runs in {settings.data}; start one with `make run`, name the folder of the one that "
             "runs with HELDOUT_DATA, or set HELDOUT_DATABASE_URL and HELDOUT_BROKER_URL"
@@ -83,7 +83,7 @@ def installation_settings(settings: Settings) -> Settings:
     return noted.model_copy(update=chosen)
 
 
-def _is_running(data: Path) -> bool:
+def is_running(data: Path) -> bool:
     """Whether an installation holds the folder and has noted how it is reached."""
     try:
         lock = os.open(data / "lock", os.O_RDONLY)

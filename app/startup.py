@@ -4,17 +4,20 @@ import httpx2
 import redis
 from sqlalchemy.exc import InterfaceError, OperationalError, ProgrammingError
 
+from app.backups.schemas import BackupError
 from app.data_folder import DataFolderError
 from app.embedded.errors import EmbeddedError
 from app.errors import StorageUnavailableError
 from app.migrating import MigrationError
+from app.postgres_programs import PostgresProgramError
 from app.sampling import BaselineError
 from app.serving import ListenError
 from app.settings import SettingsError
 from app.supervisor import NotReadyError
 
 IN_WORDS = (
-    BaselineError, DataFolderError, EmbeddedError, ListenError, MigrationError, NotReadyError, SettingsError,
+    BackupError, BaselineError, DataFolderError, EmbeddedError, ListenError, MigrationError, NotReadyError,
+    PostgresProgramError, SettingsError,
 )  # fmt: skip
 UNDEFINED = {"42P01", "42703"}  # SQLSTATE of a table and of a column that does not exist
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from itertools import islice
 
+from app import removals
 from app.artefacts import queries
 from app.artefacts.schemas import ArtefactView, Content
 from app.cache import Rendered
@@ -66,12 +67,14 @@ def rendered(platform: Platform, artefact: ArtefactView) -> Rendered:
 def remove_unused(platform: Platform) -> int:
     """Remove contents that no artefact names any more; how many.
 
-    It lists the whole store, so a sweep does it once a day.
+    It lists the whole store, so a sweep does it once a day; what a backup keeps it from, it does on the next.
     """
     before, count = datetime.now(UTC) - UNUSED_AGE, 0
     keys = (each.key for each in platform.artefacts.contents() if each.stored_at < before)
     for some in _batches(keys):
         with platform.transaction() as session:
+            if not removals.are_allowed(session):
+                return count
             unused = set(some) - queries.named(session, some)
         for key in unused:
             platform.artefacts.delete(key)

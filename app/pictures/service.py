@@ -12,7 +12,7 @@ import structlog
 from sqlalchemy.orm import Session
 
 import scoring
-from app import children
+from app import children, removals
 from app.artefacts import queries as artefact_queries
 from app.artefacts import service as artefacts
 from app.editions import queries as editions
@@ -83,6 +83,7 @@ def take_along(
         draw(session, phase_id)
         unused = set(before.values()).difference(queries.copy_keys(session, phase_id).values())
         have_made(session, phase_id)
+        unused = unused if removals.are_allowed(session) else set()  # listed as unused from then on
     for key in unused:
         platform.truths.delete(key)
     problems = [f"{each.file or each.name}: {each.problem}" for each in files if each.problem]
@@ -105,6 +106,7 @@ def remove(platform: Platform, phase_id: int) -> bool:
         for number in queries.fingerprints(session, phase_id):
             _remove_made(session, f"{phase_id}/{number}")
         found = queries.remove_source(session, phase_id)
+        copies = copies if removals.are_allowed(session) else {}  # listed as unused from then on
     for key in copies.values():
         platform.truths.delete(key)
     return found

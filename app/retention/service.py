@@ -9,6 +9,7 @@ from typing import TypeVar
 import structlog
 from sqlalchemy.orm import Session
 
+from app import removals
 from app.artefacts import service as artefacts
 from app.errors import StoredBytesError
 from app.memberships import queries as memberships
@@ -97,9 +98,11 @@ def _expire(platform: Platform) -> list[uuid.UUID]:
 
 
 def remove_contents(platform: Platform) -> None:
-    """Remove the contents whose removal was decided, also those that a crash left over."""
+    """Remove the contents whose removal was decided, also those that a crash left over; later, while a backup is taken."""
     while True:
         with platform.transaction() as session:
+            if not removals.are_allowed(session):
+                return
             keys = queries.claim_removals(session, REMOVAL_LEASE, BATCH)
         for key in keys:
             platform.archives.delete(key)

@@ -1,0 +1,101 @@
+"""`heldout-server backup` and `heldout-server restore`."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from app import logs
+from app.backups import service
+from app.command_settings import complete, platform_of_installation
+from app.data_folder import is_running
+from app.embedded import embedded_servers
+from app.platform import Platform, platform_of
+from app.settings import Settings
+
+MiB = 1 << 20
+
+console = Console(soft_wrap=True)
+problems = Console(stderr=True, soft_wrap=True)
+
+
+def backup(
+    directory: Annotated[
+        Path, typer.Argument(help="where each backup gets a folder of its own, on another disk")
+    ],
+    *,
+    keep: Annotated[
+        int | None, typer.Option(help="how many backups stay; the oldest are removed", min=1, metavar="N")
+    ] = None,
+) -> None:
+    """Copy the database and all stored contents of an installation, while it runs; 1 if a content was missing."""
+    platform = platform_of_installation()
+    taken = service.back_up(platform, directory.absolute(), datetime.now(UTC), _report, keep=keep)
+    manifest = taken.manifest
+    _report(
+        f"{taken.folder}: {manifest.contents} contents, {taken.copied} of them new; {manifest.size / MiB:.1f} MiB with the database"
+    )
+    for older in taken.removed:
+        _report(f"removed {older}")
+    for each in manifest.linked_folders:
+        _report(f"not in it, because they are linked: the pictures in {each}")
+    if manifest.missing:
+        problems.print(
+            f"{len(manifest.missing)} contents that the database names are missing or damaged in the stores, such as "
+            f"{manifest.missing[0]}; all are in {taken.folder / 'manifest.json'}",
+            markup=False,
+        )
+        raise typer.Exit(1)
+
+
+def restore(
+    directory: Annotated[
+        Path, typer.Argument(help="a backup, or a folder of backups, of which the newest is taken")
+    ],
+) -> None:
+    """Fill an installation that is empty with a backup; where none runs, in a new data folder, to be started afterwards."""
+    with _target() as platform:
+        found = service.restore(platform, directory.absolute(), _report)
+    manifest = found.manifest
+    _report(
+        f"restored as of {manifest.taken_at:%Y-%m-%d %H:%M:%S} UTC: the database and {manifest.contents} contents"
+    )
+    _report(
+        f"{found.queued + found.running} runs go on as soon as a worker runs; {found.running} were being scored"
+    )
+    if found.receiving:
+        _report(f"{found.receiving} uploads were still arriving, and are sent again from the start")
+    if manifest.missing:
+        _report(
+            f"{len(manifest.missing)} contents were missing when it was taken, such as {manifest.missing[0]}"
+        )
+    for each in manifest.linked_folders:
+        _report(f"not in the backup: the pictures in {each}")
+
+
+@contextmanager
+def _target() -> Iterator[Platform]:
+    """The installation of the settings, or one that is made, with servers that run as long as the block."""
+    logs.configure()
+    settings = Settings.read()
+    if settings.database_url or settings.broker_url or is_running(settings.data):
+        yield platform_of_installation()
+        return
+    with embedded_servers(settings.data, report=_report) as servers:
+        addresses = {
+            "database_url": servers.database_url,
+            "migration_database_url": servers.migration_database_url,
+            "broker_url": servers.broker_url,
+            "private_storage": settings.private_storage or settings.data / "private",
+        }
+        platform = platform_of(complete(settings.model_copy(update=addresses)))
+        yield platform
+        platform.engine.dispose()
+
+
+def _report(line: str) -> None:
+    console.print(line, markup=False, highlight=False)

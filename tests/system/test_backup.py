@@ -1,0 +1,271 @@
+"""A drill: an installation is backed up while it works, restored elsewhere, and goes on there."""
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+import scoring
+from app.backups import service as backups
+from app.backups.schemas import BackupError
+from app.delivery import service as delivery
+from app.evaluation import queries as runs
+from app.evaluation import service as evaluation
+from app.retention import service as retention
+from app.uploads.rules import TUS_VERSION
+from tests.system.installations import LONGEST, Client, Installation, good, installation, registered
+from tests.system.kits import results, small_kit
+from tests.system.servers import OwnServers, eventually, plain
+
+pytestmark = pytest.mark.system
+
+PHASE = "oak/test"
+NIGHT = datetime(2027, 3, 31, 2, 15, tzinfo=UTC)
+ARCHIVE = results(cat=5, dog=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """An installation with a scored result, one that waits, one that is being scored, and an upload that arrives."""
+
+    running: Installation
+    person: Client
+    token: str
+    board: Any
+    figures: Any
+    upload: str
+    waiting: tuple[int, int]
+    arriving: str
+    folder: Path  # where backups go
+
+    def contents(self) -> set[str]:
+        """What its stores hold, as a backup names it."""
+        platform = self.running.platform
+        stores = {
+            "archives": platform.archives,
+            "descriptions": platform.descriptions,
+            "artefacts": platform.artefacts,
+            "truth": platform.truths,
+        }
+        return {
+            f"{name}/{each.key[:2]}/{each.key}" for name, store in stores.items() for each in store.contents()
+        }
+
+
+@pytest.fixture(scope="module")
+def old(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("elsewhere")
+    with installation(own_servers) as running:
+        running.load(small_kit(folder), "oak")
+        address = running.start_web()
+        token = registered(running.platform, address, "Ash")
+        person = running.client(address, token)
+        upload = person.upload(PHASE, ARCHIVE)
+        good(person.confirm(upload, "Acorn"))
+        evaluation.evaluate_next(running.platform)
+        while delivery.deliver_next(running.platform):
+            pass
+        waiting = (
+            person.submit(PHASE, results(cat=10, dog=10), "Beech"),
+            person.submit(PHASE, results(cat=2, dog=2), "Cedar"),
+        )
+        with running.platform.transaction() as session:
+            assert runs.claim_next(session, timedelta(0), scoring.SCORER)
+        arriving = person.create(PHASE, len(ARCHIVE))
+        person.append(arriving, ARCHIVE[:100], 0)
+        board, figures = person.board(PHASE), figures_of(person)
+        yield Site(running, person, token, board, figures, upload, waiting, arriving, folder / "backups")
+
+
+@pytest.fixture(scope="module")
+def taken(old: Site) -> Path:
+    """The folder of the first backup."""
+    made = backups.back_up(old.running.platform, old.folder, datetime.now(UTC), quiet)
+    assert (made.manifest.linked_folders, made.removed) == ((), ())
+    return made.folder
+
+
+def figures_of(person: Client) -> Any:
+    return good(person.http.get(f"/api/v1/leaderboards/{PHASE}/3/figures"))
+
+
+def sums(folder: Path) -> dict[str, str]:
+    lines = (folder / "SHA256SUMS").read_text().splitlines()
+    return {path: digest for digest, path in (line.split("  ") for line in lines)}
+
+
+def quiet(_: str) -> None:
+    """Report to nobody."""
+
+
+def test_a_backup_has_every_content_and_says_what_it_does_not_have(old: Site, taken: Path) -> None:
+    manifest = json.loads((taken / "manifest.json").read_text())
+
+    assert set(sums(taken)) == {"database.dump", *old.contents()}
+    assert {path.partition("/")[0] for path in sums(taken)} == {
+        "database.dump", "archives", "descriptions", "artefacts", "truth"
+    }  # fmt: skip
+    assert (manifest["missing"], manifest["contents"]) == ([], len(old.contents()))
+    assert "secrets.json" in str(manifest["not_included"])
+    checked = subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=taken, check=False)
+    assert checked.returncode == 0
+    assert (taken.stat().st_mode & 0o077, re.fullmatch(r"\d{4}-\d\d-\d\dT\d{6}Z", taken.name) is None) == (
+        0,
+        False,
+    )
+
+
+def test_what_is_restored_shows_the_same_boards_and_goes_on_with_its_work(
+    old: Site, taken: Path, own_servers: OwnServers
+) -> None:
+    with installation(own_servers) as new:
+        done = new.command("restore", str(old.folder))
+        assert done.returncode == 0, done.stderr
+        assert "2 runs go on as soon as a worker runs; 1 were being scored" in done.stdout
+        assert "1 uploads were still arriving" in done.stdout
+
+        person = new.client(new.start_web(), old.token)
+
+        assert person.board(PHASE) == old.board
+        assert figures_of(person) == old.figures
+        assert person.http.get(f"/api/v1/uploads/{old.upload}/archive").content == ARCHIVE
+        assert person.offset(old.arriving) == 0
+        person.append(old.arriving, ARCHIVE, 0)
+        assert person.http.head(old.arriving, headers={"Tus-Resumable": TUS_VERSION}).status_code == 200
+        assert eventually(lambda: has_scored_all(new), LONGEST)
+        assert {person.final(each)["entries"][0]["state"] for each in old.waiting} == {"scored"}
+        assert len(person.means(PHASE)) == 3
+        check_that_nothing_can_be_restored_over_it(new, taken)
+
+
+def has_scored_all(running: Installation) -> bool:
+    """Do what a worker and its sweeper do, once; whether no run is left."""
+    evaluation.sweep(running.platform)
+    while evaluation.evaluate_next(running.platform):
+        pass
+    return not running.ask("SELECT FROM run WHERE state IN ('queued', 'running')")
+
+
+def check_that_nothing_can_be_restored_over_it(new: Installation, taken: Path) -> None:
+    assert refusal(new, taken).startswith("the database is not empty: there are rows in ")
+
+
+def test_a_second_backup_links_what_the_first_has_and_the_oldest_goes(old: Site, taken: Path) -> None:
+    whole = old.folder.parent / "nightly"
+    shutil.copytree(taken, whole / taken.name)
+    interrupted = whole / "2027-03-30T021500Z.partial"
+    interrupted.mkdir()
+
+    second = backups.back_up(old.running.platform, whole, NIGHT, quiet)
+    third = backups.back_up(old.running.platform, whole, NIGHT + timedelta(days=1), quiet, keep=2)
+
+    assert (second.copied, third.copied) == (0, 0)
+    assert third.removed == (whole / taken.name,)
+    assert sorted(each.name for each in whole.iterdir()) == ["2027-03-31T021500Z", "2027-04-01T021500Z"]
+    [one] = [path for path in sums(third.folder) if path.startswith("truth/") and "-" not in path][:1]
+    assert (second.folder / one).samefile(third.folder / one)
+
+
+def test_what_an_interrupted_backup_has_copied_is_used_once_its_bytes_are_right(
+    old: Site, taken: Path
+) -> None:
+    again = old.folder.parent / "again"
+    left = again / "2027-03-30T021500Z.partial"
+    shutil.copytree(taken, left)
+    spoiled = left / next(path for path in sums(taken) if path.startswith("archives/"))
+    spoiled.chmod(0o600)
+    spoiled.write_bytes(b"half of it")
+
+    made = backups.back_up(old.running.platform, again, NIGHT, quiet)
+
+    assert made.copied == 1
+    assert sums(made.folder).keys() == sums(taken).keys()
+    assert [each.name for each in again.iterdir()] == [made.folder.name]
+
+
+def test_while_a_backup_is_taken_nothing_is_removed_and_no_other_is_taken(old: Site, tmp_path: Path) -> None:
+    platform = old.running.platform
+    doomed = old.person.upload(PHASE, results(cat=1, dog=1))
+    count = len(old.contents())
+    with psycopg.connect(plain(str(old.running.settings.database_url)), autocommit=True) as other:
+        other.execute("SELECT pg_advisory_lock(%s)", [0x4B45_4550])
+
+        old.person.http.delete(f"/api/v1/uploads/{doomed}")
+        retention.remove_contents(platform)
+
+        assert len(old.contents()) == count
+        with pytest.raises(BackupError, match="another backup of this installation"):
+            backups.back_up(platform, tmp_path, NIGHT, quiet)
+        other.execute("SELECT pg_advisory_unlock_all()")
+        retention.remove_contents(platform)
+
+    assert len(old.contents()) == count - 1
+
+
+def test_a_content_that_is_missing_is_named_and_the_rest_is_kept(old: Site, tmp_path: Path) -> None:
+    platform = old.running.platform
+    with platform.archives.materialise(next(platform.archives.contents()).key) as path:
+        aside = path.rename(tmp_path / "aside")
+    path.write_bytes(b"other bytes")
+    try:
+        done = old.running.command("backup", str(tmp_path / "backups"))
+    finally:
+        path.unlink()
+        shutil.move(aside, path)
+
+    [folder] = (tmp_path / "backups").iterdir()
+    assert done.returncode == 1
+    assert f"{folder}: " in done.stdout
+    assert f"missing or damaged in the stores, such as archives/{path.name[:2]}/{path.name}" in done.stderr
+    assert f"archives/{path.name[:2]}/{path.name}" not in sums(folder)
+
+
+@pytest.fixture(scope="module")
+def empty(own_servers: OwnServers) -> Iterator[Installation]:
+    with installation(own_servers) as running:
+        yield running
+
+
+def refusal(running: Installation, folder: Path) -> str:
+    """Why a backup is not restored."""
+    with pytest.raises(BackupError) as refused:
+        backups.restore(running.platform, folder, quiet)
+    return str(refused.value)
+
+
+def test_a_backup_that_is_not_whole_or_has_changed_is_refused(
+    empty: Installation, taken: Path, tmp_path: Path
+) -> None:
+    partial, spoiled, other = tmp_path / f"{taken.name}.partial", tmp_path / "spoiled", tmp_path / "other"
+    for each in (partial, spoiled, other):
+        shutil.copytree(taken, each)
+    dump = spoiled / "database.dump"
+    dump.write_bytes(hashlib.sha256(dump.read_bytes()).digest())
+    (other / "SHA256SUMS").write_text("")
+
+    assert "is no backup that is whole" in refusal(empty, partial)
+    assert "is no backup that is whole" in refusal(empty, tmp_path / "nowhere")
+    assert "1 files of" in refusal(empty, spoiled)
+    assert "SHA256SUMS has changed since it was written" in refusal(empty, other)
+
+
+def test_stores_with_other_contents_are_refused(empty: Installation, taken: Path) -> None:
+    key = empty.platform.descriptions.put(b"somebody's")
+
+    assert f"the store of descriptions is not empty: it has {key}" in refusal(empty, taken)
+
+    empty.platform.descriptions.delete(key)
+
+
+def test_a_directory_that_cannot_be_used_is_named(old: Site) -> None:
+    with pytest.raises(BackupError, match="/dev/null/backups cannot be used: Not a directory"):
+        backups.back_up(old.running.platform, Path("/dev/null/backups"), NIGHT, quiet)
