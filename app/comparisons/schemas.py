@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from app.analyses.schemas import ClassErrors
 from app.exhibits.schemas import ClassValue
 from app.figures.shapes import Drawing, Figure
-from app.results.schemas import PLOT
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +71,6 @@ class Drawings:
     scores: Figure | None
     differences: Drawing | None
     errors: Figure | None
-
-    @property
-    def across(self) -> str:
-        """What the axis of the curves to the right shows."""
-        return "" if self.curves is None else self.curves.table.columns[0].name.rpartition(" at ")[0]
-
-    @property
-    def plot(self) -> str:
-        """Where the axes of the curves are: left, top, width and height."""
-        return PLOT
 
 
 @dataclass(frozen=True, slots=True)

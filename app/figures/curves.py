@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.figures.scales import Scale, score_axis, score_axis_upwards
-from app.figures.shapes import Drawing, Line, Polyline, Shape, Text, label
+from app.figures.shapes import Drawing, Line, Plot, Polyline, Shape, Text, label
 
 WIDTH, LEFT, TOP, SIDE = 620, 50, 12, 300
 COLUMNS = 150  # places across at which a curve is drawn
@@ -52,7 +52,8 @@ def curve_chart(
         *(_line(curve, across, up, f"series-{place}") for place, curve in enumerate(curves[:named])),
         *_legend(curves[:named], len(curves) - named, axes),
     ]
-    return Drawing(name, title, description, WIDTH, TOP + SIDE + 40, tuple(shapes))
+    plot = Plot(f"{LEFT} {TOP} {SIDE} {SIDE}", axes.across, axes.right)
+    return Drawing(name, title, description, WIDTH, TOP + SIDE + 40, tuple(shapes), plot)
 
 
 def thinned(across: Floats, up: Floats, columns: int = COLUMNS) -> tuple[Floats, Floats]:

@@ -71,6 +71,18 @@ Shape = Text | Line | Polyline | Rect | Circle
 
 
 @dataclass(frozen=True, slots=True)
+class Plot:
+    """Where the axes of a drawing are, for a script that reads values under the pointer.
+
+    box: left, top, width and height; across: what the axis to the right shows, from 0 to `right`.
+    """
+
+    box: str
+    across: str
+    right: float
+
+
+@dataclass(frozen=True, slots=True)
 class Drawing:
     """What `figures/drawing.svg` writes; description: the same in words, for who does not see it."""
 
@@ -80,6 +92,7 @@ class Drawing:
     width: float
     height: float
     shapes: tuple[Shape, ...]
+    plot: Plot | None = None
 
 
 @dataclass(frozen=True, slots=True)

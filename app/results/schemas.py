@@ -3,15 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 
 from app.analyses.schemas import AnalysisView
 from app.exhibits.schemas import ExhibitView
-from app.figures.curves import LEFT, SIDE, TOP
 from app.figures.shapes import Figure
 from app.models import Entry, Run
-
-PLOT: Final = f"{LEFT} {TOP} {SIDE} {SIDE}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +53,6 @@ class ResultDetail:
     analysis: AnalysisView
     errors: Figure | None
     sweeps: tuple[Figure, ...]
-
-    @property
-    def across(self) -> str:
-        """What the axis of the curves to the right shows."""
-        return "" if self.curves is None else self.curves.table.columns[0].name.rpartition(" at ")[0]
-
-    @property
-    def plot(self) -> str:
-        """Where the axes of the curves are: left, top, width and height."""
-        return PLOT
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,12 @@ from app.results.rules import (
     sweep_figure,
     view_of,
 )
-from app.results.schemas import Rank, ResultDetail
+from app.results.schemas import Rank
 from scoring import Curve, RocCurve, to_plain
 from scoring.analysis.diagnosis import Diagnosis
 from scoring.analysis.errors import ErrorBreakdown, ErrorCount, ErrorKind
 from scoring.analysis.sweeps import Sweep, SweepPoint, Swept
-from tests.pages.result_views import analysis, errors, sweep
+from tests.pages.result_views import errors, sweep
 
 PR = CurveView("cat", (0.0, 0.5, 1.0), (None, 1.0, 0.5))
 
@@ -124,8 +124,9 @@ def test_before_it_is_computed_an_analysis_is_empty() -> None:
     assert analysis_view(to_plain(Diagnosis())) == AnalysisView(is_computed=True)
 
 
-def test_a_result_without_curves_has_no_axis() -> None:
-    found = ResultDetail((), (), None, (), analysis(), None, ())
+def test_a_drawing_of_curves_says_where_its_axes_are() -> None:
+    curves = curves_figure([("cat", 0.5, PR)])
 
-    assert found.across == ""
-    assert replace(found, curves=curves_figure([("cat", 0.5, PR)])).across == "recall"
+    assert curves is not None
+    assert curves.drawing.plot is not None
+    assert (curves.drawing.plot.across, curves.drawing.plot.right) == ("recall", 1.0)
