@@ -5,17 +5,26 @@ import multiprocessing
 import os
 import resource
 import signal
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
+from typing import Any
 
-OUT_OF_MEMORY, FILE_ERROR = 77, 78  # exit codes of children
+import structlog
+from structlog.contextvars import bind_contextvars, get_contextvars
+
+from app import logs
+
+log = structlog.get_logger()
+
+CRASHED, OUT_OF_MEMORY, FILE_ERROR = 1, 77, 78  # exit codes of children
 
 # A fork server has imported the library once, so a child costs milliseconds; it never holds sockets of ours.
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["app.children"])
+_context.set_forkserver_preload(["app.children", "app.sandbox"])
 
 
 class ChildError(Exception):
@@ -48,12 +57,13 @@ def run_in_subprocess(limits: ChildLimits, work: Callable[..., bytes], *argument
     """Compute `work(*arguments)` in a child under `limits`.
 
     `work` is a function of a module, its arguments can be pickled; only bytes come back, so that a child that was
-    taken over has nothing to send but text.
+    taken over has nothing to send but text. What it logs names the request or the run that it works for.
     Raises LimitExceededError over a limit, ChildFileError when a file could not be read or written, ChildError when
     the child dies in another way.
     """
     receiver, sender = _context.Pipe(duplex=False)
-    child = _context.Process(target=_serve, args=(sender, limits, work, arguments), daemon=True)
+    inherited = (sender, limits, get_contextvars(), work, arguments)
+    child = _context.Process(target=_serve, args=inherited, daemon=True)
     child.start()
     sender.close()
     try:
@@ -83,9 +93,15 @@ def _error_of_exit(exit_code: int | None, limits: ChildLimits) -> ChildError:
 
 
 def _serve(
-    sender: Connection, limits: ChildLimits, work: Callable[..., bytes], arguments: tuple[object, ...]
+    sender: Connection,
+    limits: ChildLimits,
+    context: Mapping[str, Any],
+    work: Callable[..., bytes],
+    arguments: tuple[object, ...],
 ) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    logs.configure()
+    bind_contextvars(**context, child=work.__name__)
     cores = len(os.sched_getaffinity(0))
     resource.setrlimit(resource.RLIMIT_CPU, (limits.seconds * cores, limits.seconds * cores + 5))
     resource.setrlimit(resource.RLIMIT_AS, (limits.memory, limits.memory))
@@ -97,7 +113,13 @@ def _serve(
         os._exit(OUT_OF_MEMORY)
     except OSError as error:
         # an allocation that the limit refuses may come as an error of the operating system
-        os._exit(OUT_OF_MEMORY if error.errno == errno.ENOMEM else FILE_ERROR)
+        if error.errno == errno.ENOMEM:
+            os._exit(OUT_OF_MEMORY)
+        log.warning("child could not use a file", error=str(error))
+        os._exit(FILE_ERROR)
+    except Exception:
+        log.exception("child crashed")
+        sys.exit(CRASHED)
 
 
 def _end_with_parent() -> None:

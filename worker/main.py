@@ -5,7 +5,15 @@ import sys
 from functools import cache
 from multiprocessing import process
 
-from celery.signals import setup_logging, worker_process_init, worker_ready, worker_shutdown
+import structlog
+from celery.signals import (
+    setup_logging,
+    task_postrun,
+    task_prerun,
+    worker_process_init,
+    worker_ready,
+    worker_shutdown,
+)
 
 from app import logs
 from app.delivery import service as delivery
@@ -65,6 +73,17 @@ def _allow_children(**_: object) -> None:
     """
     process._current_process = ORDINARY_PROCESS  # type: ignore[attr-defined]  # noqa: SLF001
     warm_up()
+
+
+@task_prerun.connect
+def _name_task_in_logs(task_id: str, **_: object) -> None:
+    """Have all that this process and its children log until the end of the task name it."""
+    structlog.contextvars.bind_contextvars(task=task_id)
+
+
+@task_postrun.connect
+def _end_of_task(**_: object) -> None:
+    structlog.contextvars.clear_contextvars()
 
 
 @worker_ready.connect

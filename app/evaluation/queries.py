@@ -101,6 +101,7 @@ def assignment_of(session: Session, run_id: int) -> Assignment:
     """What the run is about."""
     statement = (
         select(
+            Submission.id,
             Upload.sha256,
             Upload.id,
             GroundTruth.fingerprint,
@@ -116,8 +117,11 @@ def assignment_of(session: Session, run_id: int) -> Assignment:
         .join(Phase, Entry.phase_id == Phase.id)
         .where(Run.id == run_id)
     )
-    sha256, upload_id, truth, competition, protocol, description = session.execute(statement).one()
-    return Assignment(content_key(sha256 or "", upload_id), truth, competition, protocol, description)
+    submission, sha256, upload_id, truth, competition, protocol, description = session.execute(
+        statement
+    ).one()
+    archive = content_key(sha256 or "", upload_id)
+    return Assignment(submission, archive, truth, competition, protocol, description)
 
 
 def count_running(session: Session) -> dict[str, int]:

@@ -20,6 +20,7 @@ class Claim:
 class Assignment:
     """The keys of what a run needs from storage, and how it is scored."""
 
+    submission_id: int
     archive: str
     truth: str
     competition: int

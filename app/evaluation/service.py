@@ -12,6 +12,7 @@ import structlog
 from sqlalchemy import func
 from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import Session
+from structlog.contextvars import bound_contextvars
 
 import scoring
 from app import children
@@ -78,6 +79,12 @@ def evaluate_next(platform: Platform) -> bool:
         claim = queries.claim_next(session, platform.settings.lease, scoring.SCORER)
     if claim is None:
         return False
+    with bound_contextvars(run=claim.run_id, attempt=claim.attempt):
+        _evaluate(platform, claim)
+    return True
+
+
+def _evaluate(platform: Platform, claim: Claim) -> None:
     started = time.monotonic()
     try:
         with _heartbeat(platform, claim):
@@ -86,15 +93,13 @@ def evaluate_next(platform: Platform) -> bool:
                 pass  # another result of the team was recorded meanwhile, and this one is compared with it
     except Exception as error:
         if _is_infrastructure(error):
-            log.warning("run postponed", run=claim.run_id, attempt=claim.attempt, error=str(error))
+            log.warning("run postponed", error=str(error))
             _requeue_or_fail(platform, claim, _postpone)
         else:
-            log.exception("run crashed", run=claim.run_id, attempt=claim.attempt)
+            log.exception("run crashed")
             _requeue_or_fail(platform, claim, _after_crash)
-        return True
-    seconds = round(time.monotonic() - started, 1)
-    log.info("run ended", run=claim.run_id, attempt=claim.attempt, seconds=seconds)
-    return True
+        return
+    log.info("run ended", seconds=round(time.monotonic() - started, 1))
 
 
 def _is_infrastructure(error: Exception) -> bool:
@@ -132,6 +137,7 @@ def _heartbeat(platform: Platform, claim: Claim) -> Iterator[None]:
 def _score(platform: Platform, claim: Claim) -> Outcome:
     with platform.transaction() as session:
         assignment = queries.assignment_of(session, claim.run_id)
+    log.info("run begun", submission=assignment.submission_id)
     with (
         platform.archives.materialise(assignment.archive) as archive,
         platform.truths.materialise(assignment.truth) as truth,
@@ -172,7 +178,7 @@ def _record(platform: Platform, claim: Claim, outcome: Outcome, comparison: Comp
     with platform.transaction() as session:
         run = queries.claimed_run(session, claim)
         if run is None:
-            log.warning("claim lost", run=claim.run_id, attempt=claim.attempt)
+            log.warning("claim lost")
             return True
         if comparison is not None and not ladder.climb(session, run, comparison):
             return False
@@ -203,7 +209,7 @@ def _requeue_or_fail(
             if run is not None:
                 settle(session, run, platform.settings)
     except SQLAlchemyError as error:
-        log.warning("run not requeued", run=claim.run_id, error=str(error))
+        log.warning("run not requeued", error=str(error))
 
 
 def _postpone(_session: Session, run: Run, settings: Settings) -> None:

@@ -5,6 +5,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+import structlog
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -53,6 +54,8 @@ from app.uploads.schemas import UploadView, competitions_of
 from app.workers import queries as workers
 from app.workers.schemas import EMPTY
 
+log = structlog.get_logger()
+
 
 def confirm(
     platform: Platform, actor: Actor, requested: NewSubmission, key: str | None = None
@@ -71,6 +74,7 @@ def confirm(
     except IntegrityError as error:
         raise race_conflict(violated_constraint(error)) from error
     if runs:
+        log.info("submission confirmed", submission=submission_id, runs=runs)
         platform.cache.forget_versions()  # what boards say of the method may have changed
         platform.notifier.wake_workers(count=max(1, min(runs, slots)))
     return submission_id, runs > 0

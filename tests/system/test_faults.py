@@ -1,3 +1,4 @@
+import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -326,6 +327,23 @@ def test_a_run_whose_scoring_crashes_three_times_has_failed_and_may_be_sent_agai
     )
     assert method not in scene.someone.means(PHASE)
     assert scene.attempts(scene.confirm(method)) == [1]
+    confirmed = [line for line in logged(scene, "web") if line.get("submission") == submission_id]
+    begun = [line for line in logged(scene, "worker") if line.get("submission") == submission_id]
+    assert [line["event"] for line in confirmed] == ["submission confirmed"]
+    assert confirmed[0]["request"]
+    assert [(line["event"], line["attempt"]) for line in begun] == [("run begun", each) for each in (1, 2, 3)]
+    tasks = {line["task"] for line in begun}
+    crashed = [
+        line for line in logged(scene, "worker") if line.get("run") == begun[0]["run"] and line.get("child")
+    ]
+    assert [line["event"] for line in crashed] == ["child crashed"] * 3
+    assert {line["task"] for line in crashed} == tasks
+
+
+def logged(scene: Scene, process: str) -> list[dict[str, Any]]:
+    """The events that a process has logged."""
+    lines = (scene.running.settings.data / "logs" / f"{process}.log").read_text().splitlines()
+    return [json.loads(line) for line in lines if line.startswith("{")]
 
 
 def test_a_run_whose_scoring_process_is_killed_three_times_has_failed(scene: Scene) -> None:

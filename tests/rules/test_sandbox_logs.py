@@ -1,0 +1,52 @@
+"""What a child process logs is a line of JSON that names the request or the run it works for."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from structlog.contextvars import bound_contextvars
+from app import children
+from app.sandbox import ChildError, ChildLimits, run_in_subprocess
+
+if __name__ == "__main__":
+    limits, nowhere = ChildLimits(seconds=60, memory=8 << 30), Path("nowhere")
+    with bound_contextvars(run=7, attempt=2):
+        for work in ((children.intervals, nowhere, nowhere, "not a report"), (children.check, nowhere, "a.zip", nowhere, None)):
+            try:
+                run_in_subprocess(limits, *work)
+            except ChildError as error:
+                sys.stdout.write(f"{error}\\n")
+"""
+
+
+def test_a_child_that_fails_says_why_and_for_which_run(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    root = Path(__file__).parents[2]
+
+    done = subprocess.run(
+        [sys.executable, program],
+        cwd=root,
+        env={"PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    lines: list[dict[str, Any]] = [json.loads(line) for line in done.stderr.splitlines()]
+    crashed, without_file = lines
+    assert [(line["run"], line["attempt"]) for line in lines] == [(7, 2), (7, 2)]
+    assert (crashed["event"], crashed["child"]) == ("child crashed", "intervals")
+    assert crashed["exception"][-1]["exc_type"] == "JSONDecodeError"
+    assert "locals" not in crashed["exception"][-1]["frames"][-1]
+    assert (without_file["event"], without_file["child"]) == ("child could not use a file", "check")
+    assert "nowhere" in without_file["error"]
+    assert done.stdout.splitlines() == [
+        "the child process ended with code 1",
+        "the child process could not read or write a file",
+    ]
