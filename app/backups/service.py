@@ -157,11 +157,11 @@ def restore(platform: Platform, directory: Path, report: Report) -> Restored:
     contents = [StoredKey.at(path) for path in sums if path != DATABASE]
     stores, settings = _stores(platform), platform.settings
     url = str(settings.migration_database_url or settings.database_url)
-    report(f"comparing {len(sums)} files of {folder} with their hashes")
-    _compare(folder, sums)
     with _connection(url) as connection:
         _refuse_rows(connection)
         _refuse_others(stores, contents)
+        report(f"comparing {len(sums)} files of {folder} with their hashes")
+        _compare(folder, sums)
         report(f"storing {len(contents)} contents")
         for each in contents:
             _store(stores[each.store], folder / each.path, each.key)

@@ -3,11 +3,14 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx2
 import pytest
 
+from app.backups import service as backups
+from app.deployment_probes import exposure, web_secrets
 from tests.system.installations import Client, Installation, good, installation
 from tests.system.kits import results, small_kit
 from tests.system.object_store import ObjectStore
@@ -64,6 +67,30 @@ def test_the_web_server_knows_nothing_of_the_bucket_of_ground_truth(scene: Scene
         assert b"S3_PRIVATE" not in variables
         assert b"secret of admin" not in variables
     assert b"secret of admin" in Path(f"/proc/{scene.running.pid('worker')}/environ").read_bytes()
+
+
+def test_a_backup_of_buckets_has_what_the_database_names(scene: Scene, tmp_path: Path) -> None:
+    scene.someone.final(scene.someone.submit(PHASE, ARCHIVE, "Saved"))
+
+    taken = backups.back_up(
+        scene.running.platform, tmp_path, datetime(2027, 3, 31, tzinfo=UTC), lambda _: None
+    )
+
+    assert taken.manifest.missing == ()
+    names = {each.name for each in taken.folder.iterdir()}
+    assert {"archives", "descriptions", "truth", "database.dump"} <= names
+
+
+def test_keys_that_open_the_bucket_of_ground_truth_to_the_web_are_found(scene: Scene) -> None:
+    apart = scene.running.settings
+    keys = {"s3_access_key": "admin", "s3_secret_key": "secret of admin"}
+    same = apart.model_copy(update=keys)
+    web = {"s3_bucket": "truth", "s3_private_bucket": None, **keys}
+
+    assert exposure(apart) is None
+    assert exposure(same) == "the keys of HELDOUT_S3_BUCKET open truth, too"
+    assert web_secrets(apart).bucket is None
+    assert web_secrets(apart.model_copy(update=web)).bucket == "truth"
 
 
 def test_while_the_service_is_away_nothing_is_lost(scene: Scene) -> None:
