@@ -48,7 +48,8 @@ MUTE = """() => {
   const wrong = [];
   const all = (selector) => [...document.querySelectorAll(selector)];
   const say = (what, elements) => elements.forEach((each) => wrong.push(`${what}: ${each.outerHTML.slice(0, 90)}`));
-  const name = (element) => (element.getAttribute("aria-label") ?? element.textContent).trim();
+  const pictured = (element) => [...element.querySelectorAll("img[alt]")].map((each) => each.alt).join(" ");
+  const name = (element) => (element.getAttribute("aria-label") ?? `${element.textContent} ${pictured(element)}`).trim();
   const named = (id) => document.getElementById(id) !== null;
 
   if (document.documentElement.lang !== "en") wrong.push("no language");

@@ -10,6 +10,7 @@ import sample
 from app.imports.schemas import TreeImport
 from app.imports.service import import_tree
 from app.models import Disclosure, Quota
+from app.published import service as published
 from app.roles import service as roles
 from app.web import SESSION_COOKIE
 from tests.browser.archives import spoilt, thinned
@@ -42,6 +43,12 @@ class Site:
     def team(self) -> int:
         """The participant's team."""
         return int(self.participant.http.get("/api/v1/teams").json()[0]["id"])
+
+    @property
+    def compared(self) -> str:
+        """Two methods of a board of the test set, as the address of their comparison names them."""
+        board = self.participant.http.get("/api/v1/leaderboards/sample/test/3").json()
+        return "&".join(f"methods={row['method_id']}" for row in board["rows"][:2])
 
     def session(self, who: str) -> str:
         """The session of the participant or the organiser, as their browser holds it."""
@@ -78,6 +85,7 @@ def running_site(servers: OwnServers) -> Iterator[Site]:
                     quotas=(Quota(1000, 7),),
                 ),
             )
+        published.add(place.platform, "voc2007")
         address = place.start_web()
         place.start_worker()
         yield _filled(place, address, tree)

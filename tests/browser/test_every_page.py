@@ -19,6 +19,9 @@ PUBLIC = (
     "/submissions/{test3}", "/submissions/{val5}", "/teams/{team}", "/login", "/register", "/api/docs", "/nowhere",
     "/forgot-password", "/reset-password/used", "/confirm-address/used",
     "/leaderboards/sample/test/3?sort=nothing",
+    "/leaderboards/sample/test/3/figures", "/leaderboards/sample/val/3/figures", "/compare/sample/test/3?{compared}",
+    "/editions/sample/test/competitions/3", "/published/voc2007", "/published/voc2007/3", "/find?q=sample",
+    "/help", "/help/first-submission", "/help/formats", "/help/rules", "/help/scoring", "/help/scoring/voc2012", "/help/api",
 )  # fmt: skip
 PARTICIPANTS = (
     "/teams", "/teams/{team}", "/submissions", "/submissions/{val3}", "/account", "/account/tokens", "/account/sessions", "/login/confirm", "/account/second-factor", "/login/code", "/editions/sample/test/submit", "/uploads/{valid}",
@@ -30,7 +33,9 @@ ORGANISERS = (
     "/organise",
     "/organise/editions/sample/terms",
     "/organise/editions/sample/teams",
+    "/organise/editions/sample/organisers",
     "/admin/storage",
+    "/audit",
     "/submissions/{test3}",
 )
 MISTAKES = ("/nowhere", "/organise", "/leaderboards/sample/test/3?sort=nothing", "/role-links/used")
@@ -43,7 +48,7 @@ PAGES = [
 
 def address(site: Site, path: str) -> str:
     scored = {f"{image_set}{number}": one for (image_set, number), one in site.scored.items()}
-    return path.format(**scored, **site.uploads, team=site.team)
+    return path.format(**scored, **site.uploads, team=site.team, compared=site.compared)
 
 
 @pytest.mark.parametrize(("who", "path"), PAGES)
