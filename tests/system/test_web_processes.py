@@ -18,6 +18,8 @@ from tests.system.servers import OwnServers, eventually, free_port, kill
 
 pytestmark = pytest.mark.system
 
+TOKEN = "a-token-of-twenty-characters"
+
 
 @pytest.fixture
 def quiet(own_servers: OwnServers) -> Iterator[Installation]:
@@ -28,7 +30,8 @@ def quiet(own_servers: OwnServers) -> Iterator[Installation]:
 @contextmanager
 def serving(running: Installation, web_processes: int = 2) -> Iterator[tuple[int, str]]:
     """The command's process id and address, once it answers; its variables name the private storage, too."""
-    settings = running.settings.model_copy(update={"port": free_port(), "web_processes": web_processes})
+    update = {"port": free_port(), "web_processes": web_processes, "metrics_token": TOKEN}
+    settings = running.settings.model_copy(update=update)
     command = [str(Path(sys.executable).with_name("heldout-server")), "serve"]
     environment = environment_of(settings, without=set())
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
@@ -48,10 +51,19 @@ def web_processes(pid: int) -> list[int]:
     return [each for each in tree_of(pid) if "app.serving" in command_of(each)]
 
 
+def counted(address: str) -> float:
+    """How many requests for the state of the installation all its web processes have answered."""
+    text = httpx2.get(f"{address}/metrics", headers={"Authorization": f"Bearer {TOKEN}"}, timeout=30).text
+    assert "heldout_healthy" in text, text
+    lines = [line for line in text.splitlines() if line.startswith("heldout_http_requests_total")]
+    return sum(float(line.rpartition(" ")[2]) for line in lines if 'route="/health"' in line)
+
+
 def test_while_a_web_process_is_replaced_the_others_answer(quiet: Installation) -> None:
     with serving(quiet) as (pid, address):
         assert eventually(lambda: len(web_processes(pid)) == 2)
         before = web_processes(pid)
+        answered = counted(address)
 
         kill(before[0])
         codes = [httpx2.get(f"{address}/health", timeout=30).status_code for _ in range(20)]
@@ -59,6 +71,7 @@ def test_while_a_web_process_is_replaced_the_others_answer(quiet: Installation) 
         assert set(codes) == {200}
         assert eventually(lambda: len(set(web_processes(pid)) - {before[0]}) == 2, 30)
         after = web_processes(pid)
+        assert {counted(address) for _ in range(10)} == {answered + len(codes)}
     assert not any(is_alive(each) for each in (pid, *before, *after))
 
 
