@@ -24,6 +24,13 @@ def test_the_first_tab_leads_past_the_navigation(visit: Visit) -> None:
     expect(page.locator("main")).to_be_focused()
 
 
+def test_one_sees_which_list_of_choices_has_the_keyboard(visit: Visit) -> None:
+    page = visit()
+    page.goto("/pictures/sample/val/2012_000001")
+
+    assert tab_until(page, "field-competition")[-1] == "field-competition"
+
+
 def test_an_archive_is_uploaded_and_confirmed_by_keyboard_alone(site: Site, visit: Visit) -> None:
     page = visit("participant")
     page.goto("/editions/sample/test/submit")
