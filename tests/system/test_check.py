@@ -9,7 +9,10 @@ from threading import Thread
 import pytest
 
 from app.data_folder import advertised, exclusive
+from app.deployment import service
+from app.deployment.schemas import Check, Part, State
 from app.deployment_probes import announce, ask_broker, exposure, secrets, web_secrets
+from app.platform import platform_of
 from app.settings import Settings
 from tests.system.conftest import SharedSite
 from tests.system.kits import small_kit
@@ -18,6 +21,7 @@ from tests.system.servers import free_port
 pytestmark = pytest.mark.system
 
 NOWHERE = "127.0.0.1:1"
+OTHERS = {"outbox"}  # what other tests of this site have left to deliver, or have had given up
 ALONE = {
     f"HELDOUT_{name}": None
     for name in ("DATABASE_URL", "MIGRATION_DATABASE_URL", "BROKER_URL", "PRIVATE_STORAGE")
@@ -28,7 +32,8 @@ ALONE = {
 def outcomes(site: SharedSite, *words: str, **changed: str | None) -> tuple[int, dict[str, str], str]:
     """The exit code of a check, the result of each line, and all its words."""
     port = site.addresses[0].rpartition(":")[2]
-    done = site.installation.command("check", *words, **{"HELDOUT_PORT": port, **changed})
+    usual = {"HELDOUT_PORT": port, "HELDOUT_SWEEP_SECONDS": "60"}  # a busy machine is not a fault
+    done = site.installation.command("check", *words, **{**usual, **changed})
     assert "Traceback" not in done.stderr, done.stderr
     rows = re.findall(r"^│ (\S[^│]*?) +│ (ok|failed|not checked) +│", done.stdout, re.MULTILINE)
     return done.returncode, dict(rows), " ".join(done.stdout.replace("│", " ").split())
@@ -44,9 +49,8 @@ def test_a_running_installation_passes_as_its_worker_and_as_its_web_server(
     with exclusive(settings.data), advertised(settings):
         code, found, words = outcomes(site, part, **ALONE)
 
-    assert (code, set(found.values())) == (0, {"ok"}), words
-    assert len(found) >= 15
-    assert f"{len(found)} checks, none failed" in words
+    assert {name for name, result in found.items() if result != "ok"} <= OTHERS, words
+    assert (len(found), code) == (16, 0 if "none failed" in words else 1)
 
 
 def test_each_thing_that_is_broken_is_named_with_what_to_do(site: SharedSite, tmp_path: Path) -> None:
@@ -69,13 +73,25 @@ def test_each_thing_that_is_broken_is_named_with_what_to_do(site: SharedSite, tm
     )
 
     assert code == 1
-    assert {name for name, result in found.items() if result == "failed"} == {
+    assert {name for name, result in found.items() if result == "failed"} - OTHERS == {
         "database role", "broker", "store of archives", "store of descriptions", "store of artefacts",
         "ground truth", "mail", "free disk", "secrets", "public address",
     }  # fmt: skip
     for sentence in ("heldout_owner owns", "cannot be reached", "Not a directory", "HELDOUT_PUBLIC_URL"):
         assert sentence in words
-    assert "10 of" in words
+    assert "checks failed: database role" in words
+
+
+def looked_at(site: SharedSite, part: Part, **changed: object) -> dict[str, Check]:
+    """The checks of a part that has these settings, by name."""
+    port = int(site.addresses[0].rpartition(":")[2])
+    settings = site.installation.settings.model_copy(
+        update={"port": port, "sweep_seconds": 60, "migration_database_url": None, **changed}
+    )
+    platform = platform_of(settings)
+    found = {each.name: each for each in service.checks(platform, part, is_embedded=False)}
+    platform.engine.dispose()
+    return found
 
 
 def test_a_web_process_that_can_read_the_folder_of_ground_truth_fails(
@@ -83,20 +99,20 @@ def test_a_web_process_that_can_read_the_folder_of_ground_truth_fails(
 ) -> None:
     site.installation.load(small_kit(tmp_path), "readable")
 
-    _, found, words = outcomes(site, "web", HELDOUT_MIGRATION_DATABASE_URL=None, HELDOUT_PRIVATE_STORAGE=None)
+    found = looked_at(site, Part.WEB, private_storage=None)
 
-    assert [name for name, result in found.items() if result == "failed"] == ["ground truth"], words
-    assert "the web process can read" in words
+    assert {name for name, each in found.items() if each.state is State.FAILED} - OTHERS == {"ground truth"}
+    assert found["ground truth"].finding.startswith("the web process can read /")
 
 
 def test_without_a_database_what_it_knows_is_not_checked(site: SharedSite) -> None:
-    nowhere = f"postgresql://heldout:secret@{NOWHERE}/heldout"
+    nowhere = f"postgresql+psycopg://heldout:secret@{NOWHERE}/heldout"
 
-    code, found, words = outcomes(site, HELDOUT_DATABASE_URL=nowhere)
+    found = looked_at(site, Part.WORKER, database_url=nowhere)
 
-    assert code == 1
-    assert (found["database"], found["workers"], found["migrations"]) == ("failed", *2 * ["not checked"])
-    assert "secret@" not in words
+    states = [found[name].state for name in ("database", "workers", "migrations")]
+    assert states == [State.FAILED, State.SKIPPED, State.SKIPPED]
+    assert "secret" not in found["database"].finding
 
 
 @pytest.fixture
