@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 
 from app.supervisor import STOP_SIGNALS, do_nothing
 from tests.attacks import attacks
@@ -18,3 +19,9 @@ __all__ = ["attacks", "broker_url", "database_url", "own_servers"]
 def pytest_collection() -> None:
     """Measure coverage in the processes of the tests alone: in those that they start it would take twice as long."""
     os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
+
+
+def pytest_sessionfinish() -> None:
+    """Save what was measured while there is time: pytest-xdist kills a process that takes more than ten seconds to end."""
+    if "coverage" in sys.modules and (measured := sys.modules["coverage"].Coverage.current()):
+        measured.save()

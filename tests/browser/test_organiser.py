@@ -25,6 +25,7 @@ def test_a_link_makes_an_organiser_who_has_a_phase_scored_again(site: Site, visi
     assert eventually(lambda: not site.organiser.board("sample/val")["rescoring"])
 
     page.goto(f"/submissions/{site.scored['val', 3]}")
+    page.get_by_text("How it was scored").click()
     expect(page.get_by_text("the board shows this re-scoring")).to_be_visible()
 
 
@@ -37,6 +38,7 @@ def test_an_organiser_has_one_entry_scored_again(site: Site, visit: Visit) -> No
     expect(page.get_by_role("heading", level=1)).to_have_text("Organise")
     assert eventually(lambda: not site.organiser.board("sample/test")["rescoring"])
     page.goto(f"/submissions/{site.scored['test', 3]}")
+    page.get_by_text("How it was scored").click()
     expect(page.get_by_text("scored 2 times")).to_be_visible()
 
 

@@ -11,6 +11,7 @@ from tests.system.kits import results, small_kit
 pytestmark = pytest.mark.system
 
 PHASE = "alike/test"
+PATIENCE = 180  # seconds: what follows from the results of other tests is done before
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,7 @@ def pairs(site: SharedSite, where: str, **asked: int) -> list[dict[str, Any]]:
 def test_the_same_predictions_of_two_teams_are_a_pair_once_both_are_scored(
     site: SharedSite, where: str
 ) -> None:
-    [pair] = awaited(lambda: pairs(site, where) or None)
+    [pair] = awaited(lambda: pairs(site, where) or None, PATIENCE)
 
     assert (pair["newer"]["method"], pair["older"]["method"]) == ("Net_of_picea", "Net_of_pinus")
     assert pair["newer"]["team_id"] != pair["older"]["team_id"]
@@ -48,7 +49,7 @@ def test_the_same_predictions_of_two_teams_are_a_pair_once_both_are_scored(
 
 
 def test_a_pair_is_dismissed_with_a_reason_and_put_back(site: SharedSite, where: str) -> None:
-    [pair] = awaited(lambda: pairs(site, where) or None)
+    [pair] = awaited(lambda: pairs(site, where) or None, PATIENCE)
     act = f"/api/v1/organise/alike/{pair['id']}"
     http = site.organiser.http
 
@@ -70,7 +71,7 @@ def test_a_pair_is_dismissed_with_a_reason_and_put_back(site: SharedSite, where:
 
 
 def test_what_is_withdrawn_is_not_listed_and_its_sketch_is_deleted(site: SharedSite, where: str) -> None:
-    [pair] = awaited(lambda: pairs(site, where) or None)
+    [pair] = awaited(lambda: pairs(site, where) or None, PATIENCE)
     entry = pair["newer"]["entry_id"]
 
     good(

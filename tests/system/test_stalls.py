@@ -193,12 +193,13 @@ def test_workers_of_two_scorer_versions_side_by_side_score_their_own_runs(scene:
     command = ["tests.system.other_scorer" if word == "worker.main" else word for word in child.command]
     other = replace(running.named("next worker", child), command=command)
     running.processes.start(other, lambda: len(running.pool("next worker")) == running.settings.workers)
+    try:
+        running.platform.notifier.wake_workers(scorer="next")  # as the sweeper of that version would
 
-    running.platform.notifier.wake_workers(scorer="next")  # as the sweeper of that version would
-
-    assert scene.is_scored(newer)
-    assert '"run ended"' in log_of(running, "next worker")
-    running.processes.stop("next worker")
+        assert scene.is_scored(newer)
+        assert eventually(lambda: '"run ended"' in log_of(running, "next worker"))
+    finally:
+        running.processes.stop("next worker")
 
 
 def log_of(running: Installation, name: str) -> str:
