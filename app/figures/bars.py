@@ -21,7 +21,7 @@ class Bar:
     high: float | None = None
     inner: float | None = None
     mark: float | None = None
-    is_quiet: bool = False  # a baseline, say
+    is_baseline: bool = False  # of the organisers, drawn quietly
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def bar_chart(name: str, title: str, description: str, bars: Sequence[Bar], lege
     values = [each for bar in bars for each in (bar.value, bar.high) if each is not None]
     scale = Scale(0.0, top_of(values), LABELS, WIDTH - NUMBERS)
     shapes = [
-        *_legend(legend),
+        *_legend(legend, has_baseline=any(bar.is_baseline for bar in bars)),
         *score_axis(scale, TOP, bottom),
         *(shape for number, bar in enumerate(bars) for shape in _bar(bar, TOP + ROW * number, scale)),
     ]
@@ -49,7 +49,7 @@ def bar_chart(name: str, title: str, description: str, bars: Sequence[Bar], lege
 def _bar(bar: Bar, y: float, scale: Scale) -> Iterator[Shape]:
     middle, end = y + ROW / 2, scale.at(bar.value)
     said = f"{bar.name} {100 * bar.value:.1f}"
-    faint = "light" if bar.inner is not None else ("quiet" if bar.is_quiet else "")
+    faint = "light" if bar.inner is not None else ("quiet" if bar.is_baseline else "")
     yield label(LABELS - 6, middle + 4, bar.name, MOST_LETTERS, anchor="end")
     yield Rect(LABELS, y + 3, end - LABELS, ROW - 6, f"bar {faint}".strip(), said)
     if bar.inner is not None:
@@ -63,12 +63,13 @@ def _bar(bar: Bar, y: float, scale: Scale) -> Iterator[Shape]:
     yield Text(furthest + 5, middle + 4, f"{100 * bar.value:.1f}", style="number")
 
 
-def _legend(legend: Legend) -> Iterator[Shape]:
+def _legend(legend: Legend, *, has_baseline: bool) -> Iterator[Shape]:
     x = float(LABELS)
     parts = (
         (legend.value, "bar light" if legend.inner else "bar"),
         (legend.inner, "bar"),
         (legend.mark, "mark"),
+        ("baseline" if has_baseline else None, "bar quiet"),
     )
     for words, style in parts:
         if words is None:

@@ -70,7 +70,7 @@ def median_by_method(board: BoardScores) -> Iterator[Figure]:
     rows.sort(key=lambda row: -row[1])
     if not rows:
         return
-    bars = [Bar(each.name, value, is_quiet=each.is_baseline) for each, value in rows[:MOST_METHODS]]
+    bars = [Bar(each.name, value, is_baseline=each.is_baseline) for each, value in rows[:MOST_METHODS]]
     title = f"Median {inside(board.measure)} by method"
     best, value = rows[0]
     description = (
@@ -99,7 +99,7 @@ def parts_by_method(board: BoardScores) -> Iterator[Figure]:
         rows = sorted(((each, value) for each, value in found if value is not None), key=lambda row: -row[1])
         if not rows:
             continue
-        bars = [Bar(each.name, value, is_quiet=each.is_baseline) for each, value in rows[:MOST_METHODS]]
+        bars = [Bar(each.name, value, is_baseline=each.is_baseline) for each, value in rows[:MOST_METHODS]]
         title = f"{board.measure} of {name} by method"
         description = f"Horizontal bars, best first: {plural(len(rows), 'method')}. {rows[0][0].name} is first with {score(rows[0][1])} %."
         drawing = bar_chart(f"by-method-{place + 1}", title, description, bars, Legend(f"{name}, %"))

@@ -145,6 +145,21 @@ def test_the_best_so_far_rises_with_the_dates() -> None:
     assert [point.x for point in points] == sorted(point.x for point in points)
 
 
+@pytest.mark.parametrize(
+    ("place", "expected"), [(None, []), (2, ["bar quiet"])], ids=["without", "with a baseline"]
+)
+def test_a_legend_tells_baselines_apart_where_there_are_some(place: int | None, expected: list[str]) -> None:
+    board = scored(4)
+    methods = tuple(replace(each, is_baseline=number == place) for number, each in enumerate(board.methods))
+
+    shapes = named(replace(board, methods=methods))["median-by-method"].drawing.shapes
+
+    quiet = [shape for shape in shapes if isinstance(shape, Rect) and shape.style == "bar quiet"]
+    assert [shape.style for shape in quiet if not shape.title] == expected
+    assert [shape.title.split(" 8")[0] for shape in quiet if shape.title] == ["Method 2"] * len(expected)
+    assert ("baseline" in [shape.text for shape in shapes if isinstance(shape, Text)]) is (place is not None)
+
+
 def test_parts_have_bars_of_every_method() -> None:
     parts = replace(scored(4), classes=("head", "hand", "foot"), what="part")
 
