@@ -1,6 +1,7 @@
 """What the page of a team shows of its methods by competition."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,9 +76,9 @@ def test_the_page_of_a_team_shows_no_more_than_the_disclosure_allows(
 
 
 def test_only_the_newest_methods_are_listed_and_private_ones_for_no_stranger(
-    browser: Browser, platform: Platform, rows: dict[Disclosure, Rows], monkeypatch: pytest.MonkeyPatch
+    browser: Browser, platform: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    team = rows[Disclosure.FULL].team_id
+    team = board_of(platform, tmp_path, "team-private", Disclosure.FULL).team_id
     with platform.transaction() as session:
         hidden = session.scalars(select(Method.id).where(Method.team_id == team, Method.name == "Half")).one()
         session.execute(update(Method).where(Method.id == hidden).values(public_at=None))

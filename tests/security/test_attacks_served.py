@@ -1,7 +1,6 @@
 """The corpus of hostile uploads, sent to a real server: its limits hold whatever the upload."""
 
 import json
-import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from scoring import Problem, Validation
 from tests.attacks import ACTIONS, CLASSES, Upload, failure_of, read_manifest
 from tests.scoring.builders import Kit, annotation, part, thing
 from tests.system.installations import Client, Installation, good, installation
-from tests.system.process_trees import is_alive, tree_of
+from tests.system.process_trees import bytes_of, is_alive, tree_of
 from tests.system.servers import OwnServers
 
 pytestmark = [pytest.mark.shared, pytest.mark.system, pytest.mark.timeout(900)]
@@ -54,13 +53,13 @@ def attacked(
         running.start_worker()
         attacker = running.participant(address, "mallory")
         pids = {name: running.pid(name) for name in ("web", "worker")}
-        answers, seconds, most = {}, {}, 0.0
+        answers, seconds = {}, {}
         for upload in uploads:
             begun = time.monotonic()
             answers[upload.name] = send(attacker, upload)
             seconds[upload.name] = time.monotonic() - begun
-            most = max(most, *map(mib_of, pids.values()))
-        yield Attacked(running, attacker, pids, answers, seconds, most)
+        most = max(bytes_of(each, "VmHWM") for pid in pids.values() for each in tree_of(pid))
+        yield Attacked(running, attacker, pids, answers, seconds, most / 2**20)
 
 
 def kit_of(attacks: Path, folder: Path) -> Path:
@@ -94,18 +93,6 @@ def send(attacker: Client, upload: Upload) -> Any:
     )
     assert response.status_code < 500, f"{upload.name}: {response.text}"
     return response.json()
-
-
-def mib_of(pid: int) -> float:
-    """The resident memory of the largest process below this one."""
-    sizes = []
-    for each in tree_of(pid):
-        try:
-            status = Path(f"/proc/{each}/status").read_text()
-        except OSError:
-            continue  # it has ended
-        sizes += [int(size) / 1024 for size in re.findall(r"VmRSS:\s+(\d+)", status)]
-    return max(sizes, default=0.0)
 
 
 def test_every_upload_gets_the_expected_result_and_message(attacked: Attacked, uploads: list[Upload]) -> None:

@@ -1,5 +1,7 @@
 """Results that are alike are pointed out to organisers, and to nobody else."""
 
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,20 +12,21 @@ from tests.system.kits import results, small_kit
 
 pytestmark = pytest.mark.system
 
-PHASE = "alike/test"
+EDITIONS = count(1)
 PATIENCE = 180  # seconds: what follows from the results of other tests is done before
 
 
-@pytest.fixture(scope="module")
-def where(site: SharedSite, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The address of the list; two teams have entered the same predictions."""
-    site.installation.load(small_kit(tmp_path_factory.mktemp("alike")), "alike")
+@pytest.fixture
+def where(site: SharedSite, tmp_path: Path) -> str:
+    """The address of the list of an edition; two teams have entered the same predictions."""
+    edition = f"alike-{next(EDITIONS)}"
+    site.installation.load(small_kit(tmp_path), edition)
     [[phase]] = site.installation.ask(
-        "SELECT p.id FROM phase p JOIN edition e ON p.edition_id = e.id WHERE e.code = 'alike'"
+        "SELECT p.id FROM phase p JOIN edition e ON p.edition_id = e.id WHERE e.code = %s", edition
     )
     for name, archive in (("pinus", results(3, cat=2, dog=5)), ("picea", results(3, cat=2, dog=5))):
         client = site.participant(name)
-        client.final(client.submit(PHASE, archive, f"Net_of_{name}"))
+        client.final(client.submit(f"{edition}/test", archive, f"Net_of_{name}"))
     return f"/api/v1/organise/phases/{phase}/alike"
 
 

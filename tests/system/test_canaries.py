@@ -194,7 +194,9 @@ def texts(crawled: Crawled) -> Iterator[tuple[str, str]]:
     data = crawled.running.settings.data
     files = [*data.glob("logs/*"), *data.glob("mail/*")]
     assert len(files) > 2
-    yield from ((file.name, file.read_text()) for file in files)
+    yield from (
+        (file.name, re.sub(r"\d\d:\d\d:\d\d[.,]\d+", "", file.read_text())) for file in files
+    )  # without times
 
 
 def holding(words: Iterable[str], found: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
