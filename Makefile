@@ -32,10 +32,10 @@ serve: $(server) ## a web server alone, on the servers of HELDOUT_DATABASE_URL a
 worker: $(server) ## a worker alone, on the same servers
 	@$(python) -m app.commands worker
 
-test: $(development) ## the tests, on servers of their own, in four processes (ONLY=tests/system chooses)
+test: $(development) ## the tests, on servers of their own, in three processes (ONLY=tests/system chooses)
 	@$(python) -m pytest $(or $(ONLY),$(in_processes))
 
-in_processes := --numprocesses 4 --dist loadfile --no-loadscope-reorder
+in_processes := --numprocesses 3 --dist loadfile
 
 test-slow: $(development) ## the tests that take minutes (HELDOUT_SHORT=1: a short form of them)
 	@$(python) -m pytest -m slow --timeout 1800 tests/slow

@@ -4,8 +4,6 @@ import os
 import signal
 import sys
 
-import pytest
-
 from app.supervisor import STOP_SIGNALS, do_nothing
 from tests.attacks import attacks
 from tests.system.servers import broker_url, database_url, own_servers
@@ -16,12 +14,6 @@ for number in STOP_SIGNALS:
         signal.signal(number, do_nothing)
 
 __all__ = ["attacks", "broker_url", "database_url", "own_servers"]
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that take longest, so that short ones are left to fill the processes at the end."""
-    items.sort(key=lambda item: not any(map(item.get_closest_marker, ("system", "browser", "shared"))))
 
 
 def pytest_collection() -> None:

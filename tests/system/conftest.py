@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -26,15 +27,22 @@ class SharedSite:
         return self.installation.participant(self.addresses[0], name)
 
 
-@pytest.fixture(scope="session")
-def site(own_servers: OwnServers) -> Iterator[SharedSite]:
-    """One for all tests that only use it; each makes its own edition and its own people."""
-    with installation(own_servers) as running:
+@contextmanager
+def running_site(servers: OwnServers) -> Iterator[SharedSite]:
+    """A site with an empty database; everything ends with it."""
+    with installation(servers) as running:
         with ThreadPoolExecutor() as together:
             worker = together.submit(running.start_worker)
             first, second = together.map(running.start_web, ("web 1", "web 2"))
         worker.result()
         yield SharedSite(running, (first, second), running.organiser(first), running.client(first))
+
+
+@pytest.fixture(scope="session")
+def site(own_servers: OwnServers) -> Iterator[SharedSite]:
+    """One for all tests that only use it; each makes its own edition and its own people."""
+    with running_site(own_servers) as shared:
+        yield shared
 
 
 @pytest.fixture(scope="session")

@@ -20,10 +20,11 @@ from app.tokens.schemas import NewToken
 from app.tokens.service import create_token
 from app.web import SESSION_COOKIE
 from tests.scoring.builders import Kit, annotation, part, thing
-from tests.system.conftest import SharedSite
+from tests.system.conftest import SharedSite, running_site
 from tests.system.crawling import ROUTES, Crawl
 from tests.system.installations import Client, Installation, awaited, good
 from tests.system.kits import packed
+from tests.system.servers import OwnServers
 from tests.system.test_hidden import fractions
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(400)]
@@ -107,9 +108,14 @@ class Crawled:
 
 
 @pytest.fixture(scope="module")
-def crawled(site: SharedSite, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
-    """A public and a private result of one team, read by everybody."""
-    secret, running = planted(tmp_path_factory.mktemp("kit")), site.installation
+def crawled(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
+    """A public and a private result of one team, read by everybody, where nothing else was ever scored."""
+    with running_site(own_servers) as site:
+        yield crawl(site, tmp_path_factory.mktemp("kit"))
+
+
+def crawl(site: SharedSite, folder: Path) -> Crawled:
+    secret, running = planted(folder), site.installation
     running.load(secret.root, "canary")
     oak = site.participant("oak")
     shown, private = (
