@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
+from tests.browser.axe import violations
 from tests.browser.conftest import Visit
 from tests.browser.looks import faint_texts, mute_elements, too_wide_by
 from tests.browser.sites import Site
@@ -21,6 +22,7 @@ PUBLIC = (
     "/leaderboards/sample/test/3?sort=nothing",
     "/leaderboards/sample/test/3/figures", "/leaderboards/sample/val/3/figures", "/compare/sample/test/3?{compared}",
     "/editions/sample/test/competitions/3", "/published/voc2007", "/published/voc2007/3", "/find?q=sample",
+    "/methods/1", "/runs/4/images", "/problems",
     "/help", "/help/first-submission", "/help/formats", "/help/rules", "/help/scoring", "/help/scoring/voc2012", "/help/api",
 )  # fmt: skip
 PARTICIPANTS = (
@@ -34,6 +36,12 @@ ORGANISERS = (
     "/organise/editions/sample/terms",
     "/organise/editions/sample/teams",
     "/organise/editions/sample/organisers",
+    "/organise/phases/2",
+    "/organise/phases/2/disclosure",
+    "/organise/phases/2/exposure",
+    "/organise/phases/2/alike",
+    "/admin",
+    "/admin/people",
     "/admin/storage",
     "/audit",
     "/submissions/{test3}",
@@ -54,9 +62,12 @@ def address(site: Site, path: str) -> str:
 @pytest.mark.parametrize(("who", "path"), PAGES)
 def test_a_page_can_be_read_by_everybody(site: Site, visit: Visit, who: str | None, path: str) -> None:
     page = visit(who, viewport=DESK)
-    page.goto(address(site, path))
+    response = page.goto(address(site, path))
 
+    assert response is not None
+    assert (response.status == 404) == (path == "/nowhere")
     assert mute_elements(page) == []
+    assert violations(page) == []
     assert faint_texts(page) == []
     page.emulate_media(color_scheme="dark")
     assert faint_texts(page) == []
