@@ -76,13 +76,15 @@ class FlatRecords:
 
     def _columns(self, block: bytes) -> Mapping[str, np.ndarray[Any, Any]] | None:
         """Numbers as float64, identifiers as int64."""
-        count, text = block.count(b"}"), block
         if EXPONENT in block:
             return None
-        if skeleton_of(text) != self.skeleton * count:
+        text = block
+        count = self._count(text)
+        if count is None:
             text = mark_exponents(block)
-            if skeleton_of(text) != self.skeleton * count:
-                return None
+            count = self._count(text)
+        if count is None:
+            return None
         lines = lines_of(text)
         if not keep_to_json(lines):
             return None
@@ -97,3 +99,9 @@ class FlatRecords:
             return None
         is_whole = len(table) == count and not any(table[name].null_count() for name in self.columns)
         return {name: table[name].to_numpy() for name in self.columns} if is_whole else None
+
+    def _count(self, text: bytes) -> int | None:
+        """How many records of this form the text is; None where it is anything else."""
+        skeleton = skeleton_of(text)
+        count = len(skeleton) // len(self.skeleton)
+        return count if skeleton == self.skeleton * count else None

@@ -1,38 +1,40 @@
 """Numbers in a text, checked without looking at one after the other."""
 
 import re
-from collections.abc import Iterator
-from itertools import product
 from string import ascii_letters
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
 
-EXPONENT: Final = b"\x01"  # stands for the letter of an exponent; JSON does not have it
+EXPONENT: Final = b"/"
+"""Stands for the letter of an exponent: no record of numbers has it, and no byte but the comma lies between it and digits."""
 _NUMERIC: Final = b"0123456789.+-" + EXPONENT
-_TO_FLAGS: Final = bytes(byte in _NUMERIC for byte in range(256))
-_TO_ZERO: Final = bytes(0 if byte in _NUMERIC else byte for byte in range(256))
+_LOWEST: Final = np.uint8(min(_NUMERIC))
+_RANGE: Final = np.uint8(max(_NUMERIC) - min(_NUMERIC))
 _TO_LINES: Final = bytes.maketrans(b"}" + EXPONENT, b"\ne")
 _NOT_IN_LINES: Final = b'_[]{": \t\r\n' + ascii_letters.encode()
 
 _KINDS: Final = (b"123456789", b"0", b"-", b"+", b".", b"eE", b",", b"\n")
-_DIGIT, _NULL, _MINUS, _PLUS, _DOT, _E, _COMMA, _LINE = range(len(_KINDS))
-_TO_KINDS: Final = bytes(
-    next((kind for kind, members in enumerate(_KINDS) if byte in members), 15) for byte in range(256)
+_DIGIT, _NULL, _MINUS, _PLUS, _DOT, _E, _COMMA, _LINE = (1 << kind for kind in range(len(_KINDS)))
+_DIGITS: Final = _DIGIT | _NULL
+_FOLLOWING: Final = MappingProxyType(
+    {
+        _DIGIT: _DIGITS | _DOT | _E | _COMMA | _LINE,
+        _NULL: _DIGITS | _DOT | _E | _COMMA | _LINE,
+        _MINUS: _DIGITS,
+        _PLUS: _DIGITS,
+        _DOT: _DIGITS,
+        _E: _DIGITS | _MINUS | _PLUS,
+        _COMMA: _DIGITS | _MINUS,
+        _LINE: _COMMA,
+    }
 )
-
-
-def _pairs() -> Iterator[tuple[int, int]]:
-    """What may follow each other in lines of numbers, each after a comma."""
-    digits = (_DIGIT, _NULL)
-    yield from product(digits, (*digits, _DOT, _E, _COMMA, _LINE))
-    yield from product((_DOT, _MINUS, _PLUS), digits)
-    yield from product((_E,), (*digits, _MINUS, _PLUS))
-    yield from product((_COMMA,), (*digits, _MINUS))
-    yield _LINE, _COMMA
-
-
-_IN_ORDER: Final = bytes(first << 4 | second for first, second in _pairs())
+"""What may follow each kind of byte in lines of numbers, each after a comma; kinds are bits."""
+_TO_KINDS: Final = bytes(
+    next((1 << kind for kind, members in enumerate(_KINDS) if byte in members), 0) for byte in range(256)
+)
+_TO_FOLLOWING: Final = bytes(_FOLLOWING.get(kind, 0) for kind in _TO_KINDS)
 _LEADING_ZERO: Final = re.compile(rb",-?0[0-9]")
 
 
@@ -42,10 +44,13 @@ def skeleton_of(text: bytes) -> bytes:
     >>> skeleton_of(b"[12, -3]")
     b'[\x00, \x00]'
     """
-    inside = np.frombuffer(text.translate(_TO_FLAGS), np.uint8)
-    is_no_first = inside[1:] <= inside[:-1]
-    marked = text[:1].translate(_TO_ZERO) + (np.frombuffer(text, np.uint8)[1:] * is_no_first).tobytes()
-    return marked.translate(None, _NUMERIC)
+    marked = bytearray(text)
+    values = np.frombuffer(marked, np.uint8)
+    is_number = (values - _LOWEST <= _RANGE) & (values != ord(","))
+    is_no_first = is_number[1:] <= is_number[:-1]
+    values[1:] *= is_no_first.view(np.uint8)
+    values[:1] *= ~is_number[:1]
+    return bytes(marked.translate(None, _NUMERIC))
 
 
 def mark_exponents(text: bytes) -> bytes:
@@ -77,6 +82,11 @@ def keep_to_json(lines: bytes) -> bool:
     >>> [keep_to_json(b"," + text + b"\n") for text in (b"-0.5", b"1e-05", b"+1", b"01", b".5", b"5.", b"-.5")]
     [True, True, False, False, False, False, False]
     """
-    kinds = np.frombuffer(lines.translate(_TO_KINDS), np.uint8)
-    pairs = (kinds[:-1] << 4) | kinds[1:]
-    return not pairs.tobytes().translate(None, _IN_ORDER) and _LEADING_ZERO.search(lines) is None
+    kinds, following = (
+        np.frombuffer(lines.translate(table), np.uint8) for table in (_TO_KINDS, _TO_FOLLOWING)
+    )
+    if not (kinds[1:] & following[:-1]).all():
+        return False
+    begins = kinds[:-2] & (_COMMA | _MINUS)
+    is_leading_zero = (begins != 0) & (kinds[1:-1] == _NULL) & ((kinds[2:] & _DIGITS) != 0)
+    return not is_leading_zero.any() or _LEADING_ZERO.search(lines) is None
