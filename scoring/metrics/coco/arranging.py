@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from scoring.data.arrays import Integers, Places
+from scoring.data.arrays import Flags, Floats, Integers, Places
 from scoring.metrics.coco.arrays import CocoDetections
 from scoring.metrics.ranking import rank
 
@@ -38,21 +39,30 @@ def arrange(detections: CocoDetections, rows: Places, images: int, most: int) ->
     >>> arrange(two, np.arange(2), images=2, most=100).by_class.tolist()
     [1, 0]
     """
-    ranked = _ranked(detections, rows)
-    label = detections.label[ranked].astype(np.int64)
-    groups, by_group = _stably_sorted(label * images + detections.image[ranked])
-    labels, by_class = _stably_sorted(label)
-    nth = _nth_of_its_group(groups)
+    label = detections.label[rows].astype(np.int64)
+    group = label * images + detections.image[rows]
+    if np.any(group[1:] < group[:-1]):
+        group, order = _stably_sorted(group)
+        rows, label = rows[order], label[order]
+    by_class = _by_class(detections.confidence[rows], label)
+    place = np.empty(len(rows), np.int64)
+    place[by_class] = np.arange(len(rows))
+    begins, nth = _places_in_groups(group)
+    bits = len(rows).bit_length()
+    joined = (np.cumsum(begins) << bits) | place  # sorting values is far quicker than sorting indices
+    joined.sort()
+    place = joined & ((1 << bits) - 1)
     kept = nth < most
-    if not kept.all():
-        groups, by_group, nth = groups[kept], by_group[kept], nth[kept]
-        is_kept = np.zeros(len(ranked), np.bool_)
-        is_kept[by_group] = True
-        is_kept = is_kept[by_class]
-        by_class, labels = by_class[is_kept], labels[is_kept]
-    place = np.empty(len(ranked), np.int32)
-    place[by_class] = np.arange(len(by_class), dtype=np.int32)
-    return Arranged(ranked[by_group], groups, nth, place[by_group], ranked[by_class], labels)
+    if kept.all():
+        return Arranged(rows[by_class[place]], group, nth, place.astype(np.int32), rows[by_class], label)
+    is_kept = np.zeros(len(rows), np.bool_)
+    is_kept[place[kept]] = True
+    new_place = np.cumsum(is_kept, dtype=np.int32) - 1
+    place = place[kept]
+    by_group = rows[by_class[place]]
+    return Arranged(
+        by_group, group[kept], nth[kept], new_place[place], rows[by_class[is_kept]], label[is_kept]
+    )
 
 
 def join_arranged(parts: Sequence[Arranged]) -> Arranged:
@@ -74,12 +84,10 @@ def join_arranged(parts: Sequence[Arranged]) -> Arranged:
     )
 
 
-def _ranked(detections: CocoDetections, rows: Places) -> Places:
-    """These detections by falling confidence, then image, then their order."""
-    image = detections.image[rows]
-    if np.any(image[1:] < image[:-1]):
-        rows = rows[_stably_sorted(image.astype(np.int64))[1]]
-    return rows[rank(detections.confidence[rows])]
+def _by_class(confidence: Floats, label: Keys) -> Places:
+    """Where the detections stand, by class and falling confidence; label: rising."""
+    bounds = [0, *(np.flatnonzero(label[1:] != label[:-1]) + 1).tolist(), len(label)]
+    return np.concatenate([begin + rank(confidence[begin:end]) for begin, end in pairwise(bounds)])
 
 
 def _stably_sorted(keys: Keys) -> tuple[Keys, Places]:
@@ -88,14 +96,15 @@ def _stably_sorted(keys: Keys) -> tuple[Keys, Places]:
     if len(keys) and int(keys.max()).bit_length() + bits >= 63:
         order = np.argsort(keys, kind="stable")
         return keys[order], order
-    joined = (keys << bits) | np.arange(len(keys))  # sorting values is far quicker than a stable argsort
+    joined = (keys << bits) | np.arange(len(keys))
     joined.sort()
     return joined >> bits, joined & ((1 << bits) - 1)
 
 
-def _nth_of_its_group(groups: Keys) -> Integers:
+def _places_in_groups(groups: Keys) -> tuple[Flags, Integers]:
+    """Where groups, in rising order, begin, and how many of the same group stand before each place."""
     at = np.arange(len(groups), dtype=np.int32)
     begins = np.ones(len(groups), np.bool_)
     begins[1:] = groups[1:] != groups[:-1]
     found: Integers = at - np.maximum.accumulate(np.where(begins, at, 0), dtype=np.int32)
-    return found
+    return begins, found

@@ -103,13 +103,10 @@ def box_iou(detected: Floats, annotated: Floats, crowd: Flags) -> PairIoU:
     >>> iou(np.array([0]), np.array([0])).item()
     0.5
     """
-    ours, theirs = _sides(detected), _sides(annotated)
 
     def iou(detections: Places, objects: Places) -> Floats:
-        left, top, right, bottom, area = (np.take(side, detections) for side in ours)
-        other_left, other_top, other_right, other_bottom, other_area = (
-            np.take(side, objects) for side in theirs
-        )
+        left, top, right, bottom, area = _sides(detected[detections])
+        other_left, other_top, other_right, other_bottom, other_area = _sides(annotated[objects])
         width = np.minimum(right, other_right) - np.maximum(left, other_left)
         height = np.minimum(bottom, other_bottom) - np.maximum(top, other_top)
         shared = np.maximum(width, 0) * np.maximum(height, 0)

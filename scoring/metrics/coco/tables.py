@@ -76,7 +76,7 @@ class _Classes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Job:
-    """What the classes have in common; sizes: for each area range which objects are ignored, which detections are outside."""
+    """What the classes have in common; for each area range, which objects are ignored and how many of each class count."""
 
     detections: CocoDetections
     objects: CocoObjects
@@ -84,7 +84,6 @@ class _Job:
     images: int
     rules: CocoRules
     ignored: Flags
-    outside: tuple[Flags | None, ...]
     positives: Places
 
 
@@ -108,8 +107,7 @@ def tabulate_coco(
     """
     ignored = np.array([_ignored(area, objects) for area in rules.areas])
     positives = np.array([np.bincount(objects.label[~each], minlength=classes) for each in ignored])
-    outside = tuple(_outside(area, detections) for area in rules.areas)
-    job = _Job(detections, objects, iou, images, rules, ignored, outside, positives)
+    job = _Job(detections, objects, iou, images, rules, ignored, positives)
     found = list(parallel_map(partial(_tabulate, job), _parts(detections, objects, classes)))
     return CocoTables(
         precision=np.concatenate([precision for precision, _, _ in found], axis=2),
@@ -122,15 +120,6 @@ def tabulate_coco(
 def _ignored(area: tuple[str, float, float], objects: CocoObjects) -> Flags:
     _, low, high = area
     return objects.crowd | (objects.area < low) | (objects.area > high)
-
-
-def _outside(area: tuple[str, float, float], detections: CocoDetections) -> Flags | None:
-    """Detections that are ignored where they match nothing; None if there are none."""
-    _, low, high = area
-    outside = (detections.area < low) | (detections.area > high)
-    if detections.exempt is not None:
-        outside |= detections.exempt
-    return outside if outside.any() else None
 
 
 def _parts(detections: CocoDetections, objects: CocoObjects, classes: int) -> Iterator[_Classes]:
@@ -161,12 +150,12 @@ def _tabulate(job: _Job, part: _Classes) -> tuple[Floats, Floats, Matched]:
         accumulate(
             (placed, PlacedMatches.of(other, ranks)),
             ranks,
-            Sizes(ignored, positives[part.begin : part.end], _inside(outside, arranged)),
+            Sizes(ignored, positives[part.begin : part.end], inside),
             rules,
             job.objects.unnumbered,
         )
-        for other, ignored, positives, outside in zip(
-            others, job.ignored, job.positives, job.outside, strict=True
+        for other, ignored, positives, inside in zip(
+            others, job.ignored, job.positives, _inside(job, arranged), strict=True
         )
     ]
     return (
@@ -176,12 +165,20 @@ def _tabulate(job: _Job, part: _Classes) -> tuple[Floats, Floats, Matched]:
     )
 
 
-def _inside(outside: Flags | None, arranged: Arranged) -> Integers | None:
-    if outside is None:
-        return None
-    inside = np.zeros(len(arranged.by_class) + 1, np.int32)
-    np.cumsum(~outside[arranged.by_class], out=inside[1:])
-    return inside
+def _inside(job: _Job, arranged: Arranged) -> Iterator[Integers | None]:
+    """For each area range, how many of the first detections are not ignored where they match nothing; None for all."""
+    area = job.detections.area[arranged.by_class]
+    exempt = None if job.detections.exempt is None else job.detections.exempt[arranged.by_class]
+    for _, low, high in job.rules.areas:
+        counts = (area >= low) & (area <= high)
+        if exempt is not None:
+            counts &= ~exempt
+        if counts.all():
+            yield None
+            continue
+        inside = np.zeros(len(counts) + 1, np.int32)
+        np.cumsum(counts, out=inside[1:])
+        yield inside
 
 
 def figures_of(tables: CocoTables, rules: CocoRules = COCO_RULES) -> Mapping[str, float | None]:
