@@ -3,6 +3,8 @@
 import logging
 import re
 import sys
+from contextlib import suppress
+from io import TextIOBase
 from typing import Any
 
 import structlog
@@ -14,12 +16,27 @@ ROW_VALUES = re.compile(
 EMAIL = re.compile(r"[^\s@'\"(<=]+@[^\s@'\")>]+")
 
 
+class StandardError(TextIOBase):
+    """The standard error output, without what cannot be written: a full disk under the log fails no request and no run."""
+
+    def write(self, text: str) -> int:
+        """Write it if that is possible, as `logging` does."""
+        with suppress(OSError):
+            return sys.stderr.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what is buffered, likewise."""
+        with suppress(OSError):
+            sys.stderr.flush()
+
+
 def configure() -> None:
     """Log our events, and warnings of the libraries, to the standard error output."""
     shared = processors()
     structlog.configure(
         processors=[*shared, structlog.processors.JSONRenderer()],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(StandardError()),
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler()

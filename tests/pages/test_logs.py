@@ -1,7 +1,10 @@
 """What does not get into the log."""
 
 import json
+import subprocess
+import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy.exc import IntegrityError
@@ -11,6 +14,7 @@ from app.models import User
 from app.platform import Platform
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
+from tests.shared import ROOT
 
 
 def logged(**event: Any) -> str:
@@ -54,3 +58,18 @@ def test_an_address_in_any_field_is_masked() -> None:
 
     assert "willow" not in line
     assert "secret" not in line
+
+
+def test_a_log_that_cannot_be_written_stops_nobody() -> None:
+    program = "import structlog; from app import logs; logs.configure(); structlog.get_logger().info('confirmed'); print('went on')"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=full,
+            text=True,
+            check=False,
+        )
+
+    assert done.stdout == "went on\n"
