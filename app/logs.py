@@ -5,7 +5,7 @@ import re
 import sys
 from contextlib import suppress
 from io import TextIOBase
-from typing import Any
+from typing import Any, TextIO, cast
 
 import structlog
 from structlog.tracebacks import ExceptionDictTransformer
@@ -36,7 +36,7 @@ def configure() -> None:
     shared = processors()
     structlog.configure(
         processors=[*shared, structlog.processors.JSONRenderer()],
-        logger_factory=structlog.PrintLoggerFactory(StandardError()),
+        logger_factory=structlog.PrintLoggerFactory(cast(TextIO, StandardError())),
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler()
