@@ -104,6 +104,11 @@ class Cache:
             self._epoch += 1
             self._versions.clear()
 
+    def has_variant(self, key: Hashable) -> bool:
+        """Whether a variant is there, and costs nothing to ask for."""
+        with self._lock:
+            return self._shelves[True].find(key) is not None
+
     def rendered(self, key: Hashable, make: Callable[[], bytes], *, is_variant: bool = False) -> Rendered:
         """What was made for `key`, which names its version, too; made now if it is not there."""
         shelf = self._shelves[is_variant]

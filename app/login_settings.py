@@ -80,6 +80,10 @@ class LoginSettings(BaseSettings):
     limit_compare: Annotated[Rates, Field(description="comparisons that one person or address asks for")] = (
         "300/10 minutes;5000/day"
     )
+    limit_board: Annotated[
+        Rates,
+        Field(description="selections of leaderboards not in memory that one person or address asks for"),
+    ] = "300/10 minutes;5000/day"
     limit_team: Annotated[Rates, Field(description="teams that one person creates")] = "10/hour;30/day"
     limit_invite: Annotated[Rates, Field(description="invitations that one person makes or accepts")] = (
         "30/hour;100/day"

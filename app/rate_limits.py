@@ -41,7 +41,8 @@ class Limited(enum.StrEnum):
     TEAM = "team"
     INVITE = "invite"
     EXPORT = "export"
-    COMPARE = "compare"  # by person or client address
+    COMPARE = "compare"  # by person or client address, as what follows
+    BOARD = "board"
 
 
 SUBJECTS = {
@@ -58,6 +59,7 @@ SUBJECTS = {
     Limited.INVITE: "invitations",
     Limited.EXPORT: "downloads of your data",
     Limited.COMPARE: "comparisons",
+    Limited.BOARD: "selections of a leaderboard that nobody else has asked for",
 }
 
 RESPONSE_SECONDS = 0.25  # within which the broker has to respond

@@ -81,14 +81,17 @@ def client_of_request(request: Request) -> str:
     return client_of(request.client.host if request.client else "")
 
 
+def who_is_counted(request: Request) -> str:
+    """Whose requests a limit counts together: a person's, or those of a client address where nobody is logged in."""
+    actor = actor_of_request(request)
+    return f"person {actor.user_id}" if actor.is_logged_in else client_of_request(request)
+
+
 def limited(what: Limited) -> Dependency:
     """The limit of a route, by person, or by client address for who is not logged in."""
 
-    def count(
-        request: Request, platform: ThePlatform, actor: CurrentActor
-    ) -> None:  # in a thread: it asks the broker
-        who = f"person {actor.user_id}" if actor.is_logged_in else client_of_request(request)
-        platform.limiter.hit(what, who)
+    def count(request: Request, platform: ThePlatform) -> None:  # in a thread: it asks the broker
+        platform.limiter.hit(what, who_is_counted(request))
 
     permission: Dependency = Depends(count)
     return permission

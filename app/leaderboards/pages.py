@@ -17,7 +17,7 @@ from app.leaderboards.rules import BoardAddress, Form, one_page
 from app.leaderboards.schemas import BoardPage, BoardRow, BoardView, Cell
 from app.ranking.rules import FIGURES
 from app.selections.schemas import Format, PageParameters
-from app.web import CurrentActor, ThePlatform, draw, requires
+from app.web import CurrentActor, ThePlatform, draw, requires, who_is_counted
 
 router = APIRouter()
 
@@ -38,24 +38,19 @@ def board(
 ) -> Response:
     """A leaderboard as its address asks for it; who is logged in is put into the page that all share."""
     address, query = BoardAddress(edition, image_set, competition), asked.query()
+    who = who_is_counted(request)
     if asked.format not in (None, Format.HTML):
         form = Form(asked.format.value)
-        document = service.rendered_board(
-            platform,
-            actor,
-            address,
-            query.of_all(),
-            form,
-            lambda page: EXPORTS[form](page, platform.settings.address),
-        )
+        export = service.Document(form, lambda page: EXPORTS[form](page, platform.settings.address))
+        document = service.rendered_board(platform, actor, address, query.of_all(), export, who)
         name = f"{edition}-{image_set}-{competition}.{form}" if form is not Form.JSON else None
         return conditional_response(
             request, document, MEDIA_TYPES[form], is_private=actor.is_logged_in, filename=name
         )
     if not actor.is_logged_in:
-        page = service.rendered_board(platform, actor, address, query, Form.ANONYMOUS_PAGE, anonymous_page)
+        page = service.rendered_board(platform, actor, address, query, ANONYMOUS, who)
         return conditional_response(request, page, "text/html", is_private=False)
-    page = service.rendered_board(platform, actor, address, query, Form.PAGE, shared_page)
+    page = service.rendered_board(platform, actor, address, query, SHARED, who)
     splice = Splice(MARKER.encode(), account_of(actor).encode())
     return conditional_response(request, page, "text/html", is_private=True, splice=splice)
 
@@ -177,6 +172,8 @@ def bib_of(page: BoardPage, site: str) -> bytes:
     return "\n".join((exports.bibtex(name, about), *methods)).encode()
 
 
+ANONYMOUS: Final = service.Document(Form.ANONYMOUS_PAGE, anonymous_page)
+SHARED: Final = service.Document(Form.PAGE, shared_page)
 EXPORTS: Final[Mapping[Form, Callable[[BoardPage, str], bytes]]] = {
     Form.JSON: lambda page, _: json_of(page),
     Form.CSV: csv_of,

@@ -40,6 +40,7 @@ from app.outbox import queries as outbox
 from app.platform import Platform
 from app.publications import queries as publications
 from app.ranking.rules import FIGURES
+from app.rate_limits import Limited
 from app.selections.rules import column_groups, end_of, page_count
 from app.selections.schemas import BoardQuery
 from app.submissions.rules import is_replaceable
@@ -64,22 +65,35 @@ def record_result(session: Session, entry_id: int, run_id: int) -> None:
         publications.end_without_result(session, entry_id, EntryState(state.value))
 
 
+@dataclass(frozen=True, slots=True)
+class Document:
+    """How a board is written in a form."""
+
+    form: Form
+    write: Callable[[BoardPage], bytes]
+
+
 def rendered_board(
     platform: Platform,
     actor: Actor,
     address: BoardAddress,
     query: BoardQuery,
-    form: Form,
-    write: Callable[[BoardPage], bytes],
+    document: Document,
+    who: str,
 ) -> Rendered:
-    """A board as `write` writes it in this form, made once per version and audience.
+    """A board as a document, made once per version and audience.
 
-    Raises NotFoundError, MalformedError for what the board does not have, WithheldError for values that are hidden.
+    who: is counted for a selection that has to be made, as addresses can ask for any number of them.
+    Raises NotFoundError, MalformedError for what the board does not have, WithheldError for values that are hidden,
+    RateLimitedError.
     """
     edition_id, version = platform.cache.version(address, lambda: _version(platform, address))
-    key = (address, version, _audience(actor, edition_id), query, form)
+    key = (address, version, _audience(actor, edition_id), query, document.form)
+    is_variant = query != BoardQuery()
+    if is_variant and not platform.cache.has_variant(key):
+        platform.limiter.hit(Limited.BOARD, who)
     return platform.cache.rendered(
-        key, lambda: write(board_page(platform, actor, address, query)), is_variant=query != BoardQuery()
+        key, lambda: document.write(board_page(platform, actor, address, query)), is_variant=is_variant
     )
 
 

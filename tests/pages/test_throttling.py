@@ -2,15 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
+from app.cache import Cache
 from app.login_settings import LoginSettings
 from app.main import create_app
+from app.models import Disclosure
 from app.passwords.service import MAX_WAITING, THREADS, pool
 from app.platform import Platform
 from app.rate_limits import limiter_of
+from tests.pages.boards import board_of
 from tests.pages.test_accounts import PASSWORD, registered
 
 Visitor = Callable[[str], TestClient]
@@ -114,3 +118,21 @@ def test_two_web_processes_count_together(platform: Platform) -> None:
         codes.append(browser.post("/register", data=person).status_code)
 
     assert codes == [303, 429]
+
+
+def test_selections_of_a_board_are_limited_unless_they_are_in_memory(
+    platform: Platform, tmp_path: Path
+) -> None:
+    board_of(platform, tmp_path, "selected", Disclosure.FULL)
+    limiter = limiter_of(LoginSettings(limit_board="2/hour"), str(platform.settings.broker_url))
+    app = create_app(replace(platform, limiter=limiter, cache=Cache()))
+    reader, other = (TestClient(app, client=(address, 50_000)) for address in (STRANGERS, HOME))
+    board = "/leaderboards/selected/test/3"
+
+    def codes(*queries: str) -> list[int]:
+        return [reader.get(f"{board}{query}").status_code for query in queries]
+
+    assert codes("?sort=cat", "?sort=dog", "?sort=cat", "?density=compact") == [200, 200, 200, 429]
+    assert codes("", "?sort=dog") == [200, 200]
+    assert reader.get(f"/api/v1{board}?sort=method").status_code == 429
+    assert other.get(f"{board}?sort=method").status_code == 200
