@@ -196,7 +196,7 @@ class _Scored:
 def _score_archive(archive: Path, limits: Limits | None, question: _Question) -> _Scored:
     description = question.truth.description
     images = ImageIndex.of(description, max_lines=_max_lines(archive, limits or description.limits))
-    reader = ResultReader(question.task.read, question.match, images)
+    reader = ResultReader(question.task.read, question.task.read_together, question.match, images)
     files = competition_files(
         archive, description, question.info.number, problems=reader.problems, limits=limits
     )

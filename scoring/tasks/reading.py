@@ -12,7 +12,7 @@ from scoring.intake.missing_files import missing_files, no_results
 from scoring.intake.result_files import ResultFile
 from scoring.parallel import parallel_map
 from scoring.readers.image_index import ImageIndex
-from scoring.tasks.task import Keyed, ReadFile
+from scoring.tasks.task import Keyed, ReadFile, ReadFiles
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +33,7 @@ class ResultReader:
     """
 
     parse: ReadFile[Any]
+    parse_together: ReadFiles[Any]
     match: Callable[[Iterator[Keyed[Any]]], Iterator[Keyed[Any]]]
     images: ImageIndex
     problems: Problems = field(default_factory=Problems)
@@ -57,7 +58,17 @@ class ResultReader:
         for file, data in contents:
             batch.keys.add(file.key)
             batch.hashes[file.name] = hashlib.sha256(data).hexdigest()
-            yield Keyed(file.key, self.parse(data, self.images, file=file.name, problems=batch.problems))
+        found = self.parse_together(
+            [data for _, data in contents],
+            self.images,
+            files=[file.name for file, _ in contents],
+            problems=batch.problems,
+        )
+        for place, (file, data) in enumerate(contents):
+            if found is not None:
+                yield Keyed(file.key, found[place])
+            else:
+                yield Keyed(file.key, self.parse(data, self.images, file=file.name, problems=batch.problems))
 
     def raise_problems(self, info: CompetitionInfo) -> None:
         """Raise SubmissionError if there is any problem, missing files included."""

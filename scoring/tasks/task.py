@@ -50,6 +50,24 @@ class ReadFile(Protocol[Parsed_co]):
         """Read the content of the file of this name."""
 
 
+class ReadFiles(Protocol[Parsed_co]):
+    """Reads several result files at once, where nothing is wrong with any of them."""
+
+    def __call__(
+        self, contents: Sequence[bytes], images: ImageIndex, /, *, files: Sequence[str], problems: Problems
+    ) -> Sequence[Parsed_co] | None:
+        """Read the contents of the files of these names; None where they have to be read one by one."""
+
+
+def read_one_by_one(
+    _contents: Sequence[bytes], _images: ImageIndex, /, *, files: Sequence[str], problems: Problems
+) -> None:
+    """Never read files together.
+
+    >>> read_one_by_one([b"", b""], ImageIndex.of(Description("VOC2012", "val", (), (), ())), files=["a", "b"], problems=Problems())
+    """
+
+
 def keys_of_files(info: CompetitionInfo, description: Description, _rules: object) -> tuple[str, ...]:
     """The classes, actions or images that have a file each."""
     return tuple(key for _, key in expected_files(info, description))
@@ -74,7 +92,7 @@ def one_for_each_image_and_class(description: Description) -> int:
 class Task(Generic[Parsed, Loaded, Matched, Rules]):
     """A task: everything that differs from one task to another, as one row.
 
-    read: parses one result file. check_file: checks one result file without the ground truth, counting into the
+    read: parses one result file; read_together: several that are small. check_file: checks one result file without the ground truth, counting into the
     `Checked` of its competition; check_all: adds notes that concern all files of a competition together.
     accepts: whether predictions in memory are of this task; split: what `read` gives for each file, from such predictions.
     missing_truth: why a ground truth cannot score the task, None if it can. load: the part of a ground truth that
@@ -96,6 +114,7 @@ class Task(Generic[Parsed, Loaded, Matched, Rules]):
     match: Callable[[Iterator[Keyed[Parsed]], Loaded, Rules], Iterator[Keyed[Matched]]]
     score: Callable[[Iterator[Keyed[Matched]], Loaded, Rules], Scores]
     resample: Callable[[Any, GroundTruth, Rules], Sample]
+    read_together: ReadFiles[Parsed] = read_one_by_one
     columns: Callable[[CompetitionInfo, Description, Rules], tuple[str, ...]] = keys_of_files
     select: Callable[[Loaded, Sequence[str]], Loaded] = select_keys
     fewest_lines: Callable[[Description], int] = one_for_each_image_and_class

@@ -2,7 +2,7 @@
 
 import io
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -21,6 +21,7 @@ from scoring.readers.lines.line_reader import (
     table_of,
     with_plain_line_ends,
 )
+from scoring.readers.lines.line_splitting import line_ends
 from scoring.readers.subjects import Subjects
 
 CONFIDENCE: Final = "confidence"
@@ -58,6 +59,62 @@ def read_persons(data: bytes, images: ImageIndex, *, file: str, problems: Proble
     return _read(data, images.acting, images.max_lines, file, problems)
 
 
+def read_images_together(
+    contents: Sequence[bytes], images: ImageIndex, /, *, files: Sequence[str], problems: Problems
+) -> list[ClassConfidences] | None:
+    r"""Read files of `<image> <confidence>` at once; None where any line may be invalid, or has another form.
+
+    >>> from scoring.data.description import Description, Image
+    >>> index = ImageIndex.of(Description("VOC2007", "test", (), (), (Image("000001", 353, 500),)))
+    >>> names = ["comp1_cls_test_dog.txt", "comp1_cls_test_cat.txt"]
+    >>> found = read_images_together([b"000001 0.5\n", b"000001 2\n"], index, files=names, problems=Problems())
+    >>> [each.confidence.item() for each in found]
+    [0.5, 2.0]
+    """
+    return _read_together(contents, images.main, images.max_lines, files, problems)
+
+
+def read_persons_together(
+    contents: Sequence[bytes], images: ImageIndex, /, *, files: Sequence[str], problems: Problems
+) -> list[ClassConfidences] | None:
+    r"""As `read_images_together`, of files of `<image> <object> <confidence>`.
+
+    >>> from scoring.data.description import Description
+    >>> index = ImageIndex.of(Description("VOC2012", "val", (), (), (), acting=(("2008_000008", 2),)))
+    >>> names = ["comp9_action_val_reading.txt", "comp9_action_val_running.txt"]
+    >>> found = read_persons_together([b"2008_000008 2 0.5\n"] * 2, index, files=names, problems=Problems())
+    >>> [each.subject.tolist() for each in found]
+    [[0], [0]]
+    """
+    return _read_together(contents, images.acting, images.max_lines, files, problems)
+
+
+def _read_together(
+    contents: Sequence[bytes],
+    subjects: Subjects,
+    max_lines: int | None,
+    files: Sequence[str],
+    problems: Problems,
+) -> list[ClassConfidences] | None:
+    """The parser takes as long to start as to read a thousand lines."""
+    if len(contents) < 2 or not all(data.endswith(b"\n") and b"\r" not in data for data in contents):
+        return None
+    counts = [int(np.count_nonzero(line_ends(data))) for data in contents]
+    if max_lines is not None and max(counts) > max_lines:
+        return None
+    rows = _read_fast(b"".join(contents), subjects)
+    if rows is None or len(rows) != sum(counts):
+        return None
+    ends = np.cumsum(counts).tolist()
+    found = [
+        ClassConfidences(rows.subject[end - count : end], rows.confidence[end - count : end])
+        for count, end in zip(counts, ends, strict=True)
+    ]
+    for file, each in zip(files, found, strict=True):
+        _note_repeated(each, subjects, file, problems)
+    return found
+
+
 def _read(
     data: bytes, subjects: Subjects, max_lines: int | None, file: str, problems: Problems
 ) -> ClassConfidences:
@@ -66,13 +123,17 @@ def _read(
         np.concatenate([np.empty(0, np.int32), *(part.subject for part in parts)]),
         np.concatenate([np.empty(0), *(part.confidence for part in parts)]),
     )
+    _note_repeated(found, subjects, file, problems)
+    return found
+
+
+def _note_repeated(found: ClassConfidences, subjects: Subjects, file: str, problems: Problems) -> None:
     repeated = len(found) - np.count_nonzero(np.bincount(found.subject, minlength=len(subjects)))
     if repeated:
         message = (
             f"{repeated} lines repeat the {subjects.kind} of another one; of several lines the last counts"
         )
         problems.note(Problem("repeated", message, file, found=str(repeated)))
-    return found
 
 
 def read_confidences(
