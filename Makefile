@@ -40,6 +40,9 @@ in_processes := --numprocesses 3 --dist loadfile
 test-slow: $(development) ## the tests that take minutes (HELDOUT_SHORT=1: a short form of them)
 	@$(python) -m pytest -m slow --timeout 1800 tests/slow
 
+nemesis: $(development) ## break a busy installation at random and check what became of it (MINUTES=10 SEED=1)
+	@$(python) -m tests.nemesis --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
+
 coverage: $(development) ## the tests with coverage of every process, and its thresholds
 	@$(python) -m coverage erase
 	@$(python) -m coverage run -m pytest --randomly-seed=1 --hypothesis-seed=0 $(or $(ONLY),$(in_processes))
@@ -113,4 +116,4 @@ define install
 	&& printf %s "$(CURDIR)" > $(2)
 endef
 
-.PHONY: help install run serve worker test test-slow coverage coverage-report check fix migration migrate golden docs lock clean
+.PHONY: help install run serve worker test test-slow nemesis coverage coverage-report check fix migration migrate golden docs lock clean

@@ -1,4 +1,4 @@
-"""A TCP proxy that can go silent, as a firewall or a host that has failed over does."""
+"""A TCP proxy that can go silent or away, as a firewall, a cable or a host that has failed over does."""
 
 import select
 import socket
@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Proxy:
-    """Passes bytes between clients and a server, until it goes silent."""
+    """Passes bytes between clients and a server, until it goes silent or away."""
 
     server: tuple[str, int]
     listener: socket.socket
     silent: threading.Event = field(default_factory=threading.Event)
+    cut: threading.Event = field(default_factory=threading.Event)
     pairs: list["Pair"] = field(default_factory=list)
 
     @property
@@ -27,9 +28,19 @@ class Proxy:
         for pair in self.pairs:
             pair.silent.set()
 
+    def go_away(self) -> None:
+        """End every connection, and from now on each new one at once."""
+        self.cut.set()
+        for pair in self.pairs:
+            pair.end()
+
     def serve_new_connections(self) -> None:
         """Serve whoever connects from now on; nobody else is ever answered again."""
         self.silent.clear()
+        self.cut.clear()
+        for pair in self.pairs:
+            if pair.left.is_set():
+                pair.close()
 
     def accept(self) -> None:
         while True:
@@ -37,7 +48,13 @@ class Proxy:
                 client, _ = self.listener.accept()
             except OSError:
                 return
-            pair = Pair(client, socket.create_connection(self.server))
+            try:
+                if self.cut.is_set():
+                    raise ConnectionAbortedError
+                pair = Pair(client, socket.create_connection(self.server))
+            except OSError:  # the server itself is away
+                client.close()
+                continue
             if self.silent.is_set():
                 pair.silent.set()
             self.pairs.append(pair)
@@ -51,15 +68,17 @@ class Pair:
     client: socket.socket
     server: socket.socket
     silent: threading.Event = field(default_factory=threading.Event)
+    left: threading.Event = field(default_factory=threading.Event)  # by its client, unknown to the server
 
     def run(self) -> None:
         ends = {self.client: self.server, self.server: self.client}
-        with suppress(OSError):
+        with suppress(OSError, ValueError):  # of what has been closed
             while True:
                 for end in select.select(list(ends), [], [])[0]:
                     received = end.recv(1 << 16)
                     if self.silent.is_set():
                         if end is self.client and not received:
+                            self.left.set()
                             return
                         if not received:
                             del ends[end]  # the server's end is not passed on either
@@ -68,6 +87,12 @@ class Pair:
                         self.close()
                         return
                     ends[end].sendall(received)
+
+    def end(self) -> None:
+        """Have the thread that passes bytes on close both ends."""
+        for end in (self.client, self.server):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         for end in (self.client, self.server):

@@ -1,0 +1,248 @@
+"""What can be broken, and how: each fault is a block in which something is away."""
+
+import ctypes
+import os
+import resource
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from tests.nemesis.schedule import Kind
+from tests.nemesis.site import WORKERS, Site
+from tests.system.process_trees import command_of, tree_of, working_children
+from tests.system.servers import eventually
+
+FULL = 4096  # bytes that a file may have while the disk is full
+PATIENCE = 2.0  # seconds to wait for a process of a kind that is not always there
+HERE, EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of the kernel
+
+Block = AbstractContextManager[str]  # gives the name of what is broken
+Breaking = Callable[[Site, float], Block]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A kind of fault and how it is done."""
+
+    kind: Kind
+    breaking: Breaking
+
+
+def one_of(found: Sequence[int], choice: float) -> list[int]:
+    """One of the processes, if there is any."""
+    return [found[int(choice * len(found))]] if found else []
+
+
+def whole_web(site: Site, _choice: float) -> list[int]:
+    return site.trees("web")
+
+
+def web_itself(site: Site, _choice: float) -> list[int]:
+    return site.trees("web")[:1]
+
+
+def checking_child(site: Site, _choice: float) -> list[int]:
+    return _working(site, ["web"])
+
+
+def whole_worker(site: Site, choice: float) -> list[int]:
+    return site.trees(_worker(choice))
+
+
+def worker_itself(site: Site, choice: float) -> list[int]:
+    return site.trees(_worker(choice))[:1]
+
+
+def pool_process(site: Site, choice: float) -> list[int]:
+    return one_of(site.running.pool(_worker(choice)), choice)
+
+
+def scoring_child(site: Site, choice: float) -> list[int]:
+    return one_of(_working(site, WORKERS), choice)
+
+
+def fork_server(site: Site, choice: float) -> list[int]:
+    found = [pid for pid in site.trees("web", *WORKERS) if "multiprocessing.forkserver" in command_of(pid)]
+    return one_of(found, choice)
+
+
+def sweeper(site: Site, choice: float) -> list[int]:
+    return one_of([pid for pid in site.trees(*WORKERS) if "worker.sweeper" in command_of(pid)], choice)
+
+
+def database(site: Site, _choice: float) -> list[int]:
+    return _server(site, "postgres")
+
+
+def broker(site: Site, _choice: float) -> list[int]:
+    return _server(site, "valkey")
+
+
+def _worker(choice: float) -> str:
+    return WORKERS[int(choice * len(WORKERS))]
+
+
+def _working(site: Site, names: Sequence[str]) -> list[int]:
+    pids = [site.running.processes.pid(name) for name in names]
+    return [child for pid in pids if pid for child in working_children(pid)]
+
+
+def _server(site: Site, name: str) -> list[int]:
+    pid = site.running.servers.urls.processes.pid(name)
+    return tree_of(pid) if pid else []
+
+
+Choosing = Callable[[Site, float], list[int]]
+
+
+@contextmanager
+def killed(choosing: Choosing, site: Site, choice: float) -> Iterator[str]:
+    """The processes are killed at the beginning; who has started them starts others."""
+    yield f"{len(_signalled(_found(choosing, site, choice), signal.SIGKILL))} processes"
+
+
+@contextmanager
+def stopped(choosing: Choosing, site: Site, choice: float) -> Iterator[str]:
+    """The processes stand still, and go on at the end."""
+    pids = _signalled(_found(choosing, site, choice), signal.SIGSTOP)
+    try:
+        yield f"{len(pids)} processes"
+    finally:
+        _signalled(pids, signal.SIGCONT)
+
+
+def _found(choosing: Choosing, site: Site, choice: float) -> list[int]:
+    eventually(lambda: bool(choosing(site, choice)), PATIENCE)
+    return choosing(site, choice)
+
+
+def _signalled(pids: Sequence[int], number: signal.Signals) -> list[int]:
+    """Those of the processes that were there for the signal."""
+    reached = []
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+            reached.append(pid)
+    return reached
+
+
+@contextmanager
+def full(names: tuple[str, ...], site: Site, _choice: float) -> Iterator[str]:
+    """No file of these processes may grow, their logs included, as on a disk without space."""
+    pids = site.trees(*names)
+    before = {}
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            before[pid] = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, (FULL, before[pid][1]))
+    try:
+        yield f"{len(before)} processes"
+    finally:
+        # those that were started meanwhile have inherited it
+        for pid in {*before, *site.trees(*names)}:
+            with suppress(ProcessLookupError):
+                hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)[1]
+                resource.prlimit(pid, resource.RLIMIT_FSIZE, (hard, hard))
+
+
+@contextmanager
+def away(store: str, site: Site, _choice: float) -> Iterator[str]:
+    """A store cannot be reached: a file stands in the place of its folder."""
+    settings = site.running.settings
+    assert settings.private_storage
+    folders = {"archives": settings.public_storage / "archives", "truths": settings.private_storage}
+    folder = folders[store]
+    stand_in = folder.with_suffix(".away")
+    stand_in.touch()
+    _exchange(folder, stand_in)
+    try:
+        yield ""
+    finally:
+        _exchange(folder, stand_in)
+        stand_in.unlink()
+
+
+def _exchange(one: Path, other: Path) -> None:
+    """Swap two paths at once, so that nobody makes the folder again in between."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.renameat2(HERE, bytes(one), HERE, bytes(other), EXCHANGE):
+        raise OSError(ctypes.get_errno(), "renameat2", str(one))
+
+
+@contextmanager
+def cut(link: str, site: Site, _choice: float) -> Iterator[str]:
+    """Every connection ends, and none can be made."""
+    site.links[link].go_away()
+    try:
+        yield link
+    finally:
+        site.links[link].serve_new_connections()
+
+
+@contextmanager
+def half_open(link: str, site: Site, _choice: float) -> Iterator[str]:
+    """Connections are there, and nothing comes through; those of now stay so for ever."""
+    site.links[link].go_silent()
+    try:
+        yield link
+    finally:
+        site.links[link].serve_new_connections()
+
+
+@contextmanager
+def forgetful_broker(site: Site, _choice: float) -> Iterator[str]:
+    with site.running.servers.broker_down(loses=True):
+        yield ""
+
+
+@contextmanager
+def database_down(site: Site, _choice: float) -> Iterator[str]:
+    with site.running.servers.database_down():
+        yield ""
+
+
+def _faults() -> Iterator[Fault]:
+    yield from _process_faults()
+    for names in (("web",), WORKERS):
+        yield Fault(Kind(f"disk full for {names[0].split()[0]}", f"disk {names[0]}", 6), partial(full, names))
+    for store in ("archives", "truths"):
+        yield Fault(Kind(f"{store} away", store, 6), partial(away, store))
+    for link in ("web database", "web broker", "worker database", "worker broker", "people web"):
+        yield Fault(Kind(f"cut {link}", link, 6), partial(cut, link))
+        yield Fault(Kind(f"half-open {link}", link, 8), partial(half_open, link))
+    yield Fault(Kind("broker forgets", "broker", 3), forgetful_broker)
+    yield Fault(Kind("database down", "database", 6), database_down)
+
+
+def _process_faults() -> Iterator[Fault]:
+    kill: Mapping[str, tuple[str, Choosing]] = {
+        "web": ("web", web_itself),
+        "checking child": ("web", checking_child),
+        "worker": ("worker", worker_itself),
+        "pool process": ("worker", pool_process),
+        "scoring child": ("worker", scoring_child),
+        "fork server": ("worker", fork_server),
+        "sweeper": ("worker", sweeper),
+        "database": ("database", lambda site, choice: database(site, choice)[:1]),
+        "broker": ("broker", broker),
+    }
+    stop: Mapping[str, tuple[str, float, Choosing]] = {
+        "web": ("web", 6, whole_web),
+        "worker": ("worker", 3 * 3, whole_worker),
+        "pool process": ("worker", 9, pool_process),
+        "scoring child": ("worker", 6, scoring_child),
+        "sweeper": ("worker", 6, sweeper),
+        "database": ("database", 6, database),
+        "broker": ("broker", 8, broker),
+    }
+    for name, (takes, choosing) in kill.items():
+        yield Fault(Kind(f"kill {name}", takes), partial(killed, choosing))
+    for name, (takes, longest, choosing) in stop.items():
+        yield Fault(Kind(f"stop {name}", takes, longest), partial(stopped, choosing))
+
+
+FAULTS: Mapping[str, Fault] = {fault.kind.name: fault for fault in _faults()}
+KINDS: Mapping[str, Kind] = {name: fault.kind for name, fault in FAULTS.items()}

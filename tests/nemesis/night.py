@@ -1,0 +1,153 @@
+"""One night: people send, an organiser corrects the ground truth, things break, and everything is written down."""
+
+import sys
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from pathlib import Path
+from random import Random
+
+import httpx2
+from sqlalchemy.exc import SQLAlchemyError
+
+import scoring
+from app.errors import DomainError
+from tests.nemesis.ending import end_of, seconds_until, under_way
+from tests.nemesis.faults import FAULTS, KINDS
+from tests.nemesis.history import Fault, History, Promise
+from tests.nemesis.people import COMPETITION, PHASE, Notebook, Person
+from tests.nemesis.schedule import Planned, schedule
+from tests.nemesis.site import Site
+from tests.system.installations import Client
+from tests.system.kits import DATASET, results, small_kit
+
+PARTICIPANTS = ("oak", "elm", "ash")
+MOST = 150  # submissions of a night: what follows from each takes half a second
+SHORTEST_PAUSE = 2.5  # seconds between two submissions of somebody
+REQUEST_SECONDS = 25.0  # a response takes 18 at most: those of a database that does not answer
+WITHOUT = (0, 5, 3, 8, 1, 6)  # dogs that are missing in each version of the ground truth
+
+
+@dataclass
+class Night:
+    """What goes on at the site from `seed` for `seconds`."""
+
+    site: Site
+    folder: Path
+    seed: int
+    seconds: float
+    notebook: Notebook = field(default_factory=Notebook)
+    over: threading.Event = field(default_factory=threading.Event)
+    faults: list[Fault] = field(default_factory=list)
+    ground_truth: int = 1
+
+    def run(self) -> History:
+        """Let all of it happen; the history of it."""
+        planned = schedule(self.seed, self.seconds, KINDS)
+        _report(f"nemesis: seed {self.seed}, {self.seconds:g} s, {len(planned)} faults", *map(str, planned))
+        self.site.running.load(self.kit(1), PHASE.partition("/")[0])
+        team = {
+            name: self._client(self.site.running.participant(self.site.direct, name)) for name in PARTICIPANTS
+        }
+        organiser = self._client(self.site.running.organiser(self.site.direct))
+        pause = max(SHORTEST_PAUSE, self.seconds * len(team) / MOST)
+        people = [
+            Person(name, client, self.notebook, Random(f"{self.seed} {name}"), self.over)
+            for name, client in team.items()
+        ]
+        correcting = Person("organiser", organiser, self.notebook, Random(self.seed), self.over)
+        self.notebook.begun = time.monotonic()
+        with ThreadPoolExecutor(len(people) + 1) as together:
+            sending = [together.submit(each.take_part, pause) for each in people]
+            sending.append(together.submit(self._correct, correcting))
+            self._break(planned)
+            self.over.set()
+            recovered = seconds_until(self.site.is_complete)
+            for each in sending:
+                each.result()
+        before = len(self.notebook.responses)
+        for person in people:
+            person.send_one()
+            person.look()
+        calm = tuple(self.notebook.responses[before:])
+        settled = seconds_until(lambda: not under_way(self.site))
+        direct = {name: self._client(client, self.site.direct) for name, client in team.items()}
+        end = end_of(self.site, direct, recovered, settled)
+        return History(
+            self.seed, tuple(self.faults), tuple(self.notebook.responses[:before]), self._promises(),
+            tuple(self.notebook.refused), tuple(self.notebook.looks), calm, self.ground_truth, end,
+        )  # fmt: skip
+
+    def _client(self, client: Client, address: str = "") -> Client:
+        """The same person through the proxy, or at another address."""
+        http = httpx2.Client(
+            base_url=address or self.site.address, headers=client.http.headers, timeout=REQUEST_SECONDS
+        )
+        return Client(self.site.running.stack.enter_context(http))
+
+    def _break(self, planned: tuple[Planned, ...]) -> None:
+        """Break things as planned, several at a time."""
+        begun = time.monotonic()
+        with ThreadPoolExecutor(len(KINDS)) as together:
+            breaking: list[Future[None]] = []
+            for each in planned:
+                time.sleep(max(0.0, begun + each.at - time.monotonic()))
+                breaking.append(together.submit(self._break_one, each))
+        for done in breaking:
+            done.result()
+        time.sleep(max(0.0, begun + self.seconds - time.monotonic()))
+
+    def _break_one(self, planned: Planned) -> None:
+        begun = self.notebook.now()
+        with FAULTS[planned.name].breaking(self.site, planned.choice) as what:
+            time.sleep(planned.lasts)
+        self.faults.append(Fault(planned.name, begun, self.notebook.now(), what))
+
+    def _correct(self, organiser: Person) -> None:
+        """Correct the ground truth and have all scored again, at a quarter and at a half of the night."""
+        for version in (2, 3):
+            self.over.wait(self.seconds / 4)
+            organiser.insist(partial(self._imported, version), "an import")
+            address = f"/api/v1/organise/{PHASE}/rescore"
+            organiser.insist(partial(organiser.good, "POST", address), "a re-scoring")
+            self.ground_truth = version
+
+    def _imported(self, version: int) -> bool | None:
+        try:
+            imported = self.site.running.load(self.kit(version), PHASE.partition("/")[0])
+        except (SQLAlchemyError, DomainError, OSError):
+            return None
+        assert imported.version == version
+        return True
+
+    def kit(self, version: int) -> Path:
+        """The tree of a version of the ground truth."""
+        folder = self.folder / str(version)
+        return folder / DATASET if folder.exists() else small_kit(folder, without=WITHOUT[version - 1])
+
+    def _promises(self) -> tuple[Promise, ...]:
+        """What was promised, with the means that the library computes."""
+
+        @cache
+        def mean(found: tuple[int, int], version: int) -> float:
+            archive = self.folder / f"{found}.tar.gz"
+            archive.write_bytes(results(cat=found[0], dog=found[1]))
+            result = scoring.evaluate(
+                archive, truths[version], protocol=scoring.default_protocol(DATASET), competition=COMPETITION
+            )
+            assert result.headline is not None
+            return result.headline
+
+        versions = range(1, self.ground_truth + 1)
+        truths = {version: scoring.read_tree(self.kit(version), "test") for version in versions}
+        return tuple(
+            replace(promise, means={version: mean(found, version) for version in versions})
+            for promise, found in self.notebook.promises
+        )
+
+
+def _report(*lines: str) -> None:
+    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.flush()
