@@ -53,6 +53,7 @@ from app.platform import INTERACTIVE, Platform, platform_of
 from app.problem_examples import problem_responses
 from app.profiles import api as profile_api
 from app.profiles import pages as profile_pages
+from app.progress import pages as progress_pages
 from app.proxies import ForwardedHeaders
 from app.published import api as published_api
 from app.published import pages as published_pages
@@ -129,6 +130,7 @@ PAGES = (
     example_pages.router,
     retention_pages.router,
     submission_pages.router,
+    progress_pages.router,
     entry_pages.router,
     team_pages.router,
     approval_pages.router,

@@ -50,7 +50,7 @@ function offerCopying(block) {
   block.append(button);
 }
 
-// The fragment is replaced every second; a screen reader announces it only when its words change.
+// The fragment is replaced whenever something has changed; a screen reader announces it only when its words change.
 function announce() {
   const region = document.getElementById("announcement");
   if (!region) return;

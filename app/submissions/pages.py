@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -14,6 +15,7 @@ from app.access import Action
 from app.exhibits.schemas import ExhibitView
 from app.form_errors import field_errors
 from app.methods.schemas import Annotation, Training
+from app.models import RunState
 from app.quotas.rules import quota_text
 from app.rate_limits import Limited
 from app.refusals import Refusal, RefusalCode, RefusedError
@@ -31,6 +33,7 @@ from app.web import (
     render,
     requires,
 )
+from app.workers.rules import pause_between_questions
 
 router = APIRouter()
 
@@ -187,25 +190,13 @@ def submission(
     """A submission: its progress and scores, and one result in detail."""
     asked = Asked(competition, tuple(class_name))
     view, detail = service.detailed_page(platform, actor, submission_id, asked)
-    return render(request, "submissions/submission.html", **_context(view, detail, asked))
+    return render(request, "submissions/submission.html", **context(view, detail, asked))
 
 
-@router.get("/submissions/{submission_id}/status", dependencies=[requires(Action.READ_SUBMISSION)])
-def status(
-    request: Request,
-    platform: ThePlatform,
-    actor: CurrentActor,
-    submission_id: int,
-    competition: Competition = None,
-    class_name: Classes = (),
-) -> Response:
-    """The part of the page that changes; it asks for itself again until it is final."""
-    asked = Asked(competition, tuple(class_name))
-    view, detail = service.detailed_page(platform, actor, submission_id, asked)
-    return render(request, "submissions/status.html", **_context(view, detail, asked))
-
-
-def _context(view: SubmissionView, detail: ResultDetail | None, asked: Asked) -> dict[str, Any]:
+def context(
+    view: SubmissionView, detail: ResultDetail | None, asked: Asked, etag: str | None = None
+) -> dict[str, Any]:
+    """What the page is drawn with, and the part of it that changes; etag: names that part while it waits."""
     shown = view.entry_in_detail(asked.competition)
     query = urlencode(
         [
@@ -219,7 +210,15 @@ def _context(view: SubmissionView, detail: ResultDetail | None, asked: Asked) ->
         "detail": detail,
         "chosen": shown and shown.id,
         "query": query,
+        "pause": pause_of(view, datetime.now(UTC)),
+        "etag": etag,
     }
+
+
+def pause_of(view: SubmissionView, now: datetime) -> int:
+    """Seconds until a page asks again how the first of these runs to end comes along."""
+    runs = [entry.shown for entry in view.entries if entry.shown.state in (RunState.QUEUED, RunState.RUNNING)]
+    return min((pause_between_questions(now - run.queued_at, run.position) for run in runs), default=1)
 
 
 def _table(run: RunView) -> ExhibitView:

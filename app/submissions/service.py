@@ -51,8 +51,8 @@ from app.submissions.schemas import (
     submission_view,
 )
 from app.uploads.schemas import UploadView, competitions_of
-from app.workers import queries as workers
-from app.workers.schemas import EMPTY
+from app.workers import service as workers
+from app.workers.schemas import Queue
 
 log = structlog.get_logger()
 
@@ -70,7 +70,7 @@ def confirm(
     try:
         with platform.transaction() as session:
             submission_id, runs = _confirm(session, actor, requested, key, digest)
-            slots = sum(workers.slots_by_scorer(session).values())
+            slots = sum(workers.slots_of(platform, session).values())
     except IntegrityError as error:
         raise race_conflict(violated_constraint(error)) from error
     if runs:
@@ -213,7 +213,7 @@ def team_rows(
     """What these teams have entered, or their public results, newest first."""
     with platform.transaction() as session:
         rows = queries.rows_of_teams(session, teams, only_public=only_public)
-        places = workers.queue_of(session, [run for _, run, _ in rows]).places
+        places = workers.queue_of(platform, session, [run for _, run, _ in rows]).places
         phases = {(phase.edition, phase.image_set): phase for phase in editions.all_phases(session)}
         headlines = disclosure.headlines(session, {each for _, *runs in rows for each in runs})
     sights = {key: sight_of(actor, phase) for key, phase in phases.items()}
@@ -245,7 +245,7 @@ def my_quotas(
 def submission_page(platform: Platform, actor: Actor, submission_id: int) -> SubmissionView:
     """A submission with what this reader may see of it. Raises NotFoundError, also for what is not for this reader."""
     with platform.snapshot() as session:
-        return _submission(session, actor, submission_id)[0]
+        return _submission(platform, session, actor, submission_id)[0]
 
 
 def detailed_page(
@@ -253,7 +253,7 @@ def detailed_page(
 ) -> tuple[SubmissionView, ResultDetail | None]:
     """As `submission_page`, with the details of one entry; none where they are hidden or nothing has been scored."""
     with platform.snapshot() as session:
-        view, sight = _submission(session, actor, submission_id)
+        view, sight = _submission(platform, session, actor, submission_id)
         entry = view.entry_in_detail(asked.competition)
         if entry is None or entry.shown.state is not RunState.SCORED or not sight.details:
             return view, None
@@ -261,7 +261,9 @@ def detailed_page(
         return view, results.detail(session, entry.shown.id, values, asked.classes)
 
 
-def _submission(session: Session, actor: Actor, submission_id: int) -> tuple[SubmissionView, Sight]:
+def _submission(
+    platform: Platform, session: Session, actor: Actor, submission_id: int
+) -> tuple[SubmissionView, Sight]:
     found = queries.submission_of(session, actor, submission_id)
     if found is None:
         raise NotFoundError(f"there is no submission {submission_id}, or it is not public")
@@ -276,17 +278,16 @@ def _submission(session: Session, actor: Actor, submission_id: int) -> tuple[Sub
         results.ranks(session, actor, phase, sight, [row.entry for row in visible]),
         results.histories(session, sight, [row.entry for row in visible if row.runs > 1]),
     )
-    views = _run_views(session, sight, visible)
+    waiting = [row.run.id for row in visible if row.run.state is RunState.QUEUED]
+    views = _run_views(session, sight, visible, workers.queue_of(platform, session, waiting))
     return submission_view(actor, phase, found, visible, views, standing), sight
 
 
-def _run_views(session: Session, sight: Sight, entries: Sequence[ShownRun]) -> dict[int, RunView]:
+def _run_views(session: Session, sight: Sight, rows: Sequence[ShownRun], queue: Queue) -> dict[int, RunView]:
     """The runs as a reader may see them, by number."""
-    runs = [row.run for row in entries]
+    runs = [row.run for row in rows]
     ladder = disclosure.headlines(session, [run.ladder_run_id for run in runs])
     scores = queries.scores_of(session, [run.id for run in runs])
-    waiting = [run.id for run in runs if run.state in (RunState.QUEUED, RunState.RUNNING)]
-    queue = workers.queue_of(session, waiting) if waiting else EMPTY
     return {
         row.run.id: run_view(
             row.run,
@@ -295,5 +296,5 @@ def _run_views(session: Session, sight: Sight, entries: Sequence[ShownRun]) -> d
             queue,
             sight.of_result(is_complete=row.entry.is_complete),
         )
-        for row in entries
+        for row in rows
     }

@@ -8,7 +8,6 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
 from app.models import Heartbeat, Run, RunState, Service, Team
-from app.workers.schemas import EMPTY, Queue
 
 SWEEP_LOCK = 0x53574550  # advisory lock of the process that decides that it is time to sweep
 LAST_TURN = "turn"  # row of the heartbeat table: when a sweep began
@@ -119,32 +118,19 @@ def is_alive_worker() -> ColumnElement[bool]:
     return and_(Heartbeat.service == Service.WORKER, Heartbeat.seen_at.between(now - ALIVE, now + ALIVE))
 
 
-def queue_of(session: Session, run_ids: Collection[int]) -> Queue:
-    """The queue as far as it concerns these runs."""
-    queued = and_(Run.id.in_(run_ids), Run.state == RunState.QUEUED)
-    scorers = session.scalars(select(Run.scorer).where(queued).distinct()).all()
-    if not scorers:
-        return EMPTY
-    places: dict[int, int] = {}
-    for scorer in scorers:
-        places |= _places(session, scorer, run_ids)
-    held = frozenset(session.scalars(select(Run.id).where(queued, is_held())))
-    return Queue(places, slots_by_scorer(session), _typical_run_seconds(session), held)
+def waiting(session: Session, run_ids: Collection[int]) -> dict[int, tuple[str, bool]]:
+    """Those of these runs that are queued, each with its scorer version and whether it is held."""
+    statement = select(Run.id, Run.scorer, is_held()).where(Run.id.in_(run_ids), Run.state == RunState.QUEUED)
+    return {run: (scorer, held) for run, scorer, held in session.execute(statement)}
 
 
-def _places(session: Session, scorer: str, run_ids: Collection[int]) -> dict[int, int]:
-    """By run, its place in the order in which workers claim; reads no further than `MAX_PLACE`."""
-    queue = (
-        select(Run.id, func.row_number().over(order_by=CLAIM_ORDER).label("place"))
-        .where(Run.state == RunState.QUEUED, Run.scorer == scorer, ~is_held())
-        .order_by(*CLAIM_ORDER)
-        .limit(MAX_PLACE)
-        .subquery()
-    )
-    return dict(session.execute(select(queue.c.id, queue.c.place).where(queue.c.id.in_(run_ids))).all())
+def order(session: Session, scorer: str) -> tuple[int, ...]:
+    """The runs in the order in which workers claim them, as far as `MAX_PLACE`."""
+    statement = select(Run.id).where(Run.state == RunState.QUEUED, Run.scorer == scorer, ~is_held())
+    return tuple(session.scalars(statement.order_by(*CLAIM_ORDER).limit(MAX_PLACE)))
 
 
-def _typical_run_seconds(session: Session) -> float | None:
+def typical_run_seconds(session: Session) -> float | None:
     """How long the latest scored runs took from claim to end, on average."""
     recent = (
         select(func.extract("epoch", Run.finished_at - Run.claimed_at).label("seconds"))

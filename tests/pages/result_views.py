@@ -61,4 +61,12 @@ def context(
     entry = next((each for each in view.entries if each.id == chosen), view.entries[0])
     run = entry.shown
     table = ExhibitView("score_table", run.measure or "Score", run.classes, run.headline, run.low, run.high)
-    return {"submission": view, "table": table, "detail": found, "chosen": entry.id, "query": "competition=3"}
+    return {
+        "submission": view,
+        "table": table,
+        "detail": found,
+        "chosen": entry.id,
+        "query": "competition=3",
+        "pause": 2,
+        "etag": None,
+    }

@@ -196,7 +196,7 @@ def status_of(state: RunState, *, final: bool) -> str:
 
 
 def test_a_page_stops_renewing_itself_when_nothing_will_change() -> None:
-    assert 'hx-trigger="every 1s"' in status_of(RunState.QUEUED, final=False)
+    assert 'hx-trigger="every 2s"' in status_of(RunState.QUEUED, final=False)
     assert "hx-" not in status_of(RunState.SCORED, final=True)
 
 

@@ -18,6 +18,7 @@ from app.models import Entry, EntryState, Rescore, Role, Run, RunState, Service
 from app.platform import Platform
 from app.submissions.rules import COUNTED_STATES
 from app.workers import queries as workers
+from app.workers import service as worker_service
 from app.workers.schemas import Queue
 from tests.system.rows import Rows, made, small_board
 from worker.sweeper import sweep
@@ -58,7 +59,8 @@ def run(board: Rows, run_id: int) -> Run:
 
 def queue(board: Rows, *run_ids: int) -> Queue:
     with board.platform.transaction() as session:
-        return workers.queue_of(session, run_ids)
+        board.platform.cache.forget_versions()
+        return worker_service.queue_of(board.platform, session, run_ids)
 
 
 def test_runs_are_claimed_by_priority_and_then_in_the_order_of_arrival(board: Rows) -> None:

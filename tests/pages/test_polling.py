@@ -1,0 +1,123 @@
+"""A page that waits costs little: it is drawn again when something has changed, and the queue is read once for all."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+from sqlalchemy import event, func, update
+from starlette.testclient import TestClient
+
+from app import cache
+from app.accounts.service import token_of_program
+from app.models import Entry, Role, Upload
+from app.platform import Platform
+from tests.system.rows import Rows, made
+
+HTML = {"Accept": "text/html"}
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Submissions with a queued run each, and somebody who may read them."""
+
+    rows: Rows
+    entries: tuple[int, int]
+    addresses: tuple[str, str]
+    reader: TestClient
+
+    def ask(self, etag: str = "", which: int = 0) -> httpx2.Response:
+        return self.reader.get(self.addresses[which], headers={"If-None-Match": etag} if etag else {})
+
+
+@pytest.fixture
+def waiting(platform: Platform, app: FastAPI) -> Waiting:
+    rows = made(platform)
+    first, second = rows.entry(), rows.entry()
+    with platform.transaction() as session:
+        numbers = [session.get_one(Entry, each).submission_id for each in (first, second)]
+        session.execute(update(Upload).values(received_at=func.now(), checked_at=func.now()))
+    token = token_of_program(platform, "reader@example.org", "Reader", Role.ADMIN)
+    reader = TestClient(app, headers={**HTML, "Authorization": f"Bearer {token}"})
+    platform.cache.forget_versions()
+    addresses = (f"/submissions/{numbers[0]}/status", f"/submissions/{numbers[1]}/status")
+    return Waiting(rows, (first, second), addresses, reader)
+
+
+@contextmanager
+def asked(platform: Platform) -> Iterator[list[str]]:
+    """The statements that the database is asked meanwhile."""
+    found: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        found.append(statement)
+
+    event.listen(platform.engine, "before_cursor_execute", note)
+    try:
+        yield found
+    finally:
+        event.remove(platform.engine, "before_cursor_execute", note)
+
+
+def test_nothing_is_drawn_again_while_nothing_changes(waiting: Waiting, platform: Platform) -> None:
+    first = waiting.ask()
+
+    with asked(platform) as of_drawing:
+        waiting.ask()
+    with asked(platform) as of_looking:
+        again = waiting.ask(first.headers["ETag"])
+
+    assert place_in(first) > 0
+    assert (again.status_code, again.content, again.headers["ETag"]) == (304, b"", first.headers["ETag"])
+    assert len(of_looking) <= len(of_drawing) / 2, of_looking
+
+
+def test_the_page_asks_with_the_name_of_what_it_shows(waiting: Waiting) -> None:
+    response = waiting.ask()
+
+    etag = response.headers["ETag"].replace('"', '\\"')
+    assert f"""hx-headers='{{"If-None-Match": "{etag}"}}'""" in response.text
+    assert 'hx-trigger="every 1s"' in response.text
+
+
+def test_the_queue_is_read_once_for_all_who_wait_in_it(
+    waiting: Waiting, platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "FRESH", 60.0)  # on a slow machine a second is over too soon
+    with asked(platform) as found:
+        places = [place_in(waiting.ask(which=which)) for which in (0, 1, 0, 1)]
+
+    assert places == places[:2] * 2
+    assert places[0] < places[1]
+    assert len([each for each in found if "ORDER BY run.priority" in each]) == 1
+
+
+def place_in(response: httpx2.Response) -> int:
+    [place] = re.findall(r"Number <strong>(\d+)</strong>", response.text)
+    return int(place)
+
+
+def test_a_change_is_drawn(waiting: Waiting) -> None:
+    etag = waiting.ask().headers["ETag"]
+
+    waiting.rows.claim(waiting.entries[0])
+    running = waiting.ask(etag)
+    waiting.rows.score(waiting.entries[0], 0.5)
+    scored = waiting.ask(running.headers["ETag"])
+
+    assert "Being scored" in running.text
+    assert "50.0" in scored.text
+    assert "ETag" not in scored.headers  # there is more to see now than a place in a queue
+    assert "hx-" not in scored.text
+
+
+def test_who_may_not_read_a_submission_does_not_learn_that_it_waits(waiting: Waiting, app: FastAPI) -> None:
+    etag = waiting.ask().headers["ETag"]
+
+    stranger = TestClient(app, headers={**HTML, "If-None-Match": etag})
+
+    assert stranger.get(waiting.addresses[0]).status_code == 404
