@@ -21,7 +21,9 @@ COPY bin/heldout-server .venv/bin/
 RUN echo /opt/heldout > .venv/lib/python3.11/site-packages/heldout.pth \
     && .venv/bin/python -m compileall -q app migrations sample scoring worker \
     && useradd --uid 10001 --no-create-home --home-dir /data heldout \
-    && install -d -m 700 -o heldout -g heldout /data /truth
+    && useradd --uid 10002 --no-create-home --home-dir /data heldout-worker \
+    && install -d -m 755 /data \
+    && install -d -m 700 -o heldout-worker -g heldout-worker /data/mail /truth
 ENV PATH=/opt/heldout/.venv/bin:/usr/local/bin:/usr/bin:/bin \
     PYTHONUNBUFFERED=1 \
     HELDOUT_DATA=/data \

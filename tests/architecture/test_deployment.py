@@ -1,18 +1,17 @@
 """The Dockerfile and docker-compose.yml keep what the documents promise of them."""
 
 import json
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.compose_file import configuration
+
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
-COMPOSE = Path(sys.executable).with_name("docker-compose")
 OURS = {"web", "worker", "beat", "migrate"}
 ONE_SHOT = {"migrate", "bucket"}
 
@@ -25,24 +24,6 @@ def services() -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def compose() -> dict[str, Any]:
     return configuration()
-
-
-def configuration() -> dict[str, Any]:
-    """What Docker Compose makes of the file, without an engine."""
-    if not COMPOSE.exists():
-        pytest.skip("Docker Compose has no program for this machine")
-    environment = {"PATH": os.defpath, "HOME": os.defpath}
-    done = subprocess.run(
-        [COMPOSE, "config", "--format", "json"],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
 
 
 def test_every_part_of_an_installation_is_a_service(services: dict[str, Any]) -> None:
@@ -63,6 +44,28 @@ def test_ground_truth_is_on_a_volume_that_only_the_worker_has(services: dict[str
 
     assert with_volume == with_variable == ["worker"]
     assert services["worker"]["environment"]["HELDOUT_PRIVATE_STORAGE"] == "/truth"
+
+
+def test_the_owner_of_ground_truth_is_the_user_of_the_worker_alone(services: dict[str, Any]) -> None:
+    users = {name: services[name]["user"] for name in OURS}
+
+    assert [name for name, user in users.items() if user == users["worker"]] == ["worker"]
+
+
+def test_the_image_has_a_folder_for_each_volume_that_its_user_owns(services: dict[str, Any]) -> None:
+    numbers = {
+        name: number
+        for number, name in re.findall(r"useradd --uid (\d+) .* (\S+) \\$", DOCKERFILE, re.MULTILINE)
+    }
+    made = re.findall(r"install -d -m 700 -o (\S+) -g \1 ([^\\\n]+)", DOCKERFILE)
+    owners = {
+        folder: f"{numbers[user]}:{numbers[user]}" for user, folders in made for folder in folders.split()
+    }
+
+    for name in OURS:
+        for volume in services[name].get("volumes", ()):
+            if volume["target"] != "/tmp":
+                assert owners[volume["target"]] == services[name]["user"], (name, volume)
 
 
 def test_the_owner_s_password_is_known_to_migrations_and_the_database_alone(services: dict[str, Any]) -> None:

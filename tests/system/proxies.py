@@ -3,7 +3,7 @@
 import select
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 class Proxy:
     """Passes bytes between clients and a server, until it goes silent or away."""
 
-    server: tuple[str, int]
+    connect: Callable[[], socket.socket]  # to the server
     listener: socket.socket
     silent: threading.Event = field(default_factory=threading.Event)
     cut: threading.Event = field(default_factory=threading.Event)
@@ -51,7 +51,7 @@ class Proxy:
             try:
                 if self.cut.is_set():
                     raise ConnectionAbortedError
-                pair = Pair(client, socket.create_connection(self.server))
+                pair = Pair(client, self.connect())
             except OSError:  # the server itself is away
                 client.close()
                 continue
@@ -102,12 +102,21 @@ class Pair:
 @contextmanager
 def proxy(host: str, port: int) -> Iterator[Proxy]:
     """A proxy in front of a server."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        made = Proxy((host, port), listener)
-        threading.Thread(target=made.accept, daemon=True).start()
-        try:
-            yield made
-        finally:
-            listener.shutdown(socket.SHUT_RDWR)
-            for pair in made.pairs:
-                pair.close()
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        forwarding(listener, lambda: socket.create_connection((host, port))) as made,
+    ):
+        yield made
+
+
+@contextmanager
+def forwarding(listener: socket.socket, connect: Callable[[], socket.socket]) -> Iterator[Proxy]:
+    """A proxy between a socket that listens and what `connect` reaches; either may be in another network."""
+    made = Proxy(connect, listener)
+    threading.Thread(target=made.accept, daemon=True).start()
+    try:
+        yield made
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        for pair in made.pairs:
+            pair.close()
