@@ -1,0 +1,1 @@
+"""What pages, the queue and a re-scoring cost the server, and how that grows with its history."""

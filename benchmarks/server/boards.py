@@ -1,0 +1,203 @@
+"""What boards cost: from the cache, at the moment when it is renewed, and while somebody misuses them."""
+
+import asyncio
+import math
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Final
+
+import httpx2
+
+from app.leaderboards.rules import Standing, arrange
+from app.leaderboards.schemas import BoardTeam
+from app.methods.schemas import MethodView
+from app.selections.schemas import BoardQuery
+from benchmarks.server import wrk
+from benchmarks.server.goals import Goal, Wanted
+from benchmarks.server.pages import HTML
+from benchmarks.server.processor import resident, spent
+from benchmarks.server.sites import DEFAULTS, TWENTY, Site
+
+BOARD: Final = "/leaderboards/board/test/3"  # 100 methods, 20 classes
+LARGE_BOARD: Final = "/leaderboards/board/test/4"  # 500 methods
+TOGETHER: Final = 64
+DAY: Final = datetime(2027, 1, 1, tzinfo=UTC)
+FRESH: Final = 1.2  # seconds after which a version is read again, and a little more
+
+FROM_CACHE = Wanted(
+    "board of 100 × 20 from the cache, processor time of a request", "≤ 0.6 ms", 0.6, "49–120 ms"
+)
+RATE = Wanted(
+    "the same by wrk at 64 connections, one web process",
+    "≥ 1,500/s, p99 < 100 ms", 1500, "7–20/s, p99 5.8 s", "{:,.0f}/s", more_is_better=True,
+)  # fmt: skip
+UNCHANGED = Wanted(
+    "the same to readers who have it: 304", "≥ 3,000/s", 3000, "no ETag", "{:,.0f}/s", more_is_better=True
+)
+RENEWED = Wanted(
+    "a changed board asked for by 64 at once, against one who asks",
+    "single flight: ≤ 3×",
+    3,
+    "64×",
+    "{:.1f}×",
+)
+HUNG_UP = Wanted(
+    "others' p99 beside 64 clients that ask for a 500-row board and hang up",
+    "≤ 2×",
+    2,
+    "`/health` waits 16 s",
+    "{:.1f}×",
+)
+RANKING = Wanted(
+    "ranking of 500 rows, growth to 4,000", "n log n", 1.2, "n², 37 ms", "n to the power of {:.2f}"
+)
+MEMORY = Wanted("memory of a web process after all this", "≤ 250 MB", 250, "327 MB", "{:.0f} MB")
+
+
+def measure_boards(site: Site, seconds: int) -> Iterator[Goal]:
+    """Every row of the table on boards; seconds: of each run of wrk."""
+    yield _from_cache(site)
+    if wrk.is_installed():
+        yield from _rates(site, seconds)
+    yield _renewed(site, rounds=min(5, seconds))
+    yield _beside_hang_ups(site, seconds)
+    yield _ranking()
+    yield MEMORY.measured(resident(site.running.pid("web")) / 1e6)
+
+
+def _from_cache(site: Site) -> Goal:
+    requests = 500
+    for _ in range(20):
+        site.anybody.http.get(BOARD, headers=HTML)
+    with spent(web=site.web, database=site.database) as used:
+        for _ in range(requests):
+            site.anybody.http.get(BOARD, headers=HTML)
+    return FROM_CACHE.measured(1000 * used.total / requests)
+
+
+def _rates(site: Site, seconds: int) -> Iterator[Goal]:
+    address = f"{site.address}{BOARD}"
+    with spent(web=site.web) as used:
+        found = wrk.ask(address, seconds, HTML)
+    note = f", p99 {found.p99:.0f} ms; {found.rate * seconds / used.total:,.0f} in a second of its processor"
+    goal = RATE.measured(found.rate, note)
+    yield Goal(
+        goal.what,
+        goal.before,
+        goal.goal,
+        goal.measured,
+        bool(goal.is_met) and found.p99 < 100 and not found.failed,
+    )
+    etag = site.anybody.http.get(BOARD, headers=HTML).headers["ETag"]
+    with spent(web=site.web) as used:
+        known = wrk.ask(address, seconds, HTML | {"If-None-Match": etag})
+    note = f", p99 {known.p99:.0f} ms; {known.rate * seconds / used.total:,.0f} in a second of its processor"
+    yield UNCHANGED.measured(known.rate, note)
+
+
+def _renewed(site: Site, rounds: int) -> Goal:
+    """What 64 readers cost at the moment when a board has changed, in terms of what one costs then."""
+    alone: list[float] = []
+    together: list[float] = []
+    with ThreadPoolExecutor(TOGETHER) as readers:
+        for _ in range(rounds):
+            for costs, count in ((alone, 1), (together, TOGETHER)):
+                site.running.ask("UPDATE method SET revision = revision + 1 WHERE id = %s", site.board.first)
+                time.sleep(FRESH)
+                with spent(web=site.web, database=site.database) as used:
+                    list(readers.map(lambda _: site.anybody.http.get(BOARD, headers=HTML), range(count)))
+                costs.append(used.total)
+    one, many = statistics.median(alone), statistics.median(together)
+    return RENEWED.measured(many / one, f" ({1000 * one:.0f} and {1000 * many:.0f} ms of processor)")
+
+
+def _beside_hang_ups(site: Site, seconds: int) -> Goal:
+    address = site.running.start_web("guarded", **DEFAULTS)
+    elsewhere = httpx2.HTTPTransport(local_address="127.0.0.2")
+    with httpx2.Client(base_url=address, transport=elsewhere, timeout=60) as other:
+        _waits(other, 1)
+        quiet = _waits(other, seconds)
+        with _hanging_up(address):
+            loud = _waits(other, seconds)
+    site.running.processes.stop("guarded")
+    return HUNG_UP.measured(_p99(loud) / _p99(quiet), f" ({_p99(quiet):.0f} and {_p99(loud):.0f} ms)")
+
+
+def _waits(client: httpx2.Client, seconds: float) -> list[float]:
+    """Milliseconds of each request of somebody else, two hundred in a second at most."""
+    found, end = [], time.monotonic() + seconds
+    while time.monotonic() < end:
+        for path in ("/health", BOARD):
+            begun = time.perf_counter()
+            client.get(path, headers=HTML).raise_for_status()
+            found.append(1000 * (time.perf_counter() - begun))
+        time.sleep(0.005)
+    return found
+
+
+def _p99(values: Sequence[float]) -> float:
+    return statistics.quantiles(values, n=100)[-1]
+
+
+@contextmanager
+def _hanging_up(address: str) -> Iterator[None]:
+    with subprocess.Popen([sys.executable, "-m", "benchmarks.server.boards", address]) as program:
+        try:
+            time.sleep(1)
+            yield
+        finally:
+            program.kill()
+
+
+async def hang_up(address: str) -> None:
+    """Keep 64 clients asking for a board of 500 rows, each time another selection of it, who do not wait for an answer."""
+    host, port = httpx2.URL(address).host, httpx2.URL(address).port
+
+    async def one(number: int) -> None:
+        asked = 0
+        while True:
+            path = f"{LARGE_BOARD}?since=2000-01-01&method={number * 100_000 + asked}"
+            try:
+                _, writer = await asyncio.open_connection(host, port)
+                writer.write(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept: text/html\r\n\r\n".encode())
+                await writer.drain()
+                await asyncio.sleep(0.01)
+                writer.close()
+            except OSError:
+                await asyncio.sleep(0.01)
+            asked += 1
+
+    await asyncio.gather(*(one(number) for number in range(TOGETHER)))
+
+
+def _ranking() -> Goal:
+    sizes = (500, 4000)
+    seconds = [min(_timed(size) for _ in range(3)) for size in sizes]
+    exponent = math.log(seconds[1] / seconds[0]) / math.log(sizes[1] / sizes[0])
+    return RANKING.measured(exponent, f", {1000 * seconds[0]:.0f} ms at 500 with 20 classes")
+
+
+def _timed(count: int) -> float:
+    """Seconds of processor time to rank and sort the rows of a board."""
+    standings = [_standing(number) for number in range(count)]
+    begun = time.process_time()
+    arrange(standings, TWENTY, BoardQuery())
+    return time.process_time() - begun
+
+
+def _standing(number: int) -> Standing:
+    values = {name: (number * 7919 + place) % 997 / 997 for place, name in enumerate(TWENTY)}
+    method = MethodView(number, f"Method {number}", "", "", "", "", "", "", is_baseline=False, public_at=None)
+    team = BoardTeam(number, f"Team {number}", is_suspended=False)
+    mean = statistics.fmean(values.values())
+    return Standing(method, number, team, DAY, is_outdated=False, is_complete=None, mean=mean, values=values)
+
+
+if __name__ == "__main__":
+    asyncio.run(hang_up(sys.argv[1]))
