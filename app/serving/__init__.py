@@ -1,17 +1,11 @@
-"""A process of the web server, on a socket that is bound before it starts."""
+"""Serving on a socket that is bound before a web process starts."""
 
 import errno
-import os
 import socket
-import sys
 
-import uvicorn
-
-from app.connection_limits import PatientProtocol
 from app.settings import Settings, variable
 
 BACKLOG = 2048
-SWITCH_INTERVAL = 0.0005  # seconds for which a thread keeps the interpreter from a request that wants it
 
 
 class ListenError(Exception):
@@ -45,28 +39,3 @@ def _message(error: OSError, settings: Settings) -> str:
     if isinstance(error, PermissionError):
         return f"{variable('port')}: found {settings.port}, which this user may not listen on; expected 1024 or more"
     return f"{variable('host')}: found {settings.host!r}, where this machine cannot listen: {error.strerror}"
-
-
-def main(descriptor: int) -> None:
-    """Serve on an inherited socket until a signal."""
-    os.umask(0o077)
-    sys.setswitchinterval(SWITCH_INTERVAL)
-    config = uvicorn.Config(
-        "app.main:create_app",
-        factory=True,
-        http=PatientProtocol,
-        server_header=False,
-        access_log=False,
-        proxy_headers=False,  # app/proxies.py decides whose count
-        timeout_keep_alive=30,
-        timeout_graceful_shutdown=5,
-        log_level="warning",
-    )
-    server = uvicorn.Server(config)
-    server.run(sockets=[socket.socket(fileno=descriptor)])
-    if not server.started:
-        sys.exit(os.EX_SOFTWARE)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))

@@ -1,0 +1,40 @@
+"""A process of the web server.
+
+It is a module of this name because multiprocessing would import any other main program again in each child, which took longer
+than checking a small archive.
+"""
+
+import os
+import socket
+import sys
+
+import uvicorn
+
+from app.connection_limits import PatientProtocol
+
+SWITCH_INTERVAL = 0.0005  # seconds for which a thread keeps the interpreter from a request that wants it
+
+
+def main(descriptor: int) -> None:
+    """Serve on an inherited socket until a signal."""
+    os.umask(0o077)
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    config = uvicorn.Config(
+        "app.main:create_app",
+        factory=True,
+        http=PatientProtocol,
+        server_header=False,
+        access_log=False,
+        proxy_headers=False,  # app/proxies.py decides whose count
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=5,
+        log_level="warning",
+    )
+    server = uvicorn.Server(config)
+    server.run(sockets=[socket.socket(fileno=descriptor)])
+    if not server.started:
+        sys.exit(os.EX_SOFTWARE)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
