@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from tests.system.servers import OwnServers
 pytestmark = [pytest.mark.shared, pytest.mark.system, pytest.mark.timeout(900)]
 
 PHASE = "attacked/test"
+SENDERS = 3  # as many uploads on their way, because most of the time goes by waiting
 MOST_SECONDS = 30
 MOST_MIB = 512
 INNOCENT = "valid_comp3_tgz_gnu_format"
@@ -53,11 +55,10 @@ def attacked(
         running.start_worker()
         attacker = running.participant(address, "mallory")
         pids = {name: running.pid(name) for name in ("web", "worker")}
-        answers, seconds = {}, {}
-        for upload in uploads:
-            begun = time.monotonic()
-            answers[upload.name] = send(attacker, upload)
-            seconds[upload.name] = time.monotonic() - begun
+        with ThreadPoolExecutor(SENDERS) as senders:
+            timed = list(senders.map(lambda upload: timed_send(attacker, upload), uploads))
+        answers = {upload.name: answer for upload, (answer, _) in zip(uploads, timed, strict=True)}
+        seconds = {upload.name: took for upload, (_, took) in zip(uploads, timed, strict=True)}
         most = max(bytes_of(each, "VmHWM") for pid in pids.values() for each in tree_of(pid))
         yield Attacked(running, attacker, pids, answers, seconds, most / 2**20)
 
@@ -82,6 +83,13 @@ def kit_of(attacks: Path, folder: Path) -> Path:
     for action in ACTIONS.split():
         kit.write(f"ImageSets/Action/{action}_test.txt", "".join(f"{image} 1 1\n" for image in images))
     return kit.root
+
+
+def timed_send(attacker: Client, upload: Upload) -> tuple[Any, float]:
+    """What was answered, and after how many seconds."""
+    begun = time.monotonic()
+    answer = send(attacker, upload)
+    return answer, time.monotonic() - begun
 
 
 def send(attacker: Client, upload: Upload) -> Any:
