@@ -115,6 +115,11 @@ API = (
     metrics_api.router,
 )
 PAGES = (
+    # what is asked for most comes first: routers are looked through in this order
+    leaderboard_pages.router,
+    progress_pages.router,
+    home_pages.router,
+    submission_pages.router,
     account_pages.router,
     confirmation_pages.router,
     recovery_pages.router,
@@ -125,18 +130,14 @@ PAGES = (
     second_factor_pages.router,
     token_pages.router,
     role_pages.router,
-    home_pages.router,
     upload_pages.router,
     example_pages.router,
     retention_pages.router,
-    submission_pages.router,
-    progress_pages.router,
     entry_pages.router,
     team_pages.router,
     approval_pages.router,
     method_pages.router,
     anonymous_pages.router,
-    leaderboard_pages.router,
     gallery_pages.router,
     gallery_pages.organising,
     viewer_pages.router,
@@ -175,9 +176,9 @@ def create_app(platform: Platform | None = None) -> FastAPI:
     app.mount("/static", StaticFiles(directory=ROOT / "static"), name="static")
     app.state.routers = [*API, *PAGES]  # what the documentation reads permissions from
     app.state.page_routes = [route for page in PAGES for route in page.routes if isinstance(route, APIRoute)]
-    for room in API:
-        app.include_router(room)
     for page in PAGES:
         app.include_router(page, include_in_schema=False)
+    for room in API:
+        app.include_router(room)
     add_error_handlers(app)
     return app
