@@ -3,11 +3,11 @@
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from sqlalchemy import and_, func, select, true
+from sqlalchemy import Subquery, and_, func, select, true
 from sqlalchemy.orm import Session
 
 from app.disclosure.schemas import Lists, StoredScore, Use
-from app.models import ClassScore, Entry, Method, Run, RunState, Submission, Team, Upload
+from app.models import ClassScore, Entry, Method, Phase, Run, RunState, Submission, Team, Upload
 
 SCORE: Final = (ClassScore.value, ClassScore.held_out_value, ClassScore.reason)
 """The columns of a `StoredScore`."""
@@ -40,35 +40,47 @@ def uses(
     session: Session, phase_id: int, after: int, limit: int
 ) -> list[tuple[int, str, int, int, int, Use]]:
     """Teams with scored results in a phase, by id from `after` on: name, archives, contents, incomplete results, use."""
-    counted = (
-        select(ClassScore.run_id, func.count(ClassScore.held_out_value).label("values"))
-        .where(ClassScore.class_name.is_not(None))
-        .group_by(ClassScore.run_id)
-        .subquery()
+    teams = _teams_with_results(phase_id, after, limit)
+    values = (
+        select(func.count(ClassScore.held_out_value))
+        .where(ClassScore.run_id == Run.id, ClassScore.class_name.is_not(None))
+        .correlate(Run)
+        .scalar_subquery()
     )
     statement = (
         select(
-            Team.id, Team.name, func.count(Submission.id.distinct()), func.count(Upload.sha256.distinct()),
-            func.count(Entry.id.distinct()).filter(~Entry.is_complete), func.count(Run.id),
-            func.coalesce(func.sum(counted.c["values"]), 0),
+            teams.c.id, teams.c.name, func.count(Submission.id.distinct()), func.count(Upload.sha256.distinct()),
+            func.count(Entry.id.distinct()).filter(~Entry.is_complete), func.count(Run.id), func.sum(values),
             func.count(Run.id).filter(Run.ladder_run_id == Run.id),
         )
-        .select_from(Entry)
-        .join(Submission, Entry.submission_id == Submission.id)
+        .select_from(teams)
+        .join(Method, Method.team_id == teams.c.id)
+        .join(Submission, Submission.method_id == Method.id)
         .join(Upload, Submission.upload_id == Upload.id)
-        .join(Method, Submission.method_id == Method.id)
-        .join(Team, Method.team_id == Team.id)
+        .join(Entry, and_(Entry.submission_id == Submission.id, Entry.phase_id == phase_id))
         .join(Run, and_(Run.entry_id == Entry.id, Run.state == RunState.SCORED))
-        .outerjoin(counted, counted.c.run_id == Run.id)
-        .where(Entry.phase_id == phase_id, Team.id > after)
-        .group_by(Team.id)
-        .order_by(Team.id)
-        .limit(limit)
+        .group_by(teams.c.id, teams.c.name)
+        .order_by(teams.c.id)
     )  # fmt: skip
     return [
         (team, name, archives, contents, incomplete, Use(results, int(values), steps))
         for team, name, archives, contents, incomplete, results, values, steps in session.execute(statement)
     ]
+
+
+def _teams_with_results(phase_id: int, after: int, limit: int) -> Subquery:
+    """A page of the teams with scored results in a phase: what follows counts for these alone."""
+    edition = select(Phase.edition_id).where(Phase.id == phase_id).scalar_subquery()
+    has_result = (
+        select(Run.id)
+        .join(Entry, Run.entry_id == Entry.id)
+        .join(Method, Entry.method_id == Method.id)
+        .where(Method.team_id == Team.id, Entry.phase_id == phase_id, Run.state == RunState.SCORED)
+        .correlate(Team)
+        .exists()
+    )
+    found = select(Team.id, Team.name).where(Team.edition_id == edition, Team.id > after, has_result)
+    return found.order_by(Team.id).limit(limit).subquery()
 
 
 def lists(session: Session, phase_id: int, teams: Collection[int]) -> dict[int, Lists]:

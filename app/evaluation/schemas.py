@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import scoring
 from app.disclosure.rules import held_out_mean, held_out_value
@@ -36,6 +37,9 @@ class PhaseQueue:
     queued: int
     running: int
     failed: int
+
+
+NOTHING: Final = PhaseQueue(entries=0, queued=0, running=0, failed=0)
 
 
 def score_rows(run_id: int, report: scoring.Result) -> Iterator[ClassScore]:

@@ -14,7 +14,7 @@ from app.editions.rules import quotas_of
 from app.editions.schemas import PhaseView
 from app.errors import ConflictError, MalformedError, NotFoundError
 from app.evaluation import queries as evaluation
-from app.evaluation.schemas import PhaseQueue
+from app.evaluation.schemas import NOTHING
 from app.ladder import queries as ladder
 from app.models import Disclosure, Entry, Phase
 from app.organisers.schemas import DisclosureView, NewDisclosure, OrganiserPhase
@@ -24,7 +24,6 @@ from app.rescoring import queries as rescoring
 from app.similarity import queries as similarity
 
 TEAMS = 50  # on a page
-NOTHING = PhaseQueue(entries=0, queued=0, running=0, failed=0)
 
 
 def disclosure_page(platform: Platform, actor: Actor, phase_id: int) -> DisclosureView:

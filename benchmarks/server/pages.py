@@ -26,7 +26,7 @@ PAGES: Final = (
     Page("home", "/"),
     Page("search", "/find?q=method%2099"),
     Page("edition", "/editions/history"),
-    Page("edition, tenth page", "/editions/history?page=10"),
+    Page("edition, fifth page", "/editions/history?page=5"),
     Page("competition", "/editions/history/test/competitions/3"),
     Page("leaderboard of 100 methods", "/leaderboards/board/test/3"),
     Page("method", "/methods/{method}"),
