@@ -17,7 +17,7 @@ _VALUES: Final = {1: 1, 2: 3, 4: 15}
 
 
 def labels_of(png: Png) -> Bytes:
-    """The palette indices of an image, uint8 (height, width), whatever the palette.
+    """The palette indices of an image, uint8 (height, width), whatever the palette; its rows may lie apart in memory.
 
     Decompresses no more bytes than the image's size needs. Raises PngError if the stream is shorter or longer.
 
@@ -36,8 +36,9 @@ def labels_of(png: Png) -> Bytes:
         raise PngError("damaged-png", "the PNG is damaged: its pixels name a filter that does not exist")
     if last > _ABOVE:
         return _read_by_pillow(png)
-    packed = rows[:, 1:].copy()
+    packed = rows[:, 1:]
     if last > _NONE:
+        packed = packed.copy()
         _undo_filters(packed, filters)
     return packed if header.depth == 8 else _unpacked(packed, header)
 

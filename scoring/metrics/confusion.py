@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.data.arrays import Bytes, Floats, Integers
+from scoring.data.arrays import Bytes, Flags, Floats, Integers, Places
 
 Counts = NDArray[np.int64]
 """A confusion matrix of pixels, int64 (labels, labels): true labels as rows, predicted ones as columns, background first."""
@@ -18,6 +20,9 @@ Runs = tuple[Bytes, Integers]
 
 PixelMeasure = Callable[[Counts], Floats]
 """A value in [0, 1] for each label, float64 (labels,); NaN where the kit's is."""
+
+
+_EIGHT: Final = 8  # flags in a word
 
 
 PixelTotal = Callable[[Counts], float]
@@ -36,7 +41,7 @@ def count_labels(predictions: Sequence[Bytes], truths: Sequence[Runs], labels: i
             [0, 1]]])
     """
     cells = (labels + 1) * labels  # of an image; the last row is what is void
-    prediction = np.concatenate([each.ravel() for each in predictions])
+    prediction = _joined(predictions)
     true, lengths = (np.concatenate(each) for each in zip(*truths, strict=True))
     image = np.repeat(np.arange(len(truths)) * cells, [len(each) for each, _ in truths])
     rows = (np.minimum(true, labels) * np.intp(labels) + image).astype(
@@ -44,11 +49,36 @@ def count_labels(predictions: Sequence[Bytes], truths: Sequence[Runs], labels: i
     )
     ends = np.empty(prediction.size, np.bool_)
     np.not_equal(prediction[1:], prediction[:-1], out=ends[:-1])
-    ends[np.cumsum(lengths) - 1] = True
-    last = np.flatnonzero(ends)
-    cell = np.repeat(rows, lengths)[last] + prediction[last]
+    true_ends = np.cumsum(lengths) - 1
+    ends[true_ends] = True
+    last = _places(ends)
+    is_true_end = np.zeros(prediction.size, np.bool_)
+    is_true_end[true_ends] = True
+    ends_run = is_true_end[last]
+    cell = rows[np.cumsum(ends_run) - ends_run] + prediction[last]
     counts = np.bincount(cell, np.diff(last, prepend=-1), len(truths) * cells)
     return counts.astype(np.int64).reshape(len(truths), labels + 1, labels)[:, :labels]
+
+
+def _joined(images: Sequence[Bytes]) -> Bytes:
+    """The pixels of all images, row by row; an image whose rows lie apart is copied once."""
+    ends = np.cumsum([0, *(each.size for each in images)]).tolist()
+    found = np.empty(ends[-1], np.uint8)
+    for each, (begin, end) in zip(images, pairwise(ends), strict=True):
+        found[begin:end].reshape(each.shape)[...] = each
+    return found
+
+
+def _places(flags: Flags) -> Places:
+    """`np.flatnonzero`, twice as fast where few flags are set: first the words of eight with any, then these."""
+    whole = len(flags) // _EIGHT * _EIGHT
+    words = flags[:whole].view(np.uint64)
+    some = np.flatnonzero(words != 0)
+    if len(some) > len(words) // _EIGHT:
+        return np.flatnonzero(flags)
+    found = np.flatnonzero(words[some].view(np.bool_))
+    places = (some[found // _EIGHT] * _EIGHT) + found % _EIGHT
+    return np.concatenate([places, whole + np.flatnonzero(flags[whole:])])
 
 
 def iou_of_labels(counts: Counts) -> Floats:
