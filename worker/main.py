@@ -25,8 +25,10 @@ from app.sandbox import warm_up
 from app.settings import Settings
 from worker.platform import watched_platform
 from worker.restarting import RestartingProcess
+from worker.transport import use_forgiving_transport
 
 settings = Settings.read()
+use_forgiving_transport()
 celery = celery_of(settings)
 sweeper = RestartingProcess()
 
