@@ -55,8 +55,8 @@ class Result:
 
     headline and values are in [0, 1], or None with a reason. receipt: sha256, in hexadecimal, of the predictions (of their
     files, where there are any), the truth's fingerprint, the protocol, the scorer's version, and the classes chosen, if a
-    subset was declared: what decided these numbers and nothing else. truth: that fingerprint. matches: what further questions
-    are answered from; notes: what was read with reservations. Neither is part of the JSON form.
+    subset was declared: what decided these numbers and nothing else. truth: that fingerprint. matches: what intervals and
+    analyses are computed from; notes: what was read with reservations. Neither is part of the JSON form.
     """
 
     competition: int | None

@@ -68,14 +68,6 @@ def open_rankings(path: Path) -> tuple[Origin, tuple[RankedPredictions, ...]]:
     return origin, matches
 
 
-def open_counts(path: Path) -> tuple[Origin, ImageCounts]:
-    """As `open_matches`, of segmentation. Raises ForeignFileError for ranked predictions."""
-    origin, matches = open_matches(path)
-    if not isinstance(matches, ImageCounts):
-        raise ForeignFileError("expected pixel counts, found ranked predictions")
-    return origin, matches
-
-
 def _pack_counts(counts: ImageCounts) -> Packed:
     return Packed({"labels": counts.labels}, {name: getattr(counts, name) for name in _COUNTS})
 

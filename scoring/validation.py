@@ -188,10 +188,10 @@ def _check_files(
                 progress.unread += 1
 
     contents = contents_of(read_on(), broken)
-    portions_checked = parallel_map(
+    batches_checked = parallel_map(
         partial(_check_batch, inspection=inspection), batches(contents), alone=is_large
     )
-    for all_checked, problems in portions_checked:
+    for all_checked, problems in batches_checked:
         for checked in all_checked:
             found[checked.info.number].join(checked)
         progress.problems += problems.total

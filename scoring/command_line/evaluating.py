@@ -1,4 +1,4 @@
-"""`evaluate`: what results are worth."""
+"""`evaluate`: scores of result files."""
 
 from argparse import Namespace
 from collections.abc import Mapping, Sequence

@@ -62,7 +62,7 @@ def test_layouts_are_valid_and_score_in_the_order_of_their_size(
 
     validations = [validate(each, truth.description, competitions=(competition,)) for each in sent]
     assert [validation.problems for validation in validations] == [(), (), ()]
-    assert all(note.code == "missing-answers" for validation in validations for note in validation.notes)
+    assert all(note.code == "missing-predictions" for validation in validations for note in validation.notes)
 
     for protocol in ("voc2008-corrected", "voc2012"):
         little, middling, large = (

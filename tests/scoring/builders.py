@@ -10,12 +10,12 @@ from PIL import Image
 from scoring.data.arrays import Bytes
 from scoring.data.detections import ClassDetections
 from scoring.metrics.matching import ClassObjects
-from tests.scoring.oracles import Answer, Corners, Thing
+from tests.scoring.oracles import Corners, Prediction, Thing
 
 IMAGES = 4
 
 
-def detections(predictions: Sequence[Answer]) -> ClassDetections:
+def detections(predictions: Sequence[Prediction]) -> ClassDetections:
     return ClassDetections(
         np.array([prediction.image for prediction in predictions], np.int32),
         np.array([prediction.confidence for prediction in predictions], np.float64),

@@ -51,13 +51,13 @@ def _of_class(
     for threshold in THRESHOLDS:
         marks: list[tuple[float, str, int]] = []
         for image in images:
-            answers = [d for d in detections if d["image_id"] == image and d["category_id"] == name]
-            answers = sorted(answers, key=lambda answer: -answer["score"])[:100]
+            predictions = [d for d in detections if d["image_id"] == image and d["category_id"] == name]
+            predictions = sorted(predictions, key=lambda prediction: -prediction["score"])[:100]
             there = [each for each in objects if each["image_id"] == image]
             marks += [
-                (answer["score"], mark, nth)
-                for nth, (answer, mark) in enumerate(
-                    zip(answers, _marks(answers, there, threshold, limits), strict=True)
+                (prediction["score"], mark, nth)
+                for nth, (prediction, mark) in enumerate(
+                    zip(predictions, _marks(predictions, there, threshold, limits), strict=True)
                 )
             ]
         marks.sort(key=lambda mark: -mark[0])
@@ -73,21 +73,21 @@ def _ignored(annotated: Plain, limits: tuple[float, float]) -> bool:
 
 
 def _marks(
-    answers: list[Plain], objects: list[Plain], threshold: float, limits: tuple[float, float]
+    predictions: list[Plain], objects: list[Plain], threshold: float, limits: tuple[float, float]
 ) -> list[str]:
     taken: list[int] = []
     marks = []
-    for answer in answers:
+    for prediction in predictions:
         best, best_key = None, None
         for number, each in enumerate(objects):
-            overlap = _iou(answer["bbox"], each["bbox"], crowd=bool(each["iscrowd"]))
+            overlap = _iou(prediction["bbox"], each["bbox"], crowd=bool(each["iscrowd"]))
             if overlap < min(threshold, 1 - 1e-10) - 1e-13 or (number in taken and not each["iscrowd"]):
                 continue
             key = (not _ignored(each, limits), overlap, number)
             if best_key is None or key > best_key:
                 best, best_key = number, key
         if best is None:
-            area = answer["bbox"][2] * answer["bbox"][3]
+            area = prediction["bbox"][2] * prediction["bbox"][3]
             marks.append("wrong" if limits[0] <= area <= limits[1] else "ignored")
         else:
             taken.append(best)

@@ -18,7 +18,7 @@ class Thing:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Prediction:
     """A line of a result file."""
 
     image: int
@@ -40,14 +40,14 @@ def iou(box: Corners, other: Corners) -> float:
     return iw * ih / ua
 
 
-def ranked(predictions: Sequence[Answer]) -> list[int]:
+def ranked(predictions: Sequence[Prediction]) -> list[int]:
     return sorted(
         range(len(predictions)), key=lambda number: -predictions[number].confidence
     )  # sorted() is stable
 
 
 def outcomes(
-    predictions: Sequence[Answer], things: Sequence[Thing], iou_threshold: float, *, of_2006: bool = False
+    predictions: Sequence[Prediction], things: Sequence[Thing], iou_threshold: float, *, of_2006: bool = False
 ) -> list[int]:
     taken: set[int] = set()
     said = []

@@ -4,7 +4,7 @@ import math
 import operator
 from collections.abc import Mapping, Sequence
 
-from tests.scoring.oracles import Answer, Corners, Thing, area, ranked
+from tests.scoring.oracles import Corners, Prediction, Thing, area, ranked
 
 LEAST = 0.5
 LOWEST = -10
@@ -29,7 +29,7 @@ def iou(box: Corners, other: Corners) -> float:
 
 
 def outcomes(
-    predictions: Sequence[Answer],
+    predictions: Sequence[Prediction],
     things: Sequence[Thing],
     *,
     open_images: bool = False,
@@ -65,12 +65,12 @@ def outcomes(
     return said
 
 
-def _is_evaluated(prediction: Answer) -> bool:
+def _is_evaluated(prediction: Prediction) -> bool:
     left, top, right, bottom = prediction.box
     return left < right and top < bottom and prediction.confidence > LOWEST
 
 
-def _shares_in_groups(prediction: Answer, things: Sequence[Thing]) -> list[float]:
+def _shares_in_groups(prediction: Prediction, things: Sequence[Thing]) -> list[float]:
     return [
         shared(prediction.box, thing.box) / size(prediction.box)
         for thing in things
@@ -82,7 +82,7 @@ def positives(things: Sequence[Thing], *, open_images: bool = False) -> int:
     return sum(not (thing.group_of if open_images else thing.difficult) for thing in things)
 
 
-Classes = Mapping[str, tuple[Sequence[Answer], Sequence[Thing]]]
+Classes = Mapping[str, tuple[Sequence[Prediction], Sequence[Thing]]]
 
 
 def mean(classes: Classes, *, open_images: bool = False, documented: bool = False) -> float:

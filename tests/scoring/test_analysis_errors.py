@@ -28,7 +28,7 @@ from scoring.tasks.detection.rules import DetectionRules
 from scoring.tasks.detection.task import DETECTION
 from tests.scoring import oracles
 from tests.scoring.builders import annotation, detections, kit, thing
-from tests.scoring.oracles import Answer, Corners
+from tests.scoring.oracles import Corners, Prediction
 
 RULES = PROTOCOLS["voc2012"].rules_of(DETECTION)
 OPEN_IMAGES = PROTOCOLS["oid_V2_detection_metrics"].rules_of(DETECTION)
@@ -50,7 +50,9 @@ def label_of(image: str, name: str) -> str:
     return "0" if all("<difficult>1" in each for each in found) else "1"
 
 
-def placed(predictions: list[Answer], truth: GroundTruth, rules: DetectionRules = RULES) -> RankedDetections:
+def placed(
+    predictions: list[Prediction], truth: GroundTruth, rules: DetectionRules = RULES
+) -> RankedDetections:
     objects, lines = objects_of_classes(truth, {"cat"}, rules.select_positives), detections(predictions)
     matched = rules.match_class(lines, objects)
     ranked = RankedPredictions(
@@ -63,7 +65,7 @@ def placed(predictions: list[Answer], truth: GroundTruth, rules: DetectionRules 
     return with_boxes(ranked, lines)
 
 
-def kinds(predictions: list[Answer], truth: GroundTruth) -> list[ErrorKind | None]:
+def kinds(predictions: list[Prediction], truth: GroundTruth) -> list[ErrorKind | None]:
     found = find_errors(placed(predictions, truth), truth, RULES).kinds.tolist()
     return [None if kind < 0 else ERROR_KINDS[kind] for kind in found]
 
@@ -84,12 +86,12 @@ def scene(folder: Path) -> GroundTruth:
 
 def test_every_kind_of_mistake_is_reported(tmp_path: Path) -> None:
     predictions = [
-        Answer(0, 0.9, CAT),
-        Answer(0, 0.8, (2, 1, 20, 20)),
-        Answer(0, 0.7, (1, 10, 20, 29)),
-        Answer(0, 0.6, DOG),
-        Answer(0, 0.5, SOFA),
-        Answer(0, 0.4, (81, 81, 90, 90)),
+        Prediction(0, 0.9, CAT),
+        Prediction(0, 0.8, (2, 1, 20, 20)),
+        Prediction(0, 0.7, (1, 10, 20, 29)),
+        Prediction(0, 0.6, DOG),
+        Prediction(0, 0.5, SOFA),
+        Prediction(0, 0.4, (81, 81, 90, 90)),
     ]
 
     assert kinds(predictions, scene(tmp_path)) == [
@@ -104,7 +106,7 @@ def test_every_kind_of_mistake_is_reported(tmp_path: Path) -> None:
 
 def test_the_costs_are_what_would_be_gained(tmp_path: Path) -> None:
     misplaced = (1, 41, 20, 48)  # on the second cat, which nobody else finds
-    predictions = [Answer(0, 0.9, DOG), Answer(0, 0.8, misplaced), Answer(0, 0.7, CAT)]
+    predictions = [Prediction(0, 0.9, DOG), Prediction(0, 0.8, misplaced), Prediction(0, 0.7, CAT)]
     truth = scene(tmp_path)
 
     found = break_down(placed(predictions, truth), truth, RULES)
@@ -122,7 +124,7 @@ def test_the_costs_are_what_would_be_gained(tmp_path: Path) -> None:
 
 
 def test_a_misplaced_answer_for_an_object_that_is_found_is_only_taken_out(tmp_path: Path) -> None:
-    predictions = [Answer(0, 0.9, (1, 1, 20, 7)), Answer(0, 0.8, CAT)]
+    predictions = [Prediction(0, 0.9, (1, 1, 20, 7)), Prediction(0, 0.8, CAT)]
     truth = scene(tmp_path)
 
     found = rows(break_down(placed(predictions, truth), truth, RULES))
@@ -133,7 +135,7 @@ def test_a_misplaced_answer_for_an_object_that_is_found_is_only_taken_out(tmp_pa
 
 
 def test_one_of_two_misplaced_answers_for_an_object_is_put_right(tmp_path: Path) -> None:
-    predictions = [Answer(0, 0.9, (1, 1, 20, 7)), Answer(0, 0.8, (1, 1, 20, 8))]
+    predictions = [Prediction(0, 0.9, (1, 1, 20, 7)), Prediction(0, 0.8, (1, 1, 20, 8))]
     truth = scene(tmp_path)
 
     found = rows(break_down(placed(predictions, truth), truth, RULES))
@@ -151,7 +153,7 @@ def test_near_a_difficult_object_nothing_is_put_right(tmp_path: Path) -> None:
         annotation(thing("cat", CAT, said="difficult"), thing("cat", (1, 41, 20, 60)), thing("dog", DOG)),
     )
 
-    found = rows(break_down(placed([Answer(0, 0.9, (1, 1, 20, 7))], truth), truth, RULES))
+    found = rows(break_down(placed([Prediction(0, 0.9, (1, 1, 20, 7))], truth), truth, RULES))
 
     assert found[ErrorKind.LOCALISATION] == (1, 0.0)
 
@@ -159,7 +161,7 @@ def test_near_a_difficult_object_nothing_is_put_right(tmp_path: Path) -> None:
 def test_without_objects_there_are_counts_but_no_costs(tmp_path: Path) -> None:
     truth = truth_of(tmp_path, annotation(thing("cat", CAT, said="difficult"), thing("dog", DOG)))
 
-    found = break_down(placed([Answer(0, 0.9, DOG)], truth), truth, RULES)
+    found = break_down(placed([Prediction(0, 0.9, DOG)], truth), truth, RULES)
 
     assert found.value is None
     assert rows(found)[ErrorKind.SIMILAR] == (1, None)
@@ -169,7 +171,7 @@ def test_without_objects_there_are_counts_but_no_costs(tmp_path: Path) -> None:
 def test_a_box_around_several_objects_is_no_mistake_where_it_need_not_be_found(tmp_path: Path) -> None:
     group = thing("cat", (1, 1, 40, 40)).replace("<bndbox>", "<groupof>1</groupof><bndbox>")
     truth = truth_of(tmp_path, annotation(group, thing("cat", (50, 1, 59, 10)), width=90, height=90))
-    predictions = [Answer(0, 0.9, (1, 1, 60, 90)), Answer(0, 0.8, (50, 1, 59, 10))]
+    predictions = [Prediction(0, 0.9, (1, 1, 60, 90)), Prediction(0, 0.8, (50, 1, 59, 10))]
 
     found = break_down(placed(predictions, truth, OPEN_IMAGES), truth, OPEN_IMAGES)
 
@@ -186,7 +188,7 @@ def test_mistakes_agree_with_the_rules_written_down_once_more(tmp_path: Path) ->
             tmp_path / str(number), annotation(*(thing(*each) for each in things), width=120, height=120)
         )
         predictions = [
-            Answer(0, float(rng.integers(0, 9) / 8), jittered(rng, things[rng.integers(len(things))][1]))
+            Prediction(0, float(rng.integers(0, 9) / 8), jittered(rng, things[rng.integers(len(things))][1]))
             for _ in range(12)
         ]
 
@@ -217,7 +219,7 @@ def jittered(rng: np.random.Generator, box: Corners) -> Corners:
     return (box[0] + x, box[1] + y, box[2] + x, box[3] + y)
 
 
-def naive_kinds(predictions: list[Answer], things: list[tuple[str, Corners]]) -> list[ErrorKind | None]:
+def naive_kinds(predictions: list[Prediction], things: list[tuple[str, Corners]]) -> list[ErrorKind | None]:
     cats = [oracles.Thing(0, box) for name, box in things if name == "cat"]
     said: list[ErrorKind | None] = []
     for number, outcome in zip(
@@ -249,7 +251,7 @@ def test_the_families_are_the_classes_of_2007() -> None:
 
 def test_a_breakdown_survives_json(tmp_path: Path) -> None:
     truth = scene(tmp_path)
-    found = break_down(placed([Answer(0, 0.9, DOG)], truth), truth, RULES)
+    found = break_down(placed([Prediction(0, 0.9, DOG)], truth), truth, RULES)
 
     assert from_plain(ErrorBreakdown, to_plain(found)) == found
     assert replace(found, value=None) != found

@@ -25,12 +25,12 @@ from scoring.readers.voc.tree import read_tree
 from scoring.saved_matches import open_rankings
 from scoring.tasks.detection.task import DETECTION
 from tests.scoring.builders import detections, ground_truth, kit
-from tests.scoring.oracles import Answer, Thing
+from tests.scoring.oracles import Prediction, Thing
 
 RULES = PROTOCOLS["voc2012"].rules_of(DETECTION)
 
 
-def placed(predictions: list[Answer], things: list[Thing] | None = None) -> RankedDetections:
+def placed(predictions: list[Prediction], things: list[Thing] | None = None) -> RankedDetections:
     lines, objects = detections(predictions), ground_truth(things or [])
     matched = RULES.match_class(lines, objects)
     ranked = RankedPredictions(
@@ -46,13 +46,13 @@ def placed(predictions: list[Answer], things: list[Thing] | None = None) -> Rank
 def test_the_most_confident_answers_are_listed_by_what_they_are() -> None:
     things = [Thing(0, (1, 1, 10, 10)), Thing(2, (1, 1, 10, 10), difficult=True)]
     predictions = [
-        Answer(1, 0.95, (1, 1, 10, 10)),  # no cat in the image
-        Answer(0, 0.9, (1, 1, 10, 10)),  # right
-        Answer(0, 0.85, (1, 1, 10, 10)),  # a duplicate, in no list
-        Answer(0, 0.8, (1, 1, 10, 4)),  # a near miss
-        Answer(2, 0.7, (1, 1, 10, 10)),  # ignored
-        Answer(2, 0.6, (50, 50, 60, 60)),  # in an image with a cat, far from it
-        Answer(3, 0.5, (1, 1, 10, 10)),
+        Prediction(1, 0.95, (1, 1, 10, 10)),  # no cat in the image
+        Prediction(0, 0.9, (1, 1, 10, 10)),  # right
+        Prediction(0, 0.85, (1, 1, 10, 10)),  # a duplicate, in no list
+        Prediction(0, 0.8, (1, 1, 10, 4)),  # a near miss
+        Prediction(2, 0.7, (1, 1, 10, 10)),  # ignored
+        Prediction(2, 0.6, (50, 50, 60, 60)),  # in an image with a cat, far from it
+        Prediction(3, 0.5, (1, 1, 10, 10)),
     ]
 
     lists = find_top_detections(placed(predictions, things), ground_truth(things), RULES, count=2)
@@ -115,7 +115,7 @@ def test_the_correlation_is_spearmans_on_each_images_most_confident_answer() -> 
     rng = np.random.default_rng(6)
     for _ in range(20):
         results = [
-            [Answer(int(rng.integers(8)), float(rng.integers(0, 5)), (1, 1, 5, 5)) for _ in range(14)]
+            [Prediction(int(rng.integers(8)), float(rng.integers(0, 5)), (1, 1, 5, 5)) for _ in range(14)]
             for _ in range(2)
         ]
         most_confident = [
@@ -127,7 +127,7 @@ def test_the_correlation_is_spearmans_on_each_images_most_confident_answer() -> 
         assert rank_correlation(one, other, 8) == pytest.approx(naive_spearman(*most_confident))
 
 
-def ranked_only(predictions: list[Answer]) -> RankedPredictions:
+def ranked_only(predictions: list[Prediction]) -> RankedPredictions:
     ordered = sorted(predictions, key=lambda prediction: -prediction.confidence)
     return RankedPredictions(
         "cat",
@@ -151,12 +151,16 @@ def test_equally_sure_images_have_no_correlation() -> None:
 
 
 def test_boxes_in_common_are_counted_to_the_nearest_pixel_and_as_often_as_they_are_there() -> None:
-    one = [Answer(0, 0.9, (1, 1, 5, 5)), Answer(0, 0.8, (1, 1, 5, 5)), Answer(1, 0.7, (2, 2, 9, 9))]
+    one = [
+        Prediction(0, 0.9, (1, 1, 5, 5)),
+        Prediction(0, 0.8, (1, 1, 5, 5)),
+        Prediction(1, 0.7, (2, 2, 9, 9)),
+    ]
     other = [
-        Answer(0, 0.1, (1.2, 0.9, 5, 5.4)),
-        Answer(1, 0.1, (1, 1, 5, 5)),
-        Answer(1, 0.2, (2, 2, 9, 9)),
-        Answer(3, 0.2, (2, 2, 9, 9)),
+        Prediction(0, 0.1, (1.2, 0.9, 5, 5.4)),
+        Prediction(1, 0.1, (1, 1, 5, 5)),
+        Prediction(1, 0.2, (2, 2, 9, 9)),
+        Prediction(3, 0.2, (2, 2, 9, 9)),
     ]
 
     similarity = compare_detections(placed(one), placed(other), 4)

@@ -32,13 +32,13 @@ from scoring.tasks.detection.task import DETECTION
 from tests.scoring import oracles
 from tests.scoring.builders import IMAGES, annotation, detections, ground_truth, kit, thing
 from tests.scoring.conftest import ReadTruth, Unpack
-from tests.scoring.oracles import Answer, Thing
+from tests.scoring.oracles import Prediction, Thing
 
 RULES = PROTOCOLS["voc2012"].rules_of(DETECTION)
 OF_2006 = PROTOCOLS["voc2006"].rules_of(DETECTION)
 
 
-def placed(predictions: list[Answer], objects: ClassObjects) -> RankedDetections:
+def placed(predictions: list[Prediction], objects: ClassObjects) -> RankedDetections:
     lines = detections(predictions)
     matched = RULES.match_class(lines, objects)
     ranked = RankedPredictions(
@@ -51,7 +51,7 @@ def placed(predictions: list[Answer], objects: ClassObjects) -> RankedDetections
     return with_boxes(ranked, lines)
 
 
-def scene(seed: int) -> tuple[list[Answer], list[Thing]]:
+def scene(seed: int) -> tuple[list[Prediction], list[Thing]]:
     rng = np.random.default_rng(seed)
     things, predictions = [], []
     for image in range(IMAGES):
@@ -62,11 +62,11 @@ def scene(seed: int) -> tuple[list[Answer], list[Thing]]:
             )
             for _ in range(rng.integers(0, 4)):
                 x, y, right, bottom = (edge + int(rng.integers(-4, 5)) for edge in things[-1].box)
-                predictions.append(Answer(image, float(rng.integers(0, 9) / 8), (x, y, right, bottom)))
+                predictions.append(Prediction(image, float(rng.integers(0, 9) / 8), (x, y, right, bottom)))
     return predictions, things
 
 
-def naive(predictions: list[Answer], things: list[Thing], iou_threshold: float) -> float | None:
+def naive(predictions: list[Prediction], things: list[Thing], iou_threshold: float) -> float | None:
     positives = sum(not each.difficult for each in things)
     value = (
         oracles.area(oracles.outcomes(predictions, things, iou_threshold), positives)
@@ -112,9 +112,9 @@ def share(each: Thing) -> float:
 
 def test_sweeps_follow_the_protocol_of_the_year() -> None:
     predictions = [
-        Answer(0, 0.9, (1, 1, 10, 10)),
-        Answer(0, 0.8, (1, 1, 10, 10)),
-        Answer(0, 0.7, (21, 1, 30, 10)),
+        Prediction(0, 0.9, (1, 1, 10, 10)),
+        Prediction(0, 0.8, (1, 1, 10, 10)),
+        Prediction(0, 0.7, (21, 1, 30, 10)),
     ]
     things = [Thing(0, (1, 1, 10, 10), difficult=True), Thing(0, (21, 1, 30, 10))]
     objects = ground_truth(things)
@@ -168,8 +168,8 @@ def test_a_box_outside_its_image_has_no_share(tmp_path: Path) -> None:
 
 
 def test_answers_of_another_file_are_refused() -> None:
-    predictions = placed([Answer(0, 0.5, (1, 1, 9, 9))], ground_truth([]))
-    other = detections([Answer(1, 0.5, (1, 1, 9, 9))])
+    predictions = placed([Prediction(0, 0.5, (1, 1, 9, 9))], ground_truth([]))
+    other = detections([Prediction(1, 0.5, (1, 1, 9, 9))])
     surer = ClassDetections(predictions.ranked.image, predictions.ranked.confidence + 1, predictions.boxes)
 
     for lines in (other, surer):
@@ -179,7 +179,7 @@ def test_answers_of_another_file_are_refused() -> None:
 
 def test_a_sweep_survives_json() -> None:
     objects = ground_truth([Thing(0, (1, 1, 10, 10))])
-    sweep = sweep_iou_threshold(placed([Answer(0, 0.9, (1, 1, 10, 10))], objects), objects, RULES)
+    sweep = sweep_iou_threshold(placed([Prediction(0, 0.9, (1, 1, 10, 10))], objects), objects, RULES)
 
     assert from_plain(Sweep, to_plain(sweep)) == sweep
     assert len(MIN_AREAS) == 9

@@ -13,7 +13,7 @@ def content(number: int, size: int) -> Content:
 
 
 def sizes_of(*sizes: int) -> list[list[int]]:
-    """The sizes of files, portion by portion."""
+    """The sizes of files, batch by batch."""
     contents = [content(number, size) for number, size in enumerate(sizes)]
     made = list(batches(iter(contents)))
     assert [each for batch in made for each in batch] == contents
@@ -37,7 +37,7 @@ def test_small_files_are_handed_over_together_until_they_are_sixteen_or_enough(
     assert sizes_of(*sizes) == together
 
 
-def test_what_makes_a_portion_large_is_all_of_its_files() -> None:
+def test_a_batch_is_large_by_all_of_its_files() -> None:
     half = 16 << 20
 
     assert not is_large([content(1, half), content(2, half)])

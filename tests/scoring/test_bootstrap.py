@@ -28,7 +28,7 @@ SCENE = annotation(
 
 
 def tree_of(folder: Path, dataset: str = "VOC2012") -> Kit:
-    """Five images alike, and one without anything, which no answer names."""
+    """Five images alike, and one without anything, which no prediction names."""
     images = dict.fromkeys(ALIKE, SCENE)
     labels = {"cat": "1 1 1 1 1", "dog": "1 1 1 1 1", "person": "1 1 1 1 1"}
     return Kit(folder / dataset).main(images, labels)
@@ -155,7 +155,7 @@ def test_layouts_of_boxed_people_are_certain(tmp_path: Path) -> None:
 
 @pytest.fixture
 def segmented(tmp_path: Path) -> tuple[Path, GroundTruth]:
-    """Five masks alike, with a cat, a dog, and something void; the answer finds half of the cat."""
+    """Five masks alike, with a cat, a dog, and something void; the prediction finds half of the cat."""
     kit = tree_of(tmp_path)
     kit.write("ImageSets/Segmentation/test.txt", "".join(f"{name}\n" for name in ALIKE))
     place = put(tmp_path, "Segmentation") / "results" / "VOC2012" / "Segmentation" / "comp5_test_cls"

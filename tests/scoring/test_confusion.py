@@ -25,7 +25,7 @@ MATRIX = np.array([[5, 1, 0, 2], [0, 0, 0, 3], [0, 0, 0, 0], [1, 0, 0, 6]])
 
 @st.composite
 def pairs(draw: st.DrawFn) -> tuple[Bytes, Bytes]:
-    """A truth with void, and an answer, of the same size; pixel by pixel or in large blots."""
+    """A truth with void, and a prediction, of the same size; pixel by pixel or in large blots."""
     shape = draw(st.tuples(st.integers(1, 12), st.integers(1, 12)))
     zoom = draw(st.sampled_from([1, 5]))
     truth = draw(arrays(np.uint8, shape, elements=st.sampled_from([0, 1, 2, 3, 255])))
@@ -55,7 +55,7 @@ def test_pixels_are_counted_as_by_a_plain_loop(pair: tuple[Bytes, Bytes]) -> Non
 
 
 @given(pairs(), st.randoms())
-def test_what_is_answered_for_void_pixels_changes_nothing(pair: tuple[Bytes, Bytes], random: Random) -> None:
+def test_what_is_predicted_for_void_pixels_changes_nothing(pair: tuple[Bytes, Bytes], random: Random) -> None:
     truth, prediction = pair
     other = np.where(truth == 255, np.uint8(random.randint(0, LABELS - 1)), prediction)
 
@@ -77,7 +77,7 @@ def test_every_value_lies_between_0_and_1_and_only_labels_that_are_nowhere_have_
 
 
 @given(pairs())
-def test_a_perfect_answer_is_worth_1(pair: tuple[Bytes, Bytes]) -> None:
+def test_a_perfect_prediction_scores_1(pair: tuple[Bytes, Bytes]) -> None:
     truth, prediction = pair
     counts = counted(truth, np.where(truth == 255, prediction, truth))
 

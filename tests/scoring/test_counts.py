@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from scoring.array_files import ForeignFileError, Packed, write
 from scoring.data.matches import ImageCounts
 from scoring.metrics.confusion import Counts
-from scoring.saved_matches import Origin, open_counts, open_matches, open_rankings, save_matches
+from scoring.saved_matches import Origin, open_matches, open_rankings, save_matches
 
 LABELS = ("background", "car", "cat")
 ORIGIN = Origin("segmentation", "voc2012", "1", "abc", "0f")
@@ -32,21 +32,20 @@ def test_counts_are_kept_in_a_file_with_where_they_come_from(tmp_path: Path) -> 
 
     for name in ("one", "two"):
         save_matches(tmp_path / name, ORIGIN, counts)
-    origin, read = open_counts(tmp_path / "one")
+    origin, read = open_matches(tmp_path / "one")
 
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    assert isinstance(read, ImageCounts)
     assert (origin, read.labels) == (ORIGIN, LABELS)
     assert np.array_equal(read.by_image(), counts.by_image())
     with pytest.raises(ForeignFileError, match="expected ranked predictions, found pixel counts"):
         open_rankings(tmp_path / "one")
 
 
-def test_ranked_predictions_are_not_pixel_counts(tmp_path: Path) -> None:
+def test_ranked_predictions_are_read_as_such(tmp_path: Path) -> None:
     save_matches(tmp_path / "ranked", ORIGIN, ())
 
     assert open_rankings(tmp_path / "ranked") == (ORIGIN, ())
-    with pytest.raises(ForeignFileError, match="expected pixel counts, found ranked predictions"):
-        open_counts(tmp_path / "ranked")
 
 
 def test_a_file_that_lacks_something_is_refused(tmp_path: Path) -> None:

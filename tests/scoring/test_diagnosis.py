@@ -121,11 +121,11 @@ def test_predictions_count_up_to_the_confidence_of_the_best_f1() -> None:
     cat = RankedPredictions(
         "cat", 2, np.array([0, 1, 0, 1], np.int32), np.linspace(1, 0, 4), np.array([1, 0, 1, 0], np.int8)
     )
-    hopeless = RankedPredictions("dog", 1, np.array([1], np.int32), np.ones(1), np.zeros(1, np.int8))
+    missed = RankedPredictions("dog", 1, np.array([1], np.int32), np.ones(1), np.zeros(1, np.int8))
     nothing = RankedPredictions("cow", 0, np.empty(0, np.int32), np.empty(0), np.empty(0, np.int8))
     positives = np.array([[2, 0, 0], [0, 1, 0], [0, 0, 0]], np.int32)
     sample = RankingSample(
-        [cat, hopeless, nothing], positives, AP_AREA.weighted, mean_of_classes, ("a", "b", "c")
+        [cat, missed, nothing], positives, AP_AREA.weighted, mean_of_classes, ("a", "b", "c")
     )
 
     found = outcomes_by_image(sample)

@@ -11,7 +11,7 @@ from scoring.tasks.detection.task import DETECTION
 from scoring.tasks.task import Keyed
 from tests.scoring import oracles
 from tests.scoring.builders import IMAGES, detections, ground_truth
-from tests.scoring.oracles import Answer, Thing
+from tests.scoring.oracles import Prediction, Thing
 
 edge = st.integers(0, 6).map(float)
 box = st.tuples(edge, edge, edge, edge).map(lambda b: (b[0], b[1], b[0] + b[2], b[1] + b[3]))
@@ -19,20 +19,20 @@ image = st.integers(0, IMAGES - 1)
 things = st.lists(st.builds(Thing, image, box, st.booleans()), max_size=12).map(
     lambda found: sorted(found, key=lambda thing: thing.image)
 )
-predictions = st.lists(st.builds(Answer, image, st.sampled_from([0.1, 0.5, 0.9]), box), max_size=30)
+predictions = st.lists(st.builds(Prediction, image, st.sampled_from([0.1, 0.5, 0.9]), box), max_size=30)
 
 
 @given(predictions, things, st.sampled_from(["voc2006", "voc2007", "voc2012"]))
 def test_the_number_beside_is_that_of_a_truth_without_difficult_objects(
-    answered: list[Answer], found: list[Thing], protocol: str
+    ranked: list[Prediction], found: list[Thing], protocol: str
 ) -> None:
-    entered = Keyed("car", detections(answered))
+    entered = Keyed("car", detections(ranked))
 
     there, rules = {"car": ground_truth(found)}, PROTOCOLS[protocol].rules_of(DETECTION)
     scores = DETECTION.score(DETECTION.match(iter([entered]), there, rules), there, rules)
 
     easy = [Thing(thing.image, thing.box) for thing in found]
-    outcomes = oracles.outcomes(answered, easy, 0.5, of_2006=protocol == "voc2006")
+    outcomes = oracles.outcomes(ranked, easy, 0.5, of_2006=protocol == "voc2006")
     if protocol == "voc2012":
         value = oracles.area(outcomes, len(easy))
     else:

@@ -90,7 +90,7 @@ def test_where_every_answer_is_ignored_eleven_recalls_have_no_value(tmp_path: Pa
     report = scored(tmp_path, protocol="voc2007", cat="a_2 1 1 1 8 8\n", dog=DOG)
 
     assert report.classes[0].value is None
-    assert str(report.classes[0].reason).startswith("every answer met a difficult object")
+    assert str(report.classes[0].reason).startswith("every detection matches a difficult object")
     assert (report.headline, report.headline_reason) == (None, "a class has no value")
 
 

@@ -17,7 +17,7 @@ from scoring.metrics.matching import Match, all_objects_positive, positives_with
 from scoring.metrics.tensorflow import match_pascal_tensorflow
 from tests.scoring import tensorflow_oracles as oracles
 from tests.scoring.builders import IMAGES, detections, ground_truth
-from tests.scoring.oracles import Answer, Corners, Thing
+from tests.scoring.oracles import Corners, Prediction, Thing
 from tests.scoring.test_matching import box, predictions
 
 image = st.integers(0, IMAGES - 1)
@@ -28,7 +28,7 @@ things = st.lists(st.builds(Thing, image, fair_box, st.booleans(), st.booleans()
 
 
 def open_images(
-    given: list[Answer], there: list[Thing], match: Match = match_open_images, least: float = 0.5
+    given: list[Prediction], there: list[Thing], match: Match = match_open_images, least: float = 0.5
 ) -> tuple[list[int], int]:
     wanted = single_objects_positive(ground_truth(there))
     matched = match(detections(given), wanted, iou_half_open, least)
@@ -36,7 +36,7 @@ def open_images(
 
 
 def challenge(
-    given: list[Answer],
+    given: list[Prediction],
     there: list[Thing],
     match: Match = match_open_images_challenge,
     verified: list[bool] | None = None,
@@ -66,7 +66,7 @@ def test_edges_are_lines_and_boxes_without_an_area_overlap_nothing() -> None:
 
 
 @generated(predictions, things)
-def test_outcomes_by_areas_are_those_of_a_plain_loop(given: list[Answer], there: list[Thing]) -> None:
+def test_outcomes_by_areas_are_those_of_a_plain_loop(given: list[Prediction], there: list[Thing]) -> None:
     wanted = positives_without_difficult(ground_truth(there))
     matched = match_pascal_tensorflow(detections(given), wanted, iou_half_open, 0.5)
 
@@ -76,7 +76,7 @@ def test_outcomes_by_areas_are_those_of_a_plain_loop(given: list[Answer], there:
 
 @generated(predictions, things)
 def test_outcomes_of_open_images_as_documented_are_those_of_a_plain_loop(
-    given: list[Answer], there: list[Thing]
+    given: list[Prediction], there: list[Thing]
 ) -> None:
     more = float(np.nextafter(0.5, 1))
 
@@ -86,7 +86,9 @@ def test_outcomes_of_open_images_as_documented_are_those_of_a_plain_loop(
 
 
 @generated(predictions, things)
-def test_outcomes_of_open_images_are_those_of_a_plain_loop(given: list[Answer], there: list[Thing]) -> None:
+def test_outcomes_of_open_images_are_those_of_a_plain_loop(
+    given: list[Prediction], there: list[Thing]
+) -> None:
     assert open_images(given, there) == (
         oracles.outcomes(given, there, open_images=True),
         oracles.positives(there, open_images=True),
@@ -96,7 +98,7 @@ def test_outcomes_of_open_images_are_those_of_a_plain_loop(given: list[Answer], 
 GROUP = Thing(0, (0, 0, 100, 100), group_of=True)
 
 
-HALF_INSIDE, MORE_INSIDE = Answer(0, 1, (90, 0, 110, 10)), Answer(0, 1, (90, 0, 109, 10))
+HALF_INSIDE, MORE_INSIDE = Prediction(0, 1, (90, 0, 110, 10)), Prediction(0, 1, (90, 0, 109, 10))
 
 
 def test_one_half_of_a_detection_in_a_group_is_enough_for_the_program_and_not_by_the_text() -> None:
@@ -109,30 +111,32 @@ def test_one_half_of_a_detection_in_a_group_is_enough_for_the_program_and_not_by
 
 def test_in_the_challenge_the_best_detection_in_a_group_finds_it_and_others_there_are_ignored() -> None:
     other = Thing(0, (200, 0, 300, 100), group_of=True)
-    inside = [Answer(0, confidence, (10, 10, 20, 20)) for confidence in (0.7, 0.9, 0.8)]
+    inside = [Prediction(0, confidence, (10, 10, 20, 20)) for confidence in (0.7, 0.9, 0.8)]
 
     assert challenge(inside, [GROUP, other]) == ([1, -1, -1], 2)
-    assert challenge([*inside, Answer(0, 0.1, (210, 0, 220, 10))], [GROUP, other])[0] == [1, -1, -1, 1]
+    assert challenge([*inside, Prediction(0, 0.1, (210, 0, 220, 10))], [GROUP, other])[0] == [1, -1, -1, 1]
 
 
 def test_in_the_challenge_a_detection_belongs_to_the_group_that_covers_it_most() -> None:
     left, right = Thing(0, (0, 0, 16, 10), group_of=True), Thing(0, (3, 0, 40, 10), group_of=True)
 
-    assert challenge([Answer(0, 0.9, (0, 0, 20, 10)), Answer(0, 0.8, (0, 0, 10, 10))], [left, right]) == (
+    assert challenge(
+        [Prediction(0, 0.9, (0, 0, 20, 10)), Prediction(0, 0.8, (0, 0, 10, 10))], [left, right]
+    ) == (
         [1, 1],
         2,
     )
 
 
 def test_in_the_challenge_the_program_finds_no_group_with_a_confidence_of_0_and_the_text_does() -> None:
-    inside = [Answer(0, 0.0, (10, 10, 20, 20))]
+    inside = [Prediction(0, 0.0, (10, 10, 20, 20))]
 
     assert challenge(inside, [GROUP]) == ([-1], 1)
     assert challenge(inside, [GROUP], match_open_images_challenge_documented) == ([1], 1)
 
 
 def test_in_the_challenge_detections_count_where_labels_or_boxes_speak_of_the_class() -> None:
-    given = [Answer(image, 1 - image / 10, (500, 500, 510, 510)) for image in range(3)]
+    given = [Prediction(image, 1 - image / 10, (500, 500, 510, 510)) for image in range(3)]
     there = [Thing(1, (0, 0, 10, 10))]
 
     for match in (match_open_images_challenge, match_open_images_challenge_documented):
@@ -142,7 +146,7 @@ def test_in_the_challenge_detections_count_where_labels_or_boxes_speak_of_the_cl
 
 def test_a_right_answer_is_right_inside_a_group_too_and_a_second_one_there_is_ignored() -> None:
     single = Thing(0, (10, 10, 20, 20))
-    twice = [Answer(0, 2, (10, 10, 20, 20)), Answer(0, 1, (10, 10, 20, 19))]
+    twice = [Prediction(0, 2, (10, 10, 20, 20)), Prediction(0, 1, (10, 10, 20, 19))]
 
     assert open_images(twice, [GROUP, single]) == ([1, -1], 1)
     assert open_images(twice, [single]) == ([1, 0], 1)
@@ -152,10 +156,10 @@ def test_any_of_several_groups_will_do_and_those_of_other_images_will_not() -> N
     groups = [Thing(0, (0, 0, 5, 5), group_of=True), GROUP, Thing(1, (0, 0, 5, 5), group_of=True)]
     inside = (50, 50, 60, 60)
 
-    assert open_images([Answer(0, 2, inside), Answer(1, 1, inside)], groups)[0] == [-1, 0]
+    assert open_images([Prediction(0, 2, inside), Prediction(1, 1, inside)], groups)[0] == [-1, 0]
 
 
 def test_open_images_knows_no_difficult_objects() -> None:
     hard = Thing(0, (1, 1, 10, 10), difficult=True)
 
-    assert open_images([Answer(0, 1, (1, 1, 10, 10))], [hard]) == ([1], 1)
+    assert open_images([Prediction(0, 1, (1, 1, 10, 10))], [hard]) == ([1], 1)

@@ -25,8 +25,8 @@ from tests.scoring import label_oracles, oracles
 SUBJECTS = 12
 label = st.sampled_from([1, -1, 0])
 labels = st.lists(label, min_size=SUBJECTS, max_size=SUBJECTS)
-sureness = st.one_of(st.sampled_from([0.0, -0.0, 0.5, 1.0]), st.floats(-2, 2))
-lines = st.lists(st.tuples(st.integers(0, SUBJECTS - 1), sureness), max_size=30)
+confidences = st.one_of(st.sampled_from([0.0, -0.0, 0.5, 1.0]), st.floats(-2, 2))
+lines = st.lists(st.tuples(st.integers(0, SUBJECTS - 1), confidences), max_size=30)
 measures = pytest.mark.parametrize("measure", [ranked_average_precision, ranked_average_precision_11_points])
 
 
@@ -80,7 +80,7 @@ def test_both_measures_are_those_of_plain_loops_to_the_last_bit(
     assert ranked_average_precision_11_points(ranked) == oracles.eleven(outcomes, positives, ELEVEN_RECALLS)
 
 
-@given(st.lists(sureness, min_size=SUBJECTS, max_size=SUBJECTS), labels, st.permutations(range(SUBJECTS)))
+@given(st.lists(confidences, min_size=SUBJECTS, max_size=SUBJECTS), labels, st.permutations(range(SUBJECTS)))
 def test_the_order_of_the_lines_changes_nothing(sure: list[float], said: list[int], order: list[int]) -> None:
     straight = rank_by_confidence("car", predictions(list(enumerate(sure))), known(said))
     mixed = rank_by_confidence("car", predictions([(who, sure[who]) for who in order]), known(said))

@@ -211,7 +211,7 @@ def test_the_persons_of_a_tree_come_in_the_order_of_its_layout_set(tmp_path: Pat
     assert people.persons.positives == 2
 
 
-def test_where_images_are_listed_all_persons_in_them_are_meant_and_those_with_parts_sought(
+def test_where_images_are_listed_all_persons_are_predicted_and_those_with_parts_scored(
     tmp_path: Path,
 ) -> None:
     tree = Kit(tmp_path / "VOC2007", "val").main(

@@ -9,14 +9,14 @@ from scoring.metrics.boxes import iou_inclusive
 from scoring.metrics.matching import Match, match_pascal, match_pascal_2006
 from tests.scoring import oracles
 from tests.scoring.builders import IMAGES, detections, ground_truth
-from tests.scoring.oracles import Answer, Thing
+from tests.scoring.oracles import Prediction, Thing
 
 # Small whole and half pixels, so that ties, identical boxes and overlaps of exactly one half are frequent.
 corner = st.integers(0, 12).map(lambda number: number / 2)
 side = st.integers(-2, 8).map(lambda number: number / 2)
 box = st.tuples(corner, corner, side, side).map(lambda b: (b[0], b[1], b[0] + b[2], b[1] + b[3]))
 image = st.integers(0, IMAGES - 1)
-prediction = st.builds(Answer, image, st.sampled_from([-1.0, 0.0, -0.0, 0.25, 0.5, 0.75]), box)
+prediction = st.builds(Prediction, image, st.sampled_from([-1.0, 0.0, -0.0, 0.25, 0.5, 0.75]), box)
 predictions = st.lists(prediction, max_size=25)
 things = st.lists(st.builds(Thing, image, box, st.booleans()), max_size=12).map(
     lambda found: sorted(found, key=lambda thing: thing.image)
@@ -24,7 +24,7 @@ things = st.lists(st.builds(Thing, image, box, st.booleans()), max_size=12).map(
 
 
 def said(
-    match: Match, given: Sequence[Answer], there: Sequence[Thing], iou_threshold: float = 0.5
+    match: Match, given: Sequence[Prediction], there: Sequence[Thing], iou_threshold: float = 0.5
 ) -> list[int]:
     outcomes: list[int] = match(
         detections(given), ground_truth(there), iou_inclusive, iou_threshold
@@ -33,13 +33,13 @@ def said(
 
 
 @given(predictions, things)
-def test_outcomes_are_those_of_a_plain_loop(given: list[Answer], there: list[Thing]) -> None:
+def test_outcomes_are_those_of_a_plain_loop(given: list[Prediction], there: list[Thing]) -> None:
     assert said(match_pascal, given, there) == oracles.outcomes(given, there, 0.5)
 
 
 @given(predictions, things)
 def test_outcomes_by_the_rules_of_2006_are_those_of_a_plain_loop(
-    given: list[Answer], there: list[Thing]
+    given: list[Prediction], there: list[Thing]
 ) -> None:
     assert said(match_pascal_2006, given, there) == oracles.outcomes(given, there, 0.5, of_2006=True)
 
@@ -56,7 +56,7 @@ def test_outcomes_on_many_random_answers_are_those_of_a_plain_loop() -> None:
             )
         ]
         given = [
-            Answer(int(i), float(c), tuple(b))
+            Prediction(int(i), float(c), tuple(b))
             for i, c, b in zip(
                 rng.integers(0, IMAGES, 340), rng.integers(0, 40, 340) / 40, corners[60:], strict=True
             )
@@ -68,7 +68,7 @@ def test_outcomes_on_many_random_answers_are_those_of_a_plain_loop() -> None:
 
 @given(st.lists(prediction, max_size=15, unique_by=lambda each: each.confidence + 0.0), things, st.randoms())
 def test_the_order_of_the_lines_changes_nothing_without_ties(
-    given: list[Answer], there: list[Thing], random: object
+    given: list[Prediction], there: list[Thing], random: object
 ) -> None:
     mixed = list(given)
     random.shuffle(mixed)  # type: ignore[attr-defined]  # hypothesis promises a random.Random, but says less
@@ -78,9 +78,9 @@ def test_the_order_of_the_lines_changes_nothing_without_ties(
 
 @given(predictions, things, st.permutations(range(IMAGES)))
 def test_the_order_of_the_images_changes_nothing(
-    given: list[Answer], there: list[Thing], order: list[int]
+    given: list[Prediction], there: list[Thing], order: list[int]
 ) -> None:
-    moved = [Answer(order[a.image], a.confidence, a.box) for a in given]
+    moved = [Prediction(order[a.image], a.confidence, a.box) for a in given]
     elsewhere = sorted((Thing(order[t.image], t.box, t.difficult) for t in there), key=lambda t: t.image)
 
     assert said(match_pascal, moved, elsewhere) == said(match_pascal, given, there)
@@ -88,17 +88,19 @@ def test_the_order_of_the_images_changes_nothing(
 
 @pytest.mark.parametrize("match", [match_pascal, match_pascal_2006])
 def test_an_overlap_of_exactly_one_half_is_enough(match: Match) -> None:
-    assert said(match, [Answer(0, 1, (1, 1, 10, 5))], [Thing(0, (1, 1, 10, 10))]) == [1]
+    assert said(match, [Prediction(0, 1, (1, 1, 10, 5))], [Thing(0, (1, 1, 10, 10))]) == [1]
 
 
 def test_less_than_one_half_is_not_enough() -> None:
-    assert said(match_pascal, [Answer(0, 1, (1, 1, 10, 4.99))], [Thing(0, (1, 1, 10, 10))]) == [0]
+    assert said(match_pascal, [Prediction(0, 1, (1, 1, 10, 4.99))], [Thing(0, (1, 1, 10, 10))]) == [0]
 
 
 def test_the_second_of_two_identical_objects_cannot_be_found() -> None:
     same = (1, 1, 10, 10)
 
-    assert said(match_pascal, [Answer(0, 2, same), Answer(0, 1, same)], [Thing(0, same), Thing(0, same)]) == [
+    assert said(
+        match_pascal, [Prediction(0, 2, same), Prediction(0, 1, same)], [Thing(0, same), Thing(0, same)]
+    ) == [
         1,
         0,
     ]
@@ -106,13 +108,13 @@ def test_the_second_of_two_identical_objects_cannot_be_found() -> None:
 
 def test_a_later_answer_is_wrong_although_another_object_would_be_left() -> None:
     there = [Thing(0, (1, 1, 10, 10)), Thing(0, (1, 1, 10, 8))]
-    given = [Answer(0, 2, (1, 1, 10, 10)), Answer(0, 1, (1, 1, 10, 9.5))]
+    given = [Prediction(0, 2, (1, 1, 10, 10)), Prediction(0, 1, (1, 1, 10, 9.5))]
 
     assert said(match_pascal, given, there) == [1, 0]
 
 
 def test_equal_confidences_are_taken_in_the_order_of_the_file() -> None:
-    near, exact = Answer(0, 1, (1, 1, 10, 8)), Answer(0, 1, (1, 1, 10, 10))
+    near, exact = Prediction(0, 1, (1, 1, 10, 8)), Prediction(0, 1, (1, 1, 10, 10))
 
     matched = match_pascal(
         detections([near, exact]), ground_truth([Thing(0, (1, 1, 10, 10))]), iou_inclusive, 0.5
@@ -125,7 +127,7 @@ def test_equal_confidences_are_taken_in_the_order_of_the_file() -> None:
 def test_a_difficult_object_is_ignored_every_time_but_in_2006_only_once() -> None:
     hard, again = (
         Thing(0, (1, 1, 10, 10), difficult=True),
-        [Answer(0, 2, (1, 1, 10, 10)), Answer(0, 1, (1, 1, 9, 10))],
+        [Prediction(0, 2, (1, 1, 10, 10)), Prediction(0, 1, (1, 1, 9, 10))],
     )
 
     assert said(match_pascal, again, [hard]) == [-1, -1]
@@ -133,13 +135,13 @@ def test_a_difficult_object_is_ignored_every_time_but_in_2006_only_once() -> Non
 
 
 def test_an_inverted_box_meets_nothing() -> None:
-    assert said(match_pascal, [Answer(0, 1, (10, 10, 1, 1))], [Thing(0, (1, 1, 10, 10))]) == [0]
+    assert said(match_pascal, [Prediction(0, 1, (10, 10, 1, 1))], [Thing(0, (1, 1, 10, 10))]) == [0]
 
 
 def test_without_objects_every_detection_is_a_false_positive_and_without_detections_there_is_no_outcome() -> (
     None
 ):
-    assert said(match_pascal, [Answer(1, 1, (1, 1, 10, 10))], []) == [0]
+    assert said(match_pascal, [Prediction(1, 1, (1, 1, 10, 10))], []) == [0]
     assert said(match_pascal, [], [Thing(0, (1, 1, 10, 10))]) == []
 
 

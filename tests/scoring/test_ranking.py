@@ -20,7 +20,7 @@ from tests.scoring import oracles
 
 outcome = st.sampled_from([1, 0, -1])
 outcomes = st.lists(outcome, max_size=60)
-left = st.integers(0, 30)  # objects that no answer found
+left = st.integers(0, 30)  # objects that no prediction matches
 measures = pytest.mark.parametrize("measure", [average_precision, average_precision_11_points])
 
 

@@ -33,7 +33,7 @@ from scoring.tasks.detection.resampling import count_objects_by_image
 from scoring.tasks.ranking.resampling import count_positives_by_image
 from tests.scoring import oracles
 from tests.scoring.builders import IMAGES, detections, ground_truth
-from tests.scoring.oracles import Answer, Thing
+from tests.scoring.oracles import Prediction, Thing
 
 Oracle = Callable[[list[int], int], float]
 
@@ -55,7 +55,7 @@ def some_things(rng: np.random.Generator) -> list[Thing]:
     ]
 
 
-def some_answers(rng: np.random.Generator, things: list[Thing]) -> list[Answer]:
+def some_answers(rng: np.random.Generator, things: list[Thing]) -> list[Prediction]:
     """Around the things and elsewhere, with many ties."""
     predictions = []
     for _ in range(rng.integers(0, 25)):
@@ -65,14 +65,18 @@ def some_answers(rng: np.random.Generator, things: list[Thing]) -> list[Answer]:
         if things and rng.random() < 0.6:
             thing = things[rng.integers(len(things))]
             image, (x, y, *_) = thing.image, thing.box
-        predictions.append(Answer(image, confidence, (x, y, x + 10, y + 11)))
+        predictions.append(Prediction(image, confidence, (x, y, x + 10, y + 11)))
     return predictions
 
 
-def scored_again(predictions: list[Answer], things: list[Thing], times: list[int], oracle: Oracle) -> float:
+def scored_again(
+    predictions: list[Prediction], things: list[Thing], times: list[int], oracle: Oracle
+) -> float:
     """Every image as often as it was drawn, each copy an image of its own with its objects and its lines."""
     copies = {image: [image * 100 + copy for copy in range(times[image])] for image in range(IMAGES)}
-    lines = [Answer(copy, each.confidence, each.box) for each in predictions for copy in copies[each.image]]
+    lines = [
+        Prediction(copy, each.confidence, each.box) for each in predictions for copy in copies[each.image]
+    ]
     objects = [Thing(copy, each.box, each.difficult) for each in things for copy in copies[each.image]]
     positives = sum(not each.difficult for each in objects)
     said = oracles.outcomes(lines, objects, 0.5)
@@ -82,7 +86,7 @@ def scored_again(predictions: list[Answer], things: list[Thing], times: list[int
     return 0.0 if np.isnan(value) else value  # all ignored: nothing is found
 
 
-def kept(predictions: list[Answer], things: list[Thing]) -> tuple[RankedPredictions, Integers]:
+def kept(predictions: list[Prediction], things: list[Thing]) -> tuple[RankedPredictions, Integers]:
     lines, objects = detections(predictions), ground_truth(things)
     matched = match_pascal(lines, objects, iou_inclusive, 0.5)
     ranked = RankedPredictions(

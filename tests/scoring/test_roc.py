@@ -14,8 +14,8 @@ from scoring.metrics.roc import auc, ends_of_ties, roc
 from tests.scoring import label_oracles as oracles
 
 label = st.sampled_from([1, -1, 0])
-sureness = st.one_of(st.sampled_from([0.0, -0.0, 0.5, 1.0]), st.floats(-2, 2), st.none())
-answered = st.lists(st.tuples(label, sureness), max_size=40)
+confidences = st.one_of(st.sampled_from([0.0, -0.0, 0.5, 1.0]), st.floats(-2, 2), st.none())
+rankings = st.lists(st.tuples(label, confidences), max_size=40)
 
 
 def ranked(rows: list[tuple[int, float | None]]) -> RankedPredictions:
@@ -42,12 +42,12 @@ def same(one: float, other: float) -> bool:
     return one == other or (math.isnan(one) and math.isnan(other))
 
 
-@given(answered)
+@given(rankings)
 def test_the_area_is_that_of_a_plain_loop_to_the_last_bit(rows: list[tuple[int, float | None]]) -> None:
     assert same(roc_auc(ranked(rows)), oracles.roc_area(points(rows)))
 
 
-@given(answered)
+@given(rankings)
 def test_every_point_of_the_curve_is_that_of_a_plain_loop(rows: list[tuple[int, float | None]]) -> None:
     drawn = draw_roc(ranked(rows)).points()
 
@@ -56,7 +56,7 @@ def test_every_point_of_the_curve_is_that_of_a_plain_loop(rows: list[tuple[int, 
     np.testing.assert_array_equal(drawn.tpr, expected[:, 1])
 
 
-@given(answered)
+@given(rankings)
 def test_the_area_lies_between_0_and_1_or_is_none(rows: list[tuple[int, float | None]]) -> None:
     value = roc_auc(ranked(rows))
 
@@ -64,13 +64,13 @@ def test_the_area_lies_between_0_and_1_or_is_none(rows: list[tuple[int, float | 
 
 
 @given(st.lists(label, min_size=1, max_size=40))
-def test_a_perfect_answer_has_all_of_the_area(labels: list[int]) -> None:
+def test_a_perfect_ranking_has_an_area_of_1(labels: list[int]) -> None:
     value = roc_auc(ranked([(label, float(label)) for label in labels]))
 
     assert value == pytest.approx(1, abs=1e-12) if {1, -1} <= set(labels) else math.isnan(value)
 
 
-@given(answered)
+@given(rankings)
 def test_one_more_negative_below_all_others_takes_its_share_and_no_more(
     rows: list[tuple[int, float | None]],
 ) -> None:
@@ -106,7 +106,7 @@ def test_a_curve_survives_its_way_through_json() -> None:
     assert to_plain(curve)["ends"] == {"size": 4, "fill": 1, "others": {"0": [0]}}
 
 
-@given(answered)
+@given(rankings)
 def test_the_envelope_is_the_most_that_is_found_with_so_many_false_alarms(
     rows: list[tuple[int, float | None]],
 ) -> None:
@@ -121,7 +121,7 @@ def test_the_envelope_is_the_most_that_is_found_with_so_many_false_alarms(
         assert value == max(reached)
 
 
-def test_a_curve_without_any_answer_goes_from_corner_to_corner() -> None:
+def test_a_curve_without_any_prediction_goes_from_corner_to_corner() -> None:
     empty = RocCurve("car", b"", b"").points()
 
     assert (empty.fpr.tolist(), empty.tpr.tolist()) == ([0, 1], [0, 1])

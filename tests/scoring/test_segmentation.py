@@ -12,10 +12,11 @@ from hypothesis.extra.numpy import arrays
 from scoring import ConfusionMatrix, GroundTruth, Result, SubmissionError, columns, evaluate, read_tree
 from scoring.data.arrays import Bytes
 from scoring.data.label_maps import LabelMap, LabelRuns
+from scoring.data.matches import ImageCounts
 from scoring.exhibits import ScoreTable
 from scoring.intake.png import labels_to_png
 from scoring.results import ClassResult
-from scoring.saved_matches import open_counts
+from scoring.saved_matches import open_matches
 from scoring.tasks.segmentation.rules import BY_CLASS_ACCURACY, BY_IOU, SegmentationRules
 from scoring.tasks.segmentation.scoring import NOWHERE, SegmentationTruth, match, score
 from scoring.tasks.task import Keyed, Scores
@@ -69,12 +70,12 @@ def scored(
 
 
 TRUTH = small("01v", "112")
-ANSWER = small("012", "100")
+PREDICTION = small("012", "100")
 """Beside 4000 background pixels: one cat taken for background, the only dog missed."""
 
 
 def test_a_report_has_a_value_for_each_label_their_mean_and_the_matrix(tmp_path: Path) -> None:
-    report = scored(tmp_path, TRUTH, ANSWER)
+    report = scored(tmp_path, TRUTH, PREDICTION)
 
     assert report.measure == "Intersection over union"
     assert report.classes == (
@@ -91,7 +92,7 @@ def test_a_report_has_a_value_for_each_label_their_mean_and_the_matrix(tmp_path:
 
 
 def test_in_2007_what_counts_is_the_share_found_and_all_pixels_stand_beside(tmp_path: Path) -> None:
-    report = scored(tmp_path, TRUTH, ANSWER, protocol="voc2007")
+    report = scored(tmp_path, TRUTH, PREDICTION, protocol="voc2007")
 
     assert [each.value for each in report.classes] == [1.0, 2 / 3, 0.0]
     assert report.exhibits[1] == ScoreTable("Pixel accuracy", (("all pixels", 4003 / 4005),))
@@ -130,8 +131,8 @@ def test_where_everything_is_void_nothing_has_a_value() -> None:
 def test_of_a_subset_the_background_and_its_classes_are_scored_and_the_others_left_out(
     tmp_path: Path,
 ) -> None:
-    everything = scored(tmp_path / "1", TRUTH, ANSWER)
-    subset = scored(tmp_path / "2", TRUTH, ANSWER, classes=("cat",))
+    everything = scored(tmp_path / "1", TRUTH, PREDICTION)
+    subset = scored(tmp_path / "2", TRUTH, PREDICTION, classes=("cat",))
 
     assert subset.classes == everything.classes[:2]
     assert subset.headline == pytest.approx((4001 / 4003 + 2 / 3) / 2, abs=1e-15)
@@ -141,7 +142,7 @@ def test_of_a_subset_the_background_and_its_classes_are_scored_and_the_others_le
 
 def test_a_class_that_is_not_there_cannot_be_chosen(tmp_path: Path) -> None:
     with pytest.raises(LookupError, match="comp5 has no unicorn; it has background, cat, dog"):
-        scored(tmp_path, TRUTH, ANSWER, classes=("unicorn",))
+        scored(tmp_path, TRUTH, PREDICTION, classes=("unicorn",))
 
 
 def test_the_columns_of_a_board_are_the_background_and_the_classes(tmp_path: Path) -> None:
@@ -149,9 +150,10 @@ def test_the_columns_of_a_board_are_the_background_and_the_classes(tmp_path: Pat
 
 
 def test_what_was_counted_is_kept_image_by_image_in_the_order_of_the_set(tmp_path: Path) -> None:
-    report = scored(tmp_path, TRUTH, ANSWER)
+    report = scored(tmp_path, TRUTH, PREDICTION)
 
-    origin, counts = open_counts(tmp_path / "kept")
+    origin, counts = open_matches(tmp_path / "kept")
+    assert isinstance(counts, ImageCounts)
     assert (origin.task, origin.protocol, counts.labels) == ("segmentation", "voc2012", LABELS)
     assert counts.by_image()[0].tolist() == [[1, 0, 0], [1, 2, 0], [1, 0, 0]]
     assert counts.by_image()[1:, 0, 0].tolist() == [2000, 2000]

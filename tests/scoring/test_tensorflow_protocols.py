@@ -14,7 +14,7 @@ from scoring.readers.voc.tree import read_tree
 from scoring.tasks.layout.task import LAYOUT
 from tests.scoring import tensorflow_oracles as oracles
 from tests.scoring.builders import Kit, annotation, thing
-from tests.scoring.oracles import Answer, Thing
+from tests.scoring.oracles import Prediction, Thing
 from tests.scoring.test_groups import things
 from tests.scoring.test_matching import predictions
 
@@ -24,7 +24,7 @@ WEIGHTED = "weighted_pascal_voc_detection_metrics"
 OPEN_IMAGES = "oid_V2_detection_metrics"
 IMAGES = ("a_0", "a_1", "a_2", "a_3")
 
-Classes = dict[str, tuple[list[Answer], list[Thing]]]
+Classes = dict[str, tuple[list[Prediction], list[Thing]]]
 
 
 def truth_of(classes: Classes) -> GroundTruth:
@@ -72,8 +72,8 @@ def test_headlines_are_those_of_a_plain_loop(tmp_path: Path, classes: Classes) -
 
 
 CAT = Thing(0, (0, 0, 10, 10))
-FOUND = Answer(0, 0.9, (0, 0, 10, 10))
-MISSED = Answer(1, 0.8, (0, 0, 10, 10))
+FOUND = Prediction(0, 0.9, (0, 0, 10, 10))
+MISSED = Prediction(1, 0.8, (0, 0, 10, 10))
 
 
 def test_the_mean_is_over_the_classes_that_have_something_to_find(tmp_path: Path) -> None:
@@ -88,7 +88,10 @@ def test_the_mean_is_over_the_classes_that_have_something_to_find(tmp_path: Path
 
 def test_weighted_classes_count_for_as_much_as_they_have_objects(tmp_path: Path) -> None:
     dogs = [Thing(image, (0, 0, 10, 10)) for image in range(3)]
-    classes = {"cat": ([MISSED], [CAT]), "dog": ([Answer(n, 0.5, (0, 0, 10, 10)) for n in range(3)], dogs)}
+    classes = {
+        "cat": ([MISSED], [CAT]),
+        "dog": ([Prediction(n, 0.5, (0, 0, 10, 10)) for n in range(3)], dogs),
+    }
 
     report = scored(tmp_path, {**classes, "emu": ([], [])}, WEIGHTED)
 
@@ -98,7 +101,7 @@ def test_weighted_classes_count_for_as_much_as_they_have_objects(tmp_path: Path)
 
 
 def test_the_pool_leaves_out_classes_without_positives_but_not_by_the_text(tmp_path: Path) -> None:
-    classes = {"cat": ([FOUND], [CAT]), "dog": ([Answer(0, 0.95, (0, 0, 1, 1))], []), "emu": ([], [])}
+    classes = {"cat": ([FOUND], [CAT]), "dog": ([Prediction(0, 0.95, (0, 0, 1, 1))], []), "emu": ([], [])}
 
     assert scored(tmp_path, classes, WEIGHTED).headline == 1
     assert scored(tmp_path, classes, f"{WEIGHTED}-documented").headline == 0.5
@@ -118,8 +121,8 @@ def test_a_class_without_a_file_is_one_without_detections(tmp_path: Path) -> Non
 
 
 def test_boxes_without_an_area_and_the_lowest_confidences_do_not_count(tmp_path: Path) -> None:
-    empty, inverted = Answer(0, 0.95, (2, 2, 2, 8)), Answer(0, 0.95, (8, 8, 2, 2))
-    lowest = Answer(0, -10.0, (30, 30, 40, 40))
+    empty, inverted = Prediction(0, 0.95, (2, 2, 2, 8)), Prediction(0, 0.95, (8, 8, 2, 2))
+    lowest = Prediction(0, -10.0, (30, 30, 40, 40))
     classes = {"cat": ([empty, inverted, FOUND, lowest], [CAT]), "dog": ([], []), "emu": ([], [])}
 
     for protocol, expected in ((PASCAL, 1), (f"{PASCAL}-documented", 1 / 3)):

@@ -19,12 +19,12 @@ weights = st.lists(st.lists(st.integers(0, 4), min_size=IMAGES, max_size=IMAGES)
 
 
 @pytest.mark.parametrize("measure", [AP_AREA, AP_11_POINTS])
-@given(answered=predictions, there=objects, drawn=weights)
+@given(ranked=predictions, there=objects, drawn=weights)
 def test_a_weighting_has_the_value_of_repeated_images_even_with_more_true_positives_than_positives(
-    measure: RankingMeasure, answered: list[tuple[int, int]], there: list[int], drawn: list[list[int]]
+    measure: RankingMeasure, ranked: list[tuple[int, int]], there: list[int], drawn: list[list[int]]
 ) -> None:
-    image = np.array([place for place, _ in answered], np.int32)
-    outcomes = np.array([outcome for _, outcome in answered], np.int8)
+    image = np.array([place for place, _ in ranked], np.int32)
+    outcomes = np.array([outcome for _, outcome in ranked], np.int8)
     ranking = RankedPredictions("person", sum(there), image, np.linspace(1, 0, len(image)), outcomes)
     times = as_weights(np.array(drawn).T)
 

@@ -19,7 +19,7 @@ from scoring.tasks.outcome import NOT_ENTERED, headline, table_of_classes, table
 from scoring.tasks.task import Keyed, Scores
 
 NOTHING_TO_FIND: Final = "there is no such object in the set"
-ALL_IGNORED: Final = "every answer met a difficult object, and nothing is left to be counted"
+ALL_IGNORED: Final = "every detection matches a difficult object and is ignored"
 
 _NO_DETECTIONS: Final = ClassDetections(np.empty(0, np.int32), np.empty(0), np.empty((0, 4)))
 

@@ -29,4 +29,4 @@ def check_layouts(file: ResultFile, checked: Checked, inspection: Inspection) ->
         message = (
             f"{missing} of the {total} {whom} of {images.persons.where} have no layout and count as missed"
         )
-        problems.note(Problem("missing-answers", message, file.name, found=str(missing)))
+        problems.note(Problem("missing-predictions", message, file.name, found=str(missing)))

@@ -57,7 +57,7 @@ def remark_on_confidences(checked: Checked, inspection: Inspection, *, kind: str
             f"{name}: {kind}s are missing, {total} in {len(missing)} of {len(checked.files)} files,"
             f" of these {missing[most]} in {most}; a missing {kind} ranks behind all others"
         )
-        inspection.problems.note(Problem("missing-answers", message, found=str(total)))
+        inspection.problems.note(Problem("missing-predictions", message, found=str(total)))
     if checked.repeated and inspection.mistake_severity is Severity.NOTE:
         message = (
             f"{name}: {checked.repeated} of {checked.lines} lines repeat the {kind} of another line; the last one"
