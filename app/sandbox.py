@@ -7,10 +7,12 @@ import resource
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkServerProcess
 from typing import Any
 
 import structlog
@@ -20,6 +22,7 @@ from app import logs
 
 log = structlog.get_logger()
 
+FORK_SERVER_PAUSE = 0.2  # seconds until a fork server that has closed its connections has ended, too
 CRASHED, OUT_OF_MEMORY, FILE_ERROR = 1, 77, 78  # exit codes of children
 
 # A fork server has imported the library once, so a child costs milliseconds; it never holds sockets of ours.
@@ -64,9 +67,7 @@ def run_in_subprocess(limits: ChildLimits, work: Callable[..., bytes], *argument
     the child dies in another way.
     """
     receiver, sender = _context.Pipe(duplex=False)
-    inherited = (sender, limits, get_contextvars(), work, arguments)
-    child = _context.Process(target=_serve, args=inherited, daemon=True)
-    child.start()
+    child = _started((sender, limits, get_contextvars(), work, arguments))
     sender.close()
     try:
         if not receiver.poll(limits.seconds):
@@ -81,6 +82,22 @@ def run_in_subprocess(limits: ChildLimits, work: Callable[..., bytes], *argument
         child.close()
         receiver.close()
     return result
+
+
+def _started(inherited: tuple[object, ...]) -> ForkServerProcess:
+    """A child; should the fork server die at this moment, another one is started for it."""
+    for is_last in (False, True):
+        child = _context.Process(target=_serve, args=inherited, daemon=True)
+        try:
+            child.start()
+        except (OSError, EOFError) as error:
+            log.warning("child could not be started", error=repr(error))
+            if is_last:
+                raise ChildFileError("the child process could not be started") from error
+            time.sleep(FORK_SERVER_PAUSE)
+        else:
+            break
+    return child
 
 
 def _error_of_exit(exit_code: int | None, limits: ChildLimits) -> ChildError:
