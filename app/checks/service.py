@@ -16,9 +16,9 @@ import scoring
 from app import children
 from app.checks import queries
 from app.checks.queries import Owner, Task
-from app.errors import CheckBusyError
+from app.errors import CheckBusyError, StorageUnavailableError
 from app.platform import Platform
-from app.sandbox import ChildError, ChildLimits, LimitExceededError, run_in_subprocess
+from app.sandbox import ChildError, ChildFileError, ChildLimits, LimitExceededError, run_in_subprocess
 
 log = structlog.get_logger()
 
@@ -109,25 +109,33 @@ def _check(platform: Platform, upload_id: uuid.UUID) -> None:
 
 
 def _report(platform: Platform, task: Task) -> dict[str, Any]:
+    """The report of the validator; a child that dies is started again, because whatever killed it may not be the archive.
+
+    Raises StorageUnavailableError where the archive or the description cannot be read.
+    """
     settings = platform.settings
     limits = ChildLimits(seconds=settings.check_seconds, memory=settings.child_memory, nice=5)
-    try:
-        with (
-            platform.archives.materialise(task.key) as archive,
-            platform.descriptions.materialise(task.description_key) as description,
-        ):
-            output = run_in_subprocess(
-                limits, children.check, archive, task.filename, description, task.competitions
-            )
-    except LimitExceededError as error:
-        return _failed_report("too-expensive", f"the check of this archive was stopped: {error}")
-    except ChildError:
-        log.exception("check died", archive=task.key)
-        return _failed_report(
-            "check-ended", "the check of this archive was interrupted; the organisers can see why"
-        )
-    report: dict[str, Any] = json.loads(output)
-    return report
+    with (
+        platform.archives.materialise(task.key) as archive,
+        platform.descriptions.materialise(task.description_key) as description,
+    ):
+        for attempt in range(1, settings.attempts + 1):
+            try:
+                output = run_in_subprocess(
+                    limits, children.check, archive, task.filename, description, task.competitions
+                )
+            except LimitExceededError as error:
+                return _failed_report("too-expensive", f"the check of this archive was stopped: {error}")
+            except ChildFileError as error:
+                raise StorageUnavailableError(str(error)) from error
+            except ChildError:
+                log.exception("check died", archive=task.key, attempt=attempt)
+            else:
+                report: dict[str, Any] = json.loads(output)
+                return report
+    return _failed_report(
+        "check-ended", "the check of this archive was interrupted; the organisers can see why"
+    )
 
 
 def _failed_report(code: str, sentence: str) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 import hashlib
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -9,9 +11,10 @@ import pytest
 from app.storage import content_key
 from tests.people import confirm_address
 from tests.system.conftest import SharedSite
-from tests.system.installations import DESCRIPTION, Client, good
+from tests.system.holds import away, in_a_pipe
+from tests.system.installations import DESCRIPTION, Client, awaited, good, stored_file
 from tests.system.kits import BOXES, IMAGES, line, packed, results, small_kit
-from tests.system.process_trees import bytes_of, stopped
+from tests.system.process_trees import bytes_of, has_open, kill_all, stopped, working_children
 from tests.system.servers import eventually
 
 pytestmark = pytest.mark.system
@@ -290,3 +293,39 @@ def test_what_a_page_of_another_site_sends_is_refused(site: SharedSite) -> None:
                 response = browser.post(path, headers=forged)
                 assert response.status_code == 403, (path, forged)
         assert browser.get("/account").status_code == 200
+
+
+@pytest.fixture
+def description(site: SharedSite) -> Path:
+    """The file by which archives of the phase are checked."""
+    [[key]] = site.installation.ask(
+        "SELECT description_key FROM phase p JOIN edition e ON p.edition_id = e.id WHERE e.code = 'pieces'"
+    )
+    return stored_file(site.installation.platform.descriptions, key)
+
+
+def test_an_archive_whose_check_is_killed_is_checked_again_and_not_refused(
+    site: SharedSite, oak: Client, description: Path
+) -> None:
+    with in_a_pipe(description) as pipe, ThreadPoolExecutor(1) as sender:
+        response = sender.submit(oak.send, PHASE, GOOD)
+        child = awaited(lambda: next(iter(working_children(site.installation.pid("web 1"))), None))
+        assert eventually(lambda: has_open(child, description))
+        pipe.put_back()
+
+        kill_all([child])
+
+        assert good(response.result())["valid"]
+
+
+def test_an_archive_that_cannot_be_read_for_a_while_is_checked_later_and_not_refused(
+    site: SharedSite, oak: Client, description: Path
+) -> None:
+    with away(description):
+        description.mkdir()  # something is there, and cannot be read
+        refused = oak.send(PHASE, GOOD)
+        description.rmdir()
+
+    assert (refused.status_code, refused.json()["code"]) == (503, "storage-unavailable")
+    [[upload]] = site.installation.ask("SELECT id FROM upload ORDER BY started_at DESC LIMIT 1")
+    assert good(oak.http.post(f"/api/v1/uploads/{upload}/check"))["valid"]
