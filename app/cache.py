@@ -17,6 +17,7 @@ MAX_BYTES = 64 << 20
 VARIANT_BYTES = (
     16 << 20
 )  # of pages that addresses ask for beside the usual one; whoever asks for many displaces only these
+MOST_VERSIONS = 1000  # what was read longest ago goes first
 FRESH = 1.0  # seconds for which a version is used without reading it again
 LONGEST_WAIT = 60.0  # seconds for somebody else's rendering
 Version = TypeVar("Version", bound=Hashable)
@@ -92,7 +93,10 @@ class Cache:
             version = read()
             with self._lock:
                 if epoch == self._epoch:
+                    self._versions.pop(key, None)
                     self._versions[key] = started, version
+                    if len(self._versions) > MOST_VERSIONS:
+                        del self._versions[next(iter(self._versions))]
             return version
 
         result: Version = self._once(("version", epoch, key), read_and_keep)

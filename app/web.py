@@ -1,18 +1,19 @@
 """What a route needs of its request: the platform, the person, the permission; and how it answers with a page."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from fastapi import Depends, Request
 from fastapi.params import Depends as Dependency
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app import formats
 from app.access import Action, Actor, allowed, in_scope, only_for_admins
 from app.addresses import address_of
+from app.cache import Rendered, Splice, conditional_response
 from app.drafts import Draft, refilled
 from app.errors import ForbiddenError, LoginNeededError, RecentLoginNeededError
 from app.platform import Platform
@@ -131,6 +132,7 @@ def draw(template: str, **context: Any) -> str:
 
 
 Render = Callable[..., HTMLResponse]
+ACCOUNT: Final = "<!-- account -->"  # where pages that are shared have the links of their reader
 
 
 def render(request: Request, template: str, *, code: int = 200, **context: Any) -> HTMLResponse:
@@ -151,3 +153,30 @@ def render(request: Request, template: str, *, code: int = 200, **context: Any) 
         "draft": draft,
     }
     return HTMLResponse(_templates.get_template(template).render(everywhere | context), status_code=code)
+
+
+def render_shared(
+    request: Request, template: str, key: Hashable, read: Callable[[], dict[str, Any]]
+) -> Response:
+    """A page that says the same to everybody, drawn once a second at most; the account of its reader is put into it.
+
+    key: what of the address the page depends on; read: what it is drawn with. Raises what `read` raises.
+    """
+    actor = actor_of_request(request)
+    account = draw("account.html", actor=actor, path=request.url.path)
+    if getattr(request.state, "draft", None) or (actor.is_logged_in and not actor.is_verified):
+        own = render(request, template, **read())  # which says what this person has to do
+        return HTMLResponse(bytes(own.body).decode().replace(ACCOUNT, account, 1))
+
+    def drawn() -> Rendered:
+        platform = platform_of_request(request)
+        here = {"now": datetime.now(UTC), "path": request.url.path, "address": platform.settings.address}
+        page = draw(template, **here, **read())
+        return Rendered.of((page if actor.is_logged_in else page.replace(ACCOUNT, account, 1)).encode())
+
+    page = platform_of_request(request).cache.version((template, key, actor.is_logged_in), drawn)
+    splice = Splice(ACCOUNT.encode(), account.encode()) if actor.is_logged_in else None
+    response = conditional_response(request, page, "text/html", is_private=actor.is_logged_in, splice=splice)
+    if actor.is_logged_in:
+        del response.headers["Cache-Control"]  # as pages of one person are, it is stored nowhere
+    return response

@@ -1,7 +1,7 @@
 """Home, the page of an edition, and the page to submit from."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
@@ -13,7 +13,7 @@ from app.home import service
 from app.home.rules import competitions_of, timeline_of
 from app.home.schemas import EditionView
 from app.standings.service import MOST_PAGES
-from app.web import CurrentActor, ThePlatform, render, requires
+from app.web import CurrentActor, ThePlatform, render, render_shared, requires
 
 router = APIRouter()
 
@@ -31,7 +31,7 @@ Page = Annotated[int, Query(ge=1, le=MOST_PAGES, description="of the methods, be
 @router.get("/", dependencies=[requires(Action.READ_PUBLIC)])
 def home(request: Request, platform: ThePlatform) -> Response:
     """What this is, what is open, what is new."""
-    return render(request, "home/home.html", home=service.home(platform))
+    return render_shared(request, "home/home.html", None, lambda: {"home": service.home(platform)})
 
 
 @router.get("/find", dependencies=[requires(Action.READ_PUBLIC)])
@@ -50,13 +50,17 @@ def edition(
     kind: Kind = "html",
 ) -> Response:
     """An edition with its phases over time and its methods by competition; or how to cite it."""
-    view = service.edition_page(platform, edition, image_set, page)
     if kind == "bib":
+        view = service.edition_page(platform, edition, image_set, page)
         entry = citation(view, f"{platform.settings.address}/editions/{quote(edition)}")
         return Response(entry, media_type="application/x-bibtex")
-    timeline = timeline_of([card.phase for card in view.phases], datetime.now(UTC))
-    competitions = competitions_of(view.phases)
-    return render(request, "home/edition.html", edition=view, timeline=timeline, competitions=competitions)
+
+    def read() -> dict[str, Any]:
+        view = service.edition_page(platform, edition, image_set, page)
+        timeline = timeline_of([card.phase for card in view.phases], datetime.now(UTC))
+        return {"edition": view, "timeline": timeline, "competitions": competitions_of(view.phases)}
+
+    return render_shared(request, "home/edition.html", (edition, image_set, page), read)
 
 
 def citation(edition: EditionView, address: str) -> str:

@@ -17,11 +17,10 @@ from app.leaderboards.rules import BoardAddress, Form, one_page
 from app.leaderboards.schemas import BoardPage, BoardRow, BoardView, Cell
 from app.ranking.rules import FIGURES
 from app.selections.schemas import Format, PageParameters
-from app.web import CurrentActor, ThePlatform, draw, requires, who_is_counted
+from app.web import ACCOUNT, CurrentActor, ThePlatform, draw, requires, who_is_counted
 
 router = APIRouter()
 
-MARKER = "<!-- account -->"  # in templates/leaderboards/board.html
 PATH = "/leaderboards"  # as far as the header asks for it
 _json = TypeAdapter(BoardView)
 
@@ -51,7 +50,7 @@ def board(
         page = service.rendered_board(platform, actor, address, query, ANONYMOUS, who)
         return conditional_response(request, page, "text/html", is_private=False)
     page = service.rendered_board(platform, actor, address, query, SHARED, who)
-    splice = Splice(MARKER.encode(), account_of(actor).encode())
+    splice = Splice(ACCOUNT.encode(), account_of(actor).encode())
     return conditional_response(request, page, "text/html", is_private=True, splice=splice)
 
 
@@ -65,7 +64,7 @@ def shared_page(page: BoardPage) -> bytes:
 
 def anonymous_page(page: BoardPage) -> bytes:
     """The page of a board for who is not logged in."""
-    return shared_page(page).replace(MARKER.encode(), account_of(Actor()).encode(), 1)
+    return shared_page(page).replace(ACCOUNT.encode(), account_of(Actor()).encode(), 1)
 
 
 def account_of(actor: Actor) -> str:

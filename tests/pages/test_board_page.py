@@ -1,8 +1,9 @@
 """The page of a board is drawn without a request."""
 
 from app.access import Actor
-from app.leaderboards.pages import MARKER, account_of, anonymous_page, shared_page
+from app.leaderboards.pages import account_of, anonymous_page, shared_page
 from app.leaderboards.schemas import BoardPage
+from app.web import ACCOUNT
 from tests.pages.views import ORGANISER, board, drawn_board
 
 
@@ -14,14 +15,14 @@ def a_page(methods: int) -> BoardPage:
 def test_a_shared_page_has_one_place_for_the_account_and_nobody_s_name() -> None:
     page = shared_page(a_page(3)).decode()
 
-    assert page.count(MARKER) == 1
+    assert page.count(ACCOUNT) == 1
     assert "Log in" not in page
 
 
 def test_an_anonymous_page_offers_to_log_in() -> None:
     page = anonymous_page(a_page(3)).decode()
 
-    assert MARKER not in page
+    assert ACCOUNT not in page
     assert "Log in" in page
     assert "Organise" in account_of(ORGANISER)
     assert "Organise" not in account_of(Actor())

@@ -103,3 +103,16 @@ def test_whoever_asks_for_many_variants_displaces_no_page_that_all_ask_for() -> 
     assert made.count(b"usual") == 1
     assert made.count(b"page 49") == 1
     assert len(made) == 51
+
+
+def test_versions_that_were_read_long_ago_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.cache.MOST_VERSIONS", 2)
+    cache, read = Cache(), []
+
+    def ask(key: str) -> str:
+        return cache.version(key, lambda: read.append(key) or key)  # type: ignore[func-returns-value]
+
+    answers = [ask(key) for key in ("a", "b", "a", "c", "b", "a")]
+
+    assert answers == ["a", "b", "a", "c", "b", "a"]
+    assert read == ["a", "b", "c", "a"]

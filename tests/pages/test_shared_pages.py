@@ -1,0 +1,90 @@
+"""Home and the pages of editions are drawn once for all readers, and nobody's name gets into another's."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+from starlette.testclient import TestClient
+
+from app import cache
+from app.models import Edition
+from app.platform import Platform
+from app.web import ACCOUNT
+from tests.pages.test_accounts import registered
+from tests.system.rows import Rows, made
+
+
+@pytest.fixture(scope="module")
+def rows(platform: Platform) -> Rows:
+    return made(platform)
+
+
+@pytest.fixture
+def pages(platform: Platform, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """The addresses of both, in a cache that forgets nothing while a slow machine looks."""
+    monkeypatch.setattr(cache, "FRESH", 60.0)
+    platform.cache.forget_versions()
+    with platform.transaction() as session:
+        code = session.query(Edition.code).order_by(Edition.id.desc()).limit(1).scalar()
+    return "/", f"/editions/{code}"
+
+
+@contextmanager
+def asked(platform: Platform) -> Iterator[list[str]]:
+    """The statements that the database is asked meanwhile."""
+    found: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        found.append(statement)
+
+    event.listen(platform.engine, "before_cursor_execute", note)
+    try:
+        yield found
+    finally:
+        event.remove(platform.engine, "before_cursor_execute", note)
+
+
+def test_a_second_reader_asks_the_database_nothing(
+    platform: Platform, pages: tuple[str, str], browser: Callable[[], TestClient]
+) -> None:
+    first = [browser().get(page) for page in pages]
+
+    with asked(platform) as found:
+        second = [browser().get(page) for page in pages]
+        known = [
+            browser().get(page, headers={"If-None-Match": each.headers["ETag"]})
+            for page, each in zip(pages, first, strict=True)
+        ]
+
+    assert found == []
+    assert [each.text for each in second] == [each.text for each in first]
+    assert all(ACCOUNT not in each.text and "Log in" in each.text for each in second)
+    assert [each.status_code for each in known] == [304, 304]
+
+
+def test_each_reader_finds_their_own_name_and_no_other(
+    pages: tuple[str, str], browser: Callable[[], TestClient]
+) -> None:
+    ash = registered(browser(), "shared@example.org")
+
+    for page in pages:
+        stranger, own, later = browser().get(page).text, ash.get(page).text, browser().get(page).text
+        assert "Ash Grove" in own
+        assert "Log in" not in own
+        assert "Ash Grove" not in stranger + later
+        assert ACCOUNT not in own + later
+
+
+def test_a_change_made_here_is_seen_at_once(
+    platform: Platform, rows: Rows, pages: tuple[str, str], browser: Callable[[], TestClient]
+) -> None:
+    before = browser().get("/").text
+    rows.entry(mean=0.777)
+    platform.cache.forget_versions()
+
+    after = browser().get("/").text
+
+    assert "77.7" not in before
+    assert "77.7" in after
