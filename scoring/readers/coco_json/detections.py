@@ -10,6 +10,7 @@ from scoring.data.limits import MAX_FILE_PROBLEMS
 from scoring.errors import Problem, Problems
 from scoring.metrics.coco.arrays import CocoDetections
 from scoring.metrics.masks.runs import Masks, join_masks, take_masks
+from scoring.parallel import parallel_map
 from scoring.readers.coco_json.fields import Entries, numbers_of
 from scoring.readers.coco_json.instances import CocoInstances
 from scoring.readers.coco_json.masks import read_masks
@@ -113,17 +114,20 @@ def _stopped(wrong: int, read: int, file: str) -> Problem:
 
 
 def _joined(parts: list[_Part], *, masks: bool) -> CocoResults:
-    def joined(name: str, empty: Any) -> Any:
+    def joined(column: tuple[str, Any]) -> Any:
+        name, empty = column
         return np.concatenate([empty, *(getattr(part, name) for part in parts)])
 
-    detections = CocoDetections(
-        joined("image", np.empty(0, np.int32)),
-        joined("label", np.empty(0, np.int32)),
-        joined("confidence", np.empty(0)),
-        joined("area", np.empty(0)),
+    columns = (
+        ("boxes", np.empty((0, 4))),
+        ("confidence", np.empty(0)),
+        ("area", np.empty(0)),
+        ("image", np.empty(0, np.int32)),
+        ("label", np.empty(0, np.int32)),
     )
+    boxes, confidence, area, image, label = parallel_map(joined, columns)
     found = join_masks([part.masks for part in parts if part.masks is not None]) if masks else None
-    return CocoResults(detections, joined("boxes", np.empty((0, 4))), found)
+    return CocoResults(CocoDetections(image, label, confidence, area), boxes, found)
 
 
 def _read_table(table: Table, known: Known) -> _Part | None:

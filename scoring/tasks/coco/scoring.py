@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -58,10 +59,12 @@ def evaluate_coco(
     """
     instances = read_instances(truth, masks=masks)
     problems = Problems()
-    found = read_coco_detections(results, instances, file=file, problems=problems, masks=masks)
+    with ThreadPoolExecutor(1) as pool:
+        hashed = pool.submit(hashlib.sha256, results)
+        found = read_coco_detections(results, instances, file=file, problems=problems, masks=masks)
     if problems.listed:
         raise SubmissionError(*problems.listed)
-    return score_coco(instances, found, hashlib.sha256(results).hexdigest(), protocol)
+    return score_coco(instances, found, hashed.result().hexdigest(), protocol)
 
 
 def score_coco(
