@@ -22,7 +22,7 @@ from app.errors import ConflictError, NotFoundError
 from app.health import service as health
 from app.import_command import import_tree
 from app.migrating import migrate as migrate_database
-from app.migrating import write_migration
+from app.migrating import require_schema, write_migration
 from app.platform import platform_of
 from app.published import service as published
 from app.rescoring import service as rescoring
@@ -72,19 +72,23 @@ def serve() -> None:
     """Start the web server on the database and broker of the settings."""
     from app.web_server import serve as serve_web  # noqa: PLC0415 - needed by no other command
 
-    serve_web(complete(Settings.read()), console)
+    settings = complete(Settings.read())
+    require_schema(settings)
+    serve_web(settings, console)
 
 
 @app.command()
 def worker() -> None:
     """Start a worker on the database and broker of the settings."""
-    os.execv(sys.executable, processes.worker_command(complete(Settings.read())))  # noqa: S606 - becomes that process
+    settings = complete(Settings.read())
+    require_schema(settings)
+    os.execv(sys.executable, processes.worker_command(settings))  # noqa: S606 - becomes that process
 
 
 @app.command()
 def beat() -> None:
     """Start a sweeper alone, which finds lost runs; every worker has one, too."""
-    complete(Settings.read())
+    require_schema(complete(Settings.read()))
     os.execv(sys.executable, processes.sweeper_command())  # noqa: S606 - becomes that process
 
 

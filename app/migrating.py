@@ -1,5 +1,6 @@
 """Bringing a database to the schema of this version, and the application's role to its rights."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -7,16 +8,23 @@ from functools import cache
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
+from alembic.script import Script, ScriptDirectory
 from alembic.util import CommandError
-from sqlalchemy import Connection, create_engine, make_url, text
+from sqlalchemy import Connection, NullPool, create_engine, inspect, make_url, text
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from app.models import AuditRecord, MethodChange, Publication
 from app.settings import ROOT, Settings, variable
 
 LOCK = 0x4845_4C44  # any number of our own: two processes that start at once migrate one after the other
+LOCK_PAUSE = 0.2  # seconds between two questions for it
 APPEND_ONLY = (AuditRecord.__tablename__, MethodChange.__tablename__, Publication.__tablename__)
+VERSIONS = "alembic_version"
+LOCK_TIMEOUT = (
+    "-c lock_timeout=2s"  # whoever waits for a table longer than that holds all others up behind it
+)
+LOCK_NOT_AVAILABLE = "55P03"  # SQLSTATE of a lock that was not had within lock_timeout
+PAUSES = (0.5, 1, 2, 4, 8, 15, 30)  # seconds between two attempts to have the locks of a migration
 
 
 class MigrationError(Exception):
@@ -26,13 +34,36 @@ class MigrationError(Exception):
 def migrate(settings: Settings) -> None:
     """Apply all migrations that are missing, as the owner of the tables, and grant the application its rights.
 
-    Raises MigrationError.
+    Each is a transaction of its own. One that does not get its locks in time lets the others through and is tried
+    again. Raises MigrationError.
     """
     with _migration_errors(), _owners_connection(settings) as connection:
-        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
+        _wait_for_turn(connection)
+        for pause in PAUSES:
+            if _is_brought_up(connection, settings):
+                return
+            time.sleep(pause)
+    raise MigrationError(
+        f"another transaction kept a table for itself in {len(PAUSES)} attempts; nothing is half done: end it "
+        "(pg_stat_activity shows which), or run `heldout-server migrate` again later"
+    )
+
+
+def _is_brought_up(connection: Connection, settings: Settings) -> bool:
+    """Do what is left to do; whether every lock was had in time."""
+    try:
+        _note_versions(connection)
         command.upgrade(_config(connection), "head")
+        _note_versions(connection)
         if settings.database_url is not None:
             _grant_rights(connection, str(make_url(settings.database_url).username))
+        connection.commit()
+    except OperationalError as error:
+        if getattr(error.orig, "sqlstate", None) != LOCK_NOT_AVAILABLE:
+            raise
+        connection.rollback()
+        return False
+    return True
 
 
 def write_migration(settings: Settings, what: str) -> None:
@@ -41,20 +72,100 @@ def write_migration(settings: Settings, what: str) -> None:
         command.revision(_config(connection), what, autogenerate=True)
 
 
+def require_schema(settings: Settings) -> None:
+    """Refuse a database that answers and has a schema on which this version cannot run; raises MigrationError.
+
+    One that does not answer is waited for by whoever needs it.
+    """
+    engine = create_engine(
+        str(settings.database_url),
+        poolclass=NullPool,
+        connect_args={"connect_timeout": 5},
+        hide_parameters=True,
+    )
+    try:
+        with engine.connect() as connection:
+            problem = schema_problem(connection)
+    except OperationalError:
+        return
+    if problem:
+        raise MigrationError(problem)
+
+
+def schema_problem(connection: Connection) -> str | None:
+    """Why this version cannot run on the schema of a database; None if it can.
+
+    It can on its own, and on newer ones from which nothing was taken away that it needs: the migration that made
+    them has noted for which versions that is so.
+    """
+    [found] = MigrationContext.configure(connection).get_current_heads() or [None]
+    head = _scripts().get_current_head()
+    if found == head:
+        return None
+    if found is None:
+        return "the database has no schema; run `heldout-server migrate`"
+    if found in {each.revision for each in _history()}:
+        return "the database has the schema of an older version; run `heldout-server migrate`"
+    if head in _noted_versions(connection):
+        return None
+    return "the database has the schema of a newer version, on which this one cannot run; update this one"
+
+
+def _note_versions(connection: Connection) -> None:
+    """Write into the database which versions, by their newest migration, run on the schema that it is going to have.
+
+    Before the first step, too: what runs meanwhile looks there as soon as it sees a version that it does not know.
+    """
+    if inspect(connection).has_table(VERSIONS):
+        versions = " ".join(runnable(_history()))
+        connection.execute(text(f"COMMENT ON TABLE {VERSIONS} IS '{versions}'"))
+    connection.commit()
+
+
+def runnable(newest_first: list[Script]) -> list[str]:
+    """The versions that run on the newest schema: back to the one that a contracting migration was made for."""
+    versions = []
+    for script in newest_first:
+        versions.append(script.revision)
+        if is_contract(script):
+            versions.append(str(script.down_revision))
+            break
+    return versions
+
+
+def is_contract(script: Script) -> bool:
+    """Whether a migration takes something away that an older version of the program may use."""
+    return bool(getattr(script.module, "contract", False))
+
+
+def _noted_versions(connection: Connection) -> list[str]:
+    note = connection.scalar(text(f"SELECT obj_description('{VERSIONS}'::regclass)"))
+    return str(note or "").split()
+
+
 @contextmanager
 def _owners_connection(settings: Settings) -> Iterator[Connection]:
-    """A transaction of the role that owns the tables."""
+    """A connection of the role that owns the tables; it gives back what it has locked when it ends."""
     url = settings.migration_database_url or settings.database_url
     if url is None:
         raise MigrationError(
             f"{variable('migration_database_url')} and {variable('database_url')} are not set"
         )
-    engine = create_engine(url, connect_args={"connect_timeout": 5}, hide_parameters=True)
-    try:
-        with engine.begin() as connection:
-            yield connection
-    finally:
-        engine.dispose()
+    connect_args = {"connect_timeout": 5, "options": LOCK_TIMEOUT}
+    engine = create_engine(url, poolclass=NullPool, connect_args=connect_args, hide_parameters=True)
+    with engine.connect() as connection:
+        yield connection
+
+
+def _wait_for_turn(connection: Connection) -> None:
+    """Lock out others who migrate, asking again and again.
+
+    Whoever waited inside a statement would have a snapshot, and an index that is built concurrently waits for all of those.
+    """
+    while not connection.scalar(text("SELECT pg_try_advisory_lock(:lock)"), {"lock": LOCK}):
+        connection.rollback()
+        time.sleep(LOCK_PAUSE)
+    connection.commit()
 
 
 def _config(connection: Connection) -> Config:
@@ -63,14 +174,14 @@ def _config(connection: Connection) -> Config:
     return config
 
 
-def is_current(connection: Connection) -> bool:
-    """Whether a database has the schema of this version."""
-    return MigrationContext.configure(connection).get_current_heads() == _heads()
-
-
 @cache
-def _heads() -> tuple[str, ...]:
-    return tuple(ScriptDirectory(str(ROOT / "migrations")).get_heads())
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory(str(ROOT / "migrations"))
+
+
+def _history() -> list[Script]:
+    """All migrations, the newest first."""
+    return list(_scripts().walk_revisions())
 
 
 def _grant_rights(connection: Connection, role: str) -> None:

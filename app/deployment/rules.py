@@ -55,13 +55,12 @@ def role(found: Role) -> Check:
     )
 
 
-def schema(*, is_current: bool) -> Check:
-    """The database has the schema of this version."""
-    if is_current:
-        return passed("migrations", "the schema is that of this version")
-    return failed(
-        "migrations", "the database has the schema of another version", "run `heldout-server migrate`"
-    )
+def schema(problem: str | None) -> Check:
+    """Whether the program can run on the schema of the database; problem: why it cannot, and what to do."""
+    if problem is None:
+        return passed("migrations", "this version runs on the schema of the database")
+    finding, _, advice = problem.partition("; ")
+    return failed("migrations", finding, advice)
 
 
 def clock(difference: float) -> Check:

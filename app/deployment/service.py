@@ -12,7 +12,7 @@ from app.deployment.schemas import Address, Broker, Check, Part, Truths, failed,
 from app.errors import StorageUnavailableError
 from app.health import queries as health
 from app.health.rules import health_of
-from app.migrating import APPEND_ONLY, is_current
+from app.migrating import APPEND_ONLY, schema_problem
 from app.platform import Platform
 from app.settings import SettingsError
 from app.workers import queries as workers
@@ -48,7 +48,7 @@ def _database(platform: Platform) -> Iterator[Check]:
     try:
         with platform.transaction() as session:
             found = queries.role(session, APPEND_ONLY)
-            current = is_current(session.connection())
+            problem = schema_problem(session.connection())
             before = time.time()
             moment = queries.now(session)
             difference = (before + time.time()) / 2 - moment
@@ -64,13 +64,13 @@ def _database(platform: Platform) -> Iterator[Check]:
         return
     yield passed("database", "answers")
     yield rules.role(found)
-    yield rules.schema(is_current=current)
+    yield rules.schema(problem)
     yield rules.clock(difference)
-    if current:
+    if problem is None:
         yield from _work(platform)
         return
     for name in ("workers", "sweeper", "outbox"):
-        yield skipped(name, "the database has the schema of another version")
+        yield skipped(name, "this version cannot run on the schema of the database")
 
 
 def _work(platform: Platform) -> Iterator[Check]:

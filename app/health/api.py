@@ -24,7 +24,7 @@ async def health(platform: ThePlatform) -> Health:
 async def ready(platform: ThePlatform, response: Response) -> Readiness:
     """Whether this process may serve: 200, or 503 with what is missing.
 
-    The database must be reachable and have the schema of this version; the storage must be writable.
+    The database must be reachable and have a schema on which this version runs; the storage must be writable.
     """
     found = await service.readiness(platform)
     response.status_code = 200 if found.ready else 503

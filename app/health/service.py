@@ -12,7 +12,7 @@ from app.errors import StorageUnavailableError
 from app.health import queries
 from app.health.rules import health_of
 from app.health.schemas import Health, Progress, Readiness
-from app.migrating import is_current
+from app.migrating import schema_problem
 from app.platform import Platform
 from app.workers import queries as workers
 
@@ -76,9 +76,7 @@ def _progress(platform: Platform) -> Progress:
 
 def _schema(platform: Platform) -> str:
     with platform.transaction() as session:
-        if is_current(session.connection()):
-            return ""
-    return "the database has the schema of another version; run `heldout-server migrate`"
+        return schema_problem(session.connection()) or ""
 
 
 def _storage(platform: Platform) -> str:

@@ -1,0 +1,114 @@
+"""Every migration after the first keeps to what CONTRIBUTING.md asks of one, so that a live site is not held up."""
+
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.config import Config
+from alembic.script import Script, ScriptDirectory
+
+from app.migrating import is_contract, runnable
+from tests.later_versions import EXAMPLE, FIRST, later_version, migration
+from tests.shared import ROOT
+
+SQUAWK = Path(sys.executable).with_name("squawk")
+STYLE = {  # rules of squawk about names, types and defaults, and one about statements that Alembic runs once by itself
+    "prefer-text-field", "prefer-bigint-over-int", "prefer-bigint-over-smallint", "prefer-identity",
+    "prefer-robust-stmts", "prefer-timestamp-tz", "require-timeout-settings", "transaction-nesting",
+    "require-table-schema",
+}  # fmt: skip
+
+
+def problems(checkout: Path) -> dict[str, list[str]]:
+    """By migration after the first, the rules that it breaks."""
+    scripts = ScriptDirectory(str(checkout / "migrations"))
+    return {
+        script.revision: broken_rules(checkout, script)
+        for script in scripts.walk_revisions()
+        if script.down_revision is not None
+    }
+
+
+def broken_rules(checkout: Path, script: Script) -> list[str]:
+    sql = sql_of(checkout, f"{script.down_revision}:{script.revision}")
+    excluded = sorted(STYLE | ({"ban-drop-column", "ban-drop-table"} if is_contract(script) else set()))
+    done = subprocess.run(
+        [
+            SQUAWK,
+            "--pg-version=18",
+            f"--exclude={','.join(excluded)}",
+            "--reporter=gcc",
+            "--stdin-filepath=it.sql",
+        ],
+        input=sql,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return sorted(set(re.findall(r"(?:error|warning): ([\w-]+)", done.stdout)))
+
+
+def sql_of(checkout: Path, revisions: str) -> str:
+    """What Alembic would say to the database."""
+    written = io.StringIO()
+    config = Config(ROOT / "alembic.ini", output_buffer=written)
+    config.set_main_option("script_location", str(checkout / "migrations"))
+    command.upgrade(config, revisions, sql=True)
+    return written.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def _needs_squawk() -> None:
+    if not SQUAWK.exists():
+        pytest.skip("squawk has no program for this machine")
+
+
+def test_no_migration_locks_a_live_site_out() -> None:
+    assert {name: found for name, found in problems(ROOT).items() if found} == {}
+
+
+def test_the_example_of_an_expansion_keeps_to_the_rules(tmp_path: Path) -> None:
+    checkout = later_version(tmp_path / "later", EXAMPLE.read_text())
+
+    assert [found for found in problems(checkout).values() if found] == []
+    assert "SET lock_timeout = '2s'" in sql_of(checkout, f"{FIRST}:head")
+
+
+@pytest.mark.parametrize(
+    ("statement", "rule"),
+    [
+        ('op.create_index("ix", "run", ["receipt"])', "require-concurrent-index-creation"),
+        ('op.alter_column("run", "receipt", new_column_name="proof")', "renaming-column"),
+        ('op.rename_table("run", "job")', "renaming-table"),
+        ('op.drop_column("run", "receipt")', "ban-drop-column"),
+        ('op.drop_table("run")', "ban-drop-table"),
+        ('op.add_column("run", sa.Column("note", sa.Text(), nullable=False))', "adding-required-field"),
+        ('op.alter_column("run", "receipt", nullable=False)', "adding-not-nullable-field"),
+        ('op.alter_column("run", "receipt", type_=sa.Integer())', "changing-column-type"),
+        ('op.create_check_constraint("short", "run", "length(receipt) < 9")', "constraint-missing-not-valid"),
+    ],
+)
+def test_what_would_hold_a_live_site_up_is_found(tmp_path: Path, statement: str, rule: str) -> None:
+    checkout = later_version(tmp_path / "later", migration("b1", statement))
+
+    assert rule in problems(checkout)["b1"]
+
+
+def test_a_marked_step_may_take_away_what_the_release_before_it_no_longer_uses(tmp_path: Path) -> None:
+    statement = 'op.drop_column("run", "receipt")'
+    checkout = later_version(tmp_path / "later", migration("b1", statement, contract=True))
+
+    assert problems(checkout)["b1"] == []
+
+
+def test_versions_from_before_what_a_step_was_made_for_do_not_run_on_its_schema(tmp_path: Path) -> None:
+    steps = [migration("b1", "pass"), migration("c2", "pass", contract=True), migration("d3", "pass")]
+    checkout = later_version(tmp_path / "later", *steps)
+    history = list(ScriptDirectory(str(checkout / "migrations")).walk_revisions())
+
+    assert runnable(history) == ["d3", "c2", "b1"]
+    assert runnable(history[2:]) == ["b1", *runnable(history[3:])]

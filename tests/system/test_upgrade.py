@@ -1,0 +1,170 @@
+"""An installation with data is brought to a newer schema while it works, and versions know on which schema they run."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psycopg
+import pytest
+
+from app import migrating
+from app.migrating import MigrationError, migrate
+from app.processes import environment_of
+from app.settings import Settings
+from tests.later_versions import EXAMPLE, later_version
+from tests.system.installations import LONGEST, Client, Installation, installation
+from tests.system.kits import results, small_kit
+from tests.system.servers import OwnServers, eventually, plain
+
+pytestmark = pytest.mark.system
+
+PHASE = "older/test"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """An installation of this version with scored results, whose web server and worker go on running."""
+
+    running: Installation
+    address: str
+    person: Client
+    later: Path  # a checkout of a later version
+
+    def later_command(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        """Run `heldout-server` of the later version."""
+        variables = {
+            **environment_of(self.running.settings, without=set()),
+            "PYTHONPATH": str(self.later),
+            "PYTHONDONTWRITEBYTECODE": "",
+            "PYTHONPYCACHEPREFIX": str(self.running.servers.data / "bytecode"),
+        }
+        command = [sys.executable, "-m", "app.commands", *words]
+        return subprocess.run(
+            command,
+            cwd=self.later,
+            env=variables,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST,
+            check=False,
+        )
+
+    def counts(self) -> dict[str, int]:
+        """How many rows each table has."""
+        tables = self.running.ask("SELECT relname FROM pg_stat_user_tables WHERE schemaname = 'public'")
+        return {name: self.running.ask(f"SELECT count(*) FROM {name}")[0][0] for (name,) in tables}
+
+    def ready(self) -> tuple[int, str]:
+        response = httpx2.get(f"{self.address}/ready", timeout=LONGEST)
+        return response.status_code, response.text
+
+
+@pytest.fixture(scope="module")
+def site(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("older")
+    with installation(own_servers) as running:
+        running.start_worker()
+        address = running.start_web()
+        running.load(small_kit(folder), "older")
+        person = running.participant(address, "Ash")
+        person.final(person.submit(PHASE, results(cat=5, dog=5), "Before"))
+        yield Site(running, address, person, later_version(folder / "later", EXAMPLE.read_text()))
+
+
+@pytest.mark.parametrize("part", ["serve", "worker", "beat"])
+def test_a_later_version_does_not_start_on_the_older_schema(site: Site, part: str) -> None:
+    done = site.later_command(part)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.strip() == (
+        "the database has the schema of an older version; run `heldout-server migrate`"
+    )
+
+
+@dataclass(slots=True)
+class Sender:
+    """Somebody who sends results all the time, and asks for the board between them."""
+
+    person: Client
+    stop: threading.Event = field(default_factory=threading.Event)
+    sent: list[int] = field(default_factory=list)
+    errors: list[Any] = field(default_factory=list)
+
+    def run(self) -> None:
+        while not self.stop.is_set():
+            number = len(self.sent) % 9 + 1
+            try:
+                self.sent.append(
+                    self.person.submit(PHASE, results(cat=number, dog=number), f"Meanwhile {len(self.sent)}")
+                )
+                self.person.board(PHASE)
+            except (AssertionError, httpx2.HTTPError) as error:
+                self.errors.append(error)
+                return
+
+
+def test_the_schema_is_expanded_under_a_running_worker_and_nothing_fails_or_is_lost(site: Site) -> None:
+    before = site.counts()
+    sender = Sender(site.person)
+    thread = threading.Thread(target=sender.run)
+    with psycopg.connect(plain(str(site.running.settings.database_url))) as reader:
+        reader.execute("SELECT FROM run")  # a long transaction, for which a change of this table has to wait
+        thread.start()
+        assert eventually(lambda: len(sender.sent) > 0)
+        release = threading.Timer(2.5, reader.commit)
+        release.start()
+        done = site.later_command("migrate")
+        release.join()
+    sent = len(sender.sent)
+    assert eventually(lambda: len(sender.sent) > sent or bool(sender.errors))
+    sender.stop.set()
+    thread.join()
+
+    assert (done.returncode, sender.errors) == (0, []), done.stderr
+    assert {site.person.final(each)["entries"][0]["state"] for each in sender.sent} == {"scored"}
+    assert site.running.ask("SELECT FROM run WHERE crashes + lost_leases + requeues > 0") == []
+    after = site.counts()
+    assert {name for name, count in before.items() if after[name] < count and name != "outbox"} == set()
+    assert site.running.ask("SELECT indisvalid FROM pg_index WHERE indexrelid = 'ix_run_note'::regclass") == [
+        (True,)
+    ]
+    expected = {f"Meanwhile {each}": (each % 9 + 1) / 10 for each in range(len(sender.sent))}
+    assert site.person.means(PHASE) == pytest.approx({"Before": 0.5, **expected})
+    assert site.ready()[0] == 200
+
+
+def test_both_versions_run_on_the_expanded_schema(site: Site) -> None:
+    assert site.later_command("admin-link").returncode == 0
+    assert site.running.command("admin-link").returncode == 0
+
+
+def test_a_migration_that_never_gets_its_lock_changes_nothing_and_says_so(
+    own_servers: OwnServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = own_servers.owners_url(own_servers.fresh_database())
+    migrate(Settings(database_url=url))
+    monkeypatch.setattr(migrating, "PAUSES", (0.0,))
+    with psycopg.connect(plain(url)) as other:
+        other.execute("LOCK TABLE alembic_version IN ACCESS EXCLUSIVE MODE")
+
+        with pytest.raises(MigrationError, match="another transaction kept a table for itself in 1 attempts"):
+            migrate(Settings(database_url=url))
+
+    own_servers.drop_database(url)
+
+
+def test_a_schema_from_which_something_was_taken_away_is_refused_by_older_versions(site: Site) -> None:
+    site.running.ask("UPDATE alembic_version SET version_num = 'c0ffee'")
+    site.running.ask("COMMENT ON TABLE alembic_version IS 'c0ffee e0a1b2c3d4e5'")
+
+    status, words = site.ready()
+    refused = site.running.command("worker")
+
+    sentence = "the database has the schema of a newer version, on which this one cannot run; update this one"
+    assert (status, sentence in words) == (503, True)
+    assert (refused.returncode, refused.stderr.strip()) == (1, sentence)
