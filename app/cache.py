@@ -17,6 +17,8 @@ MAX_BYTES = 64 << 20
 VARIANT_BYTES = (
     16 << 20
 )  # of pages that addresses ask for beside the usual one; whoever asks for many displaces only these
+SLOW = 0.25  # seconds of processor time from which on a rendering is slow
+REST = 10  # times as long as a slow rendering took, the next version is not rendered
 MOST_VERSIONS = 1000  # what was read longest ago goes first
 FRESH = 1.0  # seconds for which a version is used without reading it again
 LONGEST_WAIT = 60.0  # seconds for somebody else's rendering
@@ -76,6 +78,7 @@ class Cache:
     _versions: dict[Hashable, tuple[float, Hashable]] = field(default_factory=dict)
     _shelves: tuple[_Shelf, _Shelf] = field(init=False)
     _flights: dict[Hashable, Future[Any]] = field(default_factory=dict)
+    _resting: dict[Hashable, tuple[float, Rendered]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Put up the shelves."""
@@ -113,18 +116,37 @@ class Cache:
         with self._lock:
             return self._shelves[True].find(key) is not None
 
-    def rendered(self, key: Hashable, make: Callable[[], bytes], *, is_variant: bool = False) -> Rendered:
-        """What was made for `key`, which names its version, too; made now if it is not there."""
+    def rendered(
+        self,
+        key: Hashable,
+        make: Callable[[], bytes],
+        *,
+        is_variant: bool = False,
+        document: Hashable = None,
+    ) -> Rendered:
+        """What was made for `key`, which names its version, too; made now if it is not there.
+
+        document: what `key` names without the version. Where its last rendering was slow, that one is given for a while whatever
+        the version is, so that a large board under constant change costs a tenth of a processor.
+        """
         shelf = self._shelves[is_variant]
         with self._lock:
+            until, last = self._resting.get(document, (0.0, None))
             known = shelf.find(key)
         if known is not None:
             return known
+        if last is not None and time.monotonic() < until:
+            return last
 
         def make_and_keep() -> Rendered:
+            begun = time.thread_time()
             rendered = Rendered.of(make())
+            seconds, now = time.thread_time() - begun, time.monotonic()
             with self._lock:
                 shelf.keep(key, rendered)
+                self._resting = {each: one for each, one in self._resting.items() if one[0] > now}
+                if document is not None and seconds > SLOW:
+                    self._resting[document] = now + REST * seconds, rendered
             return rendered
 
         result: Rendered = self._once(("rendered", key), make_and_keep)

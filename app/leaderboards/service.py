@@ -87,13 +87,17 @@ def rendered_board(
     Raises NotFoundError, MalformedError for what the board does not have, WithheldError for values that are hidden,
     RateLimitedError.
     """
-    edition_id, version = platform.cache.version(address, lambda: _version(platform, address))
-    key = (address, version, _audience(actor, edition_id), query, document.form)
+    phase, version = platform.cache.version(address, lambda: _version(platform, address))
+    named = (address, phase, _audience(actor, phase.edition_id), query, document.form)
+    key = (*named, version)
     is_variant = query != BoardQuery()
     if is_variant and not platform.cache.has_variant(key):
         platform.limiter.hit(Limited.BOARD, who)
     return platform.cache.rendered(
-        key, lambda: document.write(board_page(platform, actor, address, query)), is_variant=is_variant
+        key,
+        lambda: document.write(board_page(platform, actor, address, query)),
+        is_variant=is_variant,
+        document=named,
     )
 
 
@@ -101,15 +105,15 @@ def _audience(actor: Actor, edition_id: int) -> Audience:
     return Audience.ORGANISERS if actor.runs(edition_id) else Audience.PUBLIC
 
 
-def _version(platform: Platform, address: BoardAddress) -> tuple[int, Hashable]:
-    """The id of a board's edition, and what the board depends on: its phase's rules, the other boards, too."""
+def _version(platform: Platform, address: BoardAddress) -> tuple[PhaseView, Hashable]:
+    """What a board depends on: its phase's rules, its own version and the other boards."""
     with platform.snapshot() as session:
         phase = editions.find_phase(session, address.edition, address.image_set)
         version = queries.version(session, phase.id, address.competition)
         others = _boards_of_edition(session, phase)
     if version is None:
         raise _no_board(address)
-    return phase.edition_id, (phase, version, others)
+    return phase, (version, others)
 
 
 def _boards_of_edition(session: Session, phase: PhaseView) -> tuple[BoardLink, ...]:

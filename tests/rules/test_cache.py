@@ -116,3 +116,27 @@ def test_versions_that_were_read_long_ago_are_forgotten(monkeypatch: pytest.Monk
 
     assert answers == ["a", "b", "a", "c", "b", "a"]
     assert read == ["a", "b", "c", "a"]
+
+
+def test_what_is_slow_to_render_rests_for_a_multiple_of_that_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = {"now": 100.0, "spent": 0.0}
+    monkeypatch.setattr("app.cache.time.monotonic", lambda: clock["now"])
+    monkeypatch.setattr("app.cache.time.thread_time", lambda: clock["spent"])
+    cache = Cache()
+
+    def ask(version: int, seconds: float, document: str | None = "board") -> bytes:
+        def make() -> bytes:
+            clock["spent"] += seconds
+            return b"version %d" % version
+
+        rendered = cache.rendered((document, version), make, document=document)
+        return gzip.decompress(rendered.compressed)
+
+    assert ask(1, seconds=0.2) == b"version 1"
+    assert ask(2, seconds=0.5) == b"version 2"  # the one before was quick
+    clock["now"] += 4.9
+    assert ask(3, seconds=0.5) == b"version 2"
+    assert ask(3, seconds=0.5, document="another") == b"version 3"
+    clock["now"] += 0.2
+    assert ask(3, seconds=0.5) == b"version 3"
+    assert [ask(number, seconds=0.5, document=None) for number in (1, 2)] == [b"version 1", b"version 2"]
