@@ -56,6 +56,8 @@ def celery_of(settings: Settings) -> Celery:
         task_default_queue=run_queue(scoring.SCORER),
         task_time_limit=2 * settings.scoring_seconds,
         worker_prefetch_multiplier=1,
+        # a worker listens for commands on a connection whose reads have no time limit: one that went silent blocked it for ever
+        worker_enable_remote_control=False,
         worker_hijack_root_logger=False,
     )
     return celery

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+import redis
 from sqlalchemy import make_url, text
 
 from app.processes import worker_child
@@ -143,6 +144,15 @@ def test_a_worker_whose_database_connections_go_silent_works_again(scene: Scene)
         assert not set(before) <= {*running.pool("silent worker"), scene.sweeper("silent worker")}
         running.processes.stop("silent worker")
     running.start_worker()
+
+
+def test_a_worker_has_no_connection_whose_reads_have_no_time_limit(scene: Scene) -> None:
+    assert scene.is_scored(scene.confirm())
+    with redis.Redis.from_url(str(scene.running.settings.broker_url)) as broker:
+        number = str(make_url(str(scene.running.settings.broker_url)).database)
+        listening = [each for each in broker.client_list(_type="pubsub") if each["db"] == number]
+
+    assert listening == []
 
 
 def test_a_sweeper_that_is_stopped_shows_in_health_and_one_that_is_killed_is_started_again(
