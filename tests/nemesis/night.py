@@ -16,7 +16,7 @@ import scoring
 from app.errors import DomainError
 from tests.nemesis.ending import end_of, seconds_until, under_way
 from tests.nemesis.faults import FAULTS, KINDS
-from tests.nemesis.history import Fault, History, Promise
+from tests.nemesis.history import Fault, History, Promise, Response
 from tests.nemesis.people import COMPETITION, PHASE, Notebook, Person
 from tests.nemesis.schedule import Planned, schedule
 from tests.nemesis.site import Site
@@ -58,6 +58,8 @@ class Night:
             for name, client in team.items()
         ]
         correcting = Person("organiser", organiser, self.notebook, Random(self.seed), self.over)
+        calm = self._calm(people)
+        self.notebook.looks.clear()  # times count from here
         self.notebook.begun = time.monotonic()
         with ThreadPoolExecutor(len(people) + 1) as together:
             sending = [together.submit(each.take_part, pause) for each in people]
@@ -67,18 +69,27 @@ class Night:
             recovered = seconds_until(self.site.is_complete)
             for each in sending:
                 each.result()
+        begun = time.monotonic()
+        calm += self._calm(people)
+        settled = None if under_way(self.site) else round(time.monotonic() - begun, 1)
+        direct = {name: self._client(client, self.site.direct) for name, client in team.items()}
+        end = end_of(self.site, direct, recovered, settled)
+        return History(
+            self.seed, tuple(self.faults), tuple(self.notebook.responses), self._promises(),
+            tuple(self.notebook.refused), tuple(self.notebook.looks), calm, self.ground_truth, end,
+        )  # fmt: skip
+
+    def _calm(self, people: list[Person]) -> tuple[Response, ...]:
+        """Somebody sends and looks while nothing is broken, until all is done: before the faults, so that no disk is full
+        when Python compiles what it imports for the first time, and after them."""
         before = len(self.notebook.responses)
         for person in people:
             person.send_one()
             person.look()
+        seconds_until(lambda: not under_way(self.site))
         calm = tuple(self.notebook.responses[before:])
-        settled = seconds_until(lambda: not under_way(self.site))
-        direct = {name: self._client(client, self.site.direct) for name, client in team.items()}
-        end = end_of(self.site, direct, recovered, settled)
-        return History(
-            self.seed, tuple(self.faults), tuple(self.notebook.responses[:before]), self._promises(),
-            tuple(self.notebook.refused), tuple(self.notebook.looks), calm, self.ground_truth, end,
-        )  # fmt: skip
+        del self.notebook.responses[before:]
+        return calm
 
     def _client(self, client: Client, address: str = "") -> Client:
         """The same person through the proxy, or at another address."""
