@@ -107,10 +107,11 @@ def mark_delivered(session: Session, delivery: Delivery) -> None:
     session.execute(statement.values(delivered_at=func.clock_timestamp(), error=None))
 
 
-def postpone(session: Session, delivery: Delivery, pause: timedelta, error: str) -> None:
-    """Let a message be delivered again after a pause."""
+def postpone(session: Session, delivery: Delivery, pause: timedelta, error: str, *, counts: bool) -> None:
+    """Let a message be delivered again after a pause; `counts`: this attempt was one of those that it has."""
     statement = update(OutboxMessage).where(_is_mine(delivery))
-    session.execute(statement.values(not_before=func.clock_timestamp() + pause, error=error))
+    attempt = delivery.attempt if counts else delivery.attempt - 1
+    session.execute(statement.values(not_before=func.clock_timestamp() + pause, error=error, attempt=attempt))
 
 
 def give_up(session: Session, delivery: Delivery, error: str) -> None:

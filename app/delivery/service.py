@@ -6,14 +6,14 @@ from datetime import timedelta
 from typing import Any
 
 import structlog
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from app.access import Actor
 from app.analyses import service as analyses
 from app.board_figures import service as board_figures
 from app.delivery import queries
 from app.delivery.schemas import Delivery
-from app.errors import NotFoundError
+from app.errors import NotFoundError, StorageUnavailableError
 from app.evaluation.rules import pause_before_retry
 from app.intervals import service as intervals
 from app.mail import service as mail
@@ -22,14 +22,19 @@ from app.overlays import service as overlays
 from app.pictures import service as pictures
 from app.platform import Platform
 from app.queue import Job
+from app.sandbox import ChildFileError
 from app.similarity import service as similarity
 
 log = structlog.get_logger()
 
 MAX_ATTEMPTS = 5
+RETRIES_WHILE_AWAY = 2  # while something of ours is away, a message waits as long as before its second retry
 MAX_NOTIFICATIONS = 10  # of one sweep
 KEPT = timedelta(days=7)  # how long delivered messages can be looked at
 LONGEST_ERROR = 500  # characters
+
+# what every message needs: its own failures alone count against it
+UNAVAILABLE = (StorageUnavailableError, ChildFileError, OperationalError)
 
 Handler = Callable[[Platform, Mapping[str, Any]], None]
 
@@ -50,7 +55,8 @@ def deliver_next(platform: Platform, handlers: Mapping[Topic, Handler] = HANDLER
     """Deliver the next message that is due and has a handler here; whether there was one.
 
     A process that dies in between leaves the message to the next one when the lease has run out, so handlers must
-    give the same result twice. One whose delivery kills the process each time is given up like one that fails.
+    give the same result twice. One whose delivery kills the process each time is given up like one that fails; one that finds
+    storage or database away waits, however long that lasts.
     """
     lease = timedelta(seconds=2 * platform.settings.delivery_seconds)
     with platform.transaction() as session:
@@ -63,6 +69,8 @@ def deliver_next(platform: Platform, handlers: Mapping[Topic, Handler] = HANDLER
     begun = time.monotonic()
     try:
         handlers[delivery.topic](platform, delivery.payload)
+    except UNAVAILABLE as error:
+        _postpone(platform, delivery, f"{type(error).__name__}: {error}"[:LONGEST_ERROR], counts=False)
     except Exception as error:  # noqa: BLE001 - whatever a handler raises, other messages go on
         _fail(platform, delivery, f"{type(error).__name__}: {error}"[:LONGEST_ERROR])
     else:
@@ -77,11 +85,19 @@ def _fail(platform: Platform, delivery: Delivery, error: str) -> None:
     log.warning("delivery failed", message=delivery.id, attempt=delivery.attempt, error=error)
     if delivery.attempt >= MAX_ATTEMPTS:
         _give_up(platform, delivery, error)
-        return
-    pause = pause_before_retry(delivery.attempt, platform.settings.first_pause)
+    else:
+        _postpone(platform, delivery, error, counts=True)
+
+
+def _postpone(platform: Platform, delivery: Delivery, error: str, *, counts: bool) -> None:
+    """Have a message delivered later; `counts`: one of its attempts is over."""
+    if not counts:
+        log.warning("delivery postponed", message=delivery.id, error=error)
+    retries = delivery.attempt if counts else RETRIES_WHILE_AWAY
+    pause = pause_before_retry(retries, platform.settings.first_pause)
     try:
         with platform.transaction() as session:
-            queries.postpone(session, delivery, pause, error)
+            queries.postpone(session, delivery, pause, error, counts=counts)
     except SQLAlchemyError:
         log.warning("delivery not postponed; its lease will run out", message=delivery.id)
 

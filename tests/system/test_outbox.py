@@ -10,6 +10,7 @@ import pytest
 
 from app.access import Actor
 from app.delivery import service as delivery
+from app.errors import StorageUnavailableError
 from app.models import Topic
 from app.outbox import queries as outbox
 from app.platform import Platform
@@ -110,6 +111,20 @@ def test_a_message_that_always_fails_is_given_up_and_blocks_no_other(
     delivery.retry(platform, message_id)
     assert delivery.deliver_next(platform, {Topic.INTERVALS: lambda *_: None})
     assert states(alone)[0] == (666, 1, True, False)
+
+
+def test_a_message_waits_for_storage_however_long_it_is_away(alone: Installation, platform: Platform) -> None:
+    def handle(*_: object) -> None:
+        raise StorageUnavailableError("no such host")
+
+    message(platform, 1)
+    for _ in range(2 * delivery.MAX_ATTEMPTS):
+        assert delivery.deliver_next(platform, {Topic.INTERVALS: handle})
+        assert not delivery.deliver_next(platform, {Topic.INTERVALS: handle})  # not at once
+        alone.ask("UPDATE outbox SET not_before = now()")
+    assert delivery.deliver_next(platform, {Topic.INTERVALS: lambda *_: None})
+
+    assert states(alone) == [(1, 1, True, False)]
 
 
 def test_a_message_that_kills_its_worker_each_time_is_given_up(
