@@ -74,7 +74,7 @@ def web_child(
     return Child(
         name,
         web_command(listener),
-        environment_of(settings, without=NOT_FOR_WEB) | known,
+        web_environment(settings) | known,
         settings.data / "logs" / f"{name}.log",
         pass_fds=(listener.fileno(),),
         directory=ROOT,
@@ -90,6 +90,15 @@ def worker_child(settings: Settings) -> Child:
         settings.data / "logs" / "worker.log",
         directory=ROOT,
     )
+
+
+def web_environment(settings: Settings) -> dict[str, str]:
+    """What a web server is started with.
+
+    Its forty threads would each keep an arena of the C library's malloc that never shrinks: with two arenas for all of them a
+    process that has drawn large pages stays at 223 MB instead of 284.
+    """
+    return environment_of(settings, without=NOT_FOR_WEB) | {"MALLOC_ARENA_MAX": "2"}
 
 
 def environment_of(settings: Settings, *, without: set[str]) -> dict[str, str]:

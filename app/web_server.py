@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from app.processes import NOT_FOR_WEB, counted_together, environment_of, web_child, web_command
+from app.processes import counted_together, web_child, web_command, web_environment
 from app.serving import listen
 from app.settings import Settings
 from app.supervisor import interrupted_by_signals, supervised
@@ -22,7 +22,7 @@ def serve(settings: Settings, console: Console) -> None:
     listener = listen(settings)
     if settings.web_processes == 1:
         listener.set_inheritable(True)
-        known = environment_of(settings, without=NOT_FOR_WEB)
+        known = web_environment(settings)
         os.execve(sys.executable, web_command(listener), known)  # noqa: S606 - becomes that process
     report: Callable[[str], None] = console.print
     try:
