@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from scoring.data.description import Description, Image
     from scoring.data.detections import Detections
     from scoring.data.ground_truth import GroundTruth
+    from scoring.data.instance_masks import InstanceMasks
     from scoring.data.label_maps import LabelMaps
     from scoring.data.layouts import Layout, Layouts
     from scoring.data.limits import Limits
@@ -104,6 +105,7 @@ __all__ = [
     "FoundCompetition",
     "GroundTruth",
     "Image",
+    "InstanceMasks",
     "Interval",
     "IntervalTable",
     "LabelMaps",
@@ -174,6 +176,7 @@ _NAMES: Final = {
     "data.description": ("Description", "Image"),
     "data.detections": ("Detections",),
     "data.ground_truth": ("GroundTruth",),
+    "data.instance_masks": ("InstanceMasks",),
     "data.label_maps": ("LabelMaps",),
     "data.layouts": ("Layout", "Layouts"),
     "data.limits": ("Limits",),

@@ -16,6 +16,7 @@ from scoring.data.confidences import Confidences
 from scoring.data.description import Description
 from scoring.data.detections import Detections
 from scoring.data.ground_truth import GroundTruth
+from scoring.data.instance_masks import InstanceMasks
 from scoring.data.label_maps import LabelMaps
 from scoring.data.layouts import Layouts
 from scoring.data.limits import Limits
@@ -32,7 +33,7 @@ from scoring.tasks.task import Keyed, Scores, Task
 SCORER: Final = "1"
 """The version of the scorer: another one may give other numbers for the same archive."""
 
-Predictions = Detections | Confidences | LabelMaps | Layouts
+Predictions = Detections | InstanceMasks | Confidences | LabelMaps | Layouts
 """Predictions in memory, of any task."""
 
 _LAST: Final = "VOC2012"
@@ -149,7 +150,7 @@ def task_of(predictions: object, protocol: Protocol | None = None) -> Task[Any, 
         if task.accepts(predictions):
             return task
     raise DataError(
-        f"expected Detections, Confidences, LabelMaps, Layouts or the path of an archive, found {type(predictions).__name__}"
+        f"expected Detections, InstanceMasks, Confidences, LabelMaps, Layouts or the path of an archive, found {type(predictions).__name__}"
     )
 
 

@@ -60,6 +60,19 @@ def masks_of_texts(texts: Sequence[bytes], height: Wholes, width: Wholes) -> Dec
     return _decoded(_summed(values, lengths), lengths, height, width)
 
 
+def masks_of_arrays(arrays: Sequence[Flags]) -> Masks:
+    """Masks of bool arrays (height, width), each of its own size.
+
+    >>> masks_of_arrays([np.array([[False, True], [True, True]])]).start.tolist()
+    [1]
+    """
+    edges = [np.flatnonzero(np.diff(each.T.ravel(), prepend=False, append=False)) for each in arrays]
+    counts = [len(each) // 2 for each in edges]
+    bounds = np.concatenate([np.empty(0, np.int64), *edges])
+    height = np.array([len(each) for each in arrays], np.int64)
+    return Masks(bounds[::2], bounds[1::2], np.cumsum([0, *counts]), height)
+
+
 def _codes(texts: Sequence[bytes]) -> Wholes:
     return np.frombuffer(b"".join(texts), np.uint8).astype(np.int64) - 48
 

@@ -5,14 +5,17 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from scoring.data.boxes import BoxConvention, convert_boxes
+from scoring.data.checking import DataError
 from scoring.data.detections import Detections
 from scoring.data.ground_truth import GroundTruth
+from scoring.data.instance_masks import InstanceMasks
 from scoring.data.limits import MAX_FILE_PROBLEMS
 from scoring.errors import Problem, Problems
 from scoring.intake.checking import Checked, Inspection
 from scoring.intake.fingerprints import digest_of
 from scoring.intake.result_files import ResultFile
 from scoring.metrics.coco.arrays import CocoDetections
+from scoring.metrics.masks.encoding import masks_of_arrays
 from scoring.readers.coco_json.detections import CocoResults, read_coco_detections, take_results
 from scoring.readers.image_index import ImageIndex
 from scoring.tasks.matching_names import places_of
@@ -112,9 +115,9 @@ def accepts_boxes(predictions: object) -> bool:
     return isinstance(predictions, Detections)
 
 
-def accepts_nothing(_predictions: object) -> bool:
-    """There is no type of masks in memory: they come from JSON."""
-    return False
+def accepts_masks(predictions: object) -> bool:
+    """Whether these are detections with masks."""
+    return isinstance(predictions, InstanceMasks)
 
 
 def split_boxes(predictions: Detections, truth: GroundTruth) -> Iterator[Keyed[CocoResults]]:
@@ -134,3 +137,24 @@ def split_boxes(predictions: Detections, truth: GroundTruth) -> Iterator[Keyed[C
         boxes[:, 2] * boxes[:, 3],
     )
     yield Keyed("detections", CocoResults(detections, boxes, None))
+
+
+def split_masks(predictions: InstanceMasks, truth: GroundTruth) -> Iterator[Keyed[CocoResults]]:
+    """All detections as one file has them, with the areas of their masks.
+
+    Raises DataError for detections in an image, or of a class, that the ground truth does not have, and for a mask of another
+    size than its image.
+    """
+    lists = truth.lists
+    image = places_of("image", predictions.image, predictions.images, lists.images[: lists.main])
+    label = places_of("class", predictions.label, predictions.classes, lists.classes)
+    found = np.array([each.shape for each in predictions.masks], np.int64).reshape(-1, 2)
+    expected = truth.tables.sizes[image].astype(np.int64)[:, ::-1]
+    for row in np.flatnonzero((found != expected).any(axis=1))[:1].tolist():
+        name, shape = lists.images[image[row]], tuple(expected[row].tolist())
+        raise DataError(
+            f"expected masks of shape {shape} in the image '{name}', found {predictions.masks[row].shape}"
+        )
+    masks = masks_of_arrays(predictions.masks)
+    detections = CocoDetections(image, label, predictions.score, masks.area.astype(np.float64))
+    yield Keyed("segmentations", CocoResults(detections, masks.boxes, masks))

@@ -8,12 +8,13 @@ from scoring.tasks.coco.boards import columns, match, score
 from scoring.tasks.coco.resampling import resample
 from scoring.tasks.coco.results_file import (
     accepts_boxes,
-    accepts_nothing,
+    accepts_masks,
     check_boxes,
     check_segmentations,
     read_boxes,
     read_segmentations,
     split_boxes,
+    split_masks,
 )
 from scoring.tasks.coco.truth import (
     load_boxes,
@@ -54,7 +55,8 @@ COCO_SEGMENTATION: Final = replace(
     read=read_segmentations,
     check_file=check_segmentations,
     check_all=nothing_to_add,
-    accepts=accepts_nothing,
+    accepts=accepts_masks,
+    split=split_masks,
     missing_truth=missing_masks,
     load=load_masks,
 )
