@@ -1,5 +1,7 @@
 """The page of a board's figures, and each of them for other people's pages."""
 
+from typing import Any
+
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
@@ -10,7 +12,7 @@ from app.figure_pages.rules import csv_of
 from app.figure_pages.schemas import FigureView
 from app.figures.alone import policy
 from app.leaderboards.rules import BoardAddress
-from app.web import ThePlatform, render, requires
+from app.web import ThePlatform, render_shared, requires
 
 router = APIRouter(
     prefix="/leaderboards/{edition}/{image_set}/{competition}", dependencies=[requires(Action.READ_PUBLIC)]
@@ -22,8 +24,13 @@ def figures(
     request: Request, platform: ThePlatform, edition: str, image_set: str, competition: int
 ) -> Response:
     """Every figure of a board, with its table."""
-    page = service.figures_page(platform, BoardAddress(edition, image_set, competition))
-    return render(request, "figure_pages/figures.html", page=page, board=page.view)
+    address = BoardAddress(edition, image_set, competition)
+
+    def read() -> dict[str, Any]:
+        page = service.figures_page(platform, address)
+        return {"page": page, "board": page.view}
+
+    return render_shared(request, "figure_pages/figures.html", address, read)
 
 
 @router.get("/figures/{name}.svg")

@@ -87,7 +87,7 @@ def offer(platform: Platform, actor: Actor, token: str) -> Offer | None:
             team=team.name,
             edition=edition.code,
             edition_title=edition.title,
-            members=len(memberships.members_of(session, team.id)),
+            members=memberships.count_members(session, team.id),
             invited_by=inviter.name if inviter else "",
             leaves=alone.standing.name if alone else None,
             keeps_results=alone is not None and queries.has_methods(session, alone.team_id),

@@ -1,12 +1,12 @@
 """Teams and their members in the database."""
 
-from sqlalchemy import ColumnElement, Select, SQLColumnExpression, and_, delete, func, select, update
+from sqlalchemy import ColumnElement, Select, SQLColumnExpression, and_, delete, func, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
 from app.access import Actor
 from app.memberships.rules import Place, Standing
-from app.memberships.schemas import MemberView, OwnTeam
+from app.memberships.schemas import MemberPage, MemberView, OwnTeam
 from app.models import (
     Approval,
     Edition,
@@ -24,7 +24,7 @@ from app.models import (
 from app.names import lookalike_key
 from app.outbox import queries as outbox
 
-MAX_LISTED = 200  # members of a team on its page
+PAGE = 200  # members of a team
 
 
 def team_in(session: Session, user_id: int | None, edition_id: int) -> int | None:
@@ -151,17 +151,30 @@ def teams_of(session: Session, user_id: int | None) -> tuple[OwnTeam, ...]:
     )
 
 
-def members_of(session: Session, team_id: int) -> tuple[MemberView, ...]:
-    """The members of a team, owners first, then by when they joined."""
-    membership = (Member.is_owner, Member.is_named, Member.joined_at)
+def members_of(session: Session, team_id: int, *, only_named: bool, after: int | None = None) -> MemberPage:
+    """A page of the members of a team, owners first, then by when they joined.
+
+    only_named: those who agreed to be named; after: the person behind whom it begins, if that is one of those listed.
+    """
+    listed = [Member.team_id == team_id, *([Member.is_named] if only_named else [])]
+    order = (~Member.is_owner, Member.joined_at, Member.user_id)
+    last = session.execute(select(*order).where(*listed, Member.user_id == after)).one_or_none()
     statement = (
-        select(User.id, User.name, *membership, User.affiliation, User.homepage, User.orcid)
+        select(
+            User.id, User.name, Member.is_owner, Member.is_named, Member.joined_at, User.affiliation, User.homepage, User.orcid
+        )
         .join(Member, Member.user_id == User.id)
-        .where(Member.team_id == team_id)
-        .order_by(Member.is_owner.desc(), Member.joined_at, User.id)
-        .limit(MAX_LISTED)
-    )
-    return tuple(MemberView(*row) for row in session.execute(statement))
+        .where(*listed, *([tuple_(*order) > tuple_(*last)] if last else []))
+        .order_by(*order)
+        .limit(PAGE + 1)
+    )  # fmt: skip
+    found = tuple(MemberView(*row) for row in session.execute(statement))
+    return MemberPage(found[:PAGE], found[PAGE - 1].id if len(found) > PAGE else None)
+
+
+def count_members(session: Session, team_id: int) -> int:
+    """How many members a team has."""
+    return session.scalar(select(func.count()).where(Member.team_id == team_id)) or 0
 
 
 def remove_member(session: Session, team_id: int, user_id: int) -> None:

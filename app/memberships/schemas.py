@@ -64,3 +64,11 @@ class MemberView:
     affiliation: str = ""
     homepage: str = ""
     orcid: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberPage:
+    """Members of a team, and the last of them where others follow."""
+
+    members: tuple[MemberView, ...]
+    next: int | None

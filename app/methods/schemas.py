@@ -156,6 +156,7 @@ class MethodPage:
     team_id: int
     team: str
     members: tuple[MemberView, ...]  # of the team, who agreed to be named
+    has_more_members: bool  # on the page of the team
     submissions: tuple[int, ...]
     results: tuple[ResultView, ...]  # that stand on boards
     changes: tuple[Change, ...]

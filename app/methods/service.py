@@ -40,6 +40,7 @@ def method_page(platform: Platform, actor: Actor, method_id: int) -> MethodPage:
         method, team, edition = found
         is_ours = actor.is_member(method.team_id)
         phases = editions.phases_of(session, edition.code)
+        people = members_of(session, method.team_id, only_named=True)
         sees_all = is_ours or actor.runs(method.edition_id)
         sights = {phase.id: (phase, sight_of(actor, phase)) for phase in phases}
         return MethodPage(
@@ -48,7 +49,8 @@ def method_page(platform: Platform, actor: Actor, method_id: int) -> MethodPage:
             edition_title=edition.title,
             team_id=team.id,
             team=team.name,
-            members=tuple(each for each in members_of(session, method.team_id) if each.is_named),
+            members=people.members,
+            has_more_members=people.next is not None,
             results=standings.of_methods(session, (method_id,), sights, only_public=not sees_all),
             submissions=queries.submissions_of(session, actor, method),
             changes=queries.changes_of(session, method_id),

@@ -9,7 +9,7 @@ from app.memberships import service as memberships
 from app.memberships.schemas import NewTeam, OwnTeam, TeamChange
 from app.rate_limits import Limited
 from app.teams import service
-from app.teams.schemas import Naming, Ownership, Successor, TeamPage
+from app.teams.schemas import AfterMember, Naming, Ownership, Successor, TeamPage
 from app.web import CurrentActor, ThePlatform, limited, requires
 
 router = APIRouter(prefix="/api/v1", tags=["teams"])
@@ -30,9 +30,9 @@ def create(platform: ThePlatform, actor: CurrentActor, edition: str, new: NewTea
 
 
 @router.get("/teams/{team_id}", dependencies=[requires(Action.READ_TEAM)])
-def team(platform: ThePlatform, actor: CurrentActor, team_id: int) -> TeamPage:
+def team(platform: ThePlatform, actor: CurrentActor, team_id: int, after: AfterMember = None) -> TeamPage:
     """A team: its members see everything, others what is public once it has a public result."""
-    return service.team_page(platform, actor, team_id)
+    return service.team_page(platform, actor, team_id, after)
 
 
 @router.patch("/teams/{team_id}", dependencies=[CHANGE])

@@ -1,7 +1,9 @@
 """Teams as pages and programs see them."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
+from fastapi import Query
 from pydantic import BaseModel, ConfigDict
 
 from app.invitations.schemas import InvitationView
@@ -10,6 +12,16 @@ from app.models import Approval
 from app.quotas.schemas import QuotaLine
 from app.standings.schemas import Matrix
 from app.submissions.schemas import SubmissionRow
+
+LARGEST_ID = 2**63 - 1
+AfterMember = Annotated[
+    int | None,
+    Query(
+        ge=1,
+        le=LARGEST_ID,
+        description="the member behind whom the list begins: `more_members` of the page before",
+    ),
+]
 
 
 class Ownership(BaseModel):
@@ -77,7 +89,8 @@ class TeamPage:
     user_id: int | None  # of the reader
     approval: Approval | None  # none: its edition asks for none, or the reader is a stranger
     refusals: tuple[str, ...]  # why nothing of it is scored on held-out annotation
-    members: tuple[MemberView, ...]  # strangers see those who agreed to be named
+    members: tuple[MemberView, ...]  # a page of them; strangers see those who agreed to be named
+    more_members: int | None  # the last of these where others follow, who are listed `after` this one
     invitations: tuple[InvitationView, ...]  # that can be used, for its owners
     quotas: tuple[PhaseQuota, ...]  # for its members
     results: tuple[SubmissionRow, ...]  # strangers see public ones

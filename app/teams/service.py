@@ -31,8 +31,8 @@ def my_teams(platform: Platform, actor: Actor) -> MyTeams:
         )
 
 
-def team_page(platform: Platform, actor: Actor, team_id: int) -> TeamPage:
-    """A team as this reader may see it.
+def team_page(platform: Platform, actor: Actor, team_id: int, after: int | None = None) -> TeamPage:
+    """A team as this reader may see it; after: the member behind whom the list of members begins.
 
     Raises NotFoundError, also for what is there but not for this reader.
     """
@@ -40,18 +40,18 @@ def team_page(platform: Platform, actor: Actor, team_id: int) -> TeamPage:
         found = queries.visible_team(session, actor, team_id)
         if found is None:
             raise NotFoundError(f"there is no team {team_id}, or it has no public results")
-        page = _page(session, actor, *found)
+        page = _page(session, actor, *found, after)
     only_public = not (page.is_member or page.can_change)
     return replace(page, results=team_rows(platform, actor, (team_id,), only_public=only_public))
 
 
-def _page(session: Session, actor: Actor, team: Team, edition: Edition) -> TeamPage:
+def _page(session: Session, actor: Actor, team: Team, edition: Edition, after: int | None) -> TeamPage:
     mine = memberships.member(session, team.id, actor.user_id)
     is_owner = mine is not None and mine.is_owner
     is_ours = mine is not None or actor.runs(edition.id)
     standing = memberships.standing(session, team.id)
     against = scoring_refusals(standing, is_held_out=True) if is_ours else ()
-    members = memberships.members_of(session, team.id)
+    people = memberships.members_of(session, team.id, only_named=not is_ours, after=after)
     phases = editions.phases_of(session, edition.code)
     sights = {phase.id: (phase, sight_of(actor, phase)) for phase in phases}
     return TeamPage(
@@ -67,7 +67,8 @@ def _page(session: Session, actor: Actor, team: Team, edition: Edition) -> TeamP
         user_id=actor.user_id,
         approval=team.approval if edition.approves_teams and is_ours else None,
         refusals=tuple(each.message for each in against),
-        members=tuple(each for each in members if is_ours or each.is_named),
+        members=people.members,
+        more_members=people.next,
         invitations=invitations.invitations_of(session, team.id) if is_owner else (),
         quotas=_quotas(session, actor, phases) if mine is not None else (),
         results=(),

@@ -36,6 +36,7 @@ def method_page(method: MethodView = METHOD, **changes: Any) -> MethodPage:
         members=(
             MemberView(1, EVIL, is_owner=True, is_named=True, joined_at=NOW, homepage=EVIL, orcid=EVIL),
         ),
+        has_more_members=True,
         submissions=(7, 12),
         results=(RESULT, replace(RESULT, mean=None)),
         changes=(Change(NOW, {"title": EVIL, "paper_url": ""}),),

@@ -40,6 +40,7 @@ TEAM = TeamPage(
         MemberView(2, EVIL, is_owner=False, is_named=False, joined_at=NOW),
         MemberView(3, "Eve", is_owner=True, is_named=False, joined_at=NOW),
     ),
+    more_members=3,
     invitations=(InvitationView(4, 1, EVIL, NOW, NOW + timedelta(days=7)),),
     quotas=(PhaseQuota("test", quota_lines(NOW, PHASE.quotas, ("detection",), Usage())),),
     results=(RESULT,),

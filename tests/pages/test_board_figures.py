@@ -260,3 +260,9 @@ def test_an_address_without_a_board_has_no_figures(make: Make) -> None:
 
     assert board.browser.get(f"{board.address[:-1]}9/figures").status_code == 404
     assert board.browser.get("/leaderboards/nothing/test/3/figures").status_code == 404
+
+
+def test_the_page_of_figures_is_sent_compressed(make: Make) -> None:
+    board = make()
+
+    assert board.browser.get(f"{board.address}/figures").headers["Content-Encoding"] == "gzip"

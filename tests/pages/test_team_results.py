@@ -9,7 +9,8 @@ from pydantic import TypeAdapter
 from sqlalchemy import select, update
 from starlette.testclient import TestClient
 
-from app.models import Disclosure, Method, Phase
+from app.memberships import queries as memberships
+from app.models import Disclosure, Member, Method, Phase, User
 from app.platform import Platform
 from app.standings import service as standings
 from app.teams.schemas import TeamPage
@@ -89,3 +90,34 @@ def test_only_the_newest_methods_are_listed_and_private_ones_for_no_stranger(
     assert [*means(matrix)] == ["Beech_50%", "Chance"]
     assert matrix["has_more"]
     assert "newest methods" in browser().get(f"/teams/{team}").text
+
+
+def test_members_page_and_none_is_left_out(
+    browser: Browser, platform: Platform, rows: dict[Disclosure, Rows], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows_of, client = rows[Disclosure.FULL], browser()
+    rows_of.entry(mean=0.5)
+    with platform.transaction() as session:
+        edition_id = session.get_one(Phase, rows_of.phase_id).edition_id
+        people = [User(email=f"{place}.member@example.org", name=f"Member {place}") for place in range(7)]
+        session.add_all(people)
+        session.flush()
+        session.add_all(
+            Member(team_id=rows_of.team_id, edition_id=edition_id, user_id=each.id, is_named=place % 2 == 0)
+            for place, each in enumerate(people)
+        )
+    monkeypatch.setattr(memberships, "PAGE", 3)
+    address = f"/teams/{rows_of.team_id}"
+
+    first = client.get(f"/api/v1{address}").json()
+    following = client.get(f"{address}?after={first['more_members']}").text
+    method = client.get(f"/methods/{first['standings'][0]['rows'][0]['method_id']}").text
+
+    assert [each["name"] for each in first["members"]] == ["Member 0", "Member 2", "Member 4"]
+    assert f'href="?after={first["more_members"]}"' in client.get(address).text
+    assert "Member 6" in following
+    assert "Member 4" not in following
+    assert "Further members" not in following
+    assert f'and <a href="{address}">others</a>' in method
+    hidden = people[1].id  # whether somebody who is not named is a member cannot be asked for
+    assert client.get(f"/api/v1{address}?after={hidden}").json()["members"] == first["members"]
