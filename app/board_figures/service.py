@@ -36,7 +36,7 @@ from scoring.metrics.ranking import IGNORED, TRUE_POSITIVE
 from scoring.protocols import TASKS
 from scoring.tasks.ranking.rules import LabelRules
 
-DRAWN = "2"  # another one has the figures of every board drawn anew
+DRAWN = "3"  # another one has the figures of every board drawn anew
 FIGURE = "board figure"  # kind of the artefact that is one figure
 SVG_AND_NUMBERS = "application/json"
 MOST_CURVES = 100  # of one drawing
@@ -119,7 +119,12 @@ def _keep(making: Making, figure: Figure, *, is_curve: bool = False) -> FigureHe
     """Store a figure, and what a list of figures says of it."""
     drawing = figure.drawing
     head = FigureHead(
-        drawing.name, drawing.title, drawing.description, drawing.width, drawing.height, is_curve
+        drawing.name,
+        drawing.title,
+        drawing.description,
+        drawing.width - drawing.left,
+        drawing.height,
+        is_curve,
     )
     content = {
         "columns": [asdict(column) for column in figure.table.columns],

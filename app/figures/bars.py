@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.figures.scales import Scale, score_axis, top_of
-from app.figures.shapes import Drawing, Line, Rect, Shape, Text, label
+from app.figures.shapes import Drawing, Line, Rect, Shape, Text, label, width_of
 
 WIDTH, ROW, TOP, BOTTOM = 560, 18, 22, 22
 LABELS, NUMBERS = 150, 44
@@ -43,7 +43,8 @@ def bar_chart(name: str, title: str, description: str, bars: Sequence[Bar], lege
         *score_axis(scale, TOP, bottom),
         *(shape for number, bar in enumerate(bars) for shape in _bar(bar, TOP + ROW * number, scale)),
     ]
-    return Drawing(name, title, description, WIDTH, bottom + BOTTOM, tuple(shapes))
+    left = max(0, LABELS - 8 - width_of((bar.name for bar in bars), MOST_LETTERS))
+    return Drawing(name, title, description, WIDTH, bottom + BOTTOM, tuple(shapes), left=left)
 
 
 def _bar(bar: Bar, y: float, scale: Scale) -> Iterator[Shape]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.figures.scales import Scale, score_axis
-from app.figures.shapes import Circle, Drawing, Line, Shape, label
+from app.figures.shapes import Circle, Drawing, Line, Shape, label, width_of
 
 WIDTH, LABELS, RIGHT, LEGEND = 620, 130, 600, 22
 ROW, SPACE = 11, 7  # of one dot, and around those of a row
@@ -62,7 +62,8 @@ def dot_chart(
             for shape in _row(row, series, LEGEND + height * place, scale)
         ),
     ]
-    return Drawing(name, title, description, WIDTH, bottom + 24, tuple(shapes))
+    left = max(0, LABELS - 10 - width_of((row.name for row in rows), MOST_LETTERS))
+    return Drawing(name, title, description, WIDTH, bottom + 24, tuple(shapes), left=left)
 
 
 def series_of(names: Sequence[str]) -> list[Series]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.figures.shapes import Drawing, Rect, Shape, Text, label
+from app.figures.shapes import Drawing, Rect, Shape, Text, label, width_of
 
 LABELS, HEAD, CELL, ROW = 150, 62, 24, 18
 MOST_LETTERS = 19
@@ -27,7 +27,9 @@ def heat_map(name: str, title: str, description: str, grid: Grid) -> Drawing:
         *_heads(grid.columns, grid.short_columns),
         *(shape for place, row in enumerate(grid.rows) for shape in _row(grid, place, row)),
     ]
-    return Drawing(name, title, description, max(width, 320), HEAD + ROW * len(grid.rows) + 6, tuple(shapes))
+    left = max(0, LABELS - 8 - width_of(grid.rows, MOST_LETTERS))
+    height = HEAD + ROW * len(grid.rows) + 6
+    return Drawing(name, title, description, max(width, 320), height, tuple(shapes), left=left)
 
 
 def _heads(columns: Sequence[str], short: Sequence[str]) -> Iterator[Shape]:

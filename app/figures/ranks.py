@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.figures.scales import Scale, ticks
-from app.figures.shapes import Drawing, Line, Polyline, Shape, Text, joined, label
+from app.figures.shapes import Drawing, Line, Polyline, Shape, Text, joined, label, width_of
 
 WIDTH, MARGIN, AXIS, ROW, STEP = 720, 186, 58, 17, 6
 MOST_LETTERS = 17
@@ -44,7 +44,11 @@ def rank_diagram(name: str, title: str, description: str, ranks: Ranks) -> Drawi
         *_names(ranks.methods[:half], scale, first_row, 0.0),
         *_names(ranks.methods[:half - 1:-1], scale, first_row, float(WIDTH)),
     ]  # fmt: skip
-    return Drawing(name, title, description, WIDTH, first_row + ROW * half + 4, tuple(shapes))
+    spare = MARGIN - 12 - 40 - 2  # on each side, less the names there
+    left = max(0, spare - width_of((each.name for each in ranks.methods[:half]), MOST_LETTERS))
+    right = max(0, spare - width_of((each.name for each in ranks.methods[half:]), MOST_LETTERS))
+    height = first_row + ROW * half + 4
+    return Drawing(name, title, description, WIDTH - right, height, tuple(shapes), left=left)
 
 
 def _axis(scale: Scale) -> Iterator[Shape]:

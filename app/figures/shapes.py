@@ -1,5 +1,6 @@
 """The shapes of a drawing, in units of its view box, the origin above on the left, and the table beside it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -93,6 +94,7 @@ class Drawing:
     height: float
     shapes: tuple[Shape, ...]
     plot: Plot | None = None
+    left: float = 0.0  # where it begins: what is before that is cut off
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,15 @@ def label(x: float, y: float, text: str, most: int, **rest: str | int) -> Text:
     """A text of at most so many characters, with the whole of it in its title."""
     short = shortened(text, most)
     return Text(x, y, short, title="" if short == text else text, **rest)  # type: ignore[arg-type]  # names of fields
+
+
+def width_of(texts: Iterable[str], most: int) -> float:
+    """The width that labels of at most so many characters take at most, in units of a drawing.
+
+    >>> width_of(["car", "a very long name"], 10), width_of([], 10)
+    (85.0, 0.0)
+    """
+    return 8.5 * min(most, max(map(len, texts), default=0))
 
 
 def place(value: float) -> str:

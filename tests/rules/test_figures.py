@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 from app.figures.alone import alone
+from app.figures.bars import Bar, Legend, bar_chart
 from app.figures.clustering import similar_order
 from app.figures.curves import COLUMNS, Axes, Curve, thinned
+from app.figures.dots import Dot, DotRow, Range, dot_chart, series_of
+from app.figures.heat import Grid, heat_map
+from app.figures.ranks import Ranked, Ranks, rank_diagram
 from app.figures.scales import Scale, ticks
 from app.figures.shapes import Drawing, Line, Polyline, Rect, Text, shortened
 from app.figures.summaries import confusion, curves_of_class
@@ -97,6 +101,24 @@ def test_similar_rows_are_neighbours_also_where_values_are_missing() -> None:
     assert similar_order(rows[:2]) == [0, 1]
 
 
+def drawings(name: str) -> list[Drawing]:
+    spans, legend = Range(0, 1), Legend("AP, %")
+    return [
+        bar_chart("bars", "", "", [Bar(name, 0.5)], legend),
+        heat_map("heat", "", "", Grid((name,), ("car",), ((0.5,),), ("car",))),
+        dot_chart("dots", "", "", [DotRow(name, (Dot(0.5),))], series_of(["oak"]), spans),
+        rank_diagram("ranks", "", "", Ranks((Ranked(name, 1), Ranked(name, 2)), (), 2, 1.0)),
+    ]
+
+
+def test_a_drawing_begins_where_its_longest_name_does() -> None:
+    for drawing in drawings("Oak"):
+        [*found] = [shape for shape in drawing.shapes if isinstance(shape, Text) and shape.text == "Oak"]
+        assert 0 < found[0].x - drawing.left - 8.5 * len("Oak") < 8
+        assert all(shape.x < drawing.width for shape in found)
+    assert [drawing.left for drawing in drawings("a name of more letters than fit")] == [0, 0, 0, 0]
+
+
 def test_a_drawing_is_written_as_svg_that_says_what_it_shows() -> None:
     shapes = (
         Text(1, 2, EVIL, "end", "quiet", turned=-90, title=EVIL),
@@ -104,13 +126,14 @@ def test_a_drawing_is_written_as_svg_that_says_what_it_shows() -> None:
         Polyline("0,0 1,1", "curve", EVIL),
         Rect(0, 0, 1, 1, "bar", EVIL),
     )
-    drawing = Drawing("a-name", EVIL, f"{EVIL} in words", 100, 50.5, shapes)
+    drawing = Drawing("a-name", EVIL, f"{EVIL} in words", 140, 50.5, shapes, left=40)
 
     text = draw("figures/drawing.svg", drawing=drawing)
 
     root = ET.fromstring(text.strip())
     assert root.get("role") == "img"
-    assert root.get("viewBox") == "0 0 100 50.5"
+    assert root.get("viewBox") == "40 0 100 50.5"
+    assert root.get("width") == "100"
     ids = (root.get("aria-labelledby") or "").split()
     assert [child.text for child in root[:2] if child.get("id") in ids] == [EVIL, f"{EVIL} in words"]
     tags = ("text", "line", "polyline", "rect", "circle")
