@@ -19,6 +19,7 @@ class Page:
     what: str
     address: str
     reader: str = "anybody"
+    is_known: bool = False  # the reader has it, and asks whether it has changed
 
 
 PAGES: Final = (
@@ -33,6 +34,7 @@ PAGES: Final = (
     Page("public team", "/teams/{other_team}"),
     Page("published submission, 100 on its board", "/submissions/{shown}"),
     Page("status of a queued submission", "/submissions/{waiting}/status", "participant"),
+    Page("the same where nothing has changed", "/submissions/{waiting}/status", "participant", is_known=True),
     Page("submission with 10 entries", "/submissions/{many}"),
     Page("own submissions", "/submissions", "participant"),
     Page("own uploads", "/uploads", "participant"),
@@ -100,11 +102,13 @@ def _measure(sites: Sequence[Site], page: Page, rounds: int, requests: int) -> t
 
 def _ask(site: Site, page: Page, requests: int) -> Cost:
     reader: Client = getattr(site, page.reader)
-    address, size = address_on(site, page), 0
+    address, size, headers = address_on(site, page), 0, dict(HTML)
+    if page.is_known:
+        headers["If-None-Match"] = reader.http.get(address, headers=HTML).headers["ETag"]
     with spent(web=site.web, database=site.database) as used:
         for _ in range(requests):
-            response = reader.http.get(address, headers=HTML)
-            if response.status_code != 200:
+            response = reader.http.get(address, headers=headers)
+            if response.status_code != (304 if page.is_known else 200):
                 raise ValueError(f"{address}: {response.status_code} {response.text[:300]}")
             size = response.num_bytes_downloaded
     seconds = used.seconds

@@ -7,18 +7,24 @@ from typing import Final
 from benchmarks.server.goals import GROWTH, Goal
 from benchmarks.server.pages import PageCosts
 
-BEGIN: Final = "<!-- written by `python -m benchmarks.server --readme`: begin -->"
-END: Final = "<!-- written by `python -m benchmarks.server --readme`: end -->"
+MARK: Final = "<!-- written by `python -m {} --readme`: {} -->"
 
 
-def write_readme(path: Path, text: str) -> None:
-    """Replace what stands between the two markers of a README. Raises ValueError if it does not have both."""
-    whole = path.read_text()
-    before, begin, rest = whole.partition(BEGIN)
-    _, end, after = rest.partition(END)
+def write_readme(path: Path, text: str, program: str = "benchmarks.server") -> None:
+    """Replace what stands between the two markers of a program in a README. Raises ValueError if it does not have both."""
+    first, last = (MARK.format(program, end) for end in ("begin", "end"))
+    before, begin, rest = path.read_text().partition(first)
+    _, end, after = rest.partition(last)
     if not begin or not end:
-        raise ValueError(f"{path} does not have the lines '{BEGIN}' and '{END}'")
-    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+        raise ValueError(f"{path} does not have the lines '{first}' and '{last}'")
+    path.write_text(f"{before}{begin}\n{text}\n{end}{after}")
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A table in Markdown, all but its first column to the right."""
+    yield from _head(*head)
+    for row in rows:
+        yield _row(*row)
 
 
 def tables(goals: Sequence[Goal], pages: Sequence[PageCosts], runs: Sequence[int], machine: str) -> str:

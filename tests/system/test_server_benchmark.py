@@ -10,7 +10,7 @@ from benchmarks.server.goals import Wanted
 from benchmarks.server.pages import PAGES, Cost, PageCosts, measure_pages
 from benchmarks.server.queue import BOOKKEEPING, CLAIMS, measure_queue
 from benchmarks.server.sites import site
-from benchmarks.server.table import BEGIN, END, tables, write_readme
+from benchmarks.server.table import MARK, tables, write_readme
 from tests.system.servers import OwnServers
 
 pytestmark = pytest.mark.system
@@ -53,14 +53,16 @@ def test_what_more_of_is_better_has_a_goal_from_below() -> None:
     assert [rate.measured(each).is_met for each in (599, 600)] == [False, True]
 
 
-def test_only_what_is_between_the_markers_is_replaced(tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", ["benchmarks.server", "benchmarks.load"])
+def test_only_what_is_between_the_markers_is_replaced(tmp_path: Path, program: str) -> None:
+    begin, end = MARK.format(program, "begin"), MARK.format(program, "end")
     readme = tmp_path / "README.md"
-    readme.write_text(f"before\n{BEGIN}\nearlier\n{END}\nafter\n")
+    readme.write_text(f"before\n{begin}\nearlier\n{end}\nafter\n")
 
-    write_readme(readme, "figures")
+    write_readme(readme, "figures", program)
 
-    assert readme.read_text() == f"before\n{BEGIN}\nfigures\n{END}\nafter\n"
-    assert README.read_text().count(BEGIN) == README.read_text().count(END) == 1
+    assert readme.read_text() == f"before\n{begin}\nfigures\n{end}\nafter\n"
+    assert [README.read_text().count(each) for each in (begin, end)] == [1, 1]
     readme.write_text("nothing")
     with pytest.raises(ValueError, match="does not have the lines"):
-        write_readme(readme, "figures")
+        write_readme(readme, "figures", program)

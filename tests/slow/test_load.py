@@ -1,0 +1,22 @@
+"""The load test runs: a very short night with two people."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.load import spend_night
+from tests.system.installations import installation
+from tests.system.servers import OwnServers
+
+pytestmark = [pytest.mark.slow, pytest.mark.system]
+
+
+def test_a_short_night_loses_nothing(own_servers: OwnServers, tmp_path: Path) -> None:
+    with installation(own_servers) as running:
+        lines = spend_night(running, tmp_path, people=2, seconds=12)
+
+    figures = {what: measured for what, _, measured in lines}
+    assert figures["submissions sent, and scored while their people watched"] == "2, 2"
+    assert figures["entries in the database, and scored"] == "2, 2"
+    assert figures["responses of 5xx and broken connections, people"] == "0"
+    assert "web" in figures["processors used, in per cent of one"]
