@@ -119,6 +119,7 @@ class ComparisonView:
     withheld: str | None  # what the reader does not see, and until when
     beyond_public: bool
     candidates: tuple[Candidate, ...] = ()
+    draws_images: bool = False  # each has a page, with annotation and predictions drawn over it
 
     @property
     def value_of(self) -> dict[tuple[int, str], ClassValue]:

@@ -80,6 +80,7 @@ def comparison(
         withheld=withheld(phase, sight),
         beyond_public=sight.beyond_public,
         candidates=candidates,
+        draws_images=phase.draws_images,
     )
 
 

@@ -18,6 +18,11 @@ HARD_LISTS: Final = (
 
 LOOKED_FOR: Final = "The images are being looked for, and shown here in a moment."
 NOT_LOOKED_FOR: Final = "The images could not be looked for."
+RANKED: Final = frozenset({"classification", "detection"})  # tasks whose methods rank images in each class
+NOT_RANKED: Final = (
+    "Images are called easy or hard by the ranks that methods give them in classification and detection of PASCAL VOC editions. "
+    "For this competition there are no such ranks; the page of each result leads to its own best and worst images."
+)
 
 _LISTS: Final = {
     "detection": (
@@ -62,12 +67,16 @@ def missing_of_run(*, stands: bool, is_awaited: bool) -> str:
     return LOOKED_FOR if is_awaited else NOT_LOOKED_FOR
 
 
-def missing_of_board(*, has_results: bool, is_awaited: bool) -> str:
+def missing_of_board(task: str, *, has_results: bool, is_awaited: bool) -> str:
     """Why there are no lists of images of a board.
 
-    >>> missing_of_board(has_results=False, is_awaited=True)
+    >>> missing_of_board("detection", has_results=False, is_awaited=True)
     'No public result stands on this board, so no image is easy or hard.'
+    >>> missing_of_board("layout", has_results=True, is_awaited=False) == NOT_RANKED
+    True
     """
+    if task not in RANKED:
+        return NOT_RANKED
     if not has_results:
         return "No public result stands on this board, so no image is easy or hard."
     return LOOKED_FOR if is_awaited else NOT_LOOKED_FOR

@@ -71,19 +71,20 @@ def hard_images(
     classes = tuple(each.class_name for each in found or ())
     name = class_name if class_name in classes else next(iter(classes), None)
     one = next((each for each in found or () if each.class_name == name), None)
-    title = scoring.competition_of(phase.dataset, competition).title
+    info = scoring.competition_of(phase.dataset, competition)
+    missing = missing_of_board(info.task, has_results=has_results, is_awaited=is_awaited)
     return ExamplesPage(
         phase=phase,
-        title=f"Easy and hard images: {title}",
+        title=f"Easy and hard images: {info.title}",
         run_id=None,
         method=None,
         submission_id=None,
         competition=competition,
-        competition_title=title,
+        competition_title=info.title,
         classes=classes,
         class_name=name,
-        lists=None if found is None else _with_pictures(platform, phase, _hard_lists(one)),
-        missing=missing_of_board(has_results=has_results, is_awaited=is_awaited) if found is None else None,
+        lists=_with_pictures(platform, phase, _hard_lists(one)) if found else None,
+        missing=None if found else missing,
     )
 
 

@@ -84,7 +84,7 @@ def of_comparisons() -> Iterator[tuple[str, dict[str, Any]]]:
     hidden = comparison(2, statistics=None, withheld=EVIL, classes=(), beyond_public=False)
     for view in (
         comparison(),
-        comparison(2),
+        comparison(2, draws_images=True),
         comparison(0, classes=(), statistics=None),
         comparison(1, statistics=None, candidates=()),
         comparison(statistics=None, is_computed=False),

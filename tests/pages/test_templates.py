@@ -14,8 +14,9 @@ from jinja2 import Environment
 
 from app.access import Actor
 from app.models import RunState, UploadState
-from app.web import templates
+from app.web import draw, templates
 from scoring.exhibits import EXHIBITS
+from tests.pages.comparison_views import comparison
 from tests.pages.result_views import context
 from tests.pages.samples import samples
 from tests.pages.views import (
@@ -242,3 +243,13 @@ def test_a_report_of_a_thousand_problems_is_a_small_page() -> None:
 
         assert len(page) < 100_000
         assert "as JSON" in page
+
+
+def test_an_image_in_which_methods_differ_leads_to_its_page_where_it_has_one() -> None:
+    linked, plain = (
+        draw("comparisons/images.html", comparison=comparison(2, draws_images=draws))
+        for draws in (True, False)
+    )
+
+    assert '<a href="/pictures/VOC2007/test/000001?competition=3">000001</a>' in linked
+    assert "/pictures/" not in plain

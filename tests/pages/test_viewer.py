@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 import sample
 from app.accounts.service import token_of_program
 from app.evaluation import service as evaluation
-from app.image_lists.rules import LOOKED_FOR, NOT_LOOKED_FOR
+from app.image_lists.rules import LOOKED_FOR, NOT_LOOKED_FOR, NOT_RANKED
 from app.imports.schemas import TreeImport
 from app.imports.service import import_tree
 from app.models import Artefact, Disclosure, Entry, GroundTruth, Method, Role, Run
@@ -168,6 +168,16 @@ def test_a_board_names_easy_and_hard_images(scene: Scene, browser: Browser) -> N
     assert page["lists"][0]["examples"][0]["picture"]["version"]
     assert "Easiest images" in html.text
     assert "No public result stands" in browser().get(f"/leaderboards/{EDITION}/val/4/images").text
+
+
+@pytest.mark.parametrize("competition", [5, 7, 9])
+def test_a_board_whose_methods_rank_no_images_says_so(
+    scene: Scene, browser: Browser, competition: int
+) -> None:
+    address = f"/leaderboards/{EDITION}/val/{competition}/images"
+
+    assert browser().get(f"/api/v1{address}").json()["missing"] == NOT_RANKED
+    assert "own best and worst images" in browser().get(address).text
 
 
 def test_a_picture_stands_for_each_task_of_an_edition(scene: Scene, browser: Browser) -> None:
