@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import httpx2
 import psycopg
 import redis
+from psycopg.pq import ExecStatus
 from sqlalchemy import make_url
 
 from app.accounts import service as accounts
@@ -248,7 +249,8 @@ class Installation:
         """What the database itself says to the owner of the tables."""
         with psycopg.connect(plain(str(self.settings.migration_database_url)), autocommit=True) as connection:
             cursor = connection.execute(statement.encode(), values)
-            return cursor.fetchall() if cursor.description else []
+            has_rows = cursor.pgresult is not None and cursor.pgresult.status == ExecStatus.TUPLES_OK
+            return cursor.fetchall() if has_rows else []  # also rows without columns, as of SELECT FROM
 
 
 def stored_file(store: Storage, key: str) -> Path:
