@@ -62,7 +62,7 @@ def _run(name: str, server: int, url: str, options: list[str]) -> None:
     place = URL.create(
         "postgresql", parts.username, None, parts.host, parts.port, parts.database, parts.query
     )
-    environment = {**CLEAN_ENVIRONMENT, "HOME": str(Path.home()), "PGCONNECT_TIMEOUT": "5"}
+    environment = {**CLEAN_ENVIRONMENT, "HOME": _home(), "PGCONNECT_TIMEOUT": "5"}
     if parts.password:
         environment["PGPASSWORD"] = str(parts.password)
     command = [str(_program(name, server)), "--no-password", f"--dbname={place.render_as_string()}", *options]
@@ -76,6 +76,14 @@ def _run(name: str, server: int, url: str, options: list[str]) -> None:
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         raise PostgresProgramError(f"{name} failed: {lines[0]}")
+
+
+def _home() -> str:
+    """Where a user's certificates and password file are; the root for a user whom only a container's engine knows."""
+    try:
+        return str(Path.home())
+    except RuntimeError:
+        return "/"
 
 
 def _program(name: str, server: int) -> Path:

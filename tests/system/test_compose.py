@@ -3,114 +3,35 @@
 import os
 import re
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import httpx2
-import psycopg
 import pytest
 
-from app.platform import Platform, platform_of
-from app.settings import Settings
-from app.supervisor import supervised
-from tests.compose_file import configuration
-from tests.shared import ROOT
-from tests.system.compose import FASTER, Project, keep_bytecode
+from tests.system.compose_site import PHASE, README, WORKERS, Site, composed
 from tests.system.containers import Mount, completed
 from tests.system.holds import in_a_pipe
-from tests.system.installations import LONGEST, Client, awaited, registered
-from tests.system.kits import results, small_kit
-from tests.system.networks import network
+from tests.system.installations import LONGEST, Client, awaited
+from tests.system.kits import results
 from tests.system.process_trees import stopped, tree_of
-from tests.system.servers import OwnServers, eventually, plain
+from tests.system.servers import OwnServers, eventually
 
 pytestmark = pytest.mark.system
-
-PHASE = "composed/test"
-README = (ROOT / "README.md").read_text()
-WORKERS = ("worker-1", "worker-2")
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """What `docker compose up --scale worker=2` would have started, with an edition."""
-
-    project: Project
-    platform: Platform
-    person: Client
-    imported: str
-
-    def ask(self, statement: str) -> list[tuple[Any, ...]]:
-        with psycopg.connect(plain(str(self.platform.settings.database_url)), autocommit=True) as connection:
-            return connection.execute(statement.encode()).fetchall()
 
 
 @pytest.fixture(scope="module")
 def site(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    url = own_servers.fresh_database()
-    folder = tmp_path_factory.mktemp("project")
-    settings = Settings(data=folder, database_url=url, broker_url=own_servers.urls.broker_url)
-    services = configuration()["services"]
-    keep_bytecode(own_servers)
-    with network() as own, supervised(print) as processes:
-        project = Project(
-            services, folder, own_servers, url.rpartition("/")[2].partition("?")[0], own, processes, FASTER
-        )
-        project.prepare()
-        address = own.published(8000)
-        start(project, address)
-        kit = Mount(small_kit(tmp_path_factory.mktemp("kit")), Path("/VOC2012"))
-        words = [
-            "import",
-            "/VOC2012",
-            "--edition",
-            "composed",
-            "--phase",
-            "test",
-            "--quota",
-            "1000",
-            "--images",
-            "copy",
-        ]
-        imported = project.run("worker", *words, mounts=[kit])
-        assert imported.returncode == 0, imported.stdout + imported.stderr
-        platform = platform_of(settings)
-        with httpx2.Client(base_url=address, timeout=LONGEST) as http:
-            http.headers["Authorization"] = f"Bearer {registered(platform, address, 'Oak')}"
-            yield Site(project, platform, Client(http), imported.stdout)
-        platform.engine.dispose()
-    own_servers.drop_database(url)
+    with composed(own_servers, tmp_path_factory.mktemp("project")) as started:
+        started.start()
+        started.load(tmp_path_factory.mktemp("kit"))
+        yield started
 
 
-def start(project: Project, address: str) -> None:
-    """Start the services in the order in which they wait for each other."""
-
-    def objects() -> None:
-        project.up("objects", ready=lambda: project.is_healthy("objects"))
-        assert project.run("bucket").returncode == 0
-
-    def migrate() -> None:
-        done = project.run("migrate")
-        assert done.returncode == 0, done.stderr
-
-    with ThreadPoolExecutor() as together:
-        parts = [together.submit(objects), together.submit(migrate), together.submit(project.up, "valkey")]
-    for part in parts:
-        part.result()
-    for name in WORKERS:
-        project.up("worker", name)
-    project.up("beat")
-    project.up("web", ready=partial(answers, address))
-
-
-def answers(address: str) -> bool:
-    try:
-        return httpx2.get(f"{address}/ready", timeout=5).is_success
-    except httpx2.HTTPError:
-        return False
+@pytest.fixture(scope="module")
+def person(site: Site) -> Iterator[Client]:
+    with site.client(site.participant("Oak")) as client:
+        yield client
 
 
 def test_every_service_is_healthy_by_its_own_check(site: Site) -> None:
@@ -149,7 +70,8 @@ def test_the_deployment_passes_its_own_check_as_documented(site: Site, command: 
     assert "none failed" in done.stdout
 
 
-def test_without_a_mail_server_letters_are_on_a_volume(site: Site) -> None:
+def test_without_a_mail_server_letters_are_on_a_volume(site: Site, person: Client) -> None:
+    assert person.http.base_url
     assert eventually(lambda: any(site.project.volume("mail").glob("*.eml")))
 
 
@@ -164,22 +86,22 @@ def test_no_service_can_write_but_to_its_volumes_or_has_a_right_of_root(site: Si
         assert site.project.execute(name, "touch", "/tmp/file").returncode == 0
 
 
-def test_what_one_worker_has_begun_the_other_finishes_whichever_is_killed(site: Site) -> None:
+def test_what_one_worker_has_begun_the_other_finishes_whichever_is_killed(site: Site, person: Client) -> None:
     project = site.project
     [truth] = [each for each in project.volume("truth").rglob("*") if each.is_file()]
-    queued = [site.person.submit(PHASE, results(cat=count), f"Queued {count}") for count in range(1, 5)]
-    assert {site.person.final(each)["entries"][0]["state"] for each in queued} == {"scored"}
+    queued = [person.submit(PHASE, results(cat=count), f"Queued {count}") for count in range(1, 5)]
+    assert {person.final(each)["entries"][0]["state"] for each in queued} == {"scored"}
 
     for killed, other in (WORKERS, WORKERS[::-1]):
         with in_a_pipe(truth) as pipe:
             os.chown(pipe.path, truth.parent.stat().st_uid, -1)
             with stopped(tree_of(awaited(partial(project.processes.pid, other)))):
-                begun = site.person.submit(PHASE, results(cat=5, dog=5), f"Begun on {killed}")
+                begun = person.submit(PHASE, results(cat=5, dog=5), f"Begun on {killed}")
                 assert eventually(lambda: bool(site.ask("SELECT FROM run WHERE state = 'running'")))
                 project.kill(killed)
             pipe.put_back()
-        assert site.person.final(begun)["entries"][0]["state"] == "scored"
+        assert person.final(begun)["entries"][0]["state"] == "scored"
         assert site.ask("SELECT FROM run WHERE crashes > 0") == []
         project.up("worker", killed)
 
-    assert len(site.person.means(PHASE)) == 6
+    assert len(person.means(PHASE)) == 6
