@@ -11,6 +11,7 @@ import contextlib
 import html
 import json
 import re
+import resource
 import statistics
 import subprocess
 import tempfile
@@ -191,14 +192,20 @@ def spend_night(
             "worker": below(running.pid("worker")),
             "database": below(servers["postgres"]),
             "broker": below(servers["valkey"]),
-            "readers": below(reading.pid) if reading else list,
         }
-        busy = time.process_time()
+        busy, ended = time.process_time(), _of_ended_children()
         with spent(**groups) as used:
             asyncio.run(_spend(night, tokens, address, seconds, web))
         used.seconds["people"] = time.process_time() - busy
         printed = reading.communicate()[0] if reading else ""
+        used.seconds["readers"] = _of_ended_children() - ended
     return [*_lines(night, people, used, seconds), *_reader_lines(printed, seconds), _stored(running, night)]
+
+
+def _of_ended_children() -> float:
+    """Seconds of processor time of the programs that this one has started and seen end, such as wrk."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _lines(night: Night, people: int, used: Spent, seconds: float) -> Iterator[tuple[str, str, str]]:
