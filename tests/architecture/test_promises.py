@@ -17,7 +17,7 @@ SOURCES = sorted(
     path for room in ("app", "worker", "scoring", "sample") for path in (ROOT / room).rglob("*.py")
 )
 ROOM_FILES = {"__init__.py", "pages.py", "api.py", "service.py", "queries.py", "rules.py", "schemas.py"}
-NO_ROOMS = {"models", "embedded", "figures", "storage"}
+NO_ROOMS = {"models", "embedded", "figures", "storage", "serving"}
 SQL = re.compile(r"(?<![.\w])(select|insert|update|delete|text)\(|\.execute\(|\.scalars?\(")
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 DOCUMENTS = sorted(ROOT.glob("*.md"))
