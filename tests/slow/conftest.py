@@ -6,8 +6,9 @@ from datetime import timedelta
 import pytest
 
 from tests.scoring.conftest import real_truth, shared, unpacked
+from tests.system.conftest import objects
 
-__all__ = ["real_truth", "shared", "unpacked"]
+__all__ = ["objects", "real_truth", "shared", "unpacked"]
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """One account that hammers: others are served as before, and neither memory nor disk grows beyond bounds."""
 
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -64,15 +65,16 @@ def p95(values: list[float]) -> float:
 
 
 def resident(pid: int) -> int:
-    """The memory of a process and all below it, in bytes."""
-    return sum(pages_of(each) for each in tree_of(pid)) * os.sysconf("SC_PAGE_SIZE")
+    """The memory of a process and all below it, in bytes; what children share with their fork server counts once."""
+    return sum(proportional_of(each) for each in tree_of(pid))
 
 
-def pages_of(pid: int) -> int:
+def proportional_of(pid: int) -> int:
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        found = re.search(r"^Pss: +(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
     except OSError:
         return 0  # it has ended
+    return int(found[1]) << 10 if found else 0
 
 
 def stored(running: Installation) -> int:

@@ -6,12 +6,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from shutil import which
 
 from tests.shared import ROOT
 from tests.system.networks import Network
 
 SYSTEM = ("bin", "sbin", "lib", "lib32", "lib64", "usr", "etc")
 DEVICES = ("null", "zero", "full", "random", "urandom")
+CHROOT = which("chroot", path="/usr/sbin:/sbin:/usr/bin:/bin") or "chroot"  # the PATH of users may lack it
 CONFINED = "--clear-groups --bounding-set=-all --inh-caps=-all --ambient-caps=-all --no-new-privs"
 
 
@@ -81,7 +83,7 @@ class Container:
 
     def _start(self) -> list[str]:
         """Run the command below a first process that outlives nothing of it, as `init: true` has it."""
-        command = shlex.join(["chroot", str(self.root), *self._confined(self.command)])
+        command = shlex.join([CHROOT, str(self.root), *self._confined(self.command)])
         return [f"{command} & child=$!", "trap 'kill -TERM $child' TERM", "wait $child"]
 
     def _confined(self, words: Sequence[str]) -> list[str]:

@@ -65,7 +65,12 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def site(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def later(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return later_version(tmp_path_factory.mktemp("later") / "later", EXAMPLE.read_text())
+
+
+@pytest.fixture(scope="module")
+def site(own_servers: OwnServers, later: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("older")
     with installation(own_servers) as running:
         running.start_worker()
@@ -73,12 +78,19 @@ def site(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -> I
         running.load(small_kit(folder), "older")
         person = running.participant(address, "Ash")
         person.final(person.submit(PHASE, results(cat=5, dog=5), "Before"))
-        yield Site(running, address, person, later_version(folder / "later", EXAMPLE.read_text()))
+        yield Site(running, address, person, later)
+
+
+@pytest.fixture(scope="module")
+def older(own_servers: OwnServers, later: Path) -> Iterator[Site]:
+    """A site that no test migrates, on which nothing runs."""
+    with installation(own_servers) as running:
+        yield Site(running, "", running.client(""), later)
 
 
 @pytest.mark.parametrize("part", ["serve", "worker", "beat"])
-def test_a_later_version_does_not_start_on_the_older_schema(site: Site, part: str) -> None:
-    done = site.later_command(part)
+def test_a_later_version_does_not_start_on_the_older_schema(older: Site, part: str) -> None:
+    done = older.later_command(part)
 
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.strip() == (
@@ -108,7 +120,9 @@ class Sender:
                 return
 
 
-def test_the_schema_is_expanded_under_a_running_worker_and_nothing_fails_or_is_lost(site: Site) -> None:
+def test_the_schema_is_expanded_under_a_running_worker_and_both_versions_go_on_without_loss(
+    site: Site,
+) -> None:
     before = site.counts()
     sender = Sender(site.person)
     thread = threading.Thread(target=sender.run)
@@ -136,9 +150,6 @@ def test_the_schema_is_expanded_under_a_running_worker_and_nothing_fails_or_is_l
     expected = {f"Meanwhile {each}": (each % 9 + 1) / 10 for each in range(len(sender.sent))}
     assert site.person.means(PHASE) == pytest.approx({"Before": 0.5, **expected})
     assert site.ready()[0] == 200
-
-
-def test_both_versions_run_on_the_expanded_schema(site: Site) -> None:
     assert site.later_command("admin-link").returncode == 0
     assert site.running.command("admin-link").returncode == 0
 
@@ -158,12 +169,17 @@ def test_a_migration_that_never_gets_its_lock_changes_nothing_and_says_so(
     own_servers.drop_database(url)
 
 
-def test_a_schema_from_which_something_was_taken_away_is_refused_by_older_versions(site: Site) -> None:
-    site.running.ask("UPDATE alembic_version SET version_num = 'c0ffee'")
-    site.running.ask("COMMENT ON TABLE alembic_version IS 'c0ffee e0a1b2c3d4e5'")
+def test_a_schema_from_which_something_was_taken_away_is_refused_by_older_versions(
+    own_servers: OwnServers, later: Path
+) -> None:
+    with installation(own_servers) as running:
+        address = running.start_web()
+        site = Site(running, address, running.client(address), later)
+        running.ask("UPDATE alembic_version SET version_num = 'c0ffee'")
+        running.ask("COMMENT ON TABLE alembic_version IS 'c0ffee e0a1b2c3d4e5'")
 
-    status, words = site.ready()
-    refused = site.running.command("worker")
+        status, words = site.ready()
+        refused = running.command("worker")
 
     sentence = "the database has the schema of a newer version, on which this one cannot run; update this one"
     assert (status, sentence in words) == (503, True)
