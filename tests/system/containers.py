@@ -65,7 +65,8 @@ class Container:
         for folder in self.temporary:
             inside = shlex.quote(f"{self.root}{folder}")
             lines += [f"mkdir -p {inside}", f"mount -t tmpfs -o mode=1777 tmpfs {inside}"]
-        for mount in self.mounts:
+        # as engines do: /tmp first, then what is in it
+        for mount in sorted(self.mounts, key=lambda each: len(each.target.parts)):
             lines += _mounted(mount)
         return [*lines, f"mount -o remount,bind,ro {root}"]
 
