@@ -10,10 +10,13 @@ from app.editions.schemas import PhaseView
 from app.figures.boards import BoardScores, MethodScores
 
 
-def disclosed(phase: PhaseView) -> str:
-    """What everybody sees of a phase's results; figures that were drawn under another disclosure are not shown."""
+def disclosed(phase: PhaseView, taken_back: int) -> str:
+    """What everybody sees of a board's results; figures that were drawn under another disclosure are not shown.
+
+    taken_back: another number once results were withdrawn or hidden, so that figures with them vanish before new ones are drawn.
+    """
     is_hidden = phase.embargo and not phase.is_over
-    return "nothing" if is_hidden else repr(public_sight(phase))
+    return "nothing" if is_hidden else f"{public_sight(phase)!r} {taken_back}"
 
 
 def version_of(board: BoardScores, disclosure: str) -> str:

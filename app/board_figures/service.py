@@ -24,6 +24,7 @@ from app.figures.curves import Axes, Curve
 from app.figures.shapes import Figure
 from app.figures.summaries import confusion, curves_of_class, summary_figures
 from app.groups import service as groups
+from app.leaderboards import queries as leaderboards
 from app.leaderboards.rules import ranks_of
 from app.outbox import queries as outbox
 from app.overlays import service as overlays
@@ -36,7 +37,7 @@ from scoring.metrics.ranking import IGNORED, TRUE_POSITIVE
 from scoring.protocols import TASKS
 from scoring.tasks.ranking.rules import LabelRules
 
-DRAWN = "3"  # another one has the figures of every board drawn anew
+DRAWN = "4"  # another one has the figures of every board drawn anew
 FIGURE = "board figure"  # kind of the artefact that is one figure
 SVG_AND_NUMBERS = "application/json"
 MOST_CURVES = 100  # of one drawing
@@ -55,6 +56,7 @@ class Making:
     protocol: str
     as_of: datetime
     scores: BoardScores
+    disclosed: str
 
     @property
     def subject(self) -> str:
@@ -64,7 +66,7 @@ class Making:
     @property
     def version(self) -> str:
         """What differs where other figures would be drawn."""
-        return f"{DRAWN}-{version_of(self.scores, disclosed(self.phase))}"
+        return f"{DRAWN}-{version_of(self.scores, self.disclosed)}"
 
 
 def refresh(platform: Platform, payload: Mapping[str, Any]) -> None:
@@ -77,6 +79,7 @@ def refresh(platform: Platform, payload: Mapping[str, Any]) -> None:
         as_of = editions.now(session)
         phase = editions.phase_of_id(session, phase_id)
         board = editions.board_of(session, phase_id, competition)
+        taken_back = leaderboards.taken_back(session, phase_id, competition)
         rows = queries.rows(session, phase_id, competition)
         scores = queries.scores(session, [row.run_id for row in rows])
         ladder = disclosure.headlines(session, [row.ladder_run_id for row in rows])
@@ -92,7 +95,8 @@ def refresh(platform: Platform, payload: Mapping[str, Any]) -> None:
     task = scoring.competition_of(phase.dataset, competition).task
     columns = Columns(classes, "part" if task == LAYOUT else "class")
     shown = scores_of(rows, scores, ladder, columns, public_sight(phase))
-    _draw_if_changed(Making(platform, phase, competition, board.protocol, as_of, shown))
+    seen = disclosed(phase, taken_back)
+    _draw_if_changed(Making(platform, phase, competition, board.protocol, as_of, shown, seen))
 
 
 def _draw_if_changed(making: Making) -> None:
@@ -110,7 +114,7 @@ def _draw_if_changed(making: Making) -> None:
         for each, rank in zip(making.scores.methods, ranks, strict=True)
     }
     as_of = public_sight(making.phase).moment(making.as_of)
-    summary = Summary(disclosed(making.phase), as_of, tuple(heads), places)
+    summary = Summary(making.disclosed, as_of, tuple(heads), places)
     _store(making, queries.FIGURES, making.subject, {**asdict(summary), "as_of": as_of.isoformat()})
     making.platform.cache.forget_versions()
 

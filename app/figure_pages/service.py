@@ -22,6 +22,7 @@ from app.errors import NotFoundError
 from app.figure_pages.rules import badge_of
 from app.figure_pages.schemas import ColumnView, DrawnFigure, FiguresPage, FiguresView, FigureView
 from app.figures.alone import alone
+from app.leaderboards import queries as leaderboards
 from app.leaderboards.rules import BoardAddress
 from app.platform import Platform
 from app.web import ROOT, draw
@@ -90,11 +91,12 @@ def _summary(platform: Platform, address: BoardAddress) -> tuple[PhaseView, Summ
             raise NotFoundError(
                 f"{address.edition} {address.image_set} has no competition {address.competition}"
             )
+        taken_back = leaderboards.taken_back(session, phase.id, address.competition)
         found = artefacts.find(session, FIGURES, f"{phase.id}/{address.competition}")
     if found is None:
         return phase, None
     summary = _read(_content(platform, found))
-    return phase, summary if summary.disclosed == disclosed(phase) else None
+    return phase, summary if summary.disclosed == disclosed(phase, taken_back) else None
 
 
 def _read(stored: Mapping[str, Any]) -> Summary:

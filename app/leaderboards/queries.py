@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Select, Subquery, and_, func, select, true
+from sqlalchemy import ColumnElement, Select, Subquery, and_, func, not_, or_, select, true
 from sqlalchemy.orm import Session
 
 from app.disclosure.queries import SCORE
@@ -12,7 +12,7 @@ from app.disclosure.schemas import StoredScore
 from app.editions.queries import is_past_embargo
 from app.leaderboards.rules import Audience
 from app.leaderboards.schemas import BoardTeam
-from app.memberships.queries import is_public
+from app.memberships.queries import is_public, is_shown
 from app.methods.queries import method_view
 from app.methods.schemas import MethodView, Training
 from app.models import (
@@ -20,6 +20,7 @@ from app.models import (
     BoardGroups,
     ClassScore,
     Entry,
+    EntryState,
     GroundTruth,
     Method,
     Publication,
@@ -122,6 +123,22 @@ def version(session: Session, phase_id: int, competition: int) -> Version | None
     )  # fmt: skip
     row = session.execute(statement).one_or_none()
     return tuple(row) if row else None
+
+
+def taken_back(session: Session, phase_id: int, competition: int) -> int:
+    """Another number whenever results are taken from the readers of a board: withdrawn, or hidden with their team."""
+    is_taken = or_(Entry.state == EntryState.WITHDRAWN, not_(is_shown(Method.team_id)))
+    statement = (
+        select(func.coalesce(func.sum(Entry.id), 0))
+        .join(Method, Entry.method_id == Method.id)
+        .where(
+            Entry.phase_id == phase_id,
+            Entry.competition == competition,
+            Method.public_at.is_not(None),
+            is_taken,
+        )
+    )
+    return int(session.scalar(statement) or 0)
 
 
 def _open_rescores(phase_id: int) -> Select[int]:

@@ -87,8 +87,8 @@ def rendered_board(
     Raises NotFoundError, MalformedError for what the board does not have, WithheldError for values that are hidden,
     RateLimitedError.
     """
-    phase, version = platform.cache.version(address, lambda: _version(platform, address))
-    named = (address, phase, _audience(actor, phase.edition_id), query, document.form)
+    phase, taken_back, version = platform.cache.version(address, lambda: _version(platform, address))
+    named = (address, phase, taken_back, _audience(actor, phase.edition_id), query, document.form)
     key = (*named, version)
     is_variant = query != BoardQuery()
     if is_variant and not platform.cache.has_variant(key):
@@ -105,15 +105,16 @@ def _audience(actor: Actor, edition_id: int) -> Audience:
     return Audience.ORGANISERS if actor.runs(edition_id) else Audience.PUBLIC
 
 
-def _version(platform: Platform, address: BoardAddress) -> tuple[PhaseView, Hashable]:
-    """What a board depends on: its phase's rules, its own version and the other boards."""
+def _version(platform: Platform, address: BoardAddress) -> tuple[PhaseView, int, Hashable]:
+    """What a board depends on: its phase's rules, what was taken back, its own version and the other boards."""
     with platform.snapshot() as session:
         phase = editions.find_phase(session, address.edition, address.image_set)
+        taken_back = queries.taken_back(session, phase.id, address.competition)
         version = queries.version(session, phase.id, address.competition)
         others = _boards_of_edition(session, phase)
     if version is None:
         raise _no_board(address)
-    return phase, (version, others)
+    return phase, taken_back, (version, others)
 
 
 def _boards_of_edition(session: Session, phase: PhaseView) -> tuple[BoardLink, ...]:

@@ -164,9 +164,9 @@ def _append(
 
 
 def take_off_board(session: Session, entry: Entry) -> None:
-    """End the publication of an entry's result, if it has one."""
+    """End the publication of an entry's result, if it has one; its board's figures are drawn again in any case."""
+    outbox.add_board(session, entry.phase_id, entry.competition)
     if entry.published_generation is not None:
-        outbox.add_board(session, entry.phase_id, entry.competition)
         session.add(
             Publication(
                 phase_id=entry.phase_id,

@@ -12,8 +12,12 @@ from sqlalchemy import func, select, update
 from starlette.testclient import TestClient
 
 import scoring
+from app.access import Actor
+from app.approvals import service as approvals
+from app.approvals.schemas import Suspension
 from app.board_figures import service
 from app.delivery import service as delivery
+from app.entries import service as entries
 from app.models import (
     Board,
     ClassScore,
@@ -24,6 +28,7 @@ from app.models import (
     OutboxMessage,
     Phase,
     Quota,
+    Role,
     Topic,
 )
 from app.outbox import queries as outbox
@@ -266,3 +271,46 @@ def test_the_page_of_figures_is_sent_compressed(make: Make) -> None:
     board = make()
 
     assert board.browser.get(f"{board.address}/figures").headers["Content-Encoding"] == "gzip"
+
+
+@pytest.mark.parametrize("taken_back", ["withdrawn", "hidden with its team"])
+def test_what_was_taken_off_a_board_stands_neither_on_a_slow_board_nor_in_its_figures(
+    make: Make, monkeypatch: pytest.MonkeyPatch, taken_back: str
+) -> None:
+    monkeypatch.setattr("app.cache.SLOW", -1.0)  # every rendering rests
+    monkeypatch.setattr("app.cache.REST", 1e9)
+    board = make()
+    method_id = board.add(0.5)
+    board.deliver()
+    board.rows.platform.cache.forget_versions()
+    badge, name = f"{board.address}/badges/{method_id}.svg", "Method 1"
+    assert [name in board.browser.get(page).text for page in (board.address, f"{board.address}/figures")] == [
+        True,
+        True,
+    ]
+    assert board.browser.get(badge).status_code == 200
+    admin = Actor(user_id=board.rows.user_id, role=Role.ADMIN)
+
+    if taken_back == "withdrawn":
+        [entry_id] = board.rows.standing()
+        entries.withdraw(board.rows.platform, admin, entry_id, "Used the test images")
+    else:
+        hiding = Suspension(reason="two accounts", hides_results=True)
+        approvals.suspend(board.rows.platform, admin, board.rows.team_id, hiding)
+
+    pages = [board.browser.get(page).text for page in (board.address, f"{board.address}/figures")]
+    assert [name in page for page in pages] == [False, False]
+    assert board.browser.get(badge).status_code == 404
+
+
+def test_figures_come_back_after_a_result_was_withdrawn_that_never_had_a_score(make: Make) -> None:
+    board = make()
+    method_id = board.add(0.5)
+    waiting = board.rows.entry()
+    board.deliver()
+
+    admin = Actor(user_id=board.rows.user_id, role=Role.ADMIN)
+    entries.withdraw(board.rows.platform, admin, waiting, "Another archive")
+    board.deliver()
+
+    assert board.browser.get(f"{board.address}/badges/{method_id}.svg").status_code == 200
