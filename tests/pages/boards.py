@@ -130,6 +130,7 @@ def withdraw(rows: Rows, entry_id: int) -> None:
         entry = session.get_one(Entry, entry_id)
         take_off_board(session, entry)
         entry.state, entry.withdrawn_at = EntryState.WITHDRAWN, func.now()
+    rows.platform.cache.forget_versions()
 
 
 def group(rows: Rows, letters: dict[str, str]) -> None:
@@ -139,3 +140,4 @@ def group(rows: Rows, letters: dict[str, str]) -> None:
         runs = dict(session.execute(statement.where(Entry.phase_id == rows.phase_id)).all())
         found = {str(runs[name]): marks for name, marks in letters.items()}
         groups.store(session, (rows.phase_id, rows.competition), "1", found, datetime.now(UTC))
+    rows.platform.cache.forget_versions()

@@ -38,6 +38,13 @@ def platform(
     made.engine.dispose()
 
 
+@pytest.fixture(autouse=True)
+def forget(request: pytest.FixtureRequest) -> None:
+    """Let no test be shown what another one read a moment ago."""
+    if "platform" in request.fixturenames:
+        request.getfixturevalue("platform").cache.forget_versions()
+
+
 @pytest.fixture(scope="module")
 def app(platform: Platform) -> FastAPI:
     """The application on it."""
