@@ -6,12 +6,16 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from typing import Any, TypeVar, cast
 
 from starlette.requests import Request
 from starlette.responses import Response
+
+from app.recent_responses import RecentResponses
 
 MAX_BYTES = 64 << 20
 VARIANT_BYTES = (
@@ -73,7 +77,10 @@ class Cache:
 
     max_bytes: int = MAX_BYTES
     variant_bytes: int = VARIANT_BYTES
+    recent: RecentResponses = field(default_factory=RecentResponses)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    # variants are rendered one by one: eight who share the interpreter with a short request keep it waiting eight times as long
+    _variants: threading.Lock = field(default_factory=threading.Lock)
     _epoch: int = 0
     _versions: dict[Hashable, tuple[float, Hashable]] = field(default_factory=dict)
     _shelves: tuple[_Shelf, _Shelf] = field(init=False)
@@ -110,6 +117,7 @@ class Cache:
         with self._lock:
             self._epoch += 1
             self._versions.clear()
+        self.recent.forget()
 
     def has_variant(self, key: Hashable) -> bool:
         """Whether a variant is there, and costs nothing to ask for."""
@@ -139,9 +147,10 @@ class Cache:
             return last
 
         def make_and_keep() -> Rendered:
-            begun = time.thread_time()
-            rendered = Rendered.of(make())
-            seconds, now = time.thread_time() - begun, time.monotonic()
+            with self._variants if is_variant else nullcontext():
+                begun = time.thread_time()
+                rendered = Rendered.of(make())
+                seconds, now = time.thread_time() - begun, time.monotonic()
             with self._lock:
                 shelf.keep(key, rendered)
                 self._resting = {each: one for each, one in self._resting.items() if one[0] > now}
@@ -185,6 +194,14 @@ def conditional_response(
 
     filename: under which a browser saves it.
     """
+    if not is_private:  # the next reader may be given it by app/recent_responses.py
+        request.state.shared = partial(
+            conditional_response,
+            rendered=rendered,
+            media_type=media_type,
+            is_private=False,
+            filename=filename,
+        )
     etag = rendered.etag if splice is None else splice.etag(rendered)
     headers = {
         "ETag": etag,

@@ -19,7 +19,7 @@ from app.addresses import address_of
 from app.error_responses import answer_error
 from app.errors import RateLimitedError, SecondFactorNeededError
 from app.platform import Platform
-from app.request_checks import MAX_SMALL_BODY, bounded, check_request
+from app.request_checks import MAX_SMALL_BODY, bounded, check_request, refuse_other_host
 from app.sessions import service as sessions
 from app.sessions.schemas import Visit
 from app.turns import Turns
@@ -68,28 +68,9 @@ class RequestMiddleware:
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request=state["reference"])
         send = _with_headers(send, scope, state)
-        settings = self.platform.settings
         try:
-            async with AsyncExitStack() as turn:
-                if not scope["path"].startswith(HEALTH_PATHS):
-                    await turn.enter_async_context(self.turns.of(client_of_request(request)))
-                visit = await self._identify(request)
-                state["actor"], state["draft"] = visit.actor, visit.draft
-                state["awaits_code"] = visit.awaits_code
-                _check_second_factor(request, visit.actor)
-                limit = check_request(request, state["actor"], settings.max_upload, settings.host_names)
-                if limit > MAX_SMALL_BODY and not _is_small(
-                    request
-                ):  # it comes slowly and is limited by itself
-                    await turn.aclose()
-                try:
-                    await self.app(scope, bounded(receive, limit), send)
-                except RateLimitedError:
-                    await anyio.sleep(
-                        PAUSE
-                    )  # whoever goes on all the same takes turns from nobody but themselves
-                    raise
-                await self._drop_draft(request, visit)
+            if not await self._respond_again(request, receive, send):
+                await self._respond(request, receive, send)
         except ClientDisconnect:
             _count(scope, state)
             return
@@ -97,6 +78,40 @@ class RequestMiddleware:
             if "status" in state:
                 raise
             await answer_error(request, error)(scope, receive, send)
+
+    async def _respond_again(self, request: Request, receive: Receive, send: Send) -> bool:
+        """Give this request what others were given a moment ago, if there is such a response."""
+        recent = self.platform.cache.recent.find(request)
+        if recent is None:
+            return False
+        refuse_other_host(request.headers.get("host", ""), self.platform.settings.host_names)
+        request.scope["route"] = recent.route  # requests are counted by route
+        await recent.respond(request)(request.scope, receive, send)
+        return True
+
+    async def _respond(self, request: Request, receive: Receive, send: Send) -> None:
+        """Find out who asks, wait for their turn, and have the route respond."""
+        settings, state, recent = self.platform.settings, request.state, self.platform.cache.recent
+        epoch = recent.epoch
+        async with AsyncExitStack() as turn:
+            if not request.url.path.startswith(HEALTH_PATHS):
+                await turn.enter_async_context(self.turns.of(client_of_request(request)))
+            visit = await self._identify(request)
+            state.actor, state.draft = visit.actor, visit.draft
+            state.awaits_code = visit.awaits_code
+            _check_second_factor(request, visit.actor)
+            limit = check_request(request, visit.actor, settings.max_upload, settings.host_names)
+            if limit > MAX_SMALL_BODY and not _is_small(request):  # it comes slowly and is limited by itself
+                await turn.aclose()
+            try:
+                await self.app(request.scope, bounded(receive, limit), send)
+            except RateLimitedError:
+                # whoever goes on all the same takes turns from nobody but themselves
+                await anyio.sleep(PAUSE)
+                raise
+            await self._drop_draft(request, visit)
+        if hasattr(state, "shared"):
+            recent.keep(request, state.shared, epoch)
 
     async def _identify(self, request: Request) -> Visit:
         """Who sends this request. A database that is away stops nobody from reading what needs none."""

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import event
 from starlette.testclient import TestClient
 
-from app import cache
+from app import cache, recent_responses
 from app.models import Edition
 from app.platform import Platform
 from app.web import ACCOUNT
@@ -25,6 +25,7 @@ def rows(platform: Platform) -> Rows:
 def pages(platform: Platform, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     """The addresses of both, in a cache that forgets nothing while a slow machine looks."""
     monkeypatch.setattr(cache, "FRESH", 60.0)
+    monkeypatch.setattr(recent_responses, "KEPT", 60.0)
     platform.cache.forget_versions()
     with platform.transaction() as session:
         code = session.query(Edition.code).order_by(Edition.id.desc()).limit(1).scalar()
@@ -75,6 +76,19 @@ def test_each_reader_finds_their_own_name_and_no_other(
         assert "Log in" not in own
         assert "Ash Grove" not in stranger + later
         assert ACCOUNT not in own + later
+
+
+def test_a_page_that_was_just_given_to_somebody_is_refused_under_another_name_of_the_server_as_ever(
+    pages: tuple[str, str], browser: Callable[[], TestClient]
+) -> None:
+    given = browser().get(pages[1])
+
+    again = browser().get(pages[1])
+    refused = browser().get(pages[1], headers={"Host": "elsewhere.example"})
+
+    assert (given.status_code, again.status_code, refused.status_code) == (200, 200, 400)
+    assert again.headers["Content-Security-Policy"] == given.headers["Content-Security-Policy"]
+    assert again.headers["X-Request-Id"] != given.headers["X-Request-Id"]
 
 
 def test_a_change_made_here_is_seen_at_once(

@@ -42,6 +42,22 @@ def test_many_who_ask_at_once_wait_for_one_rendering() -> None:
     assert gzip.decompress(cache.rendered("key", make).compressed) == b"page"
 
 
+def test_variants_are_rendered_one_by_one() -> None:
+    cache, at_work, most = Cache(), [], []
+
+    def make() -> bytes:
+        at_work.append(1)
+        most.append(len(at_work))
+        threading.Event().wait(0.01)
+        at_work.pop()
+        return b"page"
+
+    numbers = iter(range(CROWD))
+    at_once(lambda: cache.rendered(next(numbers), make, is_variant=True))
+
+    assert most == [1] * CROWD
+
+
 def test_a_rendering_that_fails_is_tried_again_by_the_next_one() -> None:
     cache = Cache()
 
