@@ -6,7 +6,6 @@ from collections.abc import MutableMapping
 from contextlib import AsyncExitStack
 from typing import Any
 
-import anyio
 import structlog
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
@@ -17,7 +16,7 @@ from app import counters
 from app.access import Actor
 from app.addresses import address_of
 from app.error_responses import answer_error
-from app.errors import RateLimitedError, SecondFactorNeededError
+from app.errors import SecondFactorNeededError
 from app.platform import Platform
 from app.request_checks import MAX_SMALL_BODY, bounded, check_request, refuse_other_host
 from app.sessions import service as sessions
@@ -26,7 +25,6 @@ from app.turns import Turns
 from app.uploads.rules import TUS_VERSION
 from app.web import SESSION_COOKIE, client_of_request
 
-PAUSE = 0.5  # seconds before somebody is told that there were too many requests
 HEALTH_PATHS = ("/health", "/ready", "/metrics")
 ANONYMOUS_PATHS = ("/static/", *HEALTH_PATHS)  # answered without looking up who sends them
 
@@ -103,12 +101,7 @@ class RequestMiddleware:
             limit = check_request(request, visit.actor, settings.max_upload, settings.host_names)
             if limit > MAX_SMALL_BODY and not _is_small(request):  # it comes slowly and is limited by itself
                 await turn.aclose()
-            try:
-                await self.app(request.scope, bounded(receive, limit), send)
-            except RateLimitedError:
-                # whoever goes on all the same takes turns from nobody but themselves
-                await anyio.sleep(PAUSE)
-                raise
+            await self.app(request.scope, bounded(receive, limit), send)
             await self._drop_draft(request, visit)
         if hasattr(state, "shared"):
             recent.keep(request, state.shared, epoch)

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 import anyio
@@ -10,6 +11,16 @@ from app import counters
 from app.errors import RateLimitedError
 
 MOST_WAITING = 25  # requests of one client that wait for each that is handled
+PAUSE = 0.5  # seconds before somebody is told that there were too many requests
+REFUSED_AT_ONCE = 5  # requests of one client that are told so after the same pause; others wait for theirs
+
+
+@dataclass(slots=True, weakref_slot=True)
+class _Client:
+    """Who is handled, and who is refused, at the moment."""
+
+    places: anyio.Semaphore
+    refusals: anyio.Semaphore
 
 
 class Turns:
@@ -17,16 +28,22 @@ class Turns:
 
     def __init__(self, at_once: int) -> None:
         self.at_once = at_once
-        self._clients: WeakValueDictionary[str, anyio.Semaphore] = WeakValueDictionary()
+        self._clients: WeakValueDictionary[str, _Client] = WeakValueDictionary()
 
     @asynccontextmanager
     async def of(self, client: str) -> AsyncIterator[None]:
-        """Wait for a turn and hold it; raises RateLimitedError where too many of this client wait."""
-        places = self._clients.get(client)
-        if places is None:
-            places = self._clients[client] = anyio.Semaphore(self.at_once)
-        if places.statistics().tasks_waiting >= MOST_WAITING * self.at_once:
+        """Wait for a turn and hold it; raises RateLimitedError where too many of this client wait.
+
+        That takes a pause, and only so many at a time: a refusal costs a millisecond, and those who do not wait come back at once.
+        """
+        here = self._clients.get(client)
+        if here is None:
+            here = _Client(anyio.Semaphore(self.at_once), anyio.Semaphore(REFUSED_AT_ONCE))
+            self._clients[client] = here
+        if here.places.statistics().tasks_waiting >= MOST_WAITING * self.at_once:
             counters.count_refusal("turns")
+            async with here.refusals:
+                await anyio.sleep(PAUSE)
             raise RateLimitedError("requests at the same time from your address", 1)
-        async with places:
+        async with here.places:
             yield

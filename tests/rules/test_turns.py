@@ -1,10 +1,13 @@
 """Requests of one client at a time."""
 
+import time
+
 import anyio
 import pytest
 
+from app import turns as turns_module
 from app.errors import RateLimitedError
-from app.turns import MOST_WAITING, Turns
+from app.turns import MOST_WAITING, REFUSED_AT_ONCE, Turns
 
 
 def test_a_client_has_so_many_requests_at_once_and_keeps_nobody_else_waiting() -> None:
@@ -51,6 +54,38 @@ def test_who_has_too_many_waiting_is_told_to_come_again() -> None:
             tasks.cancel_scope.cancel()
 
     anyio.run(hammer)
+
+
+def test_who_goes_on_all_the_same_is_refused_no_faster_than_a_few_in_each_pause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(turns_module, "PAUSE", 0.05)
+    rounds = 3
+
+    async def hammer() -> float:
+        turns = Turns(1)
+
+        async def wait() -> None:
+            async with turns.of("hammer"):
+                await anyio.sleep_forever()
+
+        async def ask() -> None:
+            with pytest.raises(RateLimitedError):
+                async with turns.of("hammer"):
+                    pass
+
+        async with anyio.create_task_group() as waiting:
+            for _ in range(MOST_WAITING + 1):
+                waiting.start_soon(wait)
+            await anyio.wait_all_tasks_blocked()
+            begun = time.monotonic()
+            async with anyio.create_task_group() as asking:
+                for _ in range(rounds * REFUSED_AT_ONCE):
+                    asking.start_soon(ask)
+            waiting.cancel_scope.cancel()
+        return time.monotonic() - begun
+
+    assert anyio.run(hammer) >= rounds * 0.05
 
 
 def test_a_client_without_requests_is_forgotten() -> None:

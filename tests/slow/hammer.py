@@ -1,54 +1,69 @@
-"""`python -m tests.slow.hammer ADDRESS TOKEN PHASE`: one account that asks for all that is dear, until it is stopped."""
+"""`python -m tests.slow.hammer PORT TOKEN PHASE`: one account that asks for all that is dear, until it is stopped.
+
+It writes requests and reads answers as bytes, so that it takes a hundredth of a processor and not one of the server's.
+"""
 
 import asyncio
 import itertools
+import re
 import sys
 import uuid
-
-import httpx2
+from collections.abc import Iterator
 
 CONNECTIONS = 64
 ARCHIVE = b"not an archive " * 1000
+FORM = "application/x-www-form-urlencoded"
+BYTES = "application/octet-stream"
 
 
-async def ask(client: httpx2.AsyncClient, number: int, phase: str) -> None:
-    """One request, of each kind in turn."""
-    person = {"email": f"nobody{number}@example.org", "name": "Nobody", "password": "a password for nothing"}
-    nothing = uuid.uuid4()
-    requests = (
-        client.post("/login", data=person, headers={"Authorization": ""}),
-        client.post("/register", data=person, headers={"Authorization": ""}),
-        client.post("/forgot-password", data=person, headers={"Authorization": ""}),
-        client.put(f"/api/v1/editions/{phase}/uploads", params={"filename": "a.tar"}, content=ARCHIVE),
-        client.post(f"/api/v1/uploads/{nothing}/check"),
-        client.post(
-            "/api/v1/submissions", json={"upload": str(nothing), "method": {"name": "x"}, "training": {}}
-        ),
-    )
-    chosen = number % len(requests)
-    for place, request in enumerate(requests):
-        if place == chosen:
-            await request
-        else:
-            request.close()
+def request(
+    method: str, path: str, body: bytes = b"", *, media_type: str = FORM, token: str | None = None
+) -> bytes:
+    """A request in HTTP/1.1."""
+    heads = ["Host: 127.0.0.1", f"Content-Length: {len(body)}", f"Content-Type: {media_type}"]
+    if token is not None:
+        heads.append(f"Authorization: Bearer {token}")
+    return "\r\n".join([f"{method} {path} HTTP/1.1", *heads, "", ""]).encode() + body
 
 
-async def main(address: str, token: str, phase: str) -> None:
+def requests(token: str, phase: str) -> Iterator[bytes]:
+    """One request of each kind after the other."""
+    for number in itertools.count():
+        person = f"email=nobody{number}%40example.org&name=Nobody&password=a+password+for+nothing".encode()
+        nothing = uuid.uuid4()
+        new = f'{{"upload": "{nothing}", "method": {{"name": "x"}}, "training": {{}}}}'.encode()
+        for page in ("/login", "/register", "/forgot-password"):
+            yield request("POST", page, person)
+        uploads = f"/api/v1/editions/{phase}/uploads?filename=a.tar"
+        yield request("PUT", uploads, ARCHIVE, media_type=BYTES, token=token)
+        yield request("POST", f"/api/v1/uploads/{nothing}/check", token=token)
+        yield request("POST", "/api/v1/submissions", new, media_type="application/json", token=token)
+
+
+async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, asked: bytes) -> None:
+    """Send a request and read its answer; raises OSError or EOFError once the connection has ended."""
+    writer.write(asked)
+    head = (await reader.readuntil(b"\r\n\r\n")).lower()
+    length = re.search(rb"content-length: *(\d+)", head)
+    await reader.readexactly(int(length[1]) if length else 0)
+
+
+async def hammer(port: int, asked: Iterator[bytes]) -> None:
+    """Keep a connection busy, and make another when it ends."""
+    while True:
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            for each in asked:
+                await ask(reader, writer, each)
+        except (OSError, EOFError):
+            await asyncio.sleep(0.05)
+
+
+async def main(port: int, token: str, phase: str) -> None:
     """Keep so many connections busy."""
-    numbers = itertools.count()
-    headers = {"Authorization": f"Bearer {token}"}
-    limits = httpx2.Limits(max_connections=CONNECTIONS)
-    async with httpx2.AsyncClient(base_url=address, headers=headers, limits=limits, timeout=60) as client:
-
-        async def hammer() -> None:
-            while True:
-                try:
-                    await ask(client, next(numbers), phase)
-                except httpx2.HTTPError:
-                    await asyncio.sleep(0.01)
-
-        await asyncio.gather(*(hammer() for _ in range(CONNECTIONS)))
+    asked = requests(token, phase)
+    await asyncio.gather(*(hammer(port, asked) for _ in range(CONNECTIONS)))
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    asyncio.run(main(int(sys.argv[1]), *sys.argv[2:]))
