@@ -60,10 +60,16 @@ def badge(
 
 def drawing_response(request: Request, content: bytes) -> Response:
     """A drawing with its own styles, that any page may show; the same for everybody."""
-    response = conditional_response(request, Rendered.of(content), "image/svg+xml", is_private=False)
-    response.headers["Content-Security-Policy"] = policy(service.styles())
-    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
-    return response
+    rendered = Rendered.of(content)
+
+    def respond(request: Request) -> Response:
+        response = conditional_response(request, rendered, "image/svg+xml", is_private=False)
+        response.headers["Content-Security-Policy"] = policy(service.styles())
+        response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+        request.state.shared = respond  # the next reader is given these headers, too
+        return response
+
+    return respond(request)
 
 
 def table_response(board: str, figure: FigureView) -> Response:

@@ -134,8 +134,9 @@ def test_a_figure_alone_brings_its_styles_and_may_stand_in_other_pages(make: Mak
     board.add(0.5)
     board.deliver()
 
-    answer = board.browser.get(f"{board.address}/figures/curves-1.svg")
+    answer, next_one = (board.browser.get(f"{board.address}/figures/curves-1.svg") for _ in range(2))
 
+    assert {**next_one.headers, "x-request-id": ""} == {**answer.headers, "x-request-id": ""}
     root = ET.fromstring(answer.text)
     [style] = root.findall("{http://www.w3.org/2000/svg}style")
     assert answer.headers["Content-Type"].startswith("image/svg+xml")
