@@ -1,11 +1,13 @@
 """Which changes of a phase are refused, because they would be unfair or leave something broken."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
 from icalendar import Calendar, Event
 
+from app.disclosure.rules import public_sight
 from app.editions.rules import is_over
 from app.editions.schemas import PhaseState, PhaseView
 from app.models import Disclosure
@@ -113,4 +115,6 @@ def _unfair_close(now: datetime, phase: PhaseView, rules: NewRules) -> Iterator[
 
 
 def _revealed(phase: PhaseView) -> bool:
-    return phase.embargo or phase.details_at_close or phase.disclosure is Disclosure.AT_CLOSE
+    """Whether everybody sees more of a phase that is over than while it was open, such as the classes behind a mean."""
+    before, after = (public_sight(replace(phase, is_over=each)) for each in (False, True))
+    return phase.embargo or before != after

@@ -89,7 +89,13 @@ def test_scores_that_are_shown_at_close_need_a_closing_date() -> None:
 
 
 @pytest.mark.parametrize(
-    "revealing", [{"details_at_close": True}, {"embargo": True}, {"disclosure": Disclosure.AT_CLOSE}]
+    "revealing",
+    [
+        {"details_at_close": True},
+        {"embargo": True},
+        {"only_complete": True},
+        *({"disclosure": row} for row in (Disclosure.AT_CLOSE, Disclosure.MEAN, Disclosure.LADDER)),
+    ],
 )
 def test_a_phase_whose_close_revealed_something_cannot_open_again(revealing: dict[str, Any]) -> None:
     closed = replace(phase(closes=-DAY), **revealing)
