@@ -29,8 +29,8 @@ from scoring.statistics.resampling import (
     resample_confusions,
     resample_rankings,
 )
-from scoring.tasks.detection.resampling import count_objects_by_image
-from scoring.tasks.ranking.resampling import count_positives_by_image
+from scoring.tasks.detection.scoring import count_objects_by_image
+from scoring.tasks.ranking.scoring import count_positives_by_image
 from tests.scoring import oracles
 from tests.scoring.builders import IMAGES, detections, ground_truth
 from tests.scoring.oracles import Prediction, Thing

@@ -1,4 +1,4 @@
-"""Reading of detection files."""
+"""Detections read from result files and from arrays, class by class."""
 
 import io
 from array import array
@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.data.arrays import Flags
-from scoring.data.detections import ClassDetections
+from scoring.data.detections import ClassDetections, Detections
+from scoring.data.ground_truth import GroundTruth
 from scoring.errors import Problems, Severity
 from scoring.readers.image_index import ImageIndex
 from scoring.readers.lines.grammar import FIELDS, FURTHEST, Invalid, Row, check_box, parse_line
 from scoring.readers.lines.line_reader import LineReader, Schema, lenient_table_of, parse_tidied, table_of
+from scoring.tasks.matching_names import places_of
+from scoring.tasks.task import Keyed
 
 _BOX: Final = FIELDS[2:]
 
@@ -173,3 +176,25 @@ def _check_box(row: Row, reading: Reading) -> Invalid | None:
     if reading.inverted is Severity.NOTE:
         return None
     return check_box(row.box, reading.images.images[row.image])
+
+
+def accepts(predictions: object) -> bool:
+    """Whether these are detections."""
+    return isinstance(predictions, Detections)
+
+
+def split(predictions: Detections, truth: GroundTruth) -> Iterator[Keyed[ClassDetections]]:
+    """The detections of every class of the ground truth, also of classes that have none.
+
+    Raises DataError for detections in an image, or of a class, that the ground truth does not have.
+    """
+    lists = truth.lists
+    image = places_of("image", predictions.image, predictions.images, lists.images[: lists.main])
+    label = places_of("class", predictions.label, predictions.classes, lists.classes)
+    convention = predictions.convention or truth.tables.convention
+    order = np.argsort(label, kind="stable")
+    ends = np.searchsorted(label[order], np.arange(len(lists.classes) + 1))
+    for number, name in enumerate(lists.classes):
+        rows = order[ends[number] : ends[number + 1]]
+        found = ClassDetections(image[rows], predictions.score[rows], predictions.boxes[rows], convention)
+        yield Keyed(name, found)

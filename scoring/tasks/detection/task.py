@@ -2,11 +2,9 @@
 
 from typing import Final
 
-from scoring.tasks.detection.arrays import accepts, split
 from scoring.tasks.detection.checks import check_detections, remark_on_boxes
-from scoring.tasks.detection.reader import read_detections
-from scoring.tasks.detection.resampling import resample
-from scoring.tasks.detection.scoring import load, match, missing_truth, score
+from scoring.tasks.detection.reader import accepts, read_detections, split
+from scoring.tasks.detection.scoring import load, match, missing_truth, resample, score
 from scoring.tasks.task import Task
 
 DETECTION: Final = Task(

@@ -1,16 +1,19 @@
-"""Result files of person layout: XML read into arrays."""
+"""Layouts read from result files and from arrays."""
 
 from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from scoring.data.layouts import LayoutTable
+from scoring.data.ground_truth import GroundTruth
+from scoring.data.layouts import UNLISTED, Layouts, LayoutTable
 from scoring.errors import Problem, Problems, Severity
 from scoring.intake.xml_records import Element, read_records
 from scoring.readers.image_index import ImageIndex
 from scoring.tasks.layout.grammar import LayoutReader, Row, grammar_of
 from scoring.tasks.layout.usual_form import read_usual_form
+from scoring.tasks.task import Keyed
 
 
 def read_layouts(
@@ -86,3 +89,24 @@ class _Columns:
             kind=np.array(self.kind, np.int8),
             parts=np.array(self.parts, np.float64).reshape(-1, 4),
         )
+
+
+def accepts(predictions: object) -> bool:
+    """Whether these are layouts."""
+    return isinstance(predictions, Layouts)
+
+
+def split(predictions: Layouts, truth: GroundTruth) -> Iterator[Keyed[LayoutTable]]:
+    """All layouts under the key "person"; those of persons who are not in the Layout set are not counted, as in the kits."""
+    places = {person: place for place, person in enumerate(truth.lists.persons)}
+    image, number = predictions.image.tolist(), predictions.person.tolist()
+    persons = [(predictions.images[place], object_) for place, object_ in zip(image, number, strict=True)]
+    table = LayoutTable(
+        person=np.array([places.get(person, UNLISTED) for person in persons], np.int32),
+        confidence=predictions.score,
+        boxes=predictions.boxes,
+        first=np.searchsorted(predictions.owner, np.arange(len(predictions) + 1)),
+        kind=predictions.kind,
+        parts=predictions.parts,
+    )
+    yield Keyed("person", table)

@@ -5,17 +5,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+import numpy as np
+
 from scoring.competitions import CompetitionInfo
 from scoring.data.description import Description
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.layouts import LayoutTable
 from scoring.data.matches import RankedPredictions
+from scoring.data.tables import PARTS
 from scoring.errors import Problem, SubmissionError
 from scoring.exhibits import draw_precision
 from scoring.metrics.persons import LayoutPersons, persons_of_layout_set
 from scoring.results import ClassResult
 from scoring.tasks.layout.rules import LayoutRules
 from scoring.tasks.outcome import NOT_ENTERED, table_of_classes
+from scoring.tasks.resampling import RankingSample, as_table, only_images
 from scoring.tasks.task import Keyed, Scores
 
 NOTHING_TO_FIND: Final = "nobody in the set has one"
@@ -107,3 +111,20 @@ def _class_result(ranked: RankedPredictions, value: float) -> ClassResult:
 
 def _absent(name: str) -> ClassResult:
     return ClassResult(name, None, NOT_ENTERED, 0, 0)
+
+
+def resample(rankings: Sequence[RankedPredictions], truth: GroundTruth, rules: LayoutRules) -> RankingSample:
+    """The ranked parts or persons, drawn by the images of the Layout set."""
+    people, images = persons_of_layout_set(truth), len(truth.lists.images)
+    parts = {name: people.parts_of(kind) for kind, name in enumerate(PARTS)}
+    lines = np.repeat(np.arange(len(people.image)), people.persons.count)
+    positives = []
+    for ranking in rankings:
+        if ranking.class_name in parts:
+            image = np.repeat(people.image[lines], parts[ranking.class_name].count)
+        else:
+            image = people.image[lines[~people.persons.difficult]]
+        positives.append(np.bincount(image, minlength=images).astype(np.int32))
+    table = as_table(positives, images)
+    sample = RankingSample(rankings, table, rules.measure.weighted, rules.average, truth.lists.images)
+    return only_images(sample, truth, [image for image, _ in truth.lists.persons])

@@ -3,11 +3,9 @@
 from typing import Final
 
 from scoring.intake.checking import nothing_to_add
-from scoring.tasks.layout.arrays import accepts, split
 from scoring.tasks.layout.checks import check_layouts
-from scoring.tasks.layout.reader import read_layouts
-from scoring.tasks.layout.resampling import resample
-from scoring.tasks.layout.scoring import columns, load, match, missing_truth, score, select
+from scoring.tasks.layout.reader import accepts, read_layouts, split
+from scoring.tasks.layout.scoring import columns, load, match, missing_truth, resample, score, select
 from scoring.tasks.task import Task
 
 LAYOUT: Final = Task(

@@ -1,14 +1,19 @@
-"""Reading of label images: a class for each pixel."""
+"""Label images read from files, and label maps from arrays."""
+
+from collections.abc import Iterator
 
 import numpy as np
 
 from scoring.data.arrays import Bytes
-from scoring.data.label_maps import VOID, LabelMap
+from scoring.data.checking import DataError, some_of
+from scoring.data.ground_truth import GroundTruth
+from scoring.data.label_maps import VOID, LabelMap, LabelMaps
 from scoring.errors import Problem, Problems
 from scoring.intake.pixels import labels_of
 from scoring.intake.png import GREY, PngError, open_png
 from scoring.readers.image_index import ImageIndex
 from scoring.readers.voc.colours import LABEL_COLOURS
+from scoring.tasks.task import Keyed
 
 
 def read_label_image(data: bytes, images: ImageIndex, *, file: str, problems: Problems) -> LabelMap | None:
@@ -53,3 +58,32 @@ def _out_of_range(labels: Bytes, classes: int, file: str) -> Problem:
     if found == str(VOID):
         message += f"; {VOID} (void) is for the ground truth only"
     return Problem("label-range", message, file, found=found, expected=expected)
+
+
+def accepts(predictions: object) -> bool:
+    """Whether these are label maps."""
+    return isinstance(predictions, LabelMaps)
+
+
+def split(predictions: LabelMaps, truth: GroundTruth) -> Iterator[Keyed[LabelMap | None]]:
+    """The label map of every image of the ground truth.
+
+    Raises DataError for an image that is missing or that the ground truth does not have, for another size than that of the
+    ground truth, and for labels beyond its classes.
+    """
+    known = truth.lists.segmentation
+    found = dict(zip(predictions.images, predictions.labels, strict=True))
+    if unknown := [image for image in found if image not in set(known)]:
+        raise DataError(f"the ground truth has no image {some_of(unknown)}; it has {some_of(known)}")
+    if missing := [image for image in known if image not in found]:
+        raise DataError(f"expected a label map for every image, found none for {some_of(missing)}")
+    most = len(truth.lists.classes)
+    for image, (width, height) in zip(known, truth.tables.masks.sizes.tolist(), strict=True):
+        labels = found[image]
+        if labels.shape != (height, width):
+            raise DataError(
+                f"expected labels of the image '{image}' with shape {(height, width)}, found {labels.shape}"
+            )
+        if labels.size and int(labels.max()) > most:
+            raise DataError(f"expected labels up to {most} in the image '{image}', found {labels.max()}")
+        yield Keyed(image, LabelMap(image, labels, grey=False, recoloured=False))

@@ -16,6 +16,7 @@ from scoring.exhibits import ConfusionMatrix, Exhibit, ScoreTable
 from scoring.metrics.confusion import Counts, count_labels
 from scoring.results import ClassResult
 from scoring.tasks.outcome import headline, table_of_classes
+from scoring.tasks.resampling import PixelSample
 from scoring.tasks.segmentation.rules import SegmentationRules
 from scoring.tasks.task import Keyed, Scores
 
@@ -115,3 +116,8 @@ def _totals(matrix: Counts, rules: SegmentationRules) -> Iterator[ScoreTable]:
     if rules.total is not None:
         value = rules.total.of(matrix)
         yield ScoreTable(rules.total.name, (("all pixels", None if math.isnan(value) else value),))
+
+
+def resample(counts: ImageCounts, truth: GroundTruth, rules: SegmentationRules) -> PixelSample:
+    """The pixel counts of the images of the Segmentation set."""
+    return PixelSample(counts, rules.measure.of, rules.average, truth.lists.segmentation)

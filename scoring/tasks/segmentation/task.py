@@ -2,11 +2,9 @@
 
 from typing import Final
 
-from scoring.tasks.segmentation.arrays import accepts, split
 from scoring.tasks.segmentation.checks import check_label_images, remark_on_label_images
-from scoring.tasks.segmentation.reader import read_label_image
-from scoring.tasks.segmentation.resampling import resample
-from scoring.tasks.segmentation.scoring import columns, load, match, missing_truth, score, select
+from scoring.tasks.segmentation.reader import accepts, read_label_image, split
+from scoring.tasks.segmentation.scoring import columns, load, match, missing_truth, resample, score, select
 from scoring.tasks.task import Task
 
 SEGMENTATION: Final = Task(
