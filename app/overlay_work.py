@@ -8,7 +8,7 @@ import io
 import json
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -22,10 +22,15 @@ from scoring.analysis.examples import (
     examples_of_ranking,
     examples_of_segmentation,
 )
-from scoring.analysis.hard_images import HardImages, find_hard_images
+from scoring.analysis.hard_images import (
+    HardImages,
+    find_hard_images,
+    find_hard_images_of_segmentation,
+    labels_of_persons,
+)
 from scoring.analysis.ranked_detections import RankedDetections, read_ranked_detections
 from scoring.competitions import competition_of
-from scoring.data.arrays import Bytes, Floats
+from scoring.data.arrays import Bytes, Floats, Labels
 from scoring.data.boxes import BoxConvention, convert_boxes
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.matches import ImageCounts, RankedPredictions
@@ -40,6 +45,7 @@ from scoring.tasks.detection.task import DETECTION
 
 MAX_PREDICTIONS: Final = 100  # of one image
 EXAMPLES: Final = 12
+HARD_LISTS: Final = ("easiest", "hardest", "confusing")
 
 Entry = dict[str, Any]
 Entries = dict[str, Entry]  # by image
@@ -114,29 +120,46 @@ def run_entries(
 def hard_images(truth_file: Path, statistics: Sequence[Path]) -> bytes:
     """JSON of the easiest, hardest and most confusing images of each class over several runs of one competition."""
     truth = GroundTruth.open(truth_file)
-    main, classes = truth.lists.main, truth.lists.classes
+    listed: list[Entry] = []
     by_class = defaultdict[str, list[RankedPredictions]](list)
+    pixels: list[ImageCounts] = []
     for file in statistics:
         _, matches = open_matches(file)
-        if not isinstance(matches, ImageCounts):
+        if isinstance(matches, ImageCounts):
+            pixels.append(matches)
+        else:
             for ranked in matches:
-                if ranked.class_name in classes and main:
-                    by_class[ranked.class_name].append(ranked)
-    found = [
-        find_hard_images(by_class[name], truth.tables.labels[place], count=EXAMPLES)
-        for place, name in enumerate(classes)
-        if by_class[name]
-    ]
-    return json.dumps([_hard(each, truth.lists.images) for each in found]).encode()
+                by_class[ranked.class_name].append(ranked)
+    for rankings in by_class.values():
+        labels = _labels(truth, rankings[0])
+        if labels is not None:
+            found = find_hard_images(rankings, labels, count=EXAMPLES)
+            listed.append(_hard(found, truth.lists.images, dict.fromkeys(HARD_LISTS, "rank")))
+    if pixels:
+        of_pixels = find_hard_images_of_segmentation(pixels, count=EXAMPLES)
+        kinds = dict(zip(HARD_LISTS, ("iou", "iou", "share"), strict=True))
+        listed += [_hard(each, truth.lists.segmentation, kinds) for each in of_pixels]
+    return json.dumps(listed).encode()
 
 
-def _hard(found: HardImages, images: Sequence[str]) -> Entry:
-    lists = {"easiest": found.easiest, "hardest": found.hardest, "confusing": found.confusing}
+def _labels(truth: GroundTruth, ranking: RankedPredictions) -> Labels | None:
+    """In which images the class is, 1, in which it is not, -1, and which do not count, 0; none for parts of persons."""
+    name, lists = ranking.class_name, truth.lists
+    if name in lists.actions:
+        return labels_of_persons(ranking, len(lists.images))
+    if not lists.main or name not in lists.classes:
+        return None
+    labels: Labels = truth.tables.labels[lists.classes.index(name)]
+    return labels
+
+
+def _hard(found: HardImages, images: Sequence[str], kinds: Mapping[str, str]) -> Entry:
+    """The lists of a class; kinds: what the images of each are chosen by."""
     return {
         "class_name": found.class_name,
         **{
-            name: [{"image": images[each.image], "rank": each.rank} for each in listed]
-            for name, listed in lists.items()
+            name: [{"image": images[each.image], kind: each.value} for each in getattr(found, name)]
+            for name, kind in kinds.items()
         },
     }
 

@@ -3,25 +3,36 @@
 from collections.abc import Iterator
 from typing import Final
 
-from app.overlays.schemas import ClassExamples, ExampleView
+from app.overlays.schemas import ClassExamples, ClassHardImages, ExampleView, HardImage
 
-HARD_LISTS: Final = (
-    (
-        "easiest",
-        "Easiest images",
-        "Images of the class that methods rank first, by the median of their ranks.",
+_HARD_LISTS: Final = {
+    "segmentation": (
+        (
+            "easiest",
+            "Easiest images",
+            "Images with the class in which its IoU is largest, by the median over methods.",
+        ),
+        ("hardest", "Hardest images", "Images with the class in which its IoU is smallest."),
+        ("confusing", "Most confusing images", "Images without the class in which most pixels are given it."),
     ),
-    ("hardest", "Hardest images", "Images of the class that methods rank last."),
-    ("confusing", "Most confusing images", "Images without the class that methods rank first."),
-)
-"""The lists of a board: the field of `ClassHardImages`, a title, and what it means."""
+    "": (
+        (
+            "easiest",
+            "Easiest images",
+            "Images of the class that methods rank first, by the median of their ranks.",
+        ),
+        ("hardest", "Hardest images", "Images of the class that methods rank last."),
+        ("confusing", "Most confusing images", "Images without the class that methods rank first."),
+    ),
+}
+KINDS: Final = {"rank": "median rank", "iou": "median IoU", "share": "median share of pixels"}
 
 LOOKED_FOR: Final = "The images are being looked for, and shown here in a moment."
 NOT_LOOKED_FOR: Final = "The images could not be looked for."
-RANKED: Final = frozenset({"classification", "detection"})  # tasks whose methods rank images in each class
-NOT_RANKED: Final = (
-    "Images are called easy or hard by the ranks that methods give them in classification and detection of PASCAL VOC editions. "
-    "For this competition there are no such ranks; the page of each result leads to its own best and worst images."
+NOT_COMPARED: Final = frozenset({"layout"})  # tasks that say of no image how hard it is
+NOT_HARD: Final = (
+    "Images are called easy or hard by their ranks, or by their IoU in segmentation. A layout is right or wrong, and every image "
+    "has persons; the page of each result leads to its own examples."
 )
 
 _LISTS: Final = {
@@ -54,6 +65,12 @@ def lists_of(found: ClassExamples, task: str) -> Iterator[tuple[str, str, tuple[
             yield title, meaning, examples
 
 
+def hard_lists_of(found: ClassHardImages, task: str) -> Iterator[tuple[str, str, tuple[HardImage, ...]]]:
+    """The lists of a class over methods, each with a title and what it means in the task."""
+    for name, title, meaning in _HARD_LISTS.get(task, _HARD_LISTS[""]):
+        yield title, meaning, getattr(found, name)
+
+
 def missing_of_run(*, stands: bool, is_awaited: bool) -> str:
     """Why there are no lists of images of a run.
 
@@ -72,11 +89,11 @@ def missing_of_board(task: str, *, has_results: bool, is_awaited: bool) -> str:
 
     >>> missing_of_board("detection", has_results=False, is_awaited=True)
     'No public result stands on this board, so no image is easy or hard.'
-    >>> missing_of_board("layout", has_results=True, is_awaited=False) == NOT_RANKED
+    >>> missing_of_board("layout", has_results=True, is_awaited=False) == NOT_HARD
     True
     """
-    if task not in RANKED:
-        return NOT_RANKED
+    if task in NOT_COMPARED:
+        return NOT_HARD
     if not has_results:
         return "No public result stands on this board, so no image is easy or hard."
     return LOOKED_FOR if is_awaited else NOT_LOOKED_FOR

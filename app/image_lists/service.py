@@ -11,7 +11,7 @@ from app.editions.schemas import PhaseView
 from app.errors import NotFoundError, WithheldError
 from app.exhibits import queries as exhibits
 from app.gallery import queries
-from app.image_lists.rules import HARD_LISTS, lists_of, missing_of_board, missing_of_run
+from app.image_lists.rules import KINDS, hard_lists_of, lists_of, missing_of_board, missing_of_run
 from app.image_lists.schemas import ExampleList, ExamplesPage, ShownExample
 from app.overlays import service as overlays
 from app.overlays.schemas import ClassExamples, ClassHardImages, ExampleView
@@ -83,7 +83,7 @@ def hard_images(
         competition_title=info.title,
         classes=classes,
         class_name=name,
-        lists=_with_pictures(platform, phase, _hard_lists(one)) if found else None,
+        lists=_with_pictures(platform, phase, _hard_lists(one, info.task)) if found else None,
         missing=None if found else missing,
     )
 
@@ -113,19 +113,17 @@ def _lists(found: ClassExamples | None, phase: PhaseView, competition: int) -> l
     ]
 
 
-def _hard_lists(found: ClassHardImages | None) -> list[ExampleList]:
-    if found is None:
-        return []
+def _hard_lists(found: ClassHardImages | None, task: str) -> list[ExampleList]:
     return [
         ExampleList(
             title,
             meaning,
             tuple(
-                ShownExample(ExampleView(each.image, None, each.rank, None, None, "median rank"), None)
-                for each in getattr(found, name)
+                ShownExample(ExampleView(each.image, None, each.value, None, None, KINDS[each.kind]), None)
+                for each in listed
             ),
         )
-        for name, title, meaning in HARD_LISTS
+        for title, meaning, listed in (hard_lists_of(found, task) if found else ())
     ]
 
 

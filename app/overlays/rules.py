@@ -116,13 +116,15 @@ def hard_images_of(content: bytes) -> tuple[ClassHardImages, ...]:
     return tuple(
         ClassHardImages(
             each["class_name"],
-            *(
-                tuple(HardImage(one["image"], one["rank"]) for one in each[sort])
-                for sort in ("easiest", "hardest", "confusing")
-            ),
+            *(tuple(map(_hard_image, each[sort])) for sort in ("easiest", "hardest", "confusing")),
         )
         for each in json.loads(content)
     )
+
+
+def _hard_image(plain: Entry) -> HardImage:
+    [(kind, value)] = ((key, each) for key, each in plain.items() if key != "image")
+    return HardImage(plain["image"], kind, value)
 
 
 def _example(plain: Entry) -> ExampleView:

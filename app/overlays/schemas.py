@@ -93,10 +93,14 @@ class ClassExamples:
 
 @dataclass(frozen=True, slots=True)
 class HardImage:
-    """An image and its median rank over methods, 1 the most confident."""
+    """An image, and the median over methods of what it was chosen by.
+
+    kind: "rank", 1 the most confident; "iou" of the class, or the "share" of pixels that it was given, in [0, 1].
+    """
 
     image: str
-    rank: float
+    kind: str
+    value: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,6 +130,32 @@ def examples_of_segmentation(counts: ImageCounts, *, count: int = 12) -> tuple[E
     >>> found[1].true_positives
     (Example(image=0, rank=None, value=0.5, box=None, iou=None, kind=None),)
     """
+    shares = image_shares(counts)
+    return tuple(
+        _segmented(name, shares.iou[:, place], shares.present[:, place], shares.predicted[:, place], count)
+        for place, name in enumerate(counts.labels)
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ImageShares:
+    """What labels have of each image: (images, labels).
+
+    iou: float64, of the pixels of a label in the image, 0 where it is in neither; present: bool, whether it is in the ground
+    truth; predicted: float64, the share of the image's pixels that were given it.
+    """
+
+    iou: Floats
+    present: Flags
+    predicted: Floats
+
+
+def image_shares(counts: ImageCounts) -> ImageShares:
+    """The IoU and the share of pixels of each label in each image.
+
+    >>> image_shares(ImageCounts.of(["background", "cat"], [np.array([[4, 1], [1, 2]])])).iou[:, 1].tolist()
+    [0.5]
+    """
     image = np.repeat(np.arange(len(counts)), np.diff(counts.first))
     true, predicted, both = (np.zeros((len(counts), len(counts.labels)), np.int64) for _ in range(3))
     np.add.at(true, (image, counts.true), counts.pixels)
@@ -138,11 +164,7 @@ def examples_of_segmentation(counts: ImageCounts, *, count: int = 12) -> tuple[E
     both[image[same], counts.true[same]] = counts.pixels[same]
     union = true + predicted - both
     iou = np.divide(both, union, out=np.zeros(union.shape), where=union > 0)
-    share = predicted / np.maximum(predicted.sum(1, keepdims=True), 1)
-    return tuple(
-        _segmented(name, iou[:, place], true[:, place] > 0, share[:, place], count)
-        for place, name in enumerate(counts.labels)
-    )
+    return ImageShares(iou, true > 0, predicted / np.maximum(predicted.sum(1, keepdims=True), 1))
 
 
 def _segmented(name: str, iou: Floats, present: Flags, share: Floats, count: int) -> Examples:

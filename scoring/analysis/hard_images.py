@@ -5,26 +5,35 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scoring.analysis.examples import image_shares
 from scoring.data.arrays import Flags, Floats, Labels
-from scoring.data.matches import RankedPredictions
+from scoring.data.matches import ImageCounts, RankedPredictions
+from scoring.metrics.ranking import FALSE_POSITIVE, TRUE_POSITIVE
 
 
 @dataclass(frozen=True, slots=True)
-class RankedImage:
-    """An image, from 0 in the order of the Main set, and its median rank over methods, 1 the most confident."""
+class HardImage:
+    """An image, and the median over methods of what it is chosen by.
+
+    image: from 0 in the order of the Main set, or of the Segmentation set; value: its rank, 1 the most confident, or for
+    segmentation the IoU of the class or the share of pixels that were given it, in [0, 1].
+    """
 
     image: int
-    rank: float
+    value: float
 
 
 @dataclass(frozen=True, slots=True)
 class HardImages:
-    """Positives that are ranked first, positives that are ranked last, and negatives that are ranked first."""
+    """Images with the class that methods rank first, or last, and images without it that they rank first.
+
+    In segmentation: in which its IoU is largest, or smallest, and in which most pixels are given it.
+    """
 
     class_name: str
-    easiest: tuple[RankedImage, ...]
-    hardest: tuple[RankedImage, ...]
-    confusing: tuple[RankedImage, ...]
+    easiest: tuple[HardImage, ...]
+    hardest: tuple[HardImage, ...]
+    confusing: tuple[HardImage, ...]
 
 
 def find_hard_images(rankings: Sequence[RankedPredictions], labels: Labels, *, count: int = 5) -> HardImages:
@@ -37,7 +46,7 @@ def find_hard_images(rankings: Sequence[RankedPredictions], labels: Labels, *, c
     >>> ranking = RankedPredictions("cat", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]),
     ...     np.array([0, 1], np.int8))
     >>> find_hard_images([ranking], np.array([1, -1])).confusing
-    (RankedImage(image=1, rank=1.0),)
+    (HardImage(image=1, value=1.0),)
     """
     ranks = median_ranks(rankings, len(labels))
     return HardImages(
@@ -46,6 +55,45 @@ def find_hard_images(rankings: Sequence[RankedPredictions], labels: Labels, *, c
         hardest=_first(-ranks, labels == 1, count),
         confusing=_first(ranks, labels == -1, count),
     )
+
+
+def find_hard_images_of_segmentation(
+    counts: Sequence[ImageCounts], *, count: int = 5
+) -> tuple[HardImages, ...]:
+    """The `count` easiest, hardest and most confusing images of each label, over the same images of at least one method.
+
+    >>> one = ImageCounts.of(["background", "cat"], [np.array([[4, 1], [1, 2]]), np.array([[6, 2], [0, 0]])])
+    >>> cat = find_hard_images_of_segmentation([one])[1]
+    >>> cat.easiest, cat.confusing
+    ((HardImage(image=0, value=0.5),), (HardImage(image=1, value=0.25),))
+    """
+    shares = [image_shares(each) for each in counts]
+    present = shares[0].present
+    iou = np.median([each.iou for each in shares], axis=0)
+    share = np.median([each.predicted for each in shares], axis=0)
+    return tuple(
+        HardImages(
+            name,
+            easiest=_first(-iou[:, place], present[:, place], count),
+            hardest=_first(iou[:, place], present[:, place], count),
+            confusing=_first(-share[:, place], ~present[:, place] & (share[:, place] > 0), count),
+        )
+        for place, name in enumerate(counts[0].labels)
+    )
+
+
+def labels_of_persons(ranking: RankedPredictions, images: int) -> Labels:
+    """Whether an image has a person of the class, int8 (images,): 1 yes, -1 only others, 0 nobody who counts.
+
+    >>> persons = RankedPredictions("running", 1, np.array([0, 0, 2], np.int32), np.array([0.9, 0.5, 0.1]),
+    ...     np.array([0, 1, 0], np.int8))
+    >>> labels_of_persons(persons, 3).tolist()
+    [1, 0, -1]
+    """
+    labels = np.zeros(images, np.int8)
+    labels[ranking.image[ranking.outcomes == FALSE_POSITIVE]] = -1
+    labels[ranking.image[ranking.outcomes == TRUE_POSITIVE]] = 1
+    return labels
 
 
 def median_ranks(rankings: Sequence[RankedPredictions], images: int) -> Floats:
@@ -62,13 +110,13 @@ def median_ranks(rankings: Sequence[RankedPredictions], images: int) -> Floats:
 
 
 def _ranks(ranking: RankedPredictions, images: int) -> Floats:
-    predicted, first = np.unique(ranking.image, return_index=True)
+    predicted, first = np.unique(ranking.image[np.isfinite(ranking.confidence)], return_index=True)
     ranks = np.full(images, (len(predicted) + 1 + images) / 2)
     ranks[predicted[np.argsort(first)]] = np.arange(1, len(predicted) + 1)
     return ranks
 
 
-def _first(ranks: Floats, chosen: Flags, count: int) -> tuple[RankedImage, ...]:
+def _first(ranks: Floats, chosen: Flags, count: int) -> tuple[HardImage, ...]:
     places = np.flatnonzero(chosen)
     first = places[np.argsort(ranks[places], kind="stable")[:count]]
-    return tuple(map(RankedImage, first.tolist(), np.abs(ranks[first]).tolist()))
+    return tuple(map(HardImage, first.tolist(), np.abs(ranks[first]).tolist()))

@@ -1,6 +1,7 @@
 """Annotation and predictions drawn over pictures, and lists of images to look at, by who may see them."""
 
 import io
+import math
 import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from starlette.testclient import TestClient
 import sample
 from app.accounts.service import token_of_program
 from app.evaluation import service as evaluation
-from app.image_lists.rules import LOOKED_FOR, NOT_LOOKED_FOR, NOT_RANKED
+from app.image_lists.rules import LOOKED_FOR, NOT_HARD, NOT_LOOKED_FOR
 from app.imports.schemas import TreeImport
 from app.imports.service import import_tree
 from app.models import Artefact, Disclosure, Entry, GroundTruth, Method, Role, Run
@@ -170,14 +171,27 @@ def test_a_board_names_easy_and_hard_images(scene: Scene, browser: Browser) -> N
     assert "No public result stands" in browser().get(f"/leaderboards/{EDITION}/val/4/images").text
 
 
-@pytest.mark.parametrize("competition", [5, 7, 9])
-def test_a_board_whose_methods_rank_no_images_says_so(
-    scene: Scene, browser: Browser, competition: int
+@pytest.mark.parametrize(
+    ("competition", "kind", "most"), [(5, "median IoU", 1.0), (9, "median rank", math.inf)]
+)
+def test_images_are_easy_or_hard_also_where_pixels_and_actions_are_predicted(
+    scene: Scene, browser: Browser, competition: int, kind: str, most: float
 ) -> None:
     address = f"/leaderboards/{EDITION}/val/{competition}/images"
+    page = browser().get(f"/api/v1{address}").json()
+    easiest, hardest = ([each["example"] for each in one["examples"]] for one in page["lists"][:2])
 
-    assert browser().get(f"/api/v1{address}").json()["missing"] == NOT_RANKED
-    assert "own best and worst images" in browser().get(address).text
+    assert easiest
+    assert {each["kind"] for each in easiest + hardest} == {kind}
+    assert all(0 <= each["value"] <= most for each in easiest + hardest)
+    assert kind in browser().get(address).text
+
+
+def test_a_board_of_layouts_says_why_no_image_is_hard(scene: Scene, browser: Browser) -> None:
+    address = f"/leaderboards/{EDITION}/val/7/images"
+
+    assert browser().get(f"/api/v1{address}").json()["missing"] == NOT_HARD
+    assert "leads to its own examples" in browser().get(address).text
 
 
 def test_a_picture_stands_for_each_task_of_an_edition(scene: Scene, browser: Browser) -> None:

@@ -20,7 +20,7 @@ from app.overlays.rules import (
     truth_of,
     version_of,
 )
-from app.overlays.schemas import ClassExamples, DrawnPrediction, DrawnRun, ExampleView
+from app.overlays.schemas import ClassExamples, DrawnPrediction, DrawnRun, ExampleView, HardImage
 from app.pictures.rules import (
     BATCH,
     files_by_image,
@@ -188,13 +188,20 @@ def test_lists_of_images_are_read_as_they_were_written() -> None:
         "false_positives": [],
         "missed": [{**plain, "box": None}],
     }
-    hard = {"class_name": "cat", "easiest": [{"image": "a", "rank": 1.5}], "hardest": [], "confusing": []}
+    hard = {
+        "class_name": "cat",
+        "easiest": [{"image": "a", "rank": 1.5}],
+        "hardest": [],
+        "confusing": [{"image": "b", "share": 0.2}],
+    }
 
     [found] = examples_of(json.dumps([written]).encode())
 
     assert found.true_positives == (ExampleView("a", 1, 0.5, (1, 2, 3, 4), 0.7, None),)
     assert found.missed[0].box is None
-    assert hard_images_of(json.dumps([hard]).encode())[0].easiest[0].rank == 1.5
+    [compared] = hard_images_of(json.dumps([hard]).encode())
+    assert compared.easiest == (HardImage("a", "rank", 1.5),)
+    assert compared.confusing == (HardImage("b", "share", 0.2),)
     assert len(list(lists_of(found, "detection"))) == 4
     nothing = ClassExamples("cat", (), (), (), ())
     assert [title for title, _, _ in lists_of(nothing, "action")] == [

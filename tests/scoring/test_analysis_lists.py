@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 
 import scoring
-from scoring.analysis.hard_images import RankedImage, find_hard_images, median_ranks
+from scoring.analysis.hard_images import (
+    HardImage,
+    find_hard_images,
+    find_hard_images_of_segmentation,
+    labels_of_persons,
+    median_ranks,
+)
 from scoring.analysis.random_baseline import random_baseline
 from scoring.analysis.ranked_detections import RankedDetections, read_ranked_detections, with_boxes
 from scoring.analysis.similarity import (
@@ -18,8 +24,9 @@ from scoring.analysis.similarity import (
     rank_correlation,
 )
 from scoring.analysis.top_detections import find_top_detections
-from scoring.data.matches import RankedPredictions
+from scoring.data.matches import Counts, ImageCounts, RankedPredictions
 from scoring.metrics.labels import ranked_average_precision, ranked_average_precision_11_points, roc_auc
+from scoring.metrics.ranking import IGNORED
 from scoring.protocols import PROTOCOLS
 from scoring.readers.voc.tree import read_tree
 from scoring.saved_matches import open_rankings
@@ -78,9 +85,52 @@ def test_easy_hard_and_confusing_images_are_those_of_the_median_method() -> None
 
     found = find_hard_images(rankings, np.array([1, -1, 1, 0, -1], np.int8), count=1)
 
-    assert found.easiest == (RankedImage(0, 2.0),)
-    assert found.hardest == (RankedImage(2, 4.0),)
-    assert found.confusing == (RankedImage(1, 2.0),)
+    assert found.easiest == (HardImage(0, 2.0),)
+    assert found.hardest == (HardImage(2, 4.0),)
+    assert found.confusing == (HardImage(1, 2.0),)
+
+
+def test_images_are_easy_or_hard_to_segment_by_the_median_iou() -> None:
+    rng = np.random.default_rng(5)
+    methods = [rng.integers(0, 4, (6, 3, 3)) for _ in range(3)]
+    for method in methods:
+        method[:2, 1] = 0  # two images without the second label
+    labels = ["background", "cat", "dog"]
+
+    found = find_hard_images_of_segmentation(
+        [ImageCounts.of(labels, list(each)) for each in methods], count=6
+    )
+
+    def iou(counts: Counts, place: int) -> float:
+        union = counts[place].sum() + counts[:, place].sum() - counts[place, place]
+        return float(counts[place, place] / union)
+
+    for place, name in enumerate(labels):
+        with_it = [image for image in range(6) if methods[0][image, place].sum()]
+        naive = {image: median(iou(each[image], place) for each in methods) for image in with_it}
+        assert found[place].class_name == name
+        assert [each.value for each in found[place].hardest] == sorted(naive.values())
+        assert {each.image: each.value for each in found[place].easiest} == naive
+    shares = [
+        median(float(each[image, :, 1].sum() / each[image].sum()) for each in methods) for image in (0, 1)
+    ]
+    assert [each.value for each in found[1].confusing] == sorted(shares, reverse=True)
+
+
+def test_an_image_has_an_action_where_one_of_its_persons_does_it() -> None:
+    persons = RankedPredictions(
+        "running", 1, np.array([3, 1, 1, 0], np.int32), np.ones(4), np.array([0, 1, 0, IGNORED], np.int8)
+    )
+
+    assert labels_of_persons(persons, 5).tolist() == [0, 1, 0, -1, 0]
+
+
+def test_what_has_no_prediction_has_no_rank_of_its_own() -> None:
+    one = RankedPredictions(
+        "cat", 1, np.array([2, 0], np.int32), np.array([0.5, -np.inf]), np.zeros(2, np.int8)
+    )
+
+    assert median_ranks([one], 3).tolist() == [2.5, 2.5, 1.0]
 
 
 def test_ranks_are_of_images_and_those_without_an_answer_share_the_rest() -> None:
