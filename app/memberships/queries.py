@@ -1,6 +1,18 @@
 """Teams and their members in the database."""
 
-from sqlalchemy import ColumnElement, Select, SQLColumnExpression, and_, delete, func, select, tuple_, update
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    SQLColumnExpression,
+    and_,
+    delete,
+    func,
+    not_,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
@@ -64,6 +76,14 @@ def member(session: Session, team_id: int, user_id: int | None) -> Member | None
 def has_members(team: SQLColumnExpression[int]) -> ColumnElement[bool]:
     """Whether anybody is in a team."""
     return select(Member.user_id).where(Member.team_id == team).exists()
+
+
+def is_erased(session: Session, team_id: int) -> bool:
+    """Whether a team was left without a name when its last member's account was deleted (`erased_name`)."""
+    name = f"Team {team_id}"
+    has_none = or_(Team.name == name, Team.name.startswith(f"{name}-"))
+    erased = select(Team.id).where(Team.id == team_id, has_none, not_(has_members(Team.id)))
+    return session.scalar(erased) is not None
 
 
 def add_team(session: Session, edition_id: int, name: str, affiliation: str = "") -> int | None:

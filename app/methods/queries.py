@@ -7,8 +7,8 @@ from sqlalchemy.orm import Session
 
 from app.access import Action, Actor, State
 from app.editions.queries import is_past_embargo
-from app.memberships.queries import is_public
-from app.methods.rules import SHOWN_STATES, name_key, unpublishable
+from app.memberships.queries import is_erased, is_public
+from app.methods.rules import SHOWN_STATES, name_key, unpublishable, without_people
 from app.methods.schemas import Change, MethodView, NewMethod
 from app.models import Edition, Entry, Method, MethodChange, Run, RunState, Submission, Team
 from app.visibility import rows_for
@@ -65,14 +65,15 @@ def has_score(session: Session, method_id: int) -> bool:
     return bool(session.scalar(select(scored)))
 
 
-def changes_of(session: Session, method_id: int) -> tuple[Change, ...]:
-    """The earlier texts of a public method, newest first."""
+def changes_of(session: Session, method: Method) -> tuple[Change, ...]:
+    """The earlier texts of a public method, newest first; without those that name people once its team was erased."""
     statement = (
         select(MethodChange.changed_at, MethodChange.before)
-        .where(MethodChange.method_id == method_id)
+        .where(MethodChange.method_id == method.id)
         .order_by(MethodChange.id.desc())
     )
-    return tuple(Change(changed_at, before) for changed_at, before in session.execute(statement))
+    changes = tuple(Change(changed_at, before) for changed_at, before in session.execute(statement))
+    return without_people(changes) if is_erased(session, method.team_id) else changes
 
 
 def submissions_of(session: Session, viewer: Actor, method: Method) -> tuple[int, ...]:

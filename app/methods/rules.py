@@ -1,14 +1,16 @@
 """Which names methods may have, what has to be stated of their training, and when their texts may change."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import scoring
-from app.methods.schemas import Annotation, NewMethod, Training
+from app.methods.schemas import Annotation, Change, NewMethod, Training
 from app.models import EntryState
 from app.names import lookalike_key
 from app.refusals import Refusal, RefusalCode
 
 SHOWN_STATES = frozenset({EntryState.SCORED, EntryState.REPLACED})  # of a public method, to everybody
+NAMES_PEOPLE = ("contributors", "affiliation", "paper_url", "code_url")  # fields that say whose a method is
 SHORTEST_DESCRIPTION = 500  # characters of a public method's, as the VOC server asked for
 METHOD_NAME = (
     "uq_method_edition_id_name_key"  # the constraint that decides where two methods take one name at once
@@ -122,6 +124,17 @@ def changed_fields(before: NewMethod, after: NewMethod) -> Mapping[str, str]:
     """
     values = after.model_dump()
     return {field: value for field, value in before.model_dump().items() if value != values[field]}
+
+
+def without_people(changes: Iterable[Change]) -> tuple[Change, ...]:
+    """Earlier texts without the fields that say whose a method is."""
+    kept = (
+        replace(
+            change, before={name: text for name, text in change.before.items() if name not in NAMES_PEOPLE}
+        )
+        for change in changes
+    )
+    return tuple(change for change in kept if change.before)
 
 
 def training_text(training: Training, *, is_baseline: bool) -> str:

@@ -53,7 +53,7 @@ def method_page(platform: Platform, actor: Actor, method_id: int) -> MethodPage:
             has_more_members=people.next is not None,
             results=standings.of_methods(session, (method_id,), sights, only_public=not sees_all),
             submissions=queries.submissions_of(session, actor, method),
-            changes=queries.changes_of(session, method_id),
+            changes=queries.changes_of(session, method),
             is_ours=is_ours,
             can_rename=is_ours and not queries.has_score(session, method_id),
             unpublishable=queries.unpublishable_reason(method),

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Column, ColumnElement, Select, and_, case, delete, func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
+from app.methods.rules import NAMES_PEOPLE
 from app.models import (
     ApiToken,
     AuditRecord,
@@ -104,9 +105,8 @@ def erase_team(session: Session, team_id: int, name: str) -> None:
     """Let a team and its methods name nobody."""
     renamed = update(Team).where(Team.id == team_id)
     session.execute(renamed.values(name=name, name_key=lookalike_key(name), affiliation=""))
-    nobody = {"contributors": "", "affiliation": "", "paper_url": "", "code_url": ""}
     methods = update(Method).where(Method.team_id == team_id)
-    session.execute(methods.values(**nobody, revision=Method.revision + 1))
+    session.execute(methods.values(**dict.fromkeys(NAMES_PEOPLE, ""), revision=Method.revision + 1))
 
 
 def _owned() -> Iterator[Column[Any]]:

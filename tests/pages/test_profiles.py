@@ -181,6 +181,11 @@ def test_results_stay_under_the_team_s_name_or_go_as_the_person_chooses(
         submit(client, f"{kind} two", is_public=False)
     [[_, team, *_], _] = board_of(platform, "Elm one", "Elm two")
     page = fir.get("/account/delete").text
+    address = f"/methods/{ask(platform, 'SELECT id FROM method WHERE name = :name', name='Fir one')[0][0]}"
+    for said in ("Another grove", "A third grove"):
+        changed = fir.patch(f"/api/v1{address}", json={"affiliation": said, "title": said})
+        assert changed.status_code == 200, changed.text
+    assert '<dd class="text">Another grove' in browser().get(address).text
 
     assert "1 private result and 1 public result" in page
     end(elm, results="keep")
@@ -194,6 +199,8 @@ def test_results_stay_under_the_team_s_name_or_go_as_the_person_chooses(
     assert public[1].startswith("Team ")
     assert public[2:] == ("", "", "pending")
     assert private[2:] == ("", "", "withdrawn")
+    earlier = browser().get(f"/api/v1{address}").json()["changes"]
+    assert [each["before"] for each in earlier] == [{"title": "Another grove"}, {"title": ""}]
 
 
 def add_second_factors(platform: Platform) -> None:
