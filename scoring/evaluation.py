@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from scoring.competitions import EDITIONS, CompetitionInfo, competition_of, competitions
-from scoring.data.checking import DataError
+from scoring.data.checking import DataError, as_list
 from scoring.data.confidences import Confidences
 from scoring.data.description import Description
 from scoring.data.detections import Detections
@@ -93,7 +93,7 @@ def evaluate(  # noqa: PLR0913 - every argument that decides the scores has a na
     (in segmentation the background, too). statistics: a file to write the matches to, as `Result.save_matches` does.
     limits: of the archive, by default those of `truth.description`. The result's `notes` say what was read with reservations.
 
-    Raises DataError for arrays that do not fit the ground truth; SubmissionError with every problem of the files, also if
+    Raises DataError for arrays that do not fit the ground truth, and for anything else than these types; SubmissionError with every problem of the files, also if
     there are none; LookupError for an unknown competition, protocol or class, for no class at all, for an archive without a
     competition, and for a protocol without rules for the task.
 
@@ -107,6 +107,8 @@ def evaluate(  # noqa: PLR0913 - every argument that decides the scores has a na
     (ClassResult(name='cat', value=0.5, reason=None, positives=1, predictions=2),)
     """
     row = protocol_of(protocol)
+    if not isinstance(truth, GroundTruth):
+        raise DataError(f"expected a GroundTruth to score against, found {type(truth).__name__}")
     if isinstance(predictions, Path | str):
         if competition is None:
             raise LookupError("an archive may hold several competitions: say which, such as competition=3")
@@ -252,9 +254,10 @@ def _max_lines(archive: Path, limits: Limits) -> int | None:
 
 
 def _check_classes(info: CompetitionInfo, known: Sequence[str], classes: Sequence[str] | None) -> None:
-    if classes is not None and not classes:
+    names = as_list("classes", () if classes is None else classes)
+    if classes is not None and not names:
         raise LookupError(f"no class is chosen; {info.name} has {', '.join(known)}")
-    if unknown := set(classes or ()).difference(known):
+    if unknown := set(names).difference(known):
         raise LookupError(f"{info.name} has no {', '.join(sorted(unknown))}; it has {', '.join(known)}")
 
 

@@ -1,7 +1,7 @@
 """Checks of arrays that come from outside: names, numbers, boxes."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeVar
@@ -41,7 +41,7 @@ class Named:
 def as_array(values: Any) -> NDArray[Any]:
     """Anything that NumPy can read as an array; a tensor is detached and copied from its device first.
 
-    Raises DataError for rows of different lengths.
+    Raises DataError for rows of different lengths, and for masked values.
 
     >>> as_array([1.5, 2]).tolist()
     [1.5, 2.0]
@@ -49,10 +49,12 @@ def as_array(values: Any) -> NDArray[Any]:
     for step in ("detach", "cpu"):
         if hasattr(values, step):
             values = getattr(values, step)()
+    if np.ma.is_masked(values):
+        raise DataError("expected an array without masked values")
     try:
         return np.asarray(values)
-    except ValueError as error:
-        raise DataError(f"expected an array, found rows of different lengths: {error}") from error
+    except ValueError:
+        raise DataError("expected an array, found rows of different lengths") from None
 
 
 def as_floats(name: str, values: Any) -> Floats:
@@ -67,31 +69,31 @@ def as_floats(name: str, values: Any) -> Floats:
     return _finite(name, array)
 
 
-def as_matrix(name: str, values: Any) -> Floats:
-    """Finite numbers, float64 (rows, columns). Raises DataError as `as_floats` does.
+def as_matrix(name: str, values: Any, shape: str = "(images, classes)") -> Floats:
+    """Finite numbers, float64 (rows, columns); shape: as a message calls it. Raises DataError as `as_floats` does.
 
     >>> as_matrix("scores", [[0.1, 0.9]]).shape
     (1, 2)
     """
     array = as_array(values)
     if array.ndim != 2:
-        raise DataError(f"expected '{name}' as a table, shape (images, classes), found shape {array.shape}")
+        raise DataError(f"expected '{name}' as a table, shape {shape}, found shape {array.shape}")
     return _finite(name, array)
 
 
-def as_flags(name: str, values: Any, length: int) -> Flags:
-    """Truth values, bool (length,), all false for None. Raises DataError for others than 0, 1, False and True.
+def as_flags(name: str, values: Any, shape: int | tuple[int, ...]) -> Flags:
+    """Truth values, bool, of a length or a shape, all false for None. Raises DataError for others than 0, 1, False and True.
 
     >>> as_flags("difficult", [0, 1], 2).tolist()
     [False, True]
     """
     if values is None:
-        return np.zeros(length, np.bool_)
-    array = as_array(values)
-    if array.shape != (length,):
-        raise DataError(f"expected '{name}' with shape ({length},), found shape {array.shape}")
-    if not np.isin(array, (0, 1)).all():
-        raise DataError(f"expected 0 or 1 in '{name}', found {array[~np.isin(array, (0, 1))][0]!r}")
+        return np.zeros(shape, np.bool_)
+    array, expected = as_array(values), (shape,) if isinstance(shape, int) else shape
+    if array.shape != expected:
+        raise DataError(f"expected '{name}' with shape {expected}, found shape {array.shape}")
+    if others := array[~np.isin(array, (0, 1))].tolist():
+        raise DataError(f"expected 0 or 1 in '{name}', found {others[0]!r}")
     return array.astype(np.bool_)
 
 
@@ -161,8 +163,8 @@ def as_names(name: str, names: Sequence[str]) -> tuple[str, ...]:
     >>> as_names("classes", ["car", "cat"])
     ('car', 'cat')
     """
-    known = tuple(str(each) if isinstance(each, np.str_) else each for each in names)
-    if isinstance(names, str) or not all(isinstance(each, str) for each in known):
+    known = tuple(str(each) if isinstance(each, np.str_) else each for each in as_list(name, names))
+    if not all(isinstance(each, str) for each in known):
         raise DataError(f"expected a list of texts as the names of '{name}', found {names!r}")
     if len(set(known)) < len(known):
         [(repeated, _)] = Counter(known).most_common(1)
@@ -172,13 +174,27 @@ def as_names(name: str, names: Sequence[str]) -> tuple[str, ...]:
     return known
 
 
+def as_list(name: str, values: Any) -> list[Any]:
+    """The values of anything that can be iterated, but for a text or a mapping. Raises DataError for anything else.
+
+    >>> as_list("images", ("a", "b"))
+    ['a', 'b']
+    """
+    if isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping):
+        return list(values)
+    found = repr(values) if isinstance(values, str) else type(values).__name__
+    raise DataError(f"expected a list in '{name}', found {found}")
+
+
 def some_of(names: Sequence[str]) -> str:
-    """The first few of some names, as a message lists them.
+    """The first few of some names, as a message lists them; of no names, "none".
 
     >>> some_of(["a", "b", "c", "d", "e", "f", "g"])
     'a, b, c, d, e and 2 more'
     """
     more = len(names) - SHOWN
+    if not names:
+        return "none"
     return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
@@ -193,6 +209,17 @@ def assert_lengths(**columns: Any) -> int:
         found = ", ".join(f"{length} of '{name}'" for name, length in lengths.items())
         raise DataError(f"expected columns of one length, found {found}")
     return next(iter(lengths.values()))
+
+
+def kind_of(array: NDArray[Any]) -> str:
+    """What an array holds, as a message calls it.
+
+    >>> kind_of(np.array(["0.5"])), kind_of(np.array([0.5], object)), kind_of(np.array([1j]))
+    ('texts', 'Python objects (an array of type object; convert it with .astype(float))', 'complex128')
+    """
+    if array.dtype.kind == "O":
+        return "Python objects (an array of type object; convert it with .astype(float))"
+    return "texts" if array.dtype.kind in "US" else str(array.dtype)
 
 
 def _numbered(name: str, array: NDArray[np.int64], known: tuple[str, ...] | None) -> Named:
@@ -216,7 +243,7 @@ def _looked_up(name: str, texts: list[str], known: tuple[str, ...] | None) -> Na
 
 def _finite(name: str, array: NDArray[Any]) -> Floats:
     if array.dtype.kind not in "fiub":
-        raise DataError(f"expected numbers in '{name}', found {array.dtype}")
+        raise DataError(f"expected numbers in '{name}', found {kind_of(array)}")
     numbers = array.astype(np.float64)
     if not np.isfinite(numbers).all():
         row = int(np.flatnonzero(~np.isfinite(numbers).reshape(len(numbers), -1).all(axis=1))[0])

@@ -1,13 +1,10 @@
 """Annotation as COCO's files have it, to the bit: what half-open edges would round."""
 
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass, replace
+from typing import Self
 
 from scoring.data.arrays import Flags, Floats, Integers, Labels
-
-Wholes = NDArray[np.int64]
+from scoring.data.masks import Masks, Wholes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +42,10 @@ class CocoTable:
     negative: Integers | None = None
     inexhaustive: Integers | None = None
     frequency: Labels | None = None
+
+    def with_masks(self, masks: Masks) -> Self:
+        """The same objects with these masks, one of each."""
+        return replace(self, run_start=masks.start, run_end=masks.end, run_first=masks.first)
 
     @property
     def has_masks(self) -> bool:

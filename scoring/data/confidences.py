@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 
 from scoring.data.arrays import Flags, Floats, Integers
-from scoring.data.checking import DataError, as_floats, as_matrix, as_named, as_names, assert_lengths
+from scoring.data.checking import DataError, as_floats, as_list, as_matrix, as_named, as_names, assert_lengths
 from scoring.data.frames import columns_of
 
 
@@ -94,7 +94,7 @@ class Confidences:
         [0.9, 0.1, 0.5, 0.6]
         """
         table = as_matrix("scores", scores)
-        rows = list(map(str, range(table.shape[0]))) if images is None else list(images)
+        rows = list(map(str, range(table.shape[0]))) if images is None else as_list("images", images)
         columns = as_names("classes", list(map(str, range(table.shape[1]))) if classes is None else classes)
         if (len(rows), len(columns)) != table.shape:
             raise DataError(
@@ -133,13 +133,21 @@ class Confidences:
         return cls.from_arrays(images, labels, scores, person=persons, **options)
 
 
+_MOST_PERSONS: Final = 65535
+"""Tables have a row for each number up to the largest of an image."""
+
+
 def as_persons(values: Any) -> Integers:
-    """Numbers of objects within their images, int32 (n,), from 1. Raises DataError for anything else.
+    """Numbers of objects within their images, int32 (n,), from 1 to 65,535. Raises DataError for anything else.
 
     >>> as_persons([1, 2]).tolist()
     [1, 2]
     """
     numbers = as_floats("person", values)
-    if not ((numbers >= 1) & (numbers == np.floor(numbers)) & (numbers < 2**31)).all():
-        raise DataError("expected whole numbers from 1 in 'person'")
+    is_valid = (numbers >= 1) & (numbers == np.floor(numbers)) & (numbers <= _MOST_PERSONS)
+    if not is_valid.all():
+        raise DataError(
+            f"expected whole numbers from 1 to {_MOST_PERSONS} in 'person', each a number within its image, "
+            f"found {numbers[~is_valid][0]:.15g}"
+        )
     return numbers.astype(np.int32)

@@ -1,14 +1,14 @@
 """Columns of data frames of any library."""
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.data.checking import DataError, as_array
+from scoring.data.checking import DataError, as_array, some_of
 
 _INT, _UINT, _FLOAT, _BOOL, _STRING = 0, 1, 2, 20, 21
 _LETTERS: Final = {_INT: "i", _UINT: "u", _FLOAT: "f", _BOOL: "u"}
@@ -23,7 +23,7 @@ def columns_of(frame: Any, *names: str) -> tuple[NDArray[Any], ...]:
     >>> columns_of({"score": [0.5, 0.25]}, "score")
     (array([0.5 , 0.25]),)
     """
-    if isinstance(frame, Mapping) or hasattr(frame, "__getitem__"):
+    if hasattr(frame, "__getitem__") and not isinstance(frame, str | bytes | Sequence | np.ndarray):
         return tuple(_column(frame, name) for name in names)
     if hasattr(frame, "__dataframe__"):
         exchanged = frame.__dataframe__()
@@ -45,7 +45,7 @@ def _column(frame: Any, name: str) -> NDArray[Any]:
 
 def _assert_known(name: str, known: list[str]) -> None:
     if name not in known:
-        raise DataError(f"the data frame has no column '{name}'; it has {', '.join(known)}")
+        raise DataError(f"the data frame has no column '{name}'; it has {some_of(known)}")
 
 
 def _exchanged(exchanged: Any, name: str) -> NDArray[Any]:

@@ -1,7 +1,7 @@
 """Ground truth: one version of the annotation of an image set, immutable and identified by its hash."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -9,21 +9,23 @@ from typing import Any, Self
 import numpy as np
 
 from scoring.data.boxes import BoxConvention
-from scoring.data.checking import BoxFormat, Named, as_boxes, as_choice, as_flags, as_named, assert_lengths
+from scoring.data.checking import BoxFormat, as_boxes, as_choice, as_flags, as_named, assert_lengths
 from scoring.data.description import Description
 from scoring.data.detections import SIDES
 from scoring.data.frames import columns_of
+from scoring.data.instance_masks import InstanceMasks
 from scoring.data.label_maps import LabelMaps
 from scoring.data.layouts import Layouts
 from scoring.data.per_image import PerImage, rows_of_dicts
 from scoring.data.tables import Lists, Tables
 from scoring.data.tables_from_arrays import (
-    LayoutRows,
     ObjectRows,
+    as_areas,
     tables_of_actions,
     tables_of_label_maps,
     tables_of_labels,
     tables_of_layouts,
+    tables_of_masks,
     tables_of_objects,
 )
 from scoring.data.truth_content import content_of, describe, read_content
@@ -47,8 +49,7 @@ class GroundTruth:
         """The ground truth made of these, the same as if read from its file.
 
         >>> from dataclasses import replace
-        >>> from scoring import Annotation, truth_of_boxes
-        >>> truth = truth_of_boxes({"a": Annotation(50, 40, ())}, dataset="own", image_set="val", classes=["cat"])
+        >>> truth = GroundTruth.from_labels([[1], [0]], classes=["cat"])
         >>> GroundTruth.of(replace(truth.lists, image_set="test"), truth.tables).description.image_set
         'test'
         """
@@ -64,6 +65,7 @@ class GroundTruth:
         convention: BoxConvention | str,
         difficult: Any = None,
         crowd: Any = None,
+        area: Any = None,
         images: Sequence[str] | None = None,
         classes: Sequence[str] | None = None,
         sizes: Any = None,
@@ -73,25 +75,55 @@ class GroundTruth:
 
         image, label: names, or whole numbers that count `images` and `classes` from 0 (without these: that are names
         themselves); boxes: numbers (n, 4); convention: what these mean; difficult, crowd: 0 or 1 (n,), objects that need not be
-        found, and boxes around several objects, which need not be found either; images: all that are evaluated, also those without an object, by default those
-        that have one; sizes: width and height (images, 2). Raises DataError for anything else.
+        found, and boxes around several objects, which need not be found either; area: pixels (n,), which decide what COCO's
+        protocols call small, medium and large, by default those of the boxes; images: all that are evaluated, also those without an
+        object, by default those that have one; sizes: width and height (images, 2). Raises DataError for anything else.
 
         >>> truth = GroundTruth.from_arrays(["a"], ["cat"], [[0, 0, 10, 10]], convention="half-open", images=["a", "b"])
         >>> truth.lists.images, truth.lists.classes
         (('a', 'b'), ('cat',))
         """
+        corners = as_boxes("boxes", boxes, box_format)
         rows = ObjectRows(
             as_named("image", image, images),
             as_named("label", label, classes),
-            as_boxes("boxes", boxes, box_format),
-            as_flags("difficult", difficult, len(boxes)),
-            as_flags("crowd", crowd, len(boxes)),
+            corners,
+            as_flags("difficult", difficult, len(corners)),
+            as_flags("crowd", crowd, len(corners)),
+            None if area is None else as_areas(area, len(corners)),
         )
         assert_lengths(image=rows.image.place, label=rows.label.place, boxes=rows.boxes)
         return cls.of(*tables_of_objects(rows, as_choice("convention", convention, BoxConvention), sizes))
 
     @classmethod
-    def from_frame(
+    def from_masks(  # noqa: PLR0913 - three columns, and what else is known of the objects
+        cls,
+        image: Any,
+        label: Any,
+        masks: Iterable[Any],
+        *,
+        crowd: Any = None,
+        area: Any = None,
+        images: Sequence[str] | None = None,
+        classes: Sequence[str] | None = None,
+        sizes: Any = None,
+    ) -> Self:
+        """Ground truth for instance segmentation by COCO's protocols from columns of one length, an object each.
+
+        masks: bool (height, width) for each object, as `InstanceMasks.from_arrays` takes them; area: by default the pixels of
+        the masks; sizes: by default those of the masks; all others as for `from_arrays`. Boxes are the smallest around the
+        masks, half-open. Raises DataError for anything else, and for masks of different sizes in an image.
+
+        >>> truth = GroundTruth.from_masks(["a"], ["cat"], [[[0, 1, 1], [0, 1, 0]]], images=["a", "b"])
+        >>> truth.tables.objects.boxes.tolist(), truth.tables.coco.area.tolist()
+        ([[1.0, 0.0, 3.0, 2.0]], [3.0])
+        """
+        scores = np.zeros(len(as_named("image", image, images).place))
+        rows = InstanceMasks.from_arrays(image, label, scores, masks, images=images, classes=classes)
+        return cls.of(*tables_of_masks(rows, crowd, area, sizes))
+
+    @classmethod
+    def from_frame(  # noqa: PLR0913 - the columns of a frame
         cls,
         frame: Any,
         *,
@@ -100,11 +132,12 @@ class GroundTruth:
         boxes: Sequence[str] = SIDES,
         difficult: str | None = None,
         crowd: str | None = None,
+        area: str | None = None,
         **options: Any,
     ) -> Self:
         """Ground truth from a data frame of pandas, polars or another library, a row for each object.
 
-        image, label, difficult, crowd: the names of the columns; boxes: those of the four numbers of a box; options: as for
+        image, label, difficult, crowd, area: the names of the columns; boxes: those of the four numbers of a box; options: as for
         `from_arrays`. Raises DataError for a column that is not there, and as `from_arrays` does.
 
         >>> frame = {"image": ["a"], "label": ["cat"], "left": [1], "top": [1], "right": [10], "bottom": [10]}
@@ -112,14 +145,13 @@ class GroundTruth:
         [[1.0, 1.0, 10.0, 10.0]]
         """
         images, labels, *sides = columns_of(frame, image, label, *boxes)
-        for name, column in (("difficult", difficult), ("crowd", crowd)):
-            if column is not None:
-                [options[name]] = columns_of(frame, column)
+        told = {"difficult": difficult, "crowd": crowd, "area": area}
+        options |= {name: columns_of(frame, column)[0] for name, column in told.items() if column}
         return cls.from_arrays(images, labels, np.stack(sides, axis=1), **options)
 
     @classmethod
     def from_dicts(cls, entries: PerImage, *, images: Sequence[str] | None = None, **options: Any) -> Self:
-        """Ground truth from a mapping with `boxes` and `labels` for each image, and perhaps `difficult` and `iscrowd`.
+        """Ground truth from a mapping with `boxes` and `labels` for each image, and perhaps `difficult`, `iscrowd` and `area`.
 
         entries: as for `Detections.from_dicts`; options: as for `from_arrays`, `convention` among them.
 
@@ -127,10 +159,9 @@ class GroundTruth:
         >>> GroundTruth.from_dicts(targets, convention="half-open").lists.main
         2
         """
-        rows = rows_of_dicts(entries, images, ("boxes", "labels", "difficult", "iscrowd"))
-        for name, field in (("difficult", "difficult"), ("crowd", "iscrowd")):
-            if field in rows.columns:
-                options[name] = rows.columns[field]
+        rows = rows_of_dicts(entries, images, ("boxes", "labels", "difficult", "iscrowd", "area"))
+        fields = {"difficult": "difficult", "crowd": "iscrowd", "area": "area"}
+        options |= {name: rows.columns[field] for name, field in fields.items() if field in rows.columns}
         labels, boxes = rows.column("labels"), rows.column("boxes")
         return cls.from_arrays(rows.image, labels, boxes, images=rows.images, **options)
 
@@ -222,22 +253,10 @@ class GroundTruth:
         >>> truth.lists.persons, truth.tables.parts.boxes.tolist()
         ((('a', 1),), [[1.0, 1.0, 9.0, 9.0]])
         """
-        found = Layouts.from_arrays(
-            image, person, np.zeros(len(image)), owner=owner, kind=kind, parts=parts, images=images
-        )
-        corners = np.zeros((len(found), 4)) if boxes is None else as_boxes("boxes", boxes)
-        assert_lengths(image=found.image, boxes=corners)
-        rows = LayoutRows(
-            Named(found.images, found.image),
-            found.person,
-            corners,
-            as_flags("difficult", difficult, len(found)),
-            found.owner,
-            found.kind,
-            found.parts,
-        )
+        scores = np.zeros(len(as_named("image", image, images).place))
+        found = Layouts.from_arrays(image, person, scores, owner=owner, kind=kind, parts=parts, images=images)
         meaning = as_choice("convention", convention, BoxConvention)
-        return cls.of(*tables_of_layouts(rows, meaning, by_box=boxes is not None))
+        return cls.of(*tables_of_layouts(found, boxes, difficult, meaning))
 
     @classmethod
     def from_label_maps(
@@ -257,8 +276,7 @@ class GroundTruth:
         """The ground truth that `save` wrote. Raises ForeignFileError for another file.
 
         >>> from tempfile import TemporaryDirectory
-        >>> from scoring import Annotation, truth_of_boxes
-        >>> truth = truth_of_boxes({"a": Annotation(50, 40, ())}, dataset="own", image_set="val", classes=["cat"])
+        >>> truth = GroundTruth.from_labels([[1], [0]], classes=["cat"])
         >>> with TemporaryDirectory() as folder:
         ...     truth.save(Path(folder, "truth"))
         ...     GroundTruth.open(Path(folder, "truth")).fingerprint == truth.fingerprint
@@ -274,10 +292,8 @@ class GroundTruth:
     def of_bytes(cls, content: bytes) -> Self:
         """The ground truth in the content of a file. Raises ForeignFileError for anything else.
 
-        >>> from scoring import Annotation, truth_of_boxes
-        >>> truth = truth_of_boxes({"a": Annotation(50, 40, ())}, dataset="own", image_set="val", classes=["cat"])
-        >>> GroundTruth.of_bytes(truth.content).description == truth.description
-        True
+        >>> GroundTruth.of_bytes(GroundTruth.from_labels([[1], [0]], classes=["cat"]).content).lists.classes
+        ('cat',)
         """
         lists, tables = read_content(content)
         fingerprint = hashlib.sha256(content).hexdigest()

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from scoring.data.arrays import Flags, Floats, Integers
-from scoring.data.checking import DataError, as_array, as_floats, as_named, assert_lengths
+from scoring.data.checking import DataError, as_array, as_floats, as_list, as_named, assert_lengths, kind_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +50,7 @@ class InstanceMasks:
         ((4, 6), dtype('bool'))
         """
         images_named, labels = as_named("image", image, images), as_named("label", label, classes)
-        scores, drawn = as_floats("score", score), tuple(map(_as_mask, masks))
+        scores, drawn = as_floats("score", score), tuple(map(_as_mask, as_list("masks", masks)))
         assert_lengths(image=images_named.place, label=labels.place, score=scores, masks=drawn)
         return cls(images_named.place, labels.place, scores, drawn, images_named.names, labels.names)
 
@@ -59,6 +59,12 @@ def _as_mask(values: Any) -> Flags:
     array = as_array(values)
     if array.ndim != 2:
         raise DataError(f"expected masks of shape (height, width), found one of shape {array.shape}")
-    if array.dtype.kind not in "iub" or (array.size and not 0 <= array.min() <= array.max() <= 1):
-        raise DataError(f"expected masks of 0 and 1, or of type bool, found one of {array.dtype}")
+    if not array.size:
+        raise DataError(f"expected masks of at least one pixel, found one of shape {array.shape}")
+    if array.dtype.kind not in "iub":
+        raise DataError(f"expected masks of 0 and 1, or of type bool, found one of {kind_of(array)}")
+    if not 0 <= array.min() <= array.max() <= 1:
+        raise DataError(
+            f"expected masks of 0 and 1, found one with values from {array.min()} to {array.max()}"
+        )
     return array.astype(np.bool_)

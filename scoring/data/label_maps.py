@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 import numpy as np
 
 from scoring.data.arrays import Bytes, Integers, Places
-from scoring.data.checking import DataError, as_array, as_names
+from scoring.data.checking import DataError, as_array, as_list, as_names, kind_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,21 +90,24 @@ class LabelMaps:
         >>> LabelMaps.from_arrays([[[0, 1], [1, 255]]], images=["a"]).labels[0].dtype
         dtype('uint8')
         """
-        names = as_names("images", list(map(str, range(len(labels)))) if images is None else images)
-        if len(names) != len(labels):
-            raise DataError(f"expected a label map for each of {len(names)} images, found {len(labels)}")
-        return cls(names, tuple(_as_labels(name, each) for name, each in zip(names, labels, strict=True)))
+        maps = as_list("labels", labels)
+        names = as_names("images", list(map(str, range(len(maps)))) if images is None else images)
+        if len(names) != len(maps):
+            raise DataError(f"expected a label map for each of {len(names)} images, found {len(maps)}")
+        return cls(names, tuple(_as_labels(name, each) for name, each in zip(names, maps, strict=True)))
 
 
 def _as_labels(image: str, labels: Any) -> Bytes:
     array = as_array(labels)
-    if array.ndim != 2:
+    if array.ndim != 2 or not array.size:
         raise DataError(
             f"expected labels of the image '{image}' with shape (height, width), found {array.shape}"
         )
     if array.dtype.kind not in "iub":
-        raise DataError(f"expected whole numbers as the labels of the image '{image}', found {array.dtype}")
-    if array.size and not 0 <= array.min() <= array.max() <= VOID:
+        raise DataError(
+            f"expected whole numbers as the labels of the image '{image}', found {kind_of(array)}"
+        )
+    if not 0 <= array.min() <= array.max() <= VOID:
         raise DataError(
             f"expected labels from 0 to 255 in the image '{image}', found {array.min()} to {array.max()}"
         )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.data.arrays import Integers
-from scoring.data.checking import DataError, as_array, as_boxes, as_names
+from scoring.data.checking import DataError, as_array, as_boxes, as_list, as_names
 
 PerImage = Sequence[Any] | Mapping[str, Any]
 """One entry for each image: in the order of the images, or by their names."""
@@ -82,7 +82,7 @@ def _by_name(entries: PerImage, images: Sequence[str] | None) -> tuple[tuple[str
         if images is not None:
             raise DataError("images have names already where entries are a mapping; leave `images` out")
         return as_names("images", list(entries)), list(entries.values())
-    listed = list(entries)
+    listed = as_list("entries", entries)
     names = tuple(map(str, range(len(listed)))) if images is None else as_names("images", images)
     if len(names) != len(listed):
         raise DataError(f"expected one entry for each image, found {len(listed)} for {len(names)} images")

@@ -6,13 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from scoring.data.arrays import Flags, Floats, Integers, Labels
-from scoring.data.boxes import BoxConvention
-from scoring.data.checking import DataError, Named, as_array, as_matrix, as_names
+from scoring.data.arrays import Flags, Floats, Integers
+from scoring.data.boxes import BoxConvention, convert_boxes
+from scoring.data.checking import (
+    DataError,
+    Named,
+    as_boxes,
+    as_flags,
+    as_floats,
+    as_matrix,
+    as_names,
+    assert_lengths,
+)
+from scoring.data.coco_table import CocoTable
 from scoring.data.confidences import as_persons
 from scoring.data.description import UNKNOWN_SIDE
-from scoring.data.label_maps import LabelMaps, LabelRuns
+from scoring.data.instance_masks import InstanceMasks
+from scoring.data.label_maps import VOID, LabelMaps, LabelRuns
 from scoring.data.layout_set import PERSON, WHOLE_IMAGE
+from scoring.data.layouts import Layouts
+from scoring.data.masks import Masks, masks_of_arrays
 from scoring.data.tables import ActionLabels, Lists, Objects, Parts, Tables
 
 DATASET = "arrays"
@@ -29,10 +42,15 @@ class ObjectRows:
     boxes: Floats
     difficult: Flags
     crowd: Flags
+    area: Floats | None = None
+    masks: Masks | None = None
 
 
 def tables_of_objects(rows: ObjectRows, convention: BoxConvention, sizes: Any) -> tuple[Lists, Tables]:
-    """The lists and tables of objects with boxes, for detection and classification; sizes: (images, 2) or None."""
+    """The lists and tables of objects with boxes, for detection and classification; sizes: (images, 2) or None.
+
+    Where areas are given, COCO's protocols take these, and the masks.
+    """
     images, classes = rows.image.names, rows.label.names
     order = np.argsort(rows.image.place, kind="stable")
     objects = _objects(rows.image.place[order], rows.label.place[order], rows.boxes[order])
@@ -43,7 +61,54 @@ def tables_of_objects(rows: ObjectRows, convention: BoxConvention, sizes: Any) -
         chosen = objects.difficult == hard
         labels[objects.name[chosen], objects.image[chosen]] = label
     tables = _tables(_sizes(sizes, len(images)), labels, objects, convention=convention)
-    return _lists(images, classes), tables
+    return _lists(images, classes), tables if rows.area is None else replace(
+        tables, coco=_coco(rows, rows.area, convention)
+    )
+
+
+def tables_of_masks(rows: InstanceMasks, crowd: Any, area: Any, sizes: Any) -> tuple[Lists, Tables]:
+    """The lists and tables of objects with masks, whose boxes are those around them; area: (n,), by default in pixels of the masks.
+
+    sizes: (images, 2), needed for nothing but predictions in images without an object. Raises DataError for masks of different
+    sizes in an image.
+    """
+    shapes = np.array([mask.shape[::-1] for mask in rows.masks], np.int64).reshape(-1, 2)
+    known = _sizes(sizes, len(rows.images))
+    if sizes is None:
+        known[rows.image[::-1]] = shapes[
+            ::-1
+        ]  # the first of an image last, which the others are held against
+    for row in np.flatnonzero((known[rows.image] != shapes).any(axis=1))[:1].tolist():
+        image, expected = rows.images[rows.image[row]], known[rows.image[row]].tolist()
+        raise DataError(
+            f"expected masks of shape {(expected[1], expected[0])} in the image '{image}', found {rows.masks[row].shape}"
+        )
+    masks = masks_of_arrays(rows.masks)
+    corners = np.concatenate([masks.boxes[:, :2], masks.boxes[:, :2] + masks.boxes[:, 2:]], axis=1)
+    objects = ObjectRows(
+        Named(rows.images, rows.image),
+        Named(rows.classes, rows.label),
+        corners,
+        np.zeros(len(rows), np.bool_),
+        as_flags("crowd", crowd, len(rows)),
+        masks.area.astype(np.float64) if area is None else as_areas(area, len(rows)),
+        masks,
+    )
+    return tables_of_objects(objects, BoxConvention.HALF_OPEN, known)
+
+
+def as_areas(values: Any, length: int) -> Floats:
+    """Areas in pixels, float64 (length,). Raises DataError for anything else, and for negative ones.
+
+    >>> as_areas([150], 1).tolist()
+    [150.0]
+    """
+    areas = as_floats("area", values)
+    if len(areas) != length:
+        raise DataError(f"expected an area for each of {length} objects, found {len(areas)}")
+    if (areas < 0).any():
+        raise DataError(f"expected areas from 0 in 'area', found {areas[areas < 0][0]:g}")
+    return areas
 
 
 def tables_of_labels(
@@ -89,25 +154,16 @@ def tables_of_actions(
     return lists, _tables(_sizes(None, len(image.names)), none, objects, acts=acts)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LayoutRows:
-    """Persons in any order, a row each, and their parts: owner int32 (m,), into the rows; kind int8 (m,), into PARTS."""
-
-    image: Named
-    person: Integers
-    boxes: Floats
-    difficult: Flags
-    owner: Integers
-    kind: Labels
-    parts: Floats
-
-
-def tables_of_layouts(rows: LayoutRows, convention: BoxConvention, *, by_box: bool) -> tuple[Lists, Tables]:
-    """The lists and tables of persons with parts; by_box: results name a person by a box and not by a number.
+def tables_of_layouts(
+    rows: Layouts, boxes: Any, difficult: Any, convention: BoxConvention
+) -> tuple[Lists, Tables]:
+    """The lists and tables of persons with parts; boxes: (n, 4), of the persons, where results name these by a box, or None.
 
     Raises DataError for a person who stands twice.
     """
-    images, place = rows.image.names, rows.image.place
+    corners = np.zeros((len(rows), 4)) if boxes is None else as_boxes("boxes", boxes)
+    assert_lengths(image=rows.image, boxes=corners)
+    images, place = rows.images, rows.image
     if len(set(zip(place.tolist(), rows.person.tolist(), strict=True))) < len(place):
         raise DataError("a person stands twice: each pair of image and person has one row")
     count = np.zeros(len(images), np.int64)
@@ -116,15 +172,15 @@ def tables_of_layouts(rows: LayoutRows, convention: BoxConvention, *, by_box: bo
     of_image = np.repeat(np.arange(len(images), dtype=np.int32), count)
     # numbers that are left out are of objects that are no persons
     label = np.ones(len(of_image), np.int32)
-    boxes = np.zeros((len(of_image), 4))
-    label[at], boxes[at] = 0, rows.boxes
-    objects = _objects(of_image, label, boxes)
-    objects.difficult[at] = rows.difficult
+    of_objects = np.zeros((len(of_image), 4))
+    label[at], of_objects[at] = 0, corners
+    objects = _objects(of_image, label, of_objects)
+    objects.difficult[at] = as_flags("difficult", difficult, len(rows))
     numbers = zip(place[np.argsort(at)].tolist(), np.sort(at).tolist(), strict=True)
     first = (np.cumsum(count) - count).tolist()
     persons = (
         tuple((name, WHOLE_IMAGE) for name in images)
-        if by_box
+        if boxes is not None
         else tuple((images[image], row - first[image] + 1) for image, row in numbers)
     )
     lists = replace(_lists(images, (PERSON, "other"), main=0), persons=persons)
@@ -136,10 +192,22 @@ def tables_of_layouts(rows: LayoutRows, convention: BoxConvention, *, by_box: bo
 def tables_of_label_maps(maps: LabelMaps, classes: Sequence[str]) -> tuple[Lists, Tables]:
     """The lists and tables of label maps, 0 the background, k the k-th class, larger numbers void."""
     names = as_names("classes", classes)
+    if len(names) >= VOID:
+        raise DataError(
+            f"expected at most {VOID - 1} classes, whose labels are below {VOID}, found {len(names)}"
+        )
     runs = LabelRuns.of(maps.labels)
     lists = _lists(maps.images, names, segmentation=maps.images)
     none = np.full((len(names), len(maps.images)), -1, np.int8)
     return lists, _tables(runs.sizes, none, _objects(), masks=runs)
+
+
+def _coco(rows: ObjectRows, area: Floats, convention: BoxConvention) -> CocoTable:
+    edges = convert_boxes(rows.boxes, convention, BoxConvention.HALF_OPEN)
+    boxes = np.concatenate([edges[:, :2], edges[:, 2:] - edges[:, :2]], axis=1)
+    numbered = np.zeros(len(area), np.bool_)
+    table = CocoTable(rows.image.place, rows.label.place, boxes, area, rows.crowd, numbered)
+    return table if rows.masks is None else table.with_masks(rows.masks)
 
 
 def _labels(y_true: Any, difficult: Any) -> Any:
@@ -149,28 +217,24 @@ def _labels(y_true: Any, difficult: Any) -> Any:
         raise DataError(f"expected 0 or 1 in 'y_true', found {found[~np.isin(found, (0, 1))][0]:g}")
     labels = np.where(found == 1, 1, -1).astype(np.int8)
     if difficult is not None:
-        hard = as_array(difficult)
-        if hard.shape != labels.shape or not np.isin(hard, (0, 1)).all():
-            raise DataError(
-                f"expected 0 or 1 in 'difficult' with shape {labels.shape}, found shape {hard.shape}"
-            )
-        labels[hard.astype(np.bool_)] = 0
+        labels[as_flags("difficult", difficult, labels.shape)] = 0
     return labels
 
 
 def _numbered_names(what: str, names: Sequence[str] | None, count: int) -> tuple[str, ...]:
     known = as_names(what, list(map(str, range(count))) if names is None else names)
     if len(known) != count:
-        raise DataError(f"expected {count} names as '{what}', one for each row or column, found {len(known)}")
+        raise DataError(f"expected {count} names in '{what}', found {len(known)}")
     return known
 
 
 def _sizes(sizes: Any, images: int) -> Integers:
     if sizes is None:
         return np.full((images, 2), UNKNOWN_SIDE, np.int32)
-    found = as_matrix("sizes", sizes)
-    if found.shape != (images, 2) or not ((found >= 1) & (found <= UNKNOWN_SIDE)).all():
-        raise DataError(f"expected width and height in pixels for each of {images} images in 'sizes'")
+    found = as_matrix("sizes", sizes, "(images, 2)")
+    is_valid = (found >= 1) & (found <= UNKNOWN_SIDE) & (found == np.floor(found))
+    if found.shape != (images, 2) or not is_valid.all():
+        raise DataError(f"expected width and height in whole pixels for each of {images} images in 'sizes'")
     return found.astype(np.int32)
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from scoring.data.arrays import Flags, Floats
 from scoring.data.boxes import BoxConvention
-from scoring.data.checking import DataError, as_array, as_boxes, as_choice, as_floats, assert_lengths
+from scoring.data.checking import DataError, as_array, as_boxes, as_choice, as_floats, assert_lengths, kind_of
 from scoring.metrics import ranking
 from scoring.metrics.boxes import iou_half_open, iou_inclusive
 from scoring.metrics.ranking import FALSE_POSITIVE, TRUE_POSITIVE, rank
@@ -80,12 +80,14 @@ def confusion_matrix(y_true: Any, y_pred: Any, *, labels: Any = None) -> NDArray
     >>> confusion_matrix([2, 0, 2, 2, 0, 1], [0, 0, 2, 2, 0, 2]).tolist()
     [[2, 0, 0], [0, 0, 1], [1, 0, 2]]
     """
-    true, predicted = as_array(y_true), as_array(y_pred)
+    true, predicted = _labels("y_true", y_true), _labels("y_pred", y_pred)
     if true.shape != predicted.shape:
         raise DataError(
             f"expected 'y_true' and 'y_pred' of one shape, found {true.shape} and {predicted.shape}"
         )
-    known = np.union1d(true, predicted) if labels is None else as_array(labels)
+    known = np.union1d(true, predicted) if labels is None else _labels("labels", labels)
+    if len({array.dtype.kind == "U" for array in (true, predicted, known) if array.size}) > 1:
+        raise DataError("expected either texts or numbers as labels, found both")
     if known.ndim != 1 or len(np.unique(known)) < len(known):
         raise DataError(f"expected 'labels' to name each label once, found {known.tolist()}")
     rows, row_known = _places(true.ravel(), known)
@@ -101,6 +103,17 @@ def _positives(y_true: Any) -> Flags:
         raise DataError("expected 'y_true' as 1 for a positive and 0 or -1 for a negative, shape (n,)")
     positive: Flags = labels == 1
     return positive
+
+
+def _labels(name: str, values: Any) -> NDArray[Any]:
+    """Texts or finite numbers. Raises DataError for anything else."""
+    array = as_array(values)
+    if array.dtype.kind == "O" and all(isinstance(each, str) for each in array.flat):
+        return array.astype(np.str_)
+    if array.dtype.kind == "U" or (array.dtype.kind in "iubf" and np.isfinite(array).all()):
+        return array
+    found = "NaN or infinity" if array.dtype.kind == "f" else kind_of(array)
+    raise DataError(f"expected texts or whole numbers in '{name}', found {found}")
 
 
 def _outcomes(positive: Flags) -> NDArray[np.int8]:

@@ -16,7 +16,7 @@ from tests.scoring.builders import Kit, annotation, thing
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
 LIBRARY = README.partition("## As a library\n")[2].partition("\n## ")[0]
-WITH_ARRAYS, WITH_FILES = re.findall(r"^```python\n(.*?)^```", LIBRARY, re.MULTILINE | re.DOTALL)
+WITH_ARRAYS, WITH_MASKS, WITH_FILES = re.findall(r"^```python\n(.*?)^```", LIBRARY, re.MULTILINE | re.DOTALL)
 EDITIONS, _, COCO = LIBRARY.partition("COCO's JSON is")
 COMMANDS = re.findall(r"^python -m scoring (.+)$", EDITIONS, re.MULTILINE)
 PLACE = "results/VOC2012/Main/comp3_det_val"
@@ -49,6 +49,14 @@ def test_the_readme_s_example_runs_and_prints_what_it_says(capsys: pytest.Captur
     assert output[:3] == ["cat 1.0 1 1", "dog 1.0 1 1", "1.000, on other images 1.000 to 1.000"]
     assert [line.split()[0] for line in output[3:6]] == ["cat", "dog", "mean"]
     assert 0 < float(output[6]) < 1
+
+
+def test_the_example_with_masks_runs_and_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(WITH_ARRAYS + WITH_MASKS, "README.md", "exec"), {})
+
+    table = capsys.readouterr().out.partition("masks, IoU 0.50:0.95")[2]
+    assert "car" in table
+    assert "cat" in table
 
 
 def test_the_example_with_arrays_runs_and_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:

@@ -278,7 +278,7 @@ def test_what_the_annotation_lacks_is_not_offered() -> None:
 def test_masks_of_a_ground_truth_without_any_are_refused(tmp_path: Path) -> None:
     instances, found = small()
 
-    with pytest.raises(LookupError, match="no object has a segmentation"):
+    with pytest.raises(LookupError, match="the ground truth has no masks"):
         evaluate(
             sent(tmp_path, found, "segmentations.json"), truth_of(instances), protocol="coco", competition=2
         )

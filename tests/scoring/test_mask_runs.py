@@ -3,9 +3,10 @@ import pytest
 from pycocotools import mask as official
 
 from scoring.data.arrays import Floats
+from scoring.data.masks import Masks, join_masks, take_masks
 from scoring.metrics.masks.encoding import masks_of_counts, masks_of_texts
 from scoring.metrics.masks.polygons import masks_of_polygons
-from scoring.metrics.masks.runs import Masks, join_masks, mask_intersections, mask_iou, take_masks
+from scoring.metrics.masks.runs import mask_intersections, mask_iou
 
 Polygons = list[list[float]]
 

@@ -160,7 +160,7 @@ def _precision(outcomes: _Outcomes, positives: Places, rules: CocoRules) -> Floa
     thresholds, classes = len(rules.iou_thresholds), len(positives)
     result = np.zeros((thresholds * classes, len(rules.recalls)))
     if not len(outcomes.row):
-        return result.reshape(thresholds, classes, -1)
+        return result.reshape(thresholds, classes, len(rules.recalls))
     value = outcomes.found / (outcomes.counted + _SPACING)
     found = np.bincount(outcomes.row, minlength=len(result))
     begin = np.cumsum(found) - found
@@ -169,7 +169,7 @@ def _precision(outcomes: _Outcomes, positives: Places, rules: CocoRules) -> Floa
     # the first point of a row is its first true positive, so that the pieces between the points cover every row
     result[reached] = np.maximum.reduceat(value, (begin[:, None] + wanted - 1)[reached])
     best = np.maximum.accumulate(result[:, ::-1], axis=1)[:, ::-1]
-    return best.reshape(thresholds, classes, -1)
+    return best.reshape(thresholds, classes, len(rules.recalls))
 
 
 def _true_positives_for(recalls: Floats, positives: Places) -> Places:

@@ -245,7 +245,7 @@ def _values(tables: CocoTables, rules: CocoRules) -> Mapping[str, Floats]:
 
 def _means_by_class(values: Floats) -> list[float | None]:
     """A class is absent at every threshold and point or at none."""
-    means = values.reshape(*values.shape[:2], -1).mean(axis=(0, 2))
+    means = values.mean(axis=(0, *range(2, values.ndim)))
     return [None if value == _ABSENT else value for value in means.tolist()]
 
 

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from scoring.data.arrays import Flags
-from scoring.metrics.masks.runs import Masks, Wholes
+from scoring.data.masks import Masks, Wholes
 
 _MORE, _NEGATIVE, _DIGIT, _BITS = 0x20, 0x10, 0x1F, 5
 _MOST_DIGITS: Final = 8
@@ -58,19 +58,6 @@ def masks_of_texts(texts: Sequence[bytes], height: Wholes, width: Wholes) -> Dec
     values -= np.where(code[last] & _NEGATIVE, 1 << (_BITS * digits), 0)
     lengths = np.bincount(_owners(texts)[last], minlength=len(texts))
     return _decoded(_summed(values, lengths), lengths, height, width)
-
-
-def masks_of_arrays(arrays: Sequence[Flags]) -> Masks:
-    """Masks of bool arrays (height, width), each of its own size.
-
-    >>> masks_of_arrays([np.array([[False, True], [True, True]])]).start.tolist()
-    [1]
-    """
-    edges = [np.flatnonzero(np.diff(each.T.ravel(), prepend=False, append=False)) for each in arrays]
-    counts = [len(each) // 2 for each in edges]
-    bounds = np.concatenate([np.empty(0, np.int64), *edges])
-    height = np.array([len(each) for each in arrays], np.int64)
-    return Masks(bounds[::2], bounds[1::2], np.cumsum([0, *counts]), height)
 
 
 def _codes(texts: Sequence[bytes]) -> Wholes:

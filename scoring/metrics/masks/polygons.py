@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from scoring.data.arrays import Flags, Floats
-from scoring.metrics.masks.runs import Masks, Wholes
+from scoring.data.masks import Masks, Wholes
 
 _SCALE: Final = 5
 """How many points the official program puts on a pixel's side."""

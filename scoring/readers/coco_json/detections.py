@@ -7,9 +7,9 @@ import numpy as np
 
 from scoring.data.arrays import Floats, Integers, Places
 from scoring.data.limits import MAX_FILE_PROBLEMS
+from scoring.data.masks import Masks, join_masks, take_masks
 from scoring.errors import Problem, Problems
 from scoring.metrics.coco.arrays import CocoDetections
-from scoring.metrics.masks.runs import Masks, join_masks, take_masks
 from scoring.parallel import parallel_map
 from scoring.readers.coco_json.fields import Entries, numbers_of
 from scoring.readers.coco_json.instances import CocoInstances

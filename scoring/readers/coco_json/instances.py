@@ -8,9 +8,9 @@ import numpy as np
 
 from scoring.data.arrays import Floats
 from scoring.data.coco_table import Federation
+from scoring.data.masks import Masks, take_masks
 from scoring.errors import Problem, Problems, SubmissionError
 from scoring.metrics.coco.arrays import CocoObjects
-from scoring.metrics.masks.runs import Masks, take_masks
 from scoring.readers.coco_json.federation import read_federation
 from scoring.readers.coco_json.fields import Entries, Identifiers
 from scoring.readers.coco_json.masks import read_masks

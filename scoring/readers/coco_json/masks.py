@@ -6,9 +6,9 @@ from typing import Any, Final
 import numpy as np
 
 from scoring.data.arrays import Places
+from scoring.data.masks import Masks, join_masks, take_masks
 from scoring.metrics.masks.encoding import DecodedMasks, masks_of_counts, masks_of_texts
 from scoring.metrics.masks.polygons import masks_of_polygons
-from scoring.metrics.masks.runs import Masks, join_masks, take_masks
 from scoring.readers.coco_json.fields import Entries, Identifiers
 
 _CODE: Final = "bad-segmentation"

@@ -12,10 +12,10 @@ from scoring.data.boxes import BoxConvention
 from scoring.data.checking import Named
 from scoring.data.coco_table import CocoTable
 from scoring.data.description import UNKNOWN_SIDE, Description
+from scoring.data.masks import Masks
 from scoring.data.tables import Lists, Tables
 from scoring.data.tables_from_arrays import ObjectRows, tables_of_objects
 from scoring.errors import Problems, SubmissionError
-from scoring.metrics.masks.runs import Masks
 from scoring.readers.coco_json.detections import CocoResults, read_coco_detections
 from scoring.readers.coco_json.instances import CocoInstances, read_instances
 from scoring.readers.coco_json.numbers import CocoNumbers
@@ -104,6 +104,4 @@ def _table(instances: CocoInstances, masks: Masks | None) -> CocoTable:
         table = replace(
             table, negative=told.negative, inexhaustive=told.inexhaustive, frequency=told.frequency
         )
-    if masks is None:
-        return table
-    return replace(table, run_start=masks.start, run_end=masks.end, run_first=masks.first)
+    return table if masks is None else table.with_masks(masks)

@@ -9,12 +9,12 @@ import numpy as np
 from scoring.competitions import CompetitionInfo
 from scoring.data.arrays import Places
 from scoring.data.description import Description
+from scoring.data.masks import join_masks
 from scoring.data.matches import RankedPredictions
 from scoring.exhibits import Exhibit, ScoreTable, draw_precision
 from scoring.metrics.coco.arrays import EVERY_SIZE, CocoDetections, CocoRules
 from scoring.metrics.coco.outcomes import outcomes_of
 from scoring.metrics.coco.tables import CocoTables, figures_by_class
-from scoring.metrics.masks.runs import join_masks
 from scoring.readers.coco_json.detections import CocoResults
 from scoring.results import ClassResult
 from scoring.tasks.coco.scoring import ABSENT, figures_by_rules, measure_of, tabulate

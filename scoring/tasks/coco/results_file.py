@@ -6,16 +6,17 @@ import numpy as np
 
 from scoring.data.boxes import BoxConvention, convert_boxes
 from scoring.data.checking import DataError
+from scoring.data.description import UNKNOWN_SIDE
 from scoring.data.detections import Detections
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.instance_masks import InstanceMasks
 from scoring.data.limits import MAX_FILE_PROBLEMS
+from scoring.data.masks import masks_of_arrays
 from scoring.errors import Problem, Problems
 from scoring.intake.checking import Checked, Inspection
 from scoring.intake.fingerprints import digest_of
 from scoring.intake.result_files import ResultFile
 from scoring.metrics.coco.arrays import CocoDetections
-from scoring.metrics.masks.encoding import masks_of_arrays
 from scoring.readers.coco_json.detections import CocoResults, read_coco_detections, take_results
 from scoring.readers.image_index import ImageIndex
 from scoring.tasks.matching_names import places_of
@@ -143,14 +144,15 @@ def split_masks(predictions: InstanceMasks, truth: GroundTruth) -> Iterator[Keye
     """All detections as one file has them, with the areas of their masks.
 
     Raises DataError for detections in an image, or of a class, that the ground truth does not have, and for a mask of another
-    size than its image.
+    size than its image, where that is known.
     """
     lists = truth.lists
     image = places_of("image", predictions.image, predictions.images, lists.images[: lists.main])
     label = places_of("class", predictions.label, predictions.classes, lists.classes)
     found = np.array([each.shape for each in predictions.masks], np.int64).reshape(-1, 2)
     expected = truth.tables.sizes[image].astype(np.int64)[:, ::-1]
-    for row in np.flatnonzero((found != expected).any(axis=1))[:1].tolist():
+    differs = (found != expected).any(axis=1) & (expected[:, 0] != UNKNOWN_SIDE)
+    for row in np.flatnonzero(differs)[:1].tolist():
         name, shape = lists.images[image[row]], tuple(expected[row].tolist())
         raise DataError(
             f"expected masks of shape {shape} in the image '{name}', found {predictions.masks[row].shape}"

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from scoring.data.arrays import Places
+from scoring.data.masks import join_masks
 from scoring.errors import Problems, SubmissionError
 from scoring.metrics.coco.arrays import COCO_RULES, LVIS_RULES, CocoRules, PairIoU, box_iou
 from scoring.metrics.coco.federated import annotated, most_confident_in_images, with_exemptions
@@ -20,7 +21,7 @@ from scoring.metrics.coco.tables import (
     figures_of,
     tabulate_coco,
 )
-from scoring.metrics.masks.runs import join_masks, mask_iou
+from scoring.metrics.masks.runs import mask_iou
 from scoring.readers.coco_json.detections import CocoResults, read_coco_detections, take_results
 from scoring.readers.coco_json.instances import CocoInstances, read_instances
 from scoring.tasks.coco.explaining import Evidence

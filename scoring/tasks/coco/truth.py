@@ -8,8 +8,8 @@ import numpy as np
 from scoring.data.arrays import Places
 from scoring.data.boxes import BoxConvention, convert_boxes
 from scoring.data.ground_truth import GroundTruth
+from scoring.data.masks import Masks
 from scoring.metrics.coco.arrays import CocoObjects
-from scoring.metrics.masks.runs import Masks
 from scoring.readers.coco_json.instances import CocoInstances
 
 
@@ -29,8 +29,8 @@ def load_boxes(truth: GroundTruth) -> Loaded:
 
 def load_masks(truth: GroundTruth) -> Loaded:
     """The objects with their masks. Raises LookupError for a ground truth without any."""
-    if (reason := missing_masks(truth)) is not None:
-        raise LookupError(reason)
+    if truth.tables.coco is None or not truth.tables.coco.has_masks:
+        raise LookupError("the ground truth has no masks: make it by `GroundTruth.from_masks` or `from_coco`")
     instances = _annotated(truth)
     return Loaded(instances, np.arange(len(instances.classes)))
 
@@ -78,9 +78,11 @@ def _annotated(truth: GroundTruth) -> CocoInstances:
     if table.run_start is not None and table.run_end is not None and table.run_first is not None:
         masks = Masks(table.run_start, table.run_end, table.run_first, sizes[table.image, 1])
     return CocoInstances(
-        images=np.array(list(map(int, lists.images)), np.int64),
+        images=np.array(list(map(int, lists.images)), np.int64)
+        if lists.class_numbers
+        else np.arange(len(sizes)),
         sizes=sizes,
-        categories=np.array(lists.class_numbers, np.int64),
+        categories=np.array(lists.class_numbers or range(len(lists.classes)), np.int64),
         classes=lists.classes,
         objects=CocoObjects(table.image, table.label, table.area, table.crowd, table.unnumbered),
         federation=table.federation,
