@@ -8,13 +8,14 @@ from pathlib import Path
 from tests.system.process_trees import bytes_of, tree_of
 
 
-def run_time(pid: int) -> int:
-    """Nanoseconds for which the threads of a process have run, by the scheduler's own account."""
-    total = 0
-    for thread in Path(f"/proc/{pid}/task").iterdir():
-        with suppress(OSError):
-            total += int(thread.joinpath("schedstat").read_text().split()[0])
-    return total
+def run_times(pid: int) -> dict[int, int]:
+    """Nanoseconds for which each thread of a process has run, by the scheduler's own account; none of one that has ended."""
+    found = {}
+    with suppress(OSError):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):
+                found[int(thread.name)] = int(thread.joinpath("schedstat").read_text().split()[0])
+    return found
 
 
 @dataclass(slots=True)
@@ -31,24 +32,19 @@ class Spent:
 
 @contextmanager
 def spent(**groups: Callable[[], Iterable[int]]) -> Iterator[Spent]:
-    """What processes spend in a block, by group; processes that end within it are not counted, those that begin are."""
+    """What processes spend in a block, by group; of threads that end within it nothing, of those that begin everything."""
 
     def read() -> dict[str, dict[int, int]]:
-        return {name: {pid: run_time_of(pid) for pid in pids()} for name, pids in groups.items()}
+        return {
+            name: {thread: time for pid in pids() for thread, time in run_times(pid).items()}
+            for name, pids in groups.items()
+        }
 
     found, before = Spent({}), read()
     yield found
     for name, times in read().items():
         known = before[name]
-        found.seconds[name] = sum(max(0, time - known.get(pid, 0)) for pid, time in times.items()) / 1e9
-
-
-def run_time_of(pid: int) -> int:
-    """As `run_time`, 0 for a process that has ended."""
-    try:
-        return run_time(pid)
-    except OSError:
-        return 0
+        found.seconds[name] = sum(time - known.get(thread, 0) for thread, time in times.items()) / 1e9
 
 
 def below(pid: int) -> Callable[[], list[int]]:
