@@ -48,7 +48,7 @@ class CompetitionInfo:
 
     @property
     def subjects(self) -> str:
-        """What has a file each: "classes", "actions", "images", or "files"."""
+        """The kind of thing that has one result file each: "classes", "actions", "images", or "files"."""
         return next((many for blank, many in _SUBJECTS.items() if blank in self.file_pattern), "files")
 
     @property

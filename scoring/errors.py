@@ -12,7 +12,7 @@ SHOWN = 120  # characters of a name or a value that somebody else wrote
 
 
 class Severity(StrEnum):
-    """Whether what was found stops the archive."""
+    """A PROBLEM keeps an archive from being scored, a NOTE does not."""
 
     PROBLEM = "problem"
     NOTE = "note"
@@ -20,9 +20,10 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing found in an archive, said to its sender.
+    """A problem of an archive, or a note about it, for the person who sent it.
 
-    code is stable and in kebab-case; line counts from 1; text is what stands there, shortened.
+    code is stable and in kebab-case; line counts from 1; found and expected are what the message compares; text is the line,
+    shortened.
 
     >>> str(Problem("field-count", "expected 6 fields, found 5", "comp3_det_test_car.txt", 1042))
     'comp3_det_test_car.txt:1042: expected 6 fields, found 5'

@@ -50,7 +50,7 @@ def is_scorable(competition: CompetitionInfo) -> bool:
 
 
 def columns(description: Description, number: int, protocol: str | Protocol | None = None) -> tuple[str, ...]:
-    """The names that a report of the competition has a value for, in the edition's order: the columns of its board.
+    """The classes, actions or parts that a result of the competition has a value for, in the edition's order.
 
     protocol: by default that of the dataset's year. Raises LookupError for an unknown competition or protocol.
 
@@ -65,7 +65,7 @@ def columns(description: Description, number: int, protocol: str | Protocol | No
 
 
 def missing_truth(truth: GroundTruth) -> Mapping[int, str]:
-    """The competitions of the dataset that this annotation is too poor for, by number, each with what it lacks.
+    """The competitions of the dataset that this annotation cannot score, by number, each with the reason.
 
     >>> from scoring import Annotation, truth_of_boxes
     >>> truth = truth_of_boxes({"a": Annotation(50, 40, ())}, dataset="VOC2006", image_set="val", classes=["cat"])
@@ -91,10 +91,10 @@ def evaluate(  # noqa: PLR0913 - every argument that decides the scores has a na
 
     The task is that of the predictions, or of the competition, which an archive needs. classes: score and average these only
     (in segmentation the background, too). statistics: a file to write the matches to, as `Result.save_matches` does.
-    limits: of the archive, by default those of `truth.description`. The result's `notes` say what was read with reservations.
+    limits: of the archive, by default those of `truth.description`. The result's `notes` are warnings about the files.
 
-    Raises DataError for arrays that do not fit the ground truth, and for anything else than these types; SubmissionError with every problem of the files, also if
-    there are none; LookupError for an unknown competition, protocol or class, for no class at all, for an archive without a
+    Raises DataError for arrays that do not fit the ground truth, and for values of other types; SubmissionError with every
+    problem of the files, or if there are no files; LookupError for an unknown competition, protocol or class, for no class at all, for an archive without a
     competition, and for a protocol without rules for the task.
 
     >>> from scoring import Detections, GroundTruth

@@ -1,4 +1,4 @@
-"""What a page shows of a result: tables, curves, matrices."""
+"""The parts of a result that can be shown: tables, curves, confusion matrices."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from scoring.metrics.roc import RocPoints, ends_of_ties, roc
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
-    """Names and scores in [0, 1]."""
+    """A table of names with a score in [0, 1], or None where there is no score."""
 
     kind: ClassVar[str] = "score_table"
     title: str
@@ -88,7 +88,7 @@ class RocCurve:
 
 @dataclass(frozen=True, slots=True)
 class ConfusionMatrix:
-    """Numbers of pixels by true label (rows) and predicted label (columns), without void."""
+    """Numbers of pixels, `labels` by `labels`: a row for each true label, a column for each predicted one; void is left out."""
 
     kind: ClassVar[str] = "confusion_matrix"
     labels: tuple[str, ...]

@@ -34,13 +34,13 @@ def create_segmentations_from_detections(
     folder: Path,
     *,
     competition: int = 3,
-    least_confidence: float = -math.inf,
+    min_confidence: float = -math.inf,
 ) -> Path:
     r"""Write a label image for each image of the Segmentation set, made of an archive's (or folder's) detections.
 
-    In each image the boxes are painted one over the other, the surest last; of equally sure ones that of the later class is
-    above. Boxes are rounded and clipped to the image, and those less sure than least_confidence left out. The files lie
-    below `folder/results`, where an archive of the segmentation competition with the same rule for training data has them;
+    In each image the boxes are painted in rising order of confidence, and of equal confidences in the order of the classes, so
+    that the most confident covers all others. Boxes are rounded and clipped to the image; those below min_confidence are
+    left out. The files lie below `folder/results`, where an archive of the segmentation competition with the same rule for training data has them;
     that folder is returned.
 
     Raises SubmissionError with every problem of the detections, and LookupError where the competition is not one of
@@ -59,7 +59,7 @@ def create_segmentations_from_detections(
     target = _counterpart(detection, competitions(description.dataset))
     index = ImageIndex.of(description)
     found = _sorted_boxes(archive, description, index, competition)
-    kept = np.flatnonzero(found.confidence >= least_confidence)
+    kept = np.flatnonzero(found.confidence >= min_confidence)
     bounds = np.searchsorted(found.image[kept], np.arange(len(index.images) + 1))
     place = folder / "results" / description.dataset / target.folder
     for name, image in expected_files(target, description):
@@ -98,7 +98,7 @@ def _counterpart(detection: CompetitionInfo, infos: Iterable[CompetitionInfo]) -
 
 
 def _sorted_boxes(archive: Path, description: Description, index: ImageIndex, competition: int) -> _Boxes:
-    """Every class's detections by image and then by confidence, the surest last."""
+    """Every class's detections by image and then by rising confidence."""
     problems, parts = Problems(), {}
     for file in competition_files(archive, description, competition, problems=problems):
         parts[file.key] = read_detections(file.read(), index, file=file.name, problems=problems)

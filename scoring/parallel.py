@@ -19,7 +19,7 @@ Done = TypeVar("Done")
 
 @contextmanager
 def use_threads(count: int) -> Iterator[None]:
-    """Read, match and resample in so many threads inside the `with` block; memory grows with their number.
+    """Read, match and resample in this number of threads inside the `with` block; memory grows with it.
 
     Results do not depend on it. Raises ValueError for less than 1.
 

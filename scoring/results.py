@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClassResult:
-    """The score of one class in [0, 1], or why there is none; the positives and the predictions."""
+    """The score of one class in [0, 1], or None with the reason, and its numbers of positives and predictions."""
 
     name: str
     value: float | None
@@ -56,7 +56,7 @@ class Result:
     headline and values are in [0, 1], or None with a reason. receipt: sha256, in hexadecimal, of the predictions (of their
     files, where there are any), the truth's fingerprint, the protocol, the scorer's version, and the classes chosen, if a
     subset was declared: what decided these numbers and nothing else. truth: that fingerprint. matches: what intervals and
-    analyses are computed from; notes: what was read with reservations. Neither is part of the JSON form.
+    analyses are computed from; notes: warnings about the files. Neither is part of the JSON form.
     """
 
     competition: int | None

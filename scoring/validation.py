@@ -31,7 +31,7 @@ class FoundCompetition:
 
     lines: the number of predictions; present and missing: classes (actions, images) in the order of the description.
     is_complete: whether there are all files, and at least as many predictions as the task asks for. fingerprint: equal for
-    equal predictions, see `scoring.intake.fingerprints`; of a report from before it was made "". constant: classes whose
+    equal predictions, see `scoring.intake.fingerprints`; "" in reports written before it was added. constant: classes whose
     predictions, two or more, all have one confidence; partial: those with fewer predictions than there are images or persons, in
     COCO's files with a single one, of segmentation those in a single image of several.
     """

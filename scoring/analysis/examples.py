@@ -1,4 +1,4 @@
-"""Predictions and objects to look at: the surest true and false positives, near misses, and what was missed."""
+"""Predictions and objects to look at: the most confident true and false positives, near misses, and what was missed."""
 
 from dataclasses import dataclass
 

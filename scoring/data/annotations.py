@@ -7,7 +7,7 @@ from scoring.data.boxes import BoxConvention
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """The four sides of a box in pixels; what they mean says the convention of the `Annotation`."""
+    """The left, top, right and bottom of a box in pixels, by the convention of its `Annotation`."""
 
     left: float
     top: float
@@ -25,7 +25,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedObject:
-    """One object; what the annotation does not say of it is false."""
+    """An annotated object: its class, its box, its flags, and the parts of a person.
+
+    group_of: whether the box is drawn around several objects, as Open Images and COCO's crowds have it.
+    """
 
     name: str
     box: Box

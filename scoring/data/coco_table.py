@@ -54,7 +54,7 @@ class CocoTable:
 
     @property
     def federation(self) -> Federation | None:
-        """What LVIS tells of classes in images; None where it is not LVIS."""
+        """What the annotation of LVIS says of classes in images; None where it is not LVIS."""
         if self.negative is None or self.inexhaustive is None or self.frequency is None:
             return None
         return Federation(self.negative, self.inexhaustive, self.frequency)

@@ -62,8 +62,8 @@ class Confidences:
     ) -> Self:
         """Confidences from columns of one length, a row for each image (or person) and class.
 
-        image, label: names, or whole numbers that count `images` and `classes` from 0 (without these: that are names
-        themselves); score: numbers (n,); person: for actions, whole numbers from 1 (n,). Raises DataError for anything else.
+        image, label: names (n,), or whole numbers (n,): indices into `images` and `classes`, or names where these are left
+        out; score: numbers (n,); person: for actions, whole numbers from 1 (n,). Raises DataError for anything else.
 
         >>> Confidences.from_arrays(["a", "b"], ["cat", "cat"], [0.9, 0.5]).classes
         ('cat',)

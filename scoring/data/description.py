@@ -29,7 +29,7 @@ class Description:
     dataset is the folder's name in the kit ("VOC2007"), image_set the list's ("test"). images are those of the
     Main set. segmentation names images of the Segmentation set; persons (Layout set) and acting (Action set) pair
     an image with an object, counted from 1. further are the images of these three sets that are not in the Main set;
-    a description from before they were told has none. not_offered are competitions of the dataset without ground truth
+    descriptions written before this field was added have none. not_offered are competitions of the dataset without ground truth
     in this phase. limits are those of an archive of results. class_numbers are what COCO's files call the classes, rising; there
     the images are called by their numbers.
     """

@@ -96,8 +96,8 @@ class Detections:
     ) -> Self:
         """Detections from four columns of one length.
 
-        image, label: names, or whole numbers that count `images` and `classes` from 0 (without these: that are names
-        themselves); score: numbers (n,); boxes: numbers (n, 4), of any type. Raises DataError for anything else, for NaN, and for
+        image, label: names (n,), or whole numbers (n,): indices into `images` and `classes`, or names where these are left
+        out; score: numbers (n,); boxes: numbers (n, 4), of any type. Raises DataError for anything else, for NaN, and for
         names that are none of `images` or `classes`.
 
         >>> found = Detections.from_arrays(["a", "b"], ["cat", "cat"], [0.9, 0.5], [[1, 1, 10, 10], [1, 1, 9, 2]])

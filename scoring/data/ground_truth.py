@@ -35,7 +35,7 @@ from scoring.data.truth_content import content_of, describe, read_content
 class GroundTruth:
     """One version of a phase's annotation, for all tasks; `description` is what participants may know of it.
 
-    The description does not say which competitions the annotation is too poor for: see `scoring.missing_truth`.
+    `scoring.missing_truth` says which competitions the annotation cannot score.
     """
 
     lists: Lists
@@ -73,11 +73,11 @@ class GroundTruth:
     ) -> Self:
         """Ground truth for detection and classification from columns of one length, an object each.
 
-        image, label: names, or whole numbers that count `images` and `classes` from 0 (without these: that are names
-        themselves); boxes: numbers (n, 4); convention: what these mean; difficult, crowd: 0 or 1 (n,), objects that need not be
+        image, label: names (n,), or whole numbers (n,): indices into `images` and `classes`, or names where these are left
+        out; boxes: numbers (n, 4) by `convention` and `box_format`; difficult, crowd: 0 or 1 (n,), objects that need not be
         found, and boxes around several objects, which need not be found either; area: pixels (n,), which decide what COCO's
-        protocols call small, medium and large, by default those of the boxes; images: all that are evaluated, also those without an
-        object, by default those that have one; sizes: width and height (images, 2). Raises DataError for anything else.
+        protocols call small, medium and large, by default those of the boxes; images: all that are evaluated, also those
+        without an object, by default those that have one; sizes: width and height (images, 2). Raises DataError for anything else.
 
         >>> truth = GroundTruth.from_arrays(["a"], ["cat"], [[0, 0, 10, 10]], convention="half-open", images=["a", "b"])
         >>> truth.lists.images, truth.lists.classes

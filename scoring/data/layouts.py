@@ -24,8 +24,8 @@ SIDES: Final = ("xmin", "ymin", "xmax", "ymax")
 class Layout:
     """The layout of one person.
 
-    object counts the objects of the image from 1. Where the set lists images only, as in 2007, there is the person's box
-    instead.
+    object: the number of the person among the objects of the image, from 1; None where `box` is given instead, for image
+    sets that list images and not persons, as in 2007.
     """
 
     image: str
@@ -94,7 +94,7 @@ class Layouts:
     ) -> Self:
         """Layouts of numbered persons from three columns (n,), and their parts from three more (m,).
 
-        image: names, or whole numbers that count `images` from 0; person: whole numbers from 1; score: numbers; owner: the row
+        image: names (n,), or whole numbers (n,): indices into `images`; person: whole numbers from 1; score: numbers; owner: the row
         of the layout that a part belongs to, from 0; kind: "head", "hand" or "foot", or their numbers from 0; parts: numbers
         (m, 4). Raises DataError for anything else.
 

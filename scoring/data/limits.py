@@ -5,9 +5,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Self
 
 MAX_FILE_PROBLEMS: Final = 1_000
-"""After so many wrong lines, or wrong elements of an XML file, the rest of the file is not read."""
+"""After this number of wrong lines, or wrong elements of an XML file, the rest of the file is not read."""
 MAX_ARCHIVE_PROBLEMS: Final = 2_000
-"""After so many problems in the content of files, further files of the archive are not read."""
+"""After this number of problems in the content of files, further files of the archive are not read."""
 
 _MIB = 1 << 20
 

@@ -62,7 +62,7 @@ class Header:
         return _IHDR.pack(self.width, self.height, self.depth, self.kind, 0, 0, self.interlaced)
 
     def row_bytes(self, width: int) -> int:
-        """The bytes of a row of so many pixels, including its filter byte."""
+        """The bytes of a row of this many pixels, including its filter byte."""
         return 1 + (width * self.depth + 7) // 8
 
     @property
@@ -196,7 +196,7 @@ def _walk(chunks: Iterator[tuple[bytes, memoryview]]) -> tuple[bytes, bytes]:
 def labels_to_png(labels: Bytes, palette: bytes = LABEL_COLOURS) -> bytes:
     """A label image, uint8 (height, width), as an indexed PNG with the palette of the development kits.
 
-    Raises TypeError for numbers of another type: written as they are, they would be no image.
+    Raises TypeError for arrays of another type.
 
     >>> import numpy as np
     >>> open_png(labels_to_png(np.zeros((2, 3), np.uint8)), (3, 2)).header

@@ -19,8 +19,8 @@ class ApRule(StrEnum):
     """How the precision-recall curve becomes one number.
 
     STEPS: the sum of precisions weighted by the steps of recall, equal scores being one threshold, as
-    `sklearn.metrics.average_precision_score`. AREA: the area below the curve made to fall, equal scores in their order, as
-    PASCAL VOC from 2010 on. ELEVEN_POINTS: the mean of the best precisions at eleven recalls, as PASCAL VOC until 2009.
+    `sklearn.metrics.average_precision_score`. AREA: the area under the curve after each precision is
+    raised to the highest at its recall or beyond, equal scores in the order given, as PASCAL VOC from 2010 on. ELEVEN_POINTS: the mean of the best precisions at eleven recalls, as PASCAL VOC until 2009.
     """
 
     STEPS = "steps"

@@ -20,7 +20,7 @@ def truth_of_boxes(
     image_set: str,
     classes: Sequence[str] | None = None,
 ) -> GroundTruth:
-    """The ground truth of these images, in this order: for detection and classification.
+    """Ground truth for detection and classification from the annotation of each image, in this order.
 
     classes: None stands for the objects' own, in alphabetical order. Boxes are stored in the convention of the annotations.
     Image-level labels of other classes are left out. Raises ValueError for an object of another class, for annotations of

@@ -54,12 +54,12 @@ class _Entry:
 
 
 def read_coco(data: bytes) -> Collection:
-    """The annotation in such a file.
+    """The classes, and the annotation of each image, in a JSON file of COCO.
 
     Boxes [x, y, width, height] become the edges x, y, x + width and y + height: they are half-open. `ignore` or `difficult`
-    make an object difficult; `iscrowd` makes it difficult and a group. An image is called what its file is, without the
-    ending. Raises AnnotationError naming the entry for what is not JSON, a missing field, a number that is none, an
-    entry or a name said twice, a reference to nothing.
+    make an object difficult; `iscrowd` makes it difficult and a group. Images are named by their files, without
+    the extension. Raises AnnotationError naming the entry for what is not JSON, a missing field, an invalid number, a
+    repeated identifier or name, and a reference to an unknown identifier.
 
     >>> text = b'''{"images": [{"id": 1, "file_name": "000012.jpg", "width": 500, "height": 333}],
     ...   "categories": [{"id": 7, "name": "car"}],

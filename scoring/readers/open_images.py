@@ -23,8 +23,8 @@ def read_open_images(
 ) -> dict[str, Annotation]:
     r"""The annotation of these images, in their order, from a file with a header and a line for each box.
 
-    Edges are shares of the image's sides and become half-open boxes in pixels. A flag is true where it is 1; -1 stands for
-    "not known". names: what to call a label; None leaves all labels as they are. labels: a file with a line for each
+    Edges are fractions of the image's width and height and become half-open boxes in pixels. A flag is true where it is 1; -1 stands for
+    "not known". names: the class of each label; None takes the labels themselves. labels: a file with a line for each
     image-level label, whose `Confidence` is 1 for a class that is in the image and 0 for one that is not; None where every
     class is annotated in every image. hierarchy: boxes get the labels of all classes above theirs, image-level labels
     stand for all classes above (1) or below (0). Boxes and labels of other images, or without a name, are left out.

@@ -21,8 +21,8 @@ def read_open_images_detections(
 ) -> Detections:
     r"""The detections in these images from a file with a header and a line for each, in the order of the file.
 
-    Edges are shares of the image's sides, perhaps beyond them, and become half-open boxes in pixels. names: what to call a
-    label, in the order of the classes; None leaves all labels as they are, in alphabetical order. Detections in other images,
+    Edges are fractions of the image's width and height, perhaps outside [0, 1], and become half-open boxes in pixels. names: the class
+    of each label, in the order of the classes; None takes the labels themselves, in alphabetical order. Detections in other images,
     or of a label without a name, are left out, as the evaluator of the challenge does.
     Raises AnnotationError with the line for a missing column or field, and what is no number.
 
@@ -55,8 +55,8 @@ def expand_detections(detections: Detections, hierarchy: Hierarchy) -> Detection
     """Detections of a class also as detections of every class above it, for detectors that give the most specific class only.
 
     The classes are labels of the hierarchy; those that it does not have stay as they are, and classes above that
-    `detections.classes` does not have get none. What is detected as a class itself stays, and no box of an image is added to a
-    class that has it; of equal boxes the one with the highest score is added.
+    `detections.classes` does not have get none. Detections of the classes above are kept, a box that such a
+    class already has in the image is not added again, and of equal boxes the one with the highest score is added.
 
     >>> from scoring.readers.open_images_hierarchy import read_hierarchy
     >>> tree = b'{"LabelName": "all", "Subcategory": [{"LabelName": "hat", "Subcategory": [{"LabelName": "cap"}]}]}'

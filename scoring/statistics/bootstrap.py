@@ -90,7 +90,7 @@ def intervals_of(  # noqa: PLR0913 - what may vary, each by its name
     level: float = LEVEL,
     widening: float = WIDENING,
 ) -> IntervalTable:
-    r"""Confidence intervals of a result's classes, as far as they were entered, and of its headline.
+    r"""Confidence intervals of the classes of a result that have predictions, and of its headline.
 
     statistics: as for `bootstrap`; level: in (0, 1); widening: see `scoring.statistics.intervals.WIDENING`, 1 for none.
 

@@ -15,7 +15,7 @@ from scoring.statistics.intervals import FEWEST, HEADLINE, LEVEL, WIDENING, Inte
 from scoring.statistics.resampling import Replicates
 
 TEST_WIDENING: Final = 1.12
-"""A standard error is so many times the standard deviation of the replicates, which is too small, and tails are longer than normal ones.
+"""A standard error is the standard deviation of the replicates times this, which is too small, and tails are longer than normal ones.
 
 With 1.05, as for intervals, 8 to 9 % of simulated families of ten classes (10 or 50 objects each) had a class in which equal methods
 differ significantly after Holm's correction at 5 %.
@@ -148,7 +148,7 @@ class Standing:
 class Standings:
     """Methods by score, best first, and groups of methods that do not differ, as indices in this order.
 
-    critical_value: a difference is significant if it exceeds so many of its standard deviations.
+    critical_value: a difference is significant if it exceeds its standard deviation times this.
     """
 
     level: float

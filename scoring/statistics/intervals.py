@@ -20,7 +20,7 @@ TOO_FEW_REPLICATES: Final = "too few replicates have an object of the class"
 NO_VALUE: Final = "the score itself has no value"
 
 WIDENING: Final = 1.05
-"""Percentiles are read off so many times further from the score, in standard deviations of a normal distribution.
+"""Percentiles are taken this many times further from the score, in standard deviations of a normal distribution.
 
 The bootstrap's spread is too narrow, and a normal quantile takes it for exact: Hesterberg's expanded percentiles stretch
 the distance by t(n - 1) / z * sqrt(n / (n - 1)), which is 1.05 at n = 36 observations. Source: Hesterberg, "What Teachers

@@ -79,7 +79,7 @@ class Pair:
 def rank_methods(table: Scoreboard, *, level: float = LEVEL) -> RankDiagram:
     """Rank methods in each class, and test whether their mean ranks differ.
 
-    Methods without a score in every class are left out, and named. Raises ValueError if none is left or there is no
+    Methods without a score in every class are left out and listed in `left_out`. Raises ValueError if none is left or there is no
     class.
 
     >>> diagram = rank_methods(Scoreboard(("one", "two"), ("car", "cat"), ((0.9, 0.8), (0.1, 0.2))))

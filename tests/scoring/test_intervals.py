@@ -1,4 +1,4 @@
-"""What is read off replicates; and that an interval of 95 % holds in 93 to 97 of a hundred cases."""
+"""Confidence intervals from bootstrap replicates; those at 95 % cover the expected score in 93 to 97 % of simulations."""
 
 from statistics import fmean
 
@@ -47,7 +47,7 @@ def simulated_class(rng: np.random.Generator, images: int) -> tuple[RankedPredic
 
 
 @pytest.mark.parametrize("measure", [AP_AREA, AP_11_POINTS])
-def test_intervals_hold_the_expected_score_as_often_as_they_say(measure: RankingMeasure) -> None:
+def test_intervals_cover_the_expected_score_as_often_as_their_level(measure: RankingMeasure) -> None:
     rng = np.random.default_rng(2007)
     draws, sets = Draws(300, 200), 600
     scores, bounds, means, bounds_of_means = [], [], [], []
@@ -75,7 +75,7 @@ def share_that_hold(expected: float, bounds: list[tuple[float | None, float | No
     return fmean(low is not None and high is not None and low <= expected <= high for low, high in bounds)
 
 
-def test_an_interval_holds_the_score_itself() -> None:
+def test_an_interval_contains_the_score_itself() -> None:
     drawn = np.linspace(0.2, 0.6, 1000)
 
     for value in (0.2, 0.3, 0.5, 0.6):
@@ -128,7 +128,7 @@ def test_without_a_score_there_is_no_interval() -> None:
     assert interval("cat", None, np.ones(200)) == Interval("cat", None, None, None, NO_VALUE, 200)
 
 
-def test_of_few_replicates_with_a_value_no_bound_is_read_off() -> None:
+def test_few_replicates_with_a_value_give_no_interval() -> None:
     drawn = np.where(np.arange(1000) < 19, 0.5, np.nan)
 
     assert interval("cat", 0.5, drawn) == Interval("cat", 0.5, None, None, TOO_FEW_REPLICATES, 19)

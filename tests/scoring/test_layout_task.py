@@ -110,7 +110,7 @@ def test_every_prediction_is_kept_with_its_outcome_best_first(tmp_path: Path) ->
         ("voc2012", True, "the protocol asks for numbers of persons"),
     ],
 )
-def test_a_protocol_that_asks_for_what_results_do_not_say_is_refused(
+def test_a_protocol_that_needs_what_results_do_not_contain_is_refused(
     protocol: str, sentence: str, tmp_path: Path, *, boxed: bool
 ) -> None:
     person = Person((1, 1, 30, 30), TWO)
@@ -130,7 +130,7 @@ def test_an_archive_without_the_file_is_refused(tmp_path: Path) -> None:
         evaluate(tmp_path / "sent", truth_of(PEOPLE), competition=8, protocol="voc2012")
 
 
-def test_without_a_layout_set_there_is_nobody_to_lay_out(tmp_path: Path) -> None:
+def test_without_a_layout_set_layouts_are_refused(tmp_path: Path) -> None:
     sent = results(tmp_path, "<results></results>")
 
     with pytest.raises(SubmissionError, match="has no Layout set"):
@@ -247,7 +247,7 @@ def test_layouts_of_nobody_in_the_set_have_no_value_and_that_is_the_reason(tmp_p
     assert report.headline is None
 
 
-def test_a_difficult_person_may_be_right_where_there_is_nobody_else_to_find(tmp_path: Path) -> None:
+def test_a_difficult_person_may_be_a_true_positive_where_nobody_else_is_annotated(tmp_path: Path) -> None:
     hard = Person((1, 1, 30, 30), TWO, difficult=True)
     sent = results(tmp_path, xml_of([Given("a_1", 0.5, TWO, box=(1, 1, 30, 30))]))
 

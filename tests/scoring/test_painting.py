@@ -76,7 +76,7 @@ def test_of_equally_sure_boxes_that_of_the_later_class_is_above(tmp_path: Path) 
 def test_boxes_below_a_confidence_can_be_left_out(tmp_path: Path) -> None:
     boxes = detections(tmp_path / "boxes", competition=4, bird="a 0.5 1 1 1 1\na 0.4999 2 1 2 1\n")
 
-    place = create_segmentations_from_detections(boxes, PHASE, tmp_path, competition=4, least_confidence=0.5)
+    place = create_segmentations_from_detections(boxes, PHASE, tmp_path, competition=4, min_confidence=0.5)
 
     assert (place / "comp6_test_cls").is_dir()
     assert masks(place)["a"][0].tolist() == [1, 0, 0, 0, 0, 0]

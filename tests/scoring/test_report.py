@@ -37,7 +37,7 @@ def test_a_result_is_read_from_its_json_unchanged() -> None:
     assert Result.from_json(result().to_json()) == result()
 
 
-def test_the_same_result_gives_the_same_json_in_which_a_curve_lists_what_is_no_false_positive() -> None:
+def test_the_same_result_gives_the_same_json_in_which_a_curve_lists_all_but_false_positives() -> None:
     plain = json.loads(result().to_json())
 
     assert result().to_json() == result().to_json()

@@ -43,7 +43,7 @@ def same(one: float, other: float) -> bool:
 
 
 @given(rankings)
-def test_the_area_is_that_of_a_plain_loop_to_the_last_bit(rows: list[tuple[int, float | None]]) -> None:
+def test_the_auc_is_that_of_a_plain_loop_to_the_last_bit(rows: list[tuple[int, float | None]]) -> None:
     assert same(roc_auc(ranked(rows)), oracles.roc_area(points(rows)))
 
 
@@ -57,21 +57,21 @@ def test_every_point_of_the_curve_is_that_of_a_plain_loop(rows: list[tuple[int, 
 
 
 @given(rankings)
-def test_the_area_lies_between_0_and_1_or_is_none(rows: list[tuple[int, float | None]]) -> None:
+def test_the_auc_lies_between_0_and_1_or_is_none(rows: list[tuple[int, float | None]]) -> None:
     value = roc_auc(ranked(rows))
 
     assert math.isnan(value) or -1e-12 <= value <= 1 + 1e-12
 
 
 @given(st.lists(label, min_size=1, max_size=40))
-def test_a_perfect_ranking_has_an_area_of_1(labels: list[int]) -> None:
+def test_a_perfect_ranking_has_an_auc_of_1(labels: list[int]) -> None:
     value = roc_auc(ranked([(label, float(label)) for label in labels]))
 
     assert value == pytest.approx(1, abs=1e-12) if {1, -1} <= set(labels) else math.isnan(value)
 
 
 @given(rankings)
-def test_one_more_negative_below_all_others_takes_its_share_and_no_more(
+def test_one_more_negative_below_all_others_lowers_the_area_by_its_weight_only(
     rows: list[tuple[int, float | None]],
 ) -> None:
     negatives = sum(label == -1 for label, _ in rows)
@@ -89,7 +89,7 @@ def test_a_tie_counts_as_if_its_negatives_came_first() -> None:
     assert roc_auc(ranked([(1, 0.9), (1, 0.5), (-1, 0.5)])) == 0.5
 
 
-def test_without_positives_or_without_negatives_there_is_no_area() -> None:
+def test_without_positives_or_without_negatives_there_is_no_auc() -> None:
     assert math.isnan(roc_auc(ranked([(-1, 0.5)])))
     assert math.isnan(roc_auc(ranked([(1, 0.5)])))
 
@@ -99,7 +99,7 @@ def test_equal_confidences_end_where_the_next_one_differs() -> None:
     assert ends_of_ties(np.array([0.0, -0.0, -1.0])).tolist() == [False, True, True]
 
 
-def test_a_curve_survives_its_way_through_json() -> None:
+def test_a_curve_survives_json() -> None:
     curve = draw_roc(ranked([(1, 0.5), (-1, 0.5), (0, 0.1), (1, None)]))
 
     assert from_plain(EXHIBITS["roc_curve"], to_plain(curve)) == curve
@@ -107,7 +107,7 @@ def test_a_curve_survives_its_way_through_json() -> None:
 
 
 @given(rankings)
-def test_the_envelope_is_the_most_that_is_found_with_so_many_false_alarms(
+def test_the_envelope_is_the_highest_tpr_at_or_below_each_fpr(
     rows: list[tuple[int, float | None]],
 ) -> None:
     curve = draw_roc(ranked(rows))
@@ -121,7 +121,7 @@ def test_the_envelope_is_the_most_that_is_found_with_so_many_false_alarms(
         assert value == max(reached)
 
 
-def test_a_curve_without_any_prediction_goes_from_corner_to_corner() -> None:
+def test_a_curve_without_predictions_has_its_two_end_points() -> None:
     empty = RocCurve("car", b"", b"").points()
 
     assert (empty.fpr.tolist(), empty.tpr.tolist()) == ([0, 1], [0, 1])

@@ -53,7 +53,7 @@ class Meter:
         self.allow_total(self.unpacked)
 
     def allow_total(self, total: int) -> None:
-        """Raise SubmissionError if so many unpacked bytes exceed a limit."""
+        """Raise SubmissionError if this number of unpacked bytes exceeds a limit."""
         if total > self.limits.max_unpacked_bytes:
             message = (
                 f"too large: the content may have at most {in_mib(self.limits.max_unpacked_bytes)} unpacked"

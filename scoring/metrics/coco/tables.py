@@ -96,7 +96,7 @@ def tabulate_coco(
     classes: int,
     rules: CocoRules = COCO_RULES,
 ) -> CocoTables:
-    """Match detections with objects and tell precision and recall, as pycocotools 2.0.11 does, to the last bit.
+    """Match detections with objects and compute precision and recall as pycocotools 2.0.11 does, to the last bit.
 
     >>> none, one = np.array([False]), np.zeros(1, np.int32)
     >>> car = CocoObjects(one, one, np.array([100.0]), none, none)
@@ -185,7 +185,7 @@ def figures_of(tables: CocoTables, rules: CocoRules = COCO_RULES) -> Mapping[str
     """The twelve figures of pycocotools' summary, in [0, 1], or None where no class has an object that counts.
 
     AP is the mean of precision over points, classes and thresholds, AP50 and AP75 those at an IoU of 0.5 and 0.75 where the rules have these, APs,
-    APm and APl of small, medium and large objects; AR1, AR10 and AR100 are the means of recall with so many detections
+    APm and APl of small, medium and large objects; AR1, AR10 and AR100 are the means of recall with at most that many detections
     of a class in an image, ARs, ARm and ARl again by size.
 
     >>> none, one = np.array([False]), np.zeros(1, np.int32)

@@ -17,7 +17,7 @@ _MOST_DIGITS: Final = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecodedMasks:
-    """Masks; and which of them tell every pixel of their image once, bool (n,). The others are empty."""
+    """Masks; and which of them cover every pixel of their image once, bool (n,). The others are empty."""
 
     masks: Masks
     valid: Flags

@@ -75,7 +75,7 @@ def read_coco_detections(
     `annotations`; other fields are not looked at.
 
     The area of a detection is that of its box, and of its mask where it has no box, as in pycocotools. Whatever is wrong
-    becomes a problem that names the entry, and only what is right is returned. known: the images and categories that there
+    becomes a problem that names the entry, and only valid entries are returned. known: the images and categories that there
     are; most: detections that a file may have. Nothing is read after these, or after a thousand problems.
 
     >>> from scoring.readers.coco_json.instances import read_instances

@@ -7,9 +7,9 @@ LABELS: Final = 256
 
 
 def label_colours(count: int = LABELS) -> bytes:
-    """The palette of so many labels: red, green and blue of each, one byte each.
+    """The palette of the development kits for the labels from 0 to count - 1: a byte each of red, green and blue.
 
-    A label's bits are dealt out to red, green and blue in turn, lowest bit first, and fill each of them from the top,
+    A label's bits are assigned to red, green and blue in turn, lowest bit first, each of which is filled from its highest bit,
     so that neighbours in number look different. Source: VOClabelcolormap.m of the kits.
 
     >>> label_colours(4).hex(" ", 3)

@@ -186,7 +186,7 @@ def _of_other_size(evidence: Evidence) -> Flags:
 
 
 def _beyond(evidence: Evidence, most: int) -> Places:
-    """Objects of each class that are too many for so many detections in their image."""
+    """Objects of each class that are more than the detections that count in their image."""
     objects, images = evidence.truth.objects, len(evidence.truth.images)
     group = (objects.label.astype(np.int64) * images + objects.image)[~objects.crowd]
     groups, counts = np.unique(group, return_counts=True)
@@ -197,7 +197,7 @@ def _beyond(evidence: Evidence, most: int) -> Places:
 
 
 def _undecided(detections: CocoDetections, right: Flags) -> Flags:
-    """Detections of a class with one confidence, of which some are right and some are not."""
+    """Detections of a class with equal confidences, of which some are true positives and some are not."""
     order = np.lexsort((detections.confidence, detections.label))
     label, confidence = detections.label[order], detections.confidence[order]
     begins = np.ones(len(order), np.bool_)

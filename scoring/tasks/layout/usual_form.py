@@ -71,7 +71,7 @@ def read_usual_form(data: bytes, listed: LayoutSet) -> LayoutTable | None:
 
 
 def _is_within_limits(data: bytes) -> bool:
-    """Whether the XML reader would take so many bytes and elements, and texts of this length."""
+    """Whether the XML reader would take this many bytes and elements, and texts of this length."""
     begins = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("<"))
     longest = int(np.diff(begins).max(initial=0))
     return len(data) <= MOST_BYTES and len(begins) <= MOST_ELEMENTS and longest <= LONGEST_TEXT
