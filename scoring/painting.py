@@ -11,7 +11,7 @@ from scoring.competitions import CompetitionInfo, competition_of, competitions, 
 from scoring.data.arrays import Bytes, Floats, Integers
 from scoring.data.description import Description, Image
 from scoring.errors import Problems, SubmissionError
-from scoring.intake.missing_files import no_results
+from scoring.intake.file_names import no_results
 from scoring.intake.png import labels_to_png
 from scoring.intake.result_files import competition_files
 from scoring.readers.image_index import ImageIndex

@@ -13,11 +13,18 @@ from scoring.data.description import Description
 from scoring.data.limits import MAX_ARCHIVE_PROBLEMS, Limits
 from scoring.errors import Problem, Problems
 from scoring.intake.archive import Meter
-from scoring.intake.batches import Content, batches, contents_of, is_large
 from scoring.intake.checking import Checked, Inspection
+from scoring.intake.file_names import missing_files, no_results
 from scoring.intake.fingerprints import fingerprint
-from scoring.intake.missing_files import missing_files, no_results
-from scoring.intake.result_files import ResultFile, result_files, severity_of_strays
+from scoring.intake.result_files import (
+    Content,
+    ResultFile,
+    batches,
+    contents_of,
+    is_large,
+    result_files,
+    severity_of_strays,
+)
 from scoring.parallel import parallel_map
 from scoring.protocols import TASKS
 from scoring.readers.image_index import ImageIndex

@@ -10,7 +10,7 @@ from serving import serve
 from unpacking import members
 
 from scoring import GroundTruth
-from scoring.readers.lines.words import Words
+from scoring.readers.lines.subjects import Words
 
 _COLUMNS = ("image", "confidence", "left", "top", "right", "bottom")
 

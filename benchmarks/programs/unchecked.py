@@ -13,7 +13,7 @@ from unpacking import members
 from scoring import PROTOCOLS, GroundTruth
 from scoring.data.detections import ClassDetections
 from scoring.parallel import parallel_map
-from scoring.readers.lines.words import Words
+from scoring.readers.lines.subjects import Words
 from scoring.tasks.detection.scoring import load
 from scoring.tasks.detection.task import DETECTION
 

@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
-from scoring.command_line.counting import count
+from scoring.command_line.commands import check, compare, count, list_protocols, table_of_protocols
 from scoring.command_line.evaluating import score
-from scoring.command_line.listing import list_protocols, table_of_protocols
-from scoring.command_line.testing import compare
-from scoring.command_line.validating import check
-from scoring.command_line.wrong_use import WrongUseError
+from scoring.command_line.requirements import WrongUseError
 from scoring.parallel import DEFAULT_THREADS
 
 _ABOUT: Final = """Scores and checks results. Every command prints one JSON object and exits 0, or prints

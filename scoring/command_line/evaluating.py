@@ -1,14 +1,18 @@
-"""`evaluate`: scores of result files."""
+"""`evaluate`: scores of result files, and of COCO's JSON."""
 
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from scoring.codec import to_plain
-from scoring.command_line.coco import score_coco_files
-from scoring.command_line.finding import find_results
-from scoring.command_line.requirements import competition_in, existing_tree, require
-from scoring.command_line.wrong_use import WrongUseError
+from scoring.command_line.requirements import (
+    WrongUseError,
+    competition_in,
+    existing_tree,
+    find_results,
+    require,
+)
 from scoring.evaluation import columns, evaluate
 from scoring.exhibits import ConfusionMatrix
 from scoring.protocols import PROTOCOLS, default_protocol
@@ -17,7 +21,7 @@ from scoring.readers.voc.tree import read_tree
 from scoring.results import Result
 from scoring.statistics.bootstrap import intervals_of
 from scoring.statistics.intervals import Interval
-from scoring.tasks.coco.scoring import RULES
+from scoring.tasks.coco.scoring import PROTOCOL, RULES, evaluate_coco
 
 
 def score(options: Namespace) -> Mapping[str, Any]:
@@ -87,3 +91,32 @@ def _plain(report: Result, bounds: Mapping[str | None, Interval]) -> dict[str, A
 def _ends(interval: Interval | None) -> dict[str, float | None]:
     low, high = (None, None) if interval is None else (interval.low, interval.high)
     return {"low": low, "high": high}
+
+
+def score_coco_files(options: Namespace) -> Mapping[str, Any]:
+    """Score one results file against one annotation file; with `explain` say why figures are below 1."""
+    for option in ("competition", "image_set", "classes", "bootstrap"):
+        if getattr(options, option) is not None:
+            message = f"--{option.replace('_', '-')} does not go with --protocol {options.protocol}"
+            raise WrongUseError("usage", message)
+    if options.explain and options.protocol != PROTOCOL:
+        raise WrongUseError("usage", f"--explain goes with --protocol {PROTOCOL} only")
+    try:
+        result = evaluate_coco(
+            _file(options.truth),
+            _file(options.results),
+            masks=options.masks,
+            file=options.results.name,
+            protocol=options.protocol,
+        )
+    except LookupError as error:
+        raise WrongUseError("no-lvis", str(error)) from None
+    return result.to_plain() | (
+        {"explanations": [to_plain(each) for each in result.explain()]} if options.explain else {}
+    )
+
+
+def _file(path: Path) -> bytes:
+    if path.is_dir():
+        raise WrongUseError("no-file", f"expected a JSON file, found the folder '{path}'")
+    return path.read_bytes()

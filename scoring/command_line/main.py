@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from scoring.command_line.arguments import parse
-from scoring.command_line.wrong_use import WrongUseError
+from scoring.command_line.requirements import WrongUseError
 from scoring.errors import Problem, SubmissionError
 from scoring.parallel import use_threads
 from scoring.readers.voc.kit_files import TreeError

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scoring.data.description import UNKNOWN_SIDE, Description, Image
 from scoring.data.layout_set import LayoutSet
 from scoring.readers.coco_json.numbers import CocoNumbers
-from scoring.readers.lines.words import Words
-from scoring.readers.subjects import Subjects, as_written, check_names, images_of, persons_of
+from scoring.readers.lines.subjects import Subjects, Words, as_written, check_names, images_of, persons_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,8 @@ from typing import Any
 
 from scoring.competitions import CompetitionInfo, expected_files
 from scoring.errors import Problem, Problems, SubmissionError
-from scoring.intake.batches import Content, batches, contents_of, is_large
-from scoring.intake.missing_files import missing_files, no_results
-from scoring.intake.result_files import ResultFile
+from scoring.intake.file_names import missing_files, no_results
+from scoring.intake.result_files import Content, ResultFile, batches, contents_of, is_large
 from scoring.parallel import parallel_map
 from scoring.readers.image_index import ImageIndex
 from scoring.tasks.task import Keyed, ReadFile, ReadFiles

@@ -1,8 +1,7 @@
 import pytest
 
 from scoring.competitions import competition_of
-from scoring.intake.batches import Content, batches, is_large
-from scoring.intake.result_files import ResultFile
+from scoring.intake.result_files import Content, ResultFile, batches, is_large
 
 KIB = 1 << 10
 

@@ -10,7 +10,7 @@ from scoring.errors import Problems
 from scoring.readers.image_index import ImageIndex
 from scoring.readers.lines import line_reader
 from scoring.readers.lines.grammar import LONGEST_LINE
-from scoring.readers.subjects import Subjects
+from scoring.readers.lines.subjects import Subjects
 from scoring.tasks.ranking import reader as confidences
 from scoring.tasks.ranking.reader import read_images, read_persons, repetitions
 from tests.scoring.archives import IMAGES, description

@@ -21,7 +21,7 @@ from scoring.metrics.ranking import (
     IGNORED,
     TRUE_POSITIVE,
 )
-from scoring.metrics.weighted_roc import weighted_roc_auc
+from scoring.metrics.roc import weighted_roc_auc
 from scoring.metrics.weighting import Runs, as_weights
 from scoring.statistics.resampling import (
     Draws,

@@ -329,7 +329,7 @@ def test_files_are_not_read_after_too_many_problems_in_an_archive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("scoring.validation.MAX_ARCHIVE_PROBLEMS", 30)
-    monkeypatch.setattr("scoring.intake.batches._BATCH_FILES", 1)
+    monkeypatch.setattr("scoring.intake.result_files._BATCH_FILES", 1)
     files = dict.fromkeys(detections(4) | detections(3), b"wrong\n" * 25)
 
     with use_threads(1):

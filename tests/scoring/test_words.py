@@ -1,6 +1,6 @@
 import polars as pl
 
-from scoring.readers.lines.words import Words
+from scoring.readers.lines.subjects import Words
 
 
 def test_a_list_finds_its_words_after_strange_ones_were_read() -> None:

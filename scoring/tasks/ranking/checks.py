@@ -9,7 +9,7 @@ from scoring.errors import Problem, Severity
 from scoring.intake.checking import Checked, Inspection, is_blank
 from scoring.intake.fingerprints import digest_of
 from scoring.intake.result_files import ResultFile
-from scoring.readers.subjects import Subjects
+from scoring.readers.lines.subjects import Subjects
 from scoring.tasks.ranking.reader import read_confidences, repetitions
 
 

@@ -22,7 +22,7 @@ from scoring.readers.lines.line_reader import (
     with_plain_line_ends,
 )
 from scoring.readers.lines.line_splitting import line_ends
-from scoring.readers.subjects import Subjects
+from scoring.readers.lines.subjects import Subjects
 
 CONFIDENCE: Final = "confidence"
 

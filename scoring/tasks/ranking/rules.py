@@ -12,7 +12,7 @@ from scoring.metrics.labels import (
     roc_auc,
 )
 from scoring.metrics.measures import AP_11_POINTS, AP_AREA
-from scoring.metrics.weighted_roc import weighted_roc_auc
+from scoring.metrics.roc import weighted_roc_auc
 from scoring.metrics.weighting import WeightedMetric
 
 

@@ -1,0 +1,118 @@
+"""The commands `validate`, `statistics`, `significance` and `protocols`; `evaluate` has a module of its own."""
+
+import textwrap
+from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Final
+
+from scoring.analysis.object_counts import Count, count_objects
+from scoring.command_line.requirements import (
+    WrongUseError,
+    competition_in,
+    existing_tree,
+    find_results,
+    require,
+)
+from scoring.protocol_table import describe_protocols
+from scoring.readers.voc.public_tree import read_public
+from scoring.readers.voc.tree import read_tree
+from scoring.statistics.rank_tests import compare_pairs, rank_methods
+from scoring.statistics.scoreboard import read_scoreboard
+from scoring.validation import validate
+
+
+def check(options: Namespace) -> Mapping[str, Any]:
+    """Check results of one competition; `problems` is empty where they can be scored."""
+    require(options, "competition", "image_set")
+    info = competition_in(existing_tree(options.truth), options.competition)
+    description = read_public(options.truth, options.image_set)
+    results = find_results(options.results, info, description)
+    return validate(results, description, competitions=(info.number,)).as_json()
+
+
+def count(options: Namespace) -> Mapping[str, Any]:
+    """Count what is annotated in an image set; difficult objects are not among the objects, but apart."""
+    truth = read_tree(existing_tree(options.tree), options.image_set)
+    table = count_objects(truth)
+    return {
+        "dataset": truth.description.dataset,
+        "image_set": truth.description.image_set,
+        "classes": {row.name: _row(row) for row in table.rows},
+        "total": _row(table.total),
+    }
+
+
+def _row(row: Count) -> dict[str, int]:
+    return {"images": row.images, "objects": row.objects, "difficult": row.difficult}
+
+
+def compare(options: Namespace) -> Mapping[str, Any]:
+    """Rank the methods of a table in each class, and test whether their mean ranks differ.
+
+    Best first; `groups` names methods that cannot be told apart, `pairs` has the chance of each difference after Nemenyi
+    and after Holm. Methods without a value in every class are left out.
+    """
+    try:
+        text = options.table.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise WrongUseError("encoding", f"'{options.table}' is no text in UTF-8") from error
+    table = read_scoreboard(text, options.table.name)
+    if not table.complete().methods:
+        raise WrongUseError("no-method", "no method of the table has a value in every class")
+    found = rank_methods(table)
+    names = [method.name for method in found.methods]
+    return {
+        "mean_ranks": {method.name: method.mean_rank for method in found.methods},
+        "medians": {method.name: method.median for method in found.methods},
+        "friedman": {"statistic": found.statistic, "degrees": found.degrees, "p": found.p},
+        "level": found.level,
+        "critical_difference": found.critical_difference,
+        "groups": [[names[place] for place in group] for group in found.groups],
+        "pairs": [asdict(pair) for pair in compare_pairs(table)],
+        "left_out": found.left_out,
+        "classes": found.classes,
+    }
+
+
+_WIDTH: Final = 100
+_SHOWN: Final = ("counts", "threshold", "boxes", "measure", "mean", "sources")
+
+
+def list_protocols(_asked: Namespace) -> Mapping[str, Any]:
+    """Every protocol by name; of each its title, other names and tasks, and of each task how it is scored."""
+    return {
+        "protocols": {
+            row.name: {
+                "title": row.title,
+                "other_names": row.other_names,
+                "tasks": {task.task: {**asdict(task), "threshold": task.threshold} for task in row.tasks},
+            }
+            for row in describe_protocols()
+        }
+    }
+
+
+def table_of_protocols(listed: Mapping[str, Any]) -> str:
+    """What `list_protocols` returns, for people to read; a task that is scored as in an earlier row refers to it."""
+    lines: list[str] = []
+    seen: dict[str, str] = {}
+    for name, row in listed["protocols"].items():
+        names = ", ".join((name, *row["other_names"]))
+        lines += [f"{names}: {row['title']}"]
+        for task in row["tasks"].values():
+            text = "\n".join(_lines(task))
+            first = seen.setdefault(text, name)
+            lines += [f"  {task['title']}: as {first}" if first != name else f"  {task['title']}\n{text}"]
+    return "\n".join(lines)
+
+
+def _lines(task: Mapping[str, Any]) -> list[str]:
+    lines: list[str] = []
+    for key in _SHOWN:
+        value = "; ".join(task[key]) if key == "sources" else task[key]
+        if value:
+            lines += textwrap.wrap(
+                f"{key + ':':<10} {value}", _WIDTH, initial_indent="    ", subsequent_indent=" " * 15
+            )
+    return lines
