@@ -2,7 +2,7 @@ import csv
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 from fastapi.routing import APIRoute
 
 from app.main import API, PAGES
+from app.models import Disclosure
 from tests.system.conftest import SharedSite
 from tests.system.installations import Client, awaited, good
 from tests.system.kits import results, small_kit
@@ -304,3 +305,53 @@ def fractions(body: Any) -> Iterator[float]:
     elif isinstance(body, dict | list):
         for part in body.values() if isinstance(body, dict) else body:
             yield from fractions(part)
+
+
+NAMELESS = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{12,}\b|\d+")
+"""Ids, digests, moments and other numbers, which differ between two phases whatever their annotation is."""
+
+
+def test_a_phase_that_discloses_nothing_reads_the_same_whatever_its_annotation_is(
+    site: SharedSite, tmp_path: Path
+) -> None:
+    readers = {"oak": site.participant("holm oak"), "elm": site.participant("wych elm"), "": site.anybody}
+    read: dict[str, dict[str, tuple[int, str]]] = {}
+    better = []
+    for code, without in (
+        ("blind", 0),
+        ("bleak", 8),
+    ):  # dogs without which the other method is the better one
+        tree = small_kit(tmp_path / code, without=without)
+        rules = {"disclosure": Disclosure.AT_CLOSE, "closes_in": timedelta(days=3)}
+        site.installation.load(tree, code, **rules)
+        archives = {"oak": results(cat=5, dog=5), "elm": results(cat=4, dog=10)}
+        sent = [
+            readers[who].final(readers[who].submit(f"{code}/test", archive, f"Of {who}"))
+            for who, archive in archives.items()
+        ]
+        means = site.organiser.means(f"{code}/test")
+        better.append(max(means, key=lambda method: means[method] or 0.0))
+        pages = [
+            f"/editions/{code}",
+            f"/teams/{sent[0]['team_id']}",
+            f"/api/v1/editions/{code}",
+            *(f"/leaderboards/{code}/test/3{end}" for end in ("", "?sort=dog&order=asc", "?format=csv")),
+            f"/compare/{code}/test/3",
+            *(f"/submissions/{each['id']}" for each in sent),
+            *(f"/methods/{each['method']['id']}" for each in sent),
+            f"/api/v1/runs/{sent[0]['entries'][0]['shown']['id']}/tables",
+        ]
+        read[code] = {
+            f"{who} {place}": said(reader, page, code)
+            for who, reader in readers.items()
+            for place, page in enumerate(pages)
+        }
+
+    assert better == ["Of elm", "Of oak"]
+    assert read["blind"] == read["bleak"]
+
+
+def said(reader: Client, page: str, code: str) -> tuple[int, str]:
+    """The status and the words of a page, without the name of the edition and numbers."""
+    response = reader.http.get(page, headers={"Accept": "text/html"})
+    return response.status_code, NAMELESS.sub("#", response.text.replace(code, "edition"))
