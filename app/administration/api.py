@@ -2,13 +2,14 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
 from app.access import Action
 from app.administration import service
 from app.administration.schemas import Change, PeoplePage, Person, RoleChange, Search
 from app.delivery import service as delivery
 from app.delivery.schemas import DeadMessage
+from app.row_pages import Before
 from app.web import CurrentActor, ThePlatform, requires
 
 router = APIRouter(prefix="/api/v1/admin", tags=["admins"])
@@ -47,9 +48,14 @@ def change_role(platform: ThePlatform, actor: CurrentActor, user_id: int, change
 
 
 @router.get("/messages", dependencies=[JOBS])
-def dead_messages(platform: ThePlatform) -> tuple[DeadMessage, ...]:
-    """Messages of the outbox that were given up after several attempts, the latest first."""
-    return service.dead_messages(platform)
+def dead_messages(
+    platform: ThePlatform, response: Response, before: Before = None
+) -> tuple[DeadMessage, ...]:
+    """Messages of the outbox that were given up after several attempts, the latest first, up to 100; `Link` has the address of the others."""
+    page = service.dead_messages(platform, before)
+    if page.next:
+        response.headers["Link"] = f'</api/v1/admin/messages?before={page.next}>; rel="next"'
+    return page.rows
 
 
 @router.post("/messages/{message_id}/retry", status_code=204, dependencies=[JOBS])

@@ -15,6 +15,7 @@ from app.delivery import service as delivery
 from app.form_errors import field_errors
 from app.models import Role
 from app.roles import service as roles
+from app.row_pages import Before
 from app.web import CurrentActor, ThePlatform, actor_of_request, platform_of_request, render, requires
 
 router = APIRouter(prefix="/admin")
@@ -25,13 +26,15 @@ TextField = Annotated[str, Form()]
 
 
 @router.get("", dependencies=[JOBS])
-def overview(request: Request, platform: ThePlatform) -> Response:
+def overview(request: Request, platform: ThePlatform, before: Before = None) -> Response:
     """Where admins begin: jobs that failed, and the way to everything else."""
+    page = service.dead_messages(platform, before)
     return render(
         request,
         "administration/overview.html",
         editions=roles.editions_with_organisers(platform),
-        dead=service.dead_messages(platform),
+        dead=page.rows,
+        older=f"/admin?before={page.next}#messages" if page.next else None,
     )
 
 

@@ -12,6 +12,7 @@ from app.delivery.schemas import DeadMessage
 from app.errors import ConflictError, NotFoundError
 from app.models import Role, User
 from app.platform import Platform
+from app.row_pages import RowPage
 from app.sessions import queries as sessions
 
 PAGE = 50  # people
@@ -113,7 +114,7 @@ def _record(
     )
 
 
-def dead_messages(platform: Platform) -> tuple[DeadMessage, ...]:
-    """Messages of the outbox that were given up."""
+def dead_messages(platform: Platform, before: int | None = None) -> RowPage[DeadMessage]:
+    """A page of the messages of the outbox that were given up; before: the last one of the page before."""
     with platform.transaction() as session:
-        return delivery.dead_messages(session)
+        return delivery.dead_messages(session, before)

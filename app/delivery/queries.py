@@ -3,11 +3,12 @@
 from collections.abc import Collection
 from datetime import timedelta
 
-from sqlalchemy import ColumnElement, and_, delete, func, not_, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, not_, select, true, tuple_, update
 from sqlalchemy.orm import Session, aliased
 
 from app.delivery.schemas import DeadMessage, Delivery
 from app.models import OutboxMessage, Topic
+from app.row_pages import RowPage, page_of
 
 MOST_DEAD = 100  # on a page
 HIDDEN = {"address", "fields"}  # of a mail: where it goes, and what it says
@@ -132,21 +133,26 @@ def forget_delivered(session: Session, age: timedelta) -> int:
     return len(session.scalars(statement.returning(OutboxMessage.id)).all())
 
 
-def dead_messages(session: Session) -> tuple[DeadMessage, ...]:
-    """The messages that were given up, the latest first."""
+def dead_messages(session: Session, before: int | None = None) -> RowPage[DeadMessage]:
+    """A page of the messages that were given up, the latest first; before: the last one of the page before, if it is still one of them."""
+    order = (OutboxMessage.dead_at, OutboxMessage.id)
+    last = session.execute(
+        select(*order).where(OutboxMessage.id == before, order[0].is_not(None))
+    ).one_or_none()
     statement = (
         select(
             OutboxMessage.id, OutboxMessage.topic, OutboxMessage.payload, OutboxMessage.attempt,
             func.coalesce(OutboxMessage.error, ""), OutboxMessage.dead_at,
         )
-        .where(OutboxMessage.dead_at.is_not(None))
-        .order_by(OutboxMessage.dead_at.desc())
-        .limit(MOST_DEAD)
+        .where(OutboxMessage.dead_at.is_not(None), tuple_(*order) < tuple_(*last) if last else true())
+        .order_by(*(each.desc() for each in order))
+        .limit(MOST_DEAD + 1)
     )  # fmt: skip
-    return tuple(
+    found = [
         DeadMessage(id_, topic, {name: payload[name] for name in payload if name not in HIDDEN}, *rest)
         for id_, topic, payload, *rest in session.execute(statement)
-    )
+    ]
+    return page_of(found, MOST_DEAD, number=lambda message: message.id)
 
 
 def revive(session: Session, message_id: int) -> bool:

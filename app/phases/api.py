@@ -7,15 +7,16 @@ from app.phases import service
 from app.phases.schemas import NewRules, PhaseSheet
 from app.quotas import service as quotas
 from app.quotas.schemas import NewSlots
+from app.row_pages import Before
 from app.web import CurrentActor, ThePlatform, requires
 
 router = APIRouter(prefix="/api/v1/organise", tags=["organisers"], dependencies=[requires(Action.ORGANISE)])
 
 
 @router.get("/phases/{phase_id}/rules")
-def rules(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> PhaseSheet:
-    """Dates and quotas of a phase, and the extra slots of its teams."""
-    return service.sheet(platform, actor, phase_id)
+def rules(platform: ThePlatform, actor: CurrentActor, phase_id: int, before: Before = None) -> PhaseSheet:
+    """Dates and quotas of a phase, and the extra slots of its teams, two hundred a page."""
+    return service.sheet(platform, actor, phase_id, before)
 
 
 @router.put("/phases/{phase_id}/rules")

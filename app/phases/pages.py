@@ -16,6 +16,7 @@ from app.phases.schemas import NewQuota, NewRules
 from app.quotas import service as quotas
 from app.quotas.schemas import NewSlots
 from app.refusals import RefusedError
+from app.row_pages import Before
 from app.web import CurrentActor, ThePlatform, actor_of_request, platform_of_request, render, requires
 
 router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
@@ -91,9 +92,9 @@ def phase_calendar(platform: ThePlatform, edition: str, image_set: str) -> Respo
 
 
 @router.get("/phases/{phase_id}")
-def phase(request: Request, platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:
+def phase(request: Request, phase_id: int, before: Before = None) -> Response:
     """Dates, quotas and extra slots of a phase, and the forms that change them."""
-    return _page(request, phase_id, RulesForm.of(service.sheet(platform, actor, phase_id).phase), SlotsForm())
+    return _page(request, phase_id, None, SlotsForm(), before=before)
 
 
 def _page(
@@ -103,8 +104,9 @@ def _page(
     slots: SlotsForm,
     problems: dict[str, str] | None = None,
     refused: tuple[str, ...] = (),
+    before: int | None = None,
 ) -> Response:
-    sheet = service.sheet(platform_of_request(request), actor_of_request(request), phase_id)
+    sheet = service.sheet(platform_of_request(request), actor_of_request(request), phase_id, before)
     form = (rules or RulesForm.of(sheet.phase)).model_dump()
     return render(
         request,

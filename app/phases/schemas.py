@@ -58,3 +58,5 @@ class PhaseSheet:
     slots: tuple[SlotView, ...]
     teams: tuple[str, ...]
     tasks: tuple[str, ...]
+    more_slots: int | None = None  # the last of these where others were granted `before` it
+    more_teams: int = 0  # that are not among `teams`

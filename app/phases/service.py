@@ -20,19 +20,23 @@ from app.refusals import RefusedError
 COLUMNS = ("opens_at", "closes_at", "grace", "quotas", "embargo")
 
 
-def sheet(platform: Platform, actor: Actor, phase_id: int) -> PhaseSheet:
-    """A phase with what its organisers see of its rules.
+def sheet(platform: Platform, actor: Actor, phase_id: int, before: int | None = None) -> PhaseSheet:
+    """A phase with what its organisers see of its rules; before: the slot before which those listed were granted.
 
     Raises NotFoundError for a phase that the actor does not organise.
     """
     with platform.snapshot() as session:
         phase = organised_phase(session, actor, phase_id)
+        slots = quotas.slot_views(session, phase_id, before)
+        teams = tuple(quotas.team_names(session, phase.edition_id))
         return PhaseSheet(
             phase=phase,
             has_results=queries.has_results(session, phase_id),
-            slots=quotas.slot_views(session, phase_id),
-            teams=tuple(quotas.team_names(session, phase.edition_id)),
+            slots=slots.rows,
+            teams=teams,
             tasks=tuple(dict.fromkeys(tasks_of(phase).values())),
+            more_slots=slots.next,
+            more_teams=quotas.count_teams(session, phase.edition_id) - len(teams),
         )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
-from sqlalchemy import ColumnElement, func, or_, select, union
+from sqlalchemy import ColumnElement, func, or_, select, true, union
 from sqlalchemy.orm import Session
 
 from app.models import (
@@ -20,8 +20,9 @@ from app.models import (
     User,
 )
 from app.quotas.schemas import CountedResult, SlotView
+from app.row_pages import RowPage, page_of
 
-MOST_SLOTS = 200  # on a page
+PAGE = 200  # slots
 MOST_TEAMS = 1000  # offered in a form
 
 
@@ -99,8 +100,8 @@ def free_slots(session: Session, phase_id: int, team_id: int) -> dict[str, list[
     return found
 
 
-def slot_views(session: Session, phase_id: int) -> tuple[SlotView, ...]:
-    """The extra slots of a phase, the latest first."""
+def slot_views(session: Session, phase_id: int, before: int | None = None) -> RowPage[SlotView]:
+    """A page of the extra slots of a phase, the latest first; before: the last one of the page before."""
     used_by = (
         select(func.max(Entry.submission_id))
         .where(Entry.extra_slot_id == ExtraSlot.id, counts())
@@ -114,11 +115,12 @@ def slot_views(session: Session, phase_id: int) -> tuple[SlotView, ...]:
         )
         .join(Team, ExtraSlot.team_id == Team.id)
         .outerjoin(User, ExtraSlot.granted_by == User.id)
-        .where(ExtraSlot.phase_id == phase_id)
+        .where(ExtraSlot.phase_id == phase_id, ExtraSlot.id < before if before else true())
         .order_by(ExtraSlot.id.desc())
-        .limit(MOST_SLOTS)
+        .limit(PAGE + 1)
     )  # fmt: skip
-    return tuple(SlotView(*row) for row in session.execute(statement))
+    found = [SlotView(*row) for row in session.execute(statement)]
+    return page_of(found, PAGE, number=lambda slot: slot.id)
 
 
 def slot_of(session: Session, slot_id: int) -> tuple[ExtraSlot, int] | None:
@@ -134,6 +136,11 @@ def team_called(session: Session, edition_id: int, name_key: str) -> int | None:
 
 
 def team_names(session: Session, edition_id: int) -> list[str]:
-    """The names of an edition's teams."""
+    """The first names of an edition's teams, as many as a form suggests."""
     statement = select(Team.name).where(Team.edition_id == edition_id).order_by(Team.name).limit(MOST_TEAMS)
     return list(session.scalars(statement))
+
+
+def count_teams(session: Session, edition_id: int) -> int:
+    """How many teams an edition has."""
+    return session.scalar(select(func.count()).where(Team.edition_id == edition_id)) or 0

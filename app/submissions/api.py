@@ -7,6 +7,7 @@ from fastapi import APIRouter, Header, Response
 from app.access import Action
 from app.quotas import service as quotas
 from app.rate_limits import Limited
+from app.row_pages import Before
 from app.submissions import service
 from app.submissions.schemas import NewSubmission, SubmissionRow, SubmissionView
 from app.web import CurrentActor, ThePlatform, limited, requires
@@ -43,9 +44,14 @@ def confirm(
 
 
 @router.get("/submissions", dependencies=[requires(Action.READ_OWN)])
-def mine(platform: ThePlatform, actor: CurrentActor) -> tuple[SubmissionRow, ...]:
-    """Your team's entries, newest first."""
-    return service.my_rows(platform, actor)
+def mine(
+    platform: ThePlatform, actor: CurrentActor, response: Response, before: Before = None
+) -> tuple[SubmissionRow, ...]:
+    """Your team's entries, newest first, up to 500; the field `Link` has the address of those before them."""
+    page = service.team_rows(platform, actor, actor.teams, before=before)
+    if page.next:
+        response.headers["Link"] = f'</api/v1/submissions?before={page.next}>; rel="next"'
+    return page.rows
 
 
 @router.get("/submissions/{submission_id}", dependencies=[requires(Action.READ_SUBMISSION)])

@@ -20,6 +20,7 @@ from app.quotas.rules import quota_text
 from app.rate_limits import Limited
 from app.refusals import Refusal, RefusalCode, RefusedError
 from app.results.schemas import Asked, ResultDetail
+from app.row_pages import Before
 from app.submissions import service
 from app.submissions.schemas import NewSubmission, RunView, SubmissionView
 from app.uploads import service as uploads
@@ -171,11 +172,12 @@ def _messages_by_field(refusals: Iterable[Refusal]) -> dict[str, str]:
 
 
 @router.get("/submissions", dependencies=[requires(Action.READ_OWN)])
-def mine(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
+def mine(request: Request, platform: ThePlatform, actor: CurrentActor, before: Before = None) -> Response:
     """What the reader's team has entered."""
-    rows = service.my_rows(platform, actor)
-    quotas = service.my_quotas(platform, actor, rows)
-    return render(request, "submissions/mine.html", rows=rows, quota=quotas)
+    page = service.team_rows(platform, actor, actor.teams, before=before)
+    quotas = {} if before else service.my_quotas(platform, actor, page.rows)
+    older = f"/submissions?before={page.next}" if page.next else None
+    return render(request, "submissions/mine.html", rows=page.rows, older=older, quota=quotas)
 
 
 @router.get("/submissions/{submission_id}", dependencies=[requires(Action.READ_SUBMISSION)])

@@ -25,12 +25,15 @@ from app.models import (
     Upload,
 )
 from app.results.schemas import ShownRun
+from app.row_pages import RowPage, page_of
 from app.submissions.rules import PriorEntry
 from app.submissions.schemas import SubmissionRow
 from app.uploads.schemas import FoundResult, results_of
 from app.visibility import rows_for
 from app.workers import queries as workers
 from app.workers.schemas import LIVE
+
+PAGE = 500  # entries
 
 
 def visible_submissions(actor: Actor) -> ColumnElement[bool]:
@@ -156,11 +159,11 @@ def scores_of(session: Session, run_ids: Sequence[int]) -> dict[int, list[ClassS
 
 
 def rows_of_teams(
-    session: Session, teams: Collection[int], *, only_public: bool
-) -> list[tuple[SubmissionRow, int, int | None]]:
+    session: Session, teams: Collection[int], *, only_public: bool, before: int | None
+) -> RowPage[tuple[SubmissionRow, int, int | None]]:
     """The entries of these teams, or their public results, newest first, each with its run and the run whose mean the ladder shows for it.
 
-    Positions and means are filled in by the service.
+    before: the last submission of the page before. Positions and means are filled in by the service.
     """
     every = aliased(Run)
     latest = select(func.max(every.id)).where(every.entry_id == Entry.id).correlate(Entry).scalar_subquery()
@@ -177,11 +180,13 @@ def rows_of_teams(
         .join(Method, Entry.method_id == Method.id)
         .join(Run, Run.id == run)
         .where(Method.team_id.in_(teams), _is_public_result() if only_public else true())
+        .where(Submission.id < before if before else true())
         .order_by(Submission.id.desc(), Entry.competition)
-        .limit(500)
+        .limit(PAGE + 1)
     )  # fmt: skip
     found = [(SubmissionRow(*row), ladder) for *row, ladder in session.execute(statement)]
-    return [(row, row.position or 0, ladder) for row, ladder in found]
+    rows = [(row, row.position or 0, ladder) for row, ladder in found]
+    return page_of(rows, PAGE, number=lambda one: one[0].submission)
 
 
 def enter(

@@ -30,6 +30,7 @@ from app.quotas.schemas import QuotaLine
 from app.refusals import Refusal, RefusedError
 from app.results import service as results
 from app.results.schemas import Asked, ResultDetail, ShownRun, Standing
+from app.row_pages import RowPage
 from app.submissions import queries
 from app.submissions.rules import (
     Archive,
@@ -202,30 +203,31 @@ def confirmation(platform: Platform, actor: Actor, upload: UploadView) -> Confir
     )
 
 
-def my_rows(platform: Platform, actor: Actor) -> tuple[SubmissionRow, ...]:
-    """What the reader's teams have entered, newest first."""
-    return team_rows(platform, actor, actor.teams)
-
-
 def team_rows(
-    platform: Platform, actor: Actor, teams: Collection[int], *, only_public: bool = False
-) -> tuple[SubmissionRow, ...]:
-    """What these teams have entered, or their public results, newest first."""
+    platform: Platform,
+    actor: Actor,
+    teams: Collection[int],
+    *,
+    only_public: bool = False,
+    before: int | None = None,
+) -> RowPage[SubmissionRow]:
+    """What these teams have entered, or their public results, newest first; before: the last submission of the page before."""
     with platform.transaction() as session:
-        rows = queries.rows_of_teams(session, teams, only_public=only_public)
-        places = workers.queue_of(platform, session, [run for _, run, _ in rows]).places
+        page = queries.rows_of_teams(session, teams, only_public=only_public, before=before)
+        places = workers.queue_of(platform, session, [run for _, run, _ in page.rows]).places
         phases = {(phase.edition, phase.image_set): phase for phase in editions.all_phases(session)}
-        headlines = disclosure.headlines(session, {each for _, *runs in rows for each in runs})
+        headlines = disclosure.headlines(session, {each for _, *runs in page.rows for each in runs})
     sights = {key: sight_of(actor, phase) for key, phase in phases.items()}
-    return tuple(
+    shown = tuple(
         replace(
             row,
             position=places.get(run),
             mean=sights[row.edition, row.image_set].mean(headlines.get(run), headlines.get(ladder or 0)),
             created_at=sights[row.edition, row.image_set].moment(row.created_at),
         )
-        for row, run, ladder in rows
+        for row, run, ladder in page.rows
     )
+    return RowPage(shown, page.next)
 
 
 def my_quotas(

@@ -8,6 +8,7 @@ from app.invitations.schemas import Acceptance, NewInvitation, NewLink
 from app.memberships import service as memberships
 from app.memberships.schemas import NewTeam, OwnTeam, TeamChange
 from app.rate_limits import Limited
+from app.row_pages import Before
 from app.teams import service
 from app.teams.schemas import AfterMember, Naming, Ownership, Successor, TeamPage
 from app.web import CurrentActor, ThePlatform, limited, requires
@@ -30,9 +31,15 @@ def create(platform: ThePlatform, actor: CurrentActor, edition: str, new: NewTea
 
 
 @router.get("/teams/{team_id}", dependencies=[requires(Action.READ_TEAM)])
-def team(platform: ThePlatform, actor: CurrentActor, team_id: int, after: AfterMember = None) -> TeamPage:
+def team(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    team_id: int,
+    after: AfterMember = None,
+    before: Before = None,
+) -> TeamPage:
     """A team: its members see everything, others what is public once it has a public result."""
-    return service.team_page(platform, actor, team_id, after)
+    return service.team_page(platform, actor, team_id, after, before)
 
 
 @router.patch("/teams/{team_id}", dependencies=[CHANGE])

@@ -16,6 +16,7 @@ from app.memberships import service as memberships
 from app.memberships.schemas import NewTeam, TeamChange
 from app.rate_limits import Limited
 from app.refusals import RefusalCode, RefusedError
+from app.row_pages import Before
 from app.teams import service
 from app.teams.schemas import AfterMember
 from app.web import (
@@ -82,9 +83,9 @@ def _to(team_id: int) -> Response:
 
 
 @router.get("/teams/{team_id}", dependencies=[requires(Action.READ_TEAM)])
-def team(request: Request, team_id: int, after: AfterMember = None) -> Response:
+def team(request: Request, team_id: int, after: AfterMember = None, before: Before = None) -> Response:
     """A team."""
-    return _team(request, team_id, NOTHING, NOTHING, after=after)
+    return _team(request, team_id, NOTHING, NOTHING, after=after, before=before)
 
 
 def _team(
@@ -96,8 +97,9 @@ def _team(
     code: int = 200,
     new_link: NewLink | None = None,
     after: int | None = None,
+    before: int | None = None,
 ) -> Response:
-    page = service.team_page(platform_of_request(request), actor_of_request(request), team_id, after)
+    page = service.team_page(platform_of_request(request), actor_of_request(request), team_id, after, before)
     filled = {"name": page.name, "affiliation": page.affiliation, "uses": "1", "days": "7", **form}
     response = render(
         request, "teams/team.html", code=code, team=page, form=filled, problems=problems, new_link=new_link

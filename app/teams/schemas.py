@@ -95,3 +95,4 @@ class TeamPage:
     quotas: tuple[PhaseQuota, ...]  # for its members
     results: tuple[SubmissionRow, ...]  # strangers see public ones
     standings: tuple[Matrix, ...] = ()  # those on boards, by phase; of the newest methods
+    more_results: int | None = None  # the last submission of the results where others were made `before` it

@@ -31,8 +31,12 @@ def my_teams(platform: Platform, actor: Actor) -> MyTeams:
         )
 
 
-def team_page(platform: Platform, actor: Actor, team_id: int, after: int | None = None) -> TeamPage:
-    """A team as this reader may see it; after: the member behind whom the list of members begins.
+def team_page(
+    platform: Platform, actor: Actor, team_id: int, after: int | None = None, before: int | None = None
+) -> TeamPage:
+    """A team as this reader may see it.
+
+    after: the member behind whom the list of members begins; before: the submission before which the listed ones were made.
 
     Raises NotFoundError, also for what is there but not for this reader.
     """
@@ -42,7 +46,8 @@ def team_page(platform: Platform, actor: Actor, team_id: int, after: int | None 
             raise NotFoundError(f"there is no team {team_id}, or it has no public results")
         page = _page(session, actor, *found, after)
     only_public = not (page.is_member or page.can_change)
-    return replace(page, results=team_rows(platform, actor, (team_id,), only_public=only_public))
+    listed = team_rows(platform, actor, (team_id,), only_public=only_public, before=before)
+    return replace(page, results=listed.rows, more_results=listed.next)
 
 
 def _page(session: Session, actor: Actor, team: Team, edition: Edition, after: int | None) -> TeamPage:

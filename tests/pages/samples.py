@@ -103,7 +103,7 @@ QUOTA_LINE = QuotaLine("detection", 0, NOW + timedelta(days=3), (TEAM_USE, PERSO
 def of_phases() -> Iterator[Sample]:
     free = SlotView(1, EVIL, "detection", EVIL, EVIL, NOW, None, None)
     slots = (free, replace(free, submission=12), replace(free, taken_back_at=NOW, granted_by=None))
-    sheet = PhaseSheet(PHASE, True, slots, (EVIL,), ("classification", "detection"))
+    sheet = PhaseSheet(PHASE, True, slots, (EVIL,), ("classification", "detection"), 1, 2)
     form = {"task": "detection", "team": EVIL, "reason": EVIL}
     yield "phases/phase.html", {"sheet": sheet, "form": form, "problems": {}, "refused": ()}
     wrong = {"quotas": EVIL, "task": EVIL}
@@ -222,8 +222,11 @@ def of_submissions() -> Iterator[Sample]:
         row, state=EntryState.FAILED, run_state=RunState.FAILED, position=None, failure_message=EVIL
     )
     scored = replace(row, state=EntryState.SCORED, run_state=RunState.SCORED, position=None, mean=0.0)
-    yield "submissions/mine.html", {"rows": (), "quota": {}}
-    yield "submissions/mine.html", {"rows": (row, failed, scored), "quota": {PHASE: (QUOTA_LINE,)}}
+    yield "submissions/mine.html", {"rows": (), "older": None, "quota": {}}
+    yield (
+        "submissions/mine.html",
+        {"rows": (row, failed, scored), "older": "/x", "quota": {PHASE: (QUOTA_LINE,)}},
+    )
 
 
 def of_boards() -> Iterator[Sample]:
@@ -293,8 +296,8 @@ def of_alike_results() -> Iterator[Sample]:
 def of_the_rest() -> Iterator[Sample]:
     message = DeadMessage(3, Topic.INTERVALS, {"run_id": 7}, 5, EVIL, NOW)
     edition = OrganisedEdition(EVIL, EVIL, (Organiser(7, EVIL, EVIL, NOW),))
-    yield "administration/overview.html", {"dead": (message,), "editions": (edition, edition)}
-    yield "administration/overview.html", {"dead": (), "editions": ()}
+    yield "administration/overview.html", {"dead": (message,), "older": "/x", "editions": (edition, edition)}
+    yield "administration/overview.html", {"dead": (), "older": None, "editions": ()}
     yield from of_admins(edition)
     yield "organisers/overview.html", {"phases": ()}
     terms = Terms(Disclosure.CLASSES, details_at_close=False, only_complete=True)

@@ -45,6 +45,7 @@ TEAM = TeamPage(
     quotas=(PhaseQuota("test", quota_lines(NOW, PHASE.quotas, ("detection",), Usage())),),
     results=(RESULT,),
     standings=(matrix(),),
+    more_results=12,
 )
 OWN = OwnTeam(
     7,

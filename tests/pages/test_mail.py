@@ -130,7 +130,10 @@ def test_without_a_mail_server_mail_lies_in_a_folder_that_only_we_can_read(
 
 
 def test_a_refusal_of_the_mail_server_is_tried_again_then_shown_to_organisers_without_the_address(
-    platform: Platform, person: User, capsys: pytest.CaptureFixture[str]
+    platform: Platform,
+    person: User,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ask(platform, person)
     with platform.transaction() as session:
@@ -142,12 +145,15 @@ def test_a_refusal_of_the_mail_server_is_tried_again_then_shown_to_organisers_wi
                 session.execute(text("UPDATE outbox SET not_before = now() WHERE dead_at IS NULL"))
             deliver(connected)
 
-    dead = administration.dead_messages(platform)
+    dead = administration.dead_messages(platform).rows
     assert [message.topic for message in dead] == [Topic.MAIL] * 2
     assert {message.payload["letter"] for message in dead} == {"confirm-address", "address-changed"}
     assert "SMTPRecipientsRefused 550" in dead[0].error
     assert "example.org" not in str(dead)
     assert "example.org" not in "".join(capsys.readouterr())
+    monkeypatch.setattr("app.delivery.queries.MOST_DEAD", 1)
+    first = administration.dead_messages(platform)
+    assert (first.rows, administration.dead_messages(platform, first.next).rows) == (dead[:1], dead[1:])
 
 
 def test_a_mail_server_that_is_away_or_speaks_no_tls_is_an_error_that_names_nobody(

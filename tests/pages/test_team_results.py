@@ -13,6 +13,7 @@ from app.memberships import queries as memberships
 from app.models import Disclosure, Member, Method, Phase, User
 from app.platform import Platform
 from app.standings import service as standings
+from app.submissions import queries as submissions
 from app.teams.schemas import TeamPage
 from tests.pages.boards import DIGITS, board_of
 from tests.pages.conftest import Browser
@@ -121,3 +122,25 @@ def test_members_page_and_none_is_left_out(
     assert f'and <a href="{address}">others</a>' in method
     hidden = people[1].id  # whether somebody who is not named is a member cannot be asked for
     assert client.get(f"/api/v1{address}?after={hidden}").json()["members"] == first["members"]
+
+
+def test_results_that_a_page_has_no_room_for_are_on_the_next_one(
+    browser: Browser, rows: dict[Disclosure, Rows], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(submissions, "PAGE", 2)
+    client, here = browser(), f"/teams/{rows[Disclosure.FULL].team_id}"
+    listed: list[str] = []
+    more, pages = None, 0
+
+    while pages == 0 or more:
+        query = f"?before={more}" if more else ""
+        found = client.get(f"/api/v1{here}{query}").json()
+        listed += [row["method"] for row in found["results"]]
+        more, pages = found["more_results"], pages + 1
+        assert (f'<a href="?before={more}">Older results</a>' in client.get(f"{here}{query}").text) == bool(
+            more
+        )
+
+    assert pages > 1
+    monkeypatch.undo()
+    assert listed == [row["method"] for row in client.get(f"/api/v1{here}").json()["results"]]

@@ -103,6 +103,8 @@ def test_an_organiser_grants_an_extra_slot_and_takes_an_unused_one_back(
         ("quota.take_back", ""),
     ]
     assert "a power cut" in organiser.http.get(page).text
+    older = good(organiser.http.get(f"/api/v1{page}/rules?before={slots[0]['id']}"))
+    assert [slot["id"] for slot in older["slots"]] == [slots[1]["id"]]
 
 
 def test_an_organiser_changes_dates_and_quotas_with_a_reason(
