@@ -62,18 +62,32 @@ def main() -> None:
 
 def run(platform: Platform, worker: str | None, slots: int) -> None:
     """Report a worker alive, if there is one, and sweep when it is time, until a signal asks to stop."""
+    was_away = True  # what was before this process began is not known
     while True:
         try:
             if worker:
                 evaluation.report_worker(platform, worker, slots)
+            was_away = look_for_recovery(platform, was_away=was_away)
             sweep(platform)
         except SQLAlchemyError as error:
+            was_away = True
             log.warning("sweep failed", error=str(error))
         if signal.sigtimedwait(STOP, min(HEARTBEAT, platform.settings.sweep_seconds)):
             break
     if worker:
         with suppress(SQLAlchemyError):
             evaluation.forget_worker(platform, worker)
+
+
+def look_for_recovery(platform: Platform, *, was_away: bool) -> bool:
+    """Whether a store is away as this process sees it; once all are back, nothing waits for them any longer.
+
+    Every sweeper looks, also when another has the turn: an outage long enough for long pauses is seen by all of them.
+    """
+    is_away = not evaluation.has_its_stores(platform)
+    if was_away and not is_away:
+        evaluation.end_pauses(platform)
+    return is_away
 
 
 def sweep(platform: Platform) -> bool:

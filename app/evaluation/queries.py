@@ -92,6 +92,19 @@ def lost_runs(session: Session, lease: timedelta) -> Sequence[Run]:
     return session.scalars(statement.with_for_update(skip_locked=True)).all()
 
 
+def end_pauses(session: Session) -> int:
+    """Make runs due that were put back because something of ours was away; how many.
+
+    Those that somebody has locked are being ended by another sweeper.
+    """
+    pausing = select(Run.id).where(
+        Run.state == RunState.QUEUED, Run.requeues > 0, Run.not_before > func.clock_timestamp()
+    )
+    locked = pausing.with_for_update(skip_locked=True).scalar_subquery()
+    statement = update(Run).where(Run.id.in_(locked)).values(not_before=None).returning(Run.id)
+    return len(session.execute(statement, execution_options={"synchronize_session": False}).all())
+
+
 def count_due(session: Session, scorer: str, most: int) -> int:
     """How many runs of a scorer version could be claimed now; counts no further than `most`."""
     due = select(Run.id).where(_is_due(), Run.scorer == scorer).limit(most).subquery()

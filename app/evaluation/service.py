@@ -246,6 +246,23 @@ def _queue_again(run: Run, settings: Settings, *, retries: int) -> None:
     run.not_before = func.clock_timestamp() + pause_before_retry(retries, settings.first_pause)
 
 
+def has_its_stores(platform: Platform) -> bool:
+    """Whether every store of this process can be written to and read."""
+    try:
+        for store in platform.stores:
+            store.check()
+    except StorageUnavailableError as error:
+        log.warning("store away", error=error.cause)
+        return False
+    return True
+
+
+def end_pauses(platform: Platform) -> None:
+    """Let runs be scored at once that wait because something of ours was away; the next sweep wakes workers."""
+    with platform.transaction() as session:
+        log.info("stores back", runs=queries.end_pauses(session))
+
+
 def sweep(platform: Platform) -> None:
     """Put lost runs back to the queue or fail them, and wake workers that have nothing to do though runs are due."""
     with platform.transaction() as session:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,12 +17,13 @@ from app.evaluation import service as evaluation
 from app.evaluation.schemas import Claim
 from app.models import Entry, EntryState, Rescore, Role, Run, RunState, Service
 from app.platform import Platform
+from app.storage import FolderStorage
 from app.submissions.rules import COUNTED_STATES
 from app.workers import queries as workers
 from app.workers import service as worker_service
 from app.workers.schemas import Queue
 from tests.system.rows import Rows, made, small_board
-from worker.sweeper import sweep
+from worker.sweeper import look_for_recovery, sweep
 
 pytestmark = pytest.mark.system
 
@@ -327,6 +329,29 @@ def test_a_sweeper_that_is_stopped_at_its_turn_keeps_no_other_waiting(board: Row
         assert not sweep(board.platform)
 
     assert not sweep(board.platform)
+
+
+def test_what_waits_for_a_store_is_due_as_soon_as_the_store_is_back(board: Rows) -> None:
+    waiting, crashed = (board.run_of(board.entry()) for _ in range(2))
+    change(board, "requeues = 9, not_before = now() + interval '9 minutes'", waiting)
+    change(board, "crashes = 1, not_before = now() + interval '5 seconds'", crashed)
+    away = replace(board.platform, archives=FolderStorage(Path("/proc/away")))
+
+    assert look_for_recovery(away, was_away=False)
+    assert look_for_recovery(away, was_away=True)
+    assert claim(board) is None
+
+    assert not look_for_recovery(board.platform, was_away=True)
+    assert [claim(board), claim(board)] == [Claim(waiting, 1), None]
+
+
+def test_a_store_that_was_never_away_ends_no_pause(board: Rows) -> None:
+    run_id = board.run_of(board.entry())
+    change(board, "requeues = 9, not_before = now() + interval '9 minutes'", run_id)
+
+    assert not look_for_recovery(board.platform, was_away=False)
+
+    assert claim(board) is None
 
 
 def test_a_run_that_crashes_waits_longer_each_time_and_then_has_failed(board: Rows) -> None:
