@@ -37,7 +37,7 @@ from scoring.metrics.ranking import IGNORED, TRUE_POSITIVE
 from scoring.protocols import TASKS
 from scoring.tasks.ranking.rules import LabelRules
 
-DRAWN = "4"  # another one has the figures of every board drawn anew
+DRAWN = "5"  # another one has the figures of every board drawn anew
 FIGURE = "board figure"  # kind of the artefact that is one figure
 SVG_AND_NUMBERS = "application/json"
 MOST_CURVES = 100  # of one drawing

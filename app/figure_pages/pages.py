@@ -1,8 +1,8 @@
 """The page of a board's figures, and each of them for other people's pages."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from app.access import Action
@@ -21,16 +21,21 @@ router = APIRouter(
 
 @router.get("/figures")
 def figures(
-    request: Request, platform: ThePlatform, edition: str, image_set: str, competition: int
+    request: Request,
+    platform: ThePlatform,
+    edition: str,
+    image_set: str,
+    competition: int,
+    columns: Annotated[int, Query(ge=1, description="the group of columns of tables")] = 1,
 ) -> Response:
     """Every figure of a board, with its table."""
     address = BoardAddress(edition, image_set, competition)
 
     def read() -> dict[str, Any]:
-        page = service.figures_page(platform, address)
+        page = service.figures_page(platform, address, columns)
         return {"page": page, "board": page.view}
 
-    return render_shared(request, "figure_pages/figures.html", address, read)
+    return render_shared(request, "figure_pages/figures.html", (address, columns), read)
 
 
 @router.get("/figures/{name}.svg")

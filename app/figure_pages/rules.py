@@ -5,13 +5,16 @@ from collections.abc import Iterable
 from io import StringIO
 
 from app.board_figures.schemas import Place
-from app.figure_pages.schemas import FigureView
+from app.figure_pages.schemas import FigureView, TablePart
 from app.figures.shapes import Drawing, Rect, Text, shortened
 from app.formats import score
+from app.selections.rules import CLASSES_TOGETHER, column_groups
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 LETTER = 6.8  # units of width
 LONGEST_BADGE = 40  # letters of what it is of
+ROWS_TOGETHER = 100  # of a table on a page
+LARGEST_DRAWING = 256_000  # characters of SVG inside a page
 
 
 def csv_of(figure: FigureView) -> str:
@@ -34,6 +37,24 @@ def _word(text: str) -> str:
     ("'=1+1", 'TKK')
     """
     return f"'{text}" if text.startswith(FORMULAS) else text
+
+
+def part_of(figure: FigureView, group: int = 1) -> TablePart:
+    """The first rows of a figure's table with one group of its columns, the last for a number beyond; the first column names the rows."""
+    rows, left_out = figure.rows[:ROWS_TOGETHER], max(0, len(figure.rows) - ROWS_TOGETHER)
+    if len(figure.columns) - 1 <= CLASSES_TOGETHER:
+        return TablePart(figure.columns, rows, left_out=left_out)
+    groups = column_groups([column.name for column in figure.columns[1:]])
+    shown = min(group, len(groups))
+    start = 1 + (shown - 1) * CLASSES_TOGETHER
+    part = slice(start, start + CLASSES_TOGETHER)
+    return TablePart(
+        (figure.columns[0], *figure.columns[part]),
+        tuple((row[0], *row[part]) for row in rows),
+        groups,
+        shown,
+        left_out,
+    )
 
 
 def badge_of(board: str, place: Place) -> Drawing:

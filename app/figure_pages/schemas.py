@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from app.selections.schemas import ColumnGroup
+
 
 @dataclass(frozen=True, slots=True)
 class ColumnView:
@@ -45,6 +47,17 @@ class FiguresView:
 
 
 @dataclass(frozen=True, slots=True)
+class TablePart:
+    """What a page shows of a figure's table; groups: of its columns where there are many, group: the one that is shown; left_out: rows."""
+
+    columns: tuple[ColumnView, ...]
+    rows: tuple[tuple[str | float | None, ...], ...]
+    groups: tuple[ColumnGroup, ...] = ()
+    group: int = 1
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class DrawnFigure:
     """A figure on a page: its SVG, or none for one that a browser loads when it is looked at."""
 
@@ -52,12 +65,14 @@ class DrawnFigure:
     width: float
     height: float
     svg: str | None
+    table: TablePart
 
 
 @dataclass(frozen=True, slots=True)
 class FiguresPage:
-    """The page of a board's figures."""
+    """The page of a board's figures; lacks_curves: it may have more classes than there are curves."""
 
     view: FiguresView
     figures: tuple[DrawnFigure, ...]
     curves: tuple[DrawnFigure, ...]
+    lacks_curves: bool = False

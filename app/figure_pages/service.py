@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -13,13 +14,13 @@ from app.artefacts.schemas import ArtefactView
 from app.board_figures.queries import FIGURES
 from app.board_figures.rules import disclosed
 from app.board_figures.schemas import FigureHead, Place, Summary
-from app.board_figures.service import FIGURE
+from app.board_figures.service import FIGURE, MOST_CLASSES
 from app.disclosure.rules import public_sight, withheld
 from app.editions import queries as editions
 from app.editions.schemas import PhaseView
 from app.editions.service import find_phase
-from app.errors import NotFoundError
-from app.figure_pages.rules import badge_of
+from app.errors import MalformedError, NotFoundError
+from app.figure_pages.rules import LARGEST_DRAWING, badge_of, part_of
 from app.figure_pages.schemas import ColumnView, DrawnFigure, FiguresPage, FiguresView, FigureView
 from app.figures.alone import alone
 from app.leaderboards import queries as leaderboards
@@ -36,18 +37,25 @@ def styles() -> str:
     return (ROOT / "static" / "figures.css").read_text()
 
 
-def figures_page(platform: Platform, address: BoardAddress) -> FiguresPage:
-    """The figures of a board as everybody sees them; curves without their drawings. Raises NotFoundError."""
+def figures_page(platform: Platform, address: BoardAddress, group: int = 1) -> FiguresPage:
+    """The figures of a board as everybody sees them; curves and large ones without their drawings.
+
+    group: of the columns of tables, from 1 on. Raises NotFoundError, and MalformedError for a group that no table has.
+    """
     phase, summary = _summary(platform, address)
     heads = summary.figures if summary else ()
-    drawn = [_figure(platform, phase, address, head) for head in heads if not head.is_curve]
-    curves = tuple(
-        DrawnFigure(_view(address, head, {"columns": (), "rows": ()}), head.width, head.height, None)
-        for head in heads
-        if head.is_curve
-    )
+    drawn = [_on_page(_figure(platform, phase, address, head, group)) for head in heads if not head.is_curve]
+    last = max((len(each.table.groups) for each in drawn), default=0) or 1
+    if group > last:
+        raise MalformedError(f"columns: expected 1 to {last}, found {group}")
+    nothing = {"columns": (), "rows": (), "svg": None}
+    curves = tuple(_drawn(address, head, nothing) for head in heads if head.is_curve)
     view = _figures_view(phase, address, summary, tuple(each.figure for each in drawn))
-    return FiguresPage(view, tuple(drawn), curves)
+    return FiguresPage(view, tuple(drawn), curves, lacks_curves=len(curves) >= MOST_CLASSES)
+
+
+def _on_page(drawn: DrawnFigure) -> DrawnFigure:
+    return replace(drawn, svg=None) if len(drawn.svg or "") > LARGEST_DRAWING else drawn
 
 
 def figures(platform: Platform, address: BoardAddress) -> FiguresView:
@@ -113,13 +121,21 @@ def _content(platform: Platform, artefact: ArtefactView) -> dict[str, Any]:
     return content
 
 
-def _figure(platform: Platform, phase: PhaseView, address: BoardAddress, head: FigureHead) -> DrawnFigure:
+def _figure(
+    platform: Platform, phase: PhaseView, address: BoardAddress, head: FigureHead, group: int = 1
+) -> DrawnFigure:
     with platform.transaction() as session:
         found = artefacts.find(session, FIGURE, f"{phase.id}/{address.competition}/{head.name}")
     if found is None:
         raise NotFoundError(NOT_DRAWN)
-    content = _content(platform, found)
-    return DrawnFigure(_view(address, head, content), head.width, head.height, content["svg"])
+    return _drawn(address, head, _content(platform, found), group)
+
+
+def _drawn(
+    address: BoardAddress, head: FigureHead, content: Mapping[str, Any], group: int = 1
+) -> DrawnFigure:
+    view = _view(address, head, content)
+    return DrawnFigure(view, head.width, head.height, content["svg"], part_of(view, group))
 
 
 def _view(address: BoardAddress, head: FigureHead, content: Mapping[str, Any]) -> FigureView:

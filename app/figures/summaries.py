@@ -127,6 +127,7 @@ def summary_by_class(board: BoardScores) -> Iterator[Figure]:
         f"Horizontal bars by {board.what}, largest maximum first: the maximum and the median over {plural(len(board.methods), 'method')}."
         f" {rows[0][0]} has the largest maximum, {score(rows[0][1])} %, {rows[-1][0]} the smallest, {score(rows[-1][1])} %."
         + (" A dashed line marks the score of random rankings." if has_baseline else "")
+        + (f" Only the first {len(bars)} are drawn." if len(rows) > len(bars) else "")
     )
     legend = Legend("maximum, %", "median", "random baseline" if has_baseline else None)
     names = ("maximum", "median", "random baseline")[: 3 if has_baseline else 2]

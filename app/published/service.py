@@ -8,6 +8,7 @@ from app.artefacts import queries as artefacts
 from app.artefacts import service as artefact_service
 from app.board_figures.service import DRAWN, SVG_AND_NUMBERS
 from app.errors import NotFoundError
+from app.figure_pages.rules import part_of
 from app.figure_pages.schemas import ColumnView, DrawnFigure, FigureView
 from app.figures.summaries import summary_figures
 from app.platform import Platform
@@ -123,4 +124,4 @@ def _drawn(code: str, competition: int, stored: dict[str, Any]) -> DrawnFigure:
     rows = tuple(tuple(row) for row in stored["rows"])
     view = FigureView(name, title, description, columns, rows, f"{base}.svg", f"{base}.csv")
     width, height = stored["size"]
-    return DrawnFigure(view, width, height, stored["svg"])
+    return DrawnFigure(view, width, height, stored["svg"], part_of(view))

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from app.figure_pages.rules import part_of
 from app.figure_pages.schemas import ColumnView, DrawnFigure, FiguresPage, FiguresView, FigureView
 from app.figures.shapes import Drawing, Text
 from app.published.rules import EDITIONS, board_of
@@ -21,12 +22,22 @@ def drawn(name: str) -> DrawnFigure:
     rows = ((EVIL, 0.5, 1.25), ("Oak", None, 2.0))
     figure = FigureView(name, EVIL, EVIL, columns, rows, f"{ADDRESS}.svg", f"{ADDRESS}.csv")
     drawing = Drawing(name, EVIL, EVIL, 100, 50, (Text(1, 1, EVIL, title=EVIL),))
-    return DrawnFigure(figure, 100, 50, draw("figures/drawing.svg", drawing=drawing))
+    return DrawnFigure(figure, 100, 50, draw("figures/drawing.svg", drawing=drawing), part_of(figure))
+
+
+def large() -> DrawnFigure:
+    """A figure that a browser loads when it is looked at, and of whose table a page shows the second group of columns."""
+    columns = (ColumnView("method", "text"), *(ColumnView(f"{EVIL} {place}", "score") for place in range(50)))
+    row: tuple[str | float | None, ...] = (EVIL, *[0.5] * 50)
+    figure = FigureView("heat-map", EVIL, EVIL, columns, (row,) * 101, f"{ADDRESS}.svg", f"{ADDRESS}.csv")
+    return DrawnFigure(figure, 100, 50, None, part_of(figure, 2))
 
 
 def of_figures() -> Iterator[tuple[str, dict[str, Any]]]:
     view = FiguresView("VOC2007", EVIL, "test", 3, "Detection", "any data", True, NOW, EVIL, ())
-    page = FiguresPage(view, (drawn("one"), drawn("two")), (replace(drawn("curves-1"), svg=None),))
+    page = FiguresPage(
+        view, (drawn("one"), large()), (replace(drawn("curves-1"), svg=None),), lacks_curves=True
+    )
     empty = replace(page, figures=(), curves=())
     waiting = replace(view, is_computed=False, as_of=None, withheld=None)
     for each in (page, empty, replace(empty, view=waiting)):

@@ -268,6 +268,15 @@ def test_an_address_without_a_board_has_no_figures(make: Make) -> None:
     assert board.browser.get("/leaderboards/nothing/test/3/figures").status_code == 404
 
 
+def test_columns_beyond_those_of_every_table_are_refused(make: Make) -> None:
+    board = make()
+
+    refused = board.browser.get(f"{board.address}/figures?columns=2")
+
+    assert refused.status_code == 422
+    assert "columns: expected 1 to 1, found 2" in refused.text
+
+
 def test_the_page_of_figures_is_sent_compressed(make: Make) -> None:
     board = make()
 

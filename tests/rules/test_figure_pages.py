@@ -1,0 +1,41 @@
+"""What a page shows of the table of a figure."""
+
+from app.figure_pages.rules import ROWS_TOGETHER, part_of
+from app.figure_pages.schemas import ColumnView, FigureView
+from app.selections.rules import CLASSES_TOGETHER
+
+
+def table(*, columns: int, rows: int) -> FigureView:
+    names = (ColumnView("method", "text"), *(ColumnView(f"c{place}", "score") for place in range(columns)))
+    cells: tuple[tuple[str | float | None, ...], ...] = tuple(
+        (f"m{row}", *(place / 1000 for place in range(columns))) for row in range(rows)
+    )
+    return FigureView("heat-map", "", "", names, cells, "", "")
+
+
+def test_a_small_table_is_shown_as_it_is() -> None:
+    figure = table(columns=CLASSES_TOGETHER, rows=ROWS_TOGETHER)
+
+    part = part_of(figure)
+
+    assert (part.columns, part.rows, part.groups, part.left_out) == (figure.columns, figure.rows, (), 0)
+
+
+def test_a_wide_table_is_shown_by_groups_of_columns_beside_the_names_of_its_rows() -> None:
+    part = part_of(table(columns=60, rows=2), 2)
+
+    assert [(each.first, each.last) for each in part.groups] == [("c0", "c39"), ("c40", "c59")]
+    assert [column.name for column in part.columns] == ["method", *(f"c{place}" for place in range(40, 60))]
+    assert part.rows[1] == ("m1", *(place / 1000 for place in range(40, 60)))
+    assert part.group == 2
+
+
+def test_a_group_beyond_those_of_a_table_is_its_last() -> None:
+    assert part_of(table(columns=60, rows=1), 3) == part_of(table(columns=60, rows=1), 2)
+
+
+def test_a_long_table_says_how_many_rows_it_leaves_out() -> None:
+    part = part_of(table(columns=2, rows=1000))
+
+    assert len(part.rows) == ROWS_TOGETHER
+    assert part.left_out == 900
