@@ -39,7 +39,7 @@ from scoring.errors import Problems
 from scoring.intake.result_files import competition_files
 from scoring.protocols import TASKS, protocol_of
 from scoring.readers.image_index import ImageIndex
-from scoring.readers.voc.colours import LABEL_COLOURS
+from scoring.readers.voc.label_images import LABEL_COLOURS
 from scoring.saved_matches import open_matches
 from scoring.tasks.detection.task import DETECTION
 

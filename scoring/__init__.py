@@ -45,13 +45,12 @@ if TYPE_CHECKING:
         default_protocol,
         protocol_of,
     )
-    from scoring.readers.boxes import truth_of_boxes
     from scoring.readers.coco import read_coco
-    from scoring.readers.open_images import read_open_images
+    from scoring.readers.open_images import read_hierarchy, read_open_images
     from scoring.readers.open_images_detections import expand_detections, read_open_images_detections
-    from scoring.readers.open_images_hierarchy import read_hierarchy
-    from scoring.readers.voc.colours import label_colours
+    from scoring.readers.tables import truth_of_boxes
     from scoring.readers.voc.kit_files import TreeError
+    from scoring.readers.voc.label_images import label_colours
     from scoring.readers.voc.public_tree import read_public
     from scoring.readers.voc.tree import read_tree
     from scoring.results import ClassResult, Result
@@ -199,12 +198,11 @@ _NAMES: Final = {
         "default_protocol",
         "protocol_of",
     ),
-    "readers.boxes": ("truth_of_boxes",),
+    "readers.tables": ("truth_of_boxes",),
     "readers.coco": ("read_coco",),
-    "readers.open_images": ("read_open_images",),
+    "readers.open_images": ("read_hierarchy", "read_open_images"),
     "readers.open_images_detections": ("expand_detections", "read_open_images_detections"),
-    "readers.open_images_hierarchy": ("read_hierarchy",),
-    "readers.voc.colours": ("label_colours",),
+    "readers.voc.label_images": ("label_colours",),
     "readers.voc.kit_files": ("TreeError",),
     "readers.voc.public_tree": ("read_public",),
     "readers.voc.tree": ("read_tree",),

@@ -11,7 +11,7 @@ from app.overlays.schemas import (
     DrawnRun,
     Truth,
 )
-from scoring.readers.voc.colours import label_colours
+from scoring.readers.voc.label_images import label_colours
 
 SHOWN: Final = 10  # predictions of a method, until somebody sets a threshold
 MOST_METHODS: Final = 5

@@ -14,7 +14,7 @@ from scoring.data.arrays import Bytes
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.label_maps import VOID, LabelRuns
 from scoring.data.tables import ActionLabels, Lists, Objects, Parts, Tables
-from scoring.readers.voc.colours import LABEL_COLOURS
+from scoring.readers.voc.label_images import LABEL_COLOURS
 
 COMPETITION: Final = 5
 IMAGES: Final = 1_456

@@ -18,15 +18,13 @@ from scoring.data.checking import (
     as_names,
     assert_lengths,
 )
-from scoring.data.coco_table import CocoTable
 from scoring.data.confidences import as_persons
 from scoring.data.description import UNKNOWN_SIDE
 from scoring.data.instance_masks import InstanceMasks
 from scoring.data.label_maps import VOID, LabelMaps, LabelRuns
-from scoring.data.layout_set import PERSON, WHOLE_IMAGE
-from scoring.data.layouts import Layouts
+from scoring.data.layouts import PERSON, WHOLE_IMAGE, Layouts
 from scoring.data.masks import Masks, masks_of_arrays
-from scoring.data.tables import ActionLabels, Lists, Objects, Parts, Tables
+from scoring.data.tables import ActionLabels, CocoTable, Lists, Objects, Parts, Tables
 
 DATASET = "arrays"
 IMAGE_SET = "all"

@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 
 from scoring.array_files import Packed, pack, pack_words, unpack, unpack_words
 from scoring.data.boxes import BoxConvention
-from scoring.data.coco_table import CocoTable
 from scoring.data.description import Description, Image
 from scoring.data.label_maps import LabelRuns
-from scoring.data.tables import ActionLabels, Lists, Objects, Parts, Tables
+from scoring.data.tables import ActionLabels, CocoTable, Lists, Objects, Parts, Tables
 
 KIND: Final = "truth"
 _FACTS: Final = ("dataset", "image_set", "classes", "actions", "main")

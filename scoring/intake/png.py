@@ -9,7 +9,7 @@ from typing import Final
 from isal import isal_zlib
 
 from scoring.data.arrays import Bytes
-from scoring.readers.voc.colours import LABEL_COLOURS
+from scoring.readers.voc.label_images import LABEL_COLOURS
 
 SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 INDEXED: Final = 3

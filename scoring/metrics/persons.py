@@ -7,7 +7,7 @@ import numpy as np
 from scoring.data.arrays import Floats, Integers, Labels, Places
 from scoring.data.boxes import BoxConvention, convert_boxes
 from scoring.data.ground_truth import GroundTruth
-from scoring.data.layout_set import PERSON, WHOLE_IMAGE
+from scoring.data.layouts import PERSON, WHOLE_IMAGE
 from scoring.metrics.matching import ClassObjects
 
 

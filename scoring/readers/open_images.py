@@ -1,14 +1,166 @@
 """Annotation of Open Images: CSV files with the boxes and the image-level labels of all images."""
 
-from collections.abc import Iterable, Mapping
-from typing import Final
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
 
 from scoring.data.annotations import AnnotatedObject, Annotation, Box
 from scoring.data.boxes import BoxConvention
 from scoring.data.description import Image
-from scoring.readers.open_images_csv import Row, read_rows
-from scoring.readers.open_images_hierarchy import Hierarchy
+from scoring.errors import shown
 from scoring.readers.voc.annotations import AnnotationError
+
+_NUMBER: Final = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_QUOTED: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the file: its number, and its fields by the names of their columns."""
+
+    line: int
+    fields: Mapping[str, str]
+
+    def __getitem__(self, column: str) -> str:
+        """The field of a column that the file is known to have."""
+        return self.fields[column]
+
+    def is_set(self, column: str) -> bool:
+        """Whether the flag of this column is there and 1."""
+        return self.fields.get(column) == "1"
+
+    def number(self, column: str) -> float:
+        """A finite number. Raises AnnotationError for anything else."""
+        text = self.fields[column]
+        if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+            raise self._unexpected(column, "a number")
+        return float(text)
+
+    def share(self, column: str) -> float:
+        """A number from 0 to 1. Raises AnnotationError for anything else."""
+        text = self.fields[column]
+        if not _NUMBER.fullmatch(text) or not 0 <= float(text) <= 1:
+            raise self._unexpected(column, "a number from 0 to 1")
+        return float(text)
+
+    def _unexpected(self, column: str, expected: str) -> AnnotationError:
+        found = shown(self.fields[column], _QUOTED)
+        return AnnotationError(f"expected {expected} as {column}, found '{found}'", self.line)
+
+
+def read_rows(data: bytes, columns: Sequence[str]) -> Iterator[Row]:
+    r"""The lines behind the header, which has to have these columns, in any order and among others.
+
+    Raises AnnotationError with the line for what is not UTF-8 or CSV, a missing column, and another number of fields.
+
+    >>> [row["LabelName"] for row in read_rows(b"ImageID,LabelName\na,cat\n", ("LabelName",))]
+    ['cat']
+    """
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise AnnotationError("this is not UTF-8 text", data.count(b"\n", 0, error.start) + 1) from error
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        header = next(reader, [])
+        if missing := [name for name in columns if name not in header]:
+            raise AnnotationError(f"expected a header with the columns {', '.join(missing)}", 1)
+        for fields in reader:
+            if fields and len(fields) != len(header):
+                message = f"expected {len(header)} fields, found {len(fields)}"
+                raise AnnotationError(message, reader.line_num)
+            if fields:
+                yield Row(reader.line_num, dict(zip(header, fields, strict=True)))
+    except csv.Error as error:
+        raise AnnotationError(f"this is not CSV: {error}", reader.line_num) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """The classes above and below each class, by label, without the root that only collects them."""
+
+    ancestors: Mapping[str, tuple[str, ...]]
+    descendants: Mapping[str, tuple[str, ...]]
+
+    def expand_box(self, label: str) -> tuple[str, ...]:
+        """The labels of a box: a football helmet is a helmet as well. Raises KeyError for an unknown label.
+
+        >>> read_hierarchy(b'{"LabelName": "all", "Subcategory": [{"LabelName": "helmet"}]}').expand_box("helmet")
+        ('helmet',)
+        """
+        return (label, *self.ancestors[label])
+
+    def expand_image_label(self, label: str, *, present: bool) -> tuple[str, ...]:
+        """What a label of an image says: a class that is present has its ancestors with it, one that is absent its descendants.
+
+        Raises KeyError for an unknown label.
+
+        >>> tree = b'{"LabelName": "all", "Subcategory": [{"LabelName": "helmet", "Subcategory": [{"LabelName": "hat"}]}]}'
+        >>> hierarchy = read_hierarchy(tree)
+        >>> hierarchy.expand_image_label("helmet", present=True), hierarchy.expand_image_label("helmet", present=False)
+        (('helmet',), ('helmet', 'hat'))
+        """
+        return (label, *(self.ancestors if present else self.descendants)[label])
+
+
+def read_hierarchy(data: bytes) -> Hierarchy:
+    """The hierarchy in a JSON file of Open Images, a tree of nodes with `LabelName` and perhaps `Subcategory`.
+
+    A label may stand in several places of the tree. Its parts (`Part`) are no subclasses. Raises AnnotationError for what
+    is not such a tree. Source: tf-models-research-object-detection 2.8.0, oid_hierarchical_labels_expansion.py.
+
+    >>> tree = b'{"LabelName": "all", "Subcategory": [{"LabelName": "helmet", "Subcategory": [{"LabelName": "hat"}]}]}'
+    >>> dict(read_hierarchy(tree).ancestors)
+    {'helmet': (), 'hat': ('helmet',)}
+    """
+    try:
+        root = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise AnnotationError(f"this is not JSON: {error}") from error
+    _label_of(root)
+    ancestors: dict[str, set[str]] = {}
+    for path in _paths(root):
+        ancestors.setdefault(path[-1], set()).update(path[:-1])
+    descendants: dict[str, set[str]] = {label: set() for label in ancestors}
+    for label, above in ancestors.items():
+        for each in above:
+            descendants[each].add(label)
+    return Hierarchy(_sorted(ancestors), _sorted(descendants))
+
+
+def _paths(root: Any) -> Iterator[tuple[str, ...]]:
+    """The labels from below the root to each node."""
+    waiting: list[tuple[tuple[str, ...], Any]] = [((), child) for child in _children(root)]
+    while waiting:
+        above, node = waiting.pop()
+        path = (*above, _label_of(node))
+        yield path
+        waiting.extend((path, child) for child in _children(node))
+
+
+def _label_of(node: Any) -> str:
+    label = node.get("LabelName") if isinstance(node, dict) else None
+    if not isinstance(label, str):
+        raise AnnotationError("expected a tree of nodes with a 'LabelName'")
+    return label
+
+
+def _children(node: Any) -> Iterable[Any]:
+    children = node.get("Subcategory", [])
+    if not isinstance(children, list):
+        raise AnnotationError(f"expected a list as 'Subcategory' of '{_label_of(node)}'")
+    return children
+
+
+def _sorted(related: Mapping[str, set[str]]) -> Mapping[str, tuple[str, ...]]:
+    return MappingProxyType({label: tuple(sorted(others - {label})) for label, others in related.items()})
+
 
 _EDGES: Final = ("XMin", "XMax", "YMin", "YMax")
 

@@ -10,8 +10,7 @@ from scoring.data.arrays import Floats, Places
 from scoring.data.boxes import BoxConvention
 from scoring.data.description import Image
 from scoring.data.detections import Detections
-from scoring.readers.open_images_csv import read_rows
-from scoring.readers.open_images_hierarchy import Hierarchy
+from scoring.readers.open_images import Hierarchy, read_rows
 
 _EDGES: Final = ("XMin", "YMin", "XMax", "YMax")
 
@@ -58,7 +57,7 @@ def expand_detections(detections: Detections, hierarchy: Hierarchy) -> Detection
     `detections.classes` does not have get none. Detections of the classes above are kept, a box that such a
     class already has in the image is not added again, and of equal boxes the one with the highest score is added.
 
-    >>> from scoring.readers.open_images_hierarchy import read_hierarchy
+    >>> from scoring.readers.open_images import read_hierarchy
     >>> tree = b'{"LabelName": "all", "Subcategory": [{"LabelName": "hat", "Subcategory": [{"LabelName": "cap"}]}]}'
     >>> caps = Detections.from_arrays(["a"], ["cap"], [0.9], [[0, 0, 9, 9]], classes=["cap", "hat"])
     >>> expanded = expand_detections(caps, read_hierarchy(tree))

@@ -9,11 +9,10 @@ import numpy as np
 from scoring import Description, Image
 from scoring.data.annotations import AnnotatedObject, Annotation, Box, Part
 from scoring.data.ground_truth import GroundTruth
-from scoring.data.layout_set import WHOLE_IMAGE
-from scoring.data.layouts import UNLISTED, Layout, LayoutTable
+from scoring.data.layouts import UNLISTED, WHOLE_IMAGE, Layout, LayoutTable
 from scoring.errors import Problems, Severity
-from scoring.readers.boxes import truth_of_boxes
 from scoring.readers.image_index import ImageIndex
+from scoring.readers.tables import truth_of_boxes
 from scoring.tasks.layout.reader import read_layouts
 from scoring.tasks.layout.writer import layouts_to_xml
 from tests.scoring.layout_oracles import PARTS, Given, Key, Limb, Person

@@ -19,9 +19,9 @@ from scoring.data.matches import RankedPredictions
 from scoring.evaluation import evaluate
 from scoring.metrics.boxes import iou_half_open, iou_inclusive
 from scoring.protocols import PROTOCOLS
-from scoring.readers.boxes import truth_of_boxes
 from scoring.readers.coco import read_coco
 from scoring.readers.open_images import read_open_images
+from scoring.readers.tables import truth_of_boxes
 from scoring.tasks.detection.scoring import load
 from scoring.tasks.detection.task import DETECTION
 

@@ -6,8 +6,8 @@ import pytest
 
 from scoring.data.annotations import AnnotatedObject, Box
 from scoring.data.boxes import BoxConvention, convert_boxes
-from scoring.readers.boxes import truth_of_boxes
 from scoring.readers.coco import read_coco
+from scoring.readers.tables import truth_of_boxes
 from scoring.readers.voc.annotations import AnnotationError
 from tests.scoring.conftest import ReadTruth
 

@@ -63,7 +63,7 @@ def test_large_sets_are_matched_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
     truth, found = draw_coco_set(11)
     whole = tables_of(truth, found)
 
-    monkeypatch.setattr("scoring.metrics.coco.pairs._AT_ONCE", 3)
+    monkeypatch.setattr("scoring.metrics.coco.matching._AT_ONCE", 3)
     monkeypatch.setattr("scoring.metrics.coco.matching._AT_ONCE", 3)
     parts = tables_of(truth, found)
 

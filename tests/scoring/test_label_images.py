@@ -10,7 +10,7 @@ from scoring.data.label_maps import LabelMap
 from scoring.errors import Problem, Problems
 from scoring.intake.png import labels_to_png
 from scoring.readers.image_index import ImageIndex
-from scoring.readers.voc.colours import LABEL_COLOURS, label_colours
+from scoring.readers.voc.label_images import LABEL_COLOURS, label_colours
 from scoring.tasks.segmentation.reader import read_label_image
 from tests.scoring.pngs import Parts, picture, saved
 

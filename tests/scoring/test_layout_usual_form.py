@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given as generated
 from hypothesis import strategies as st
 
-from scoring.data.layout_set import LayoutSet
+from scoring.data.layouts import LayoutSet
 from scoring.tasks.layout.usual_form import read_usual_form
 from tests.scoring.layout_builders import HEAD, layout, phase, read, results
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from scoring import GroundTruth, missing_truth, validate
 from scoring.data.annotations import Annotation
 from scoring.intake.file_names import explain
-from scoring.readers.boxes import truth_of_boxes
+from scoring.readers.tables import truth_of_boxes
 from tests.scoring.archives import FOLDER, description, detections, gz, tar, written
 
 

@@ -10,10 +10,9 @@ from scoring.data.description import Image
 from scoring.data.detections import ClassDetections, Detections
 from scoring.data.ground_truth import GroundTruth
 from scoring.protocols import PROTOCOLS
-from scoring.readers.boxes import truth_of_boxes
-from scoring.readers.open_images import read_open_images
+from scoring.readers.open_images import Hierarchy, read_hierarchy, read_open_images
 from scoring.readers.open_images_detections import expand_detections, read_open_images_detections
-from scoring.readers.open_images_hierarchy import Hierarchy, read_hierarchy
+from scoring.readers.tables import truth_of_boxes
 from scoring.readers.voc.annotations import AnnotationError
 from scoring.tasks.detection.scoring import load
 from scoring.tasks.detection.task import DETECTION

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from scoring.intake.png import INDEXED, MOST_CHUNKS, Header, PngError, labels_to_png, open_png
-from scoring.readers.voc.colours import LABEL_COLOURS
+from scoring.readers.voc.label_images import LABEL_COLOURS
 from tests.scoring.pngs import SIGNATURE, Parts, chunk, picture, saved
 
 SIZE = (4, 3)

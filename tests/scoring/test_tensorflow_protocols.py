@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scoring import PROTOCOLS, ClassResult, Result, evaluate
 from scoring.data.annotations import AnnotatedObject, Annotation, Box
 from scoring.data.ground_truth import GroundTruth
-from scoring.readers.boxes import truth_of_boxes
+from scoring.readers.tables import truth_of_boxes
 from scoring.readers.voc.tree import read_tree
 from scoring.tasks.layout.task import LAYOUT
 from tests.scoring import tensorflow_oracles as oracles

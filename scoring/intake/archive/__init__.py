@@ -1,7 +1,6 @@
 """Archives of results, walked without extracting anything."""
 
-from scoring.intake.archive.limits import Meter
-from scoring.intake.archive.member import Member
+from scoring.intake.archive.limits import Member, Meter
 from scoring.intake.archive.walk import walk
 
 __all__ = ["Member", "Meter", "walk"]

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from scoring.errors import Problem, shown
-from scoring.intake.archive.limits import Meter
-from scoring.intake.archive.member import Member
+from scoring.intake.archive.limits import Member, Meter
 from scoring.intake.archive.names import Names
 
 

@@ -1,5 +1,6 @@
-"""Counting what is read of an archive against its limits."""
+"""One file of an archive, and counting what is read of all of them against the limits."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -86,3 +87,11 @@ def in_mib(size: int) -> str:
     '128 MiB'
     """
     return f"{size / _MIB:,.0f} MiB"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file of an archive: its safe name, and a function that reads it, to be called before the next member is requested."""
+
+    name: str
+    read: Callable[[], bytes]

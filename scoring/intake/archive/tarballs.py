@@ -25,8 +25,7 @@ from tarfile import (
 from typing import Final
 
 from scoring.errors import Problem, SubmissionError, shown
-from scoring.intake.archive.limits import Meter
-from scoring.intake.archive.member import Member
+from scoring.intake.archive.limits import Member, Meter
 from scoring.intake.archive.names import Names
 from scoring.intake.archive.streams import Stream
 

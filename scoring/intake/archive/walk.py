@@ -7,8 +7,7 @@ from typing import BinaryIO, Final
 
 from scoring.errors import Problem, Problems, SubmissionError, shown
 from scoring.intake.archive import folders, tarballs, zips
-from scoring.intake.archive.limits import Meter
-from scoring.intake.archive.member import Member
+from scoring.intake.archive.limits import Member, Meter
 from scoring.intake.archive.names import Names
 from scoring.intake.archive.streams import GZIP, XZ, Codec, Plain, Stream, Unpacked
 

@@ -17,8 +17,7 @@ from zlib import crc32
 from isal import igzip_lib
 
 from scoring.errors import Problem, SubmissionError, shown
-from scoring.intake.archive.limits import Meter
-from scoring.intake.archive.member import Member
+from scoring.intake.archive.limits import Member, Meter
 from scoring.intake.archive.names import Names
 from scoring.intake.archive.streams import DAMAGED
 

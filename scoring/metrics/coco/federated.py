@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from scoring.data.arrays import Flags, Integers, Places
-from scoring.data.coco_table import Federation
+from scoring.data.tables import Federation
 from scoring.metrics.coco.arrays import CocoDetections, CocoObjects
 from scoring.metrics.ranking import rank
 

@@ -18,8 +18,7 @@ from scoring.metrics.coco.arrays import (
     CocoRules,
     PairIoU,
 )
-from scoring.metrics.coco.matching import CocoMatches, match_coco
-from scoring.metrics.coco.pairs import find_pairs
+from scoring.metrics.coco.matching import CocoMatches, find_pairs, match_coco
 from scoring.parallel import parallel_map
 
 _ABSENT: Final = -1

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from scoring.data.arrays import Integers
-from scoring.data.coco_table import Federation
+from scoring.data.tables import Federation
 from scoring.readers.coco_json.fields import Entries, Identifiers, numbers_of
 
 _NEGATIVE: Final = "neg_category_ids"

@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 
 from scoring.data.arrays import Floats
-from scoring.data.coco_table import Federation
 from scoring.data.masks import Masks, take_masks
+from scoring.data.tables import Federation
 from scoring.errors import Problem, Problems, SubmissionError
 from scoring.metrics.coco.arrays import CocoObjects
 from scoring.readers.coco_json.federation import read_federation

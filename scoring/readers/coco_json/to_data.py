@@ -10,10 +10,9 @@ import numpy as np
 
 from scoring.data.boxes import BoxConvention
 from scoring.data.checking import Named
-from scoring.data.coco_table import CocoTable
 from scoring.data.description import UNKNOWN_SIDE, Description
 from scoring.data.masks import Masks
-from scoring.data.tables import Lists, Tables
+from scoring.data.tables import CocoTable, Lists, Tables
 from scoring.data.tables_from_arrays import ObjectRows, tables_of_objects
 from scoring.errors import Problems, SubmissionError
 from scoring.readers.coco_json.detections import CocoResults, read_coco_detections

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from scoring.competitions import EDITIONS
-from scoring.data.layout_set import WHOLE_IMAGE
+from scoring.data.layouts import WHOLE_IMAGE
 from scoring.errors import Problem, shown
 from scoring.readers.voc.annotations import READERS, AnnotationError, ListedImage, read_image_set
 from scoring.readers.voc.label_images import MaskError

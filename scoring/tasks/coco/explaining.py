@@ -9,7 +9,7 @@ import numpy as np
 from scoring.data.arrays import Flags, Floats, Places
 from scoring.metrics.coco.arranging import arrange
 from scoring.metrics.coco.arrays import COCO_RULES, CocoDetections, PairIoU
-from scoring.metrics.coco.pairs import Pairs, find_pairs
+from scoring.metrics.coco.matching import Pairs, find_pairs
 from scoring.metrics.coco.tables import CocoTables
 from scoring.readers.coco_json.detections import CocoResults
 from scoring.readers.coco_json.instances import CocoInstances

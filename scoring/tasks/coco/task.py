@@ -4,8 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from scoring.intake.checking import nothing_to_add
-from scoring.tasks.coco.boards import columns, match, score
-from scoring.tasks.coco.resampling import resample
+from scoring.tasks.coco.boards import columns, match, resample, score
 from scoring.tasks.coco.results_file import (
     accepts_boxes,
     accepts_masks,

@@ -7,8 +7,7 @@ from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
 from scoring.data.description import Image
-from scoring.data.layout_set import WHOLE_IMAGE, LayoutSet
-from scoring.data.layouts import SIDES, UNLISTED
+from scoring.data.layouts import SIDES, UNLISTED, WHOLE_IMAGE, LayoutSet
 from scoring.data.tables import PARTS
 from scoring.errors import Problem, Problems, Severity, shown
 from scoring.intake.xml_records import Element, Grammar

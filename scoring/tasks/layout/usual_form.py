@@ -5,8 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from scoring.data.layout_set import LayoutSet
-from scoring.data.layouts import SIDES, LayoutTable
+from scoring.data.layouts import SIDES, LayoutSet, LayoutTable
 from scoring.data.tables import PARTS
 from scoring.intake.xml_records import LONGEST_TEXT, MOST_BYTES, MOST_ELEMENTS, MOST_IN_A_RECORD
 from scoring.readers.lines.grammar import FURTHEST

@@ -12,7 +12,7 @@ from scoring.errors import Problem, Problems
 from scoring.intake.pixels import labels_of
 from scoring.intake.png import GREY, PngError, open_png
 from scoring.readers.image_index import ImageIndex
-from scoring.readers.voc.colours import LABEL_COLOURS
+from scoring.readers.voc.label_images import LABEL_COLOURS
 from scoring.tasks.task import Keyed
 
 
