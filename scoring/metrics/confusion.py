@@ -33,8 +33,8 @@ def count_labels(predictions: Sequence[Bytes], truths: Sequence[Runs], labels: i
     """The confusion matrix of each image, without its void pixels: int64 (images, labels, labels).
 
     predictions: uint8, each below `labels`; truths: the runs of each image, where labels from `labels` on are void. Runs in
-    which both labels stay the same are counted at once, in floats that are exact up to 2**53. Images are counted together,
-    since only long arrays let two threads work at the same time.
+    which both labels stay the same are counted at once, in floats that are exact up to 2**53. Several
+    images are counted together, so that calls are few and two threads work at the same time.
 
     >>> count_labels([np.array([[0, 1], [1, 1]])], [(np.array([0, 1, 255], np.uint8), np.array([2, 1, 1]))], 2)
     array([[[1, 1],
@@ -44,18 +44,15 @@ def count_labels(predictions: Sequence[Bytes], truths: Sequence[Runs], labels: i
     prediction = _joined(predictions)
     true, lengths = (np.concatenate(each) for each in zip(*truths, strict=True))
     image = np.repeat(np.arange(len(truths)) * cells, [len(each) for each, _ in truths])
-    rows = (np.minimum(true, labels) * np.intp(labels) + image).astype(
-        np.min_scalar_type(len(truths) * cells)
-    )
+    rows = np.minimum(true, labels) * np.intp(labels) + image
     ends = np.empty(prediction.size, np.bool_)
     np.not_equal(prediction[1:], prediction[:-1], out=ends[:-1])
     true_ends = np.cumsum(lengths) - 1
     ends[true_ends] = True
     last = _places(ends)
-    is_true_end = np.zeros(prediction.size, np.bool_)
-    is_true_end[true_ends] = True
-    ends_run = is_true_end[last]
-    cell = rows[np.cumsum(ends_run) - ends_run] + prediction[last]
+    # each true run holds the ends up to its own: to repeat its row is faster than to look it up for each end
+    cell = np.repeat(rows, np.diff(np.searchsorted(last, true_ends), prepend=-1))
+    cell += prediction[last]
     counts = np.bincount(cell, np.diff(last, prepend=-1), len(truths) * cells)
     return counts.astype(np.int64).reshape(len(truths), labels + 1, labels)[:, :labels]
 

@@ -24,7 +24,9 @@ BACKGROUND: Final = "background"
 """The label of pixels without an object, which is scored like a class."""
 NOWHERE: Final = "there is no pixel of it in the set"
 
-_TOGETHER: Final = 1 << 21  # pixels that are counted at once
+_TOGETHER: Final = 1 << 18
+"""Pixels that are counted at once: two images or so. The arrays of more are given back to the system after each time, and mapped
+anew page by page, which took a quarter of the processor time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
