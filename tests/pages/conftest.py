@@ -1,11 +1,13 @@
 """A web application on real servers, without a worker: what pages answer before anything is scored."""
 
 from collections.abc import Callable, Iterator
+from math import inf
 
 import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from app import cache
 from app.main import create_app
 from app.migrating import migrate
 from app.platform import Platform, platform_of
@@ -39,8 +41,9 @@ def platform(
 
 
 @pytest.fixture(autouse=True)
-def forget(request: pytest.FixtureRequest) -> None:
-    """Let no test be shown what another one read a moment ago."""
+def forget(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no test be shown what another one read a moment ago, nor a page that rests because a busy machine was slow."""
+    monkeypatch.setattr(cache, "SLOW", inf)
     if "platform" in request.fixturenames:
         request.getfixturevalue("platform").cache.forget_versions()
 
