@@ -45,7 +45,7 @@ def scored(folder: Path, *, protocol: str = "voc2012", competition: int = 9, **a
 
 @pytest.mark.parametrize("protocol", ["voc2010", "voc2011", "voc2012"])
 @pytest.mark.parametrize("competition", [9, 10, 11])
-def test_a_perfect_answer_scores_1(protocol: str, competition: int, tmp_path: Path) -> None:
+def test_a_perfect_prediction_scores_1(protocol: str, competition: int, tmp_path: Path) -> None:
     report = scored(
         tmp_path,
         protocol=protocol,

@@ -123,7 +123,7 @@ def test_the_costs_are_what_would_be_gained(tmp_path: Path) -> None:
     }
 
 
-def test_a_misplaced_answer_for_an_object_that_is_found_is_only_taken_out(tmp_path: Path) -> None:
+def test_a_misplaced_prediction_for_an_object_that_is_found_is_only_taken_out(tmp_path: Path) -> None:
     predictions = [Prediction(0, 0.9, (1, 1, 20, 7)), Prediction(0, 0.8, CAT)]
     truth = scene(tmp_path)
 
@@ -134,7 +134,7 @@ def test_a_misplaced_answer_for_an_object_that_is_found_is_only_taken_out(tmp_pa
     assert cost == pytest.approx(0.5 - 0.25)
 
 
-def test_one_of_two_misplaced_answers_for_an_object_is_put_right(tmp_path: Path) -> None:
+def test_one_of_two_misplaced_predictions_for_an_object_is_corrected(tmp_path: Path) -> None:
     predictions = [Prediction(0, 0.9, (1, 1, 20, 7)), Prediction(0, 0.8, (1, 1, 20, 8))]
     truth = scene(tmp_path)
 
@@ -147,7 +147,7 @@ def test_one_of_two_misplaced_answers_for_an_object_is_put_right(tmp_path: Path)
     )  # nothing was found: without the missed ones there is no score
 
 
-def test_near_a_difficult_object_nothing_is_put_right(tmp_path: Path) -> None:
+def test_near_a_difficult_object_nothing_is_corrected(tmp_path: Path) -> None:
     truth = truth_of(
         tmp_path,
         annotation(thing("cat", CAT, said="difficult"), thing("cat", (1, 41, 20, 60)), thing("dog", DOG)),

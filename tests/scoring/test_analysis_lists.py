@@ -50,7 +50,7 @@ def placed(predictions: list[Prediction], things: list[Thing] | None = None) -> 
     return with_boxes(ranked, lines)
 
 
-def test_the_most_confident_answers_are_listed_by_what_they_are() -> None:
+def test_the_most_confident_predictions_are_listed_by_what_they_are() -> None:
     things = [Thing(0, (1, 1, 10, 10)), Thing(2, (1, 1, 10, 10), difficult=True)]
     predictions = [
         Prediction(1, 0.95, (1, 1, 10, 10)),  # no cat in the image
@@ -133,7 +133,7 @@ def test_what_has_no_prediction_has_no_rank_of_its_own() -> None:
     assert median_ranks([one], 3).tolist() == [2.5, 2.5, 1.0]
 
 
-def test_ranks_are_of_images_and_those_without_an_answer_share_the_rest() -> None:
+def test_ranks_are_of_images_and_those_without_an_prediction_share_the_rest() -> None:
     rng = np.random.default_rng(2)
     rankings = [ranking(*rng.integers(0, 12, 9).tolist()) for _ in range(4)]
 
@@ -161,7 +161,7 @@ def naive_spearman(one: list[float], other: list[float]) -> float:
     return float(product / (spread[0] * spread[1]) ** 0.5)
 
 
-def test_the_correlation_is_spearmans_on_each_images_most_confident_answer() -> None:
+def test_the_correlation_is_spearmans_on_each_images_most_confident_prediction() -> None:
     rng = np.random.default_rng(6)
     for _ in range(20):
         results = [
@@ -255,7 +255,7 @@ def test_without_positives_there_is_no_random_baseline() -> None:
     assert random_baseline(labelled(0, 4), ranked_average_precision, permutations=2) is None
 
 
-def test_the_boxes_of_kept_answers_are_read_from_the_archive(tmp_path: Path) -> None:
+def test_the_boxes_of_kept_predictions_are_read_from_the_archive(tmp_path: Path) -> None:
     truth = read_tree(kit(tmp_path).root, "test")
     results = tmp_path / "results" / "VOC2012" / "Main"
     results.mkdir(parents=True)

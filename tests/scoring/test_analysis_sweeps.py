@@ -167,7 +167,7 @@ def test_a_box_outside_its_image_has_no_share(tmp_path: Path) -> None:
     assert covered_areas(read_tree(tree.root, "test"), "cat").tolist() == [0.0]
 
 
-def test_answers_of_another_file_are_refused() -> None:
+def test_predictions_of_another_file_are_refused() -> None:
     predictions = placed([Prediction(0, 0.5, (1, 1, 9, 9))], ground_truth([]))
     other = detections([Prediction(1, 0.5, (1, 1, 9, 9))])
     surer = ClassDetections(predictions.ranked.image, predictions.ranked.confidence + 1, predictions.boxes)

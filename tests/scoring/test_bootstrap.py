@@ -218,9 +218,7 @@ def test_two_runs_are_drawn_in_pairs(tmp_path: Path) -> None:
     assert one.draws.images == 5
 
 
-def test_answers_held_against_another_truth_are_refused(
-    tmp_path: Path, segmented: tuple[Path, GroundTruth]
-) -> None:
+def test_matches_with_another_truth_are_refused(tmp_path: Path, segmented: tuple[Path, GroundTruth]) -> None:
     sent, truth = segmented
     put(tmp_path, "Main", comp3_det_test_dog=lines("0.8 21 1 30 10"))
     boxes = evaluate(sent, truth, competition=3, protocol="voc2012", statistics=tmp_path / "boxes")

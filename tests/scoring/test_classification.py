@@ -43,7 +43,7 @@ def scored(folder: Path, version: GroundTruth, *, protocol: str = "voc2012", **c
 
 
 @pytest.mark.parametrize("protocol", ["voc2007", "voc2009", "voc2010", "voc2012"])
-def test_a_perfect_answer_scores_1(protocol: str, tmp_path: Path) -> None:
+def test_a_perfect_prediction_scores_1(protocol: str, tmp_path: Path) -> None:
     report = scored(tmp_path, truth(tmp_path), protocol=protocol, cat=CAT, dog=DOG)
 
     assert report.headline == pytest.approx(1, abs=1e-12)

@@ -31,7 +31,7 @@ def grid(count: int) -> list[dict[str, Any]]:
     return [{"bbox": [20 * (n % 30), 20 * (n // 30), 10, 10]} for n in range(count)]
 
 
-def test_a_perfect_answer_that_scores_1_needs_no_explanation() -> None:
+def test_a_perfect_prediction_that_scores_1_needs_no_explanation() -> None:
     result = result_of(grid(1), grid(1))
 
     assert result.headline == pytest.approx(1)

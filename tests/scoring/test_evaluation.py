@@ -36,7 +36,7 @@ def scored(folder: Path, *, protocol: str = "voc2012", **classes: str) -> Result
 
 
 @pytest.mark.parametrize("protocol", ["voc2006", "voc2007", "voc2012"])
-def test_a_perfect_answer_scores_1(protocol: str, tmp_path: Path) -> None:
+def test_a_perfect_prediction_scores_1(protocol: str, tmp_path: Path) -> None:
     report = scored(tmp_path, protocol=protocol, cat=CAT, dog=DOG)
 
     assert report.headline == pytest.approx(1, abs=1e-12)
@@ -86,7 +86,7 @@ def test_a_class_without_objects_has_no_value_and_the_mean_is_the_kit_s(
     assert (report.headline_reason is None) == (headline is not None)
 
 
-def test_where_every_answer_is_ignored_eleven_recalls_have_no_value(tmp_path: Path) -> None:
+def test_where_every_prediction_is_ignored_eleven_recalls_have_no_value(tmp_path: Path) -> None:
     report = scored(tmp_path, protocol="voc2007", cat="a_2 1 1 1 8 8\n", dog=DOG)
 
     assert report.classes[0].value is None

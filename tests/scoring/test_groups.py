@@ -144,7 +144,7 @@ def test_in_the_challenge_detections_count_where_labels_or_boxes_speak_of_the_cl
         assert challenge(given, there, match)[0] == [0, 0, 0]
 
 
-def test_a_right_answer_is_right_inside_a_group_too_and_a_second_one_there_is_ignored() -> None:
+def test_a_true_positive_may_lie_inside_a_group_and_a_second_detection_there_is_ignored() -> None:
     single = Thing(0, (10, 10, 20, 20))
     twice = [Prediction(0, 2, (10, 10, 20, 20)), Prediction(0, 1, (10, 10, 20, 19))]
 

@@ -101,7 +101,7 @@ def test_a_value_lies_between_0_and_1_or_is_none(
 
 @measures
 @given(said=labels.filter(lambda said: 1 in said))
-def test_a_perfect_answer_scores_1(measure: Value, said: list[int]) -> None:
+def test_a_perfect_prediction_scores_1(measure: Value, said: list[int]) -> None:
     value = measure(
         rank_by_confidence("car", predictions([(w, float(x)) for w, x in enumerate(said)]), known(said))
     )

@@ -44,7 +44,7 @@ def test_outcomes_by_the_rules_of_2006_are_those_of_a_plain_loop(
     assert said(match_pascal_2006, given, there) == oracles.outcomes(given, there, 0.5, of_2006=True)
 
 
-def test_outcomes_on_many_random_answers_are_those_of_a_plain_loop() -> None:
+def test_outcomes_on_many_random_predictions_are_those_of_a_plain_loop() -> None:
     rng = np.random.default_rng(2012)
     for _ in range(5):
         low = rng.integers(0, 20, (400, 2))
@@ -106,7 +106,7 @@ def test_the_second_of_two_identical_objects_cannot_be_found() -> None:
     ]
 
 
-def test_a_later_answer_is_wrong_although_another_object_would_be_left() -> None:
+def test_a_later_detection_is_a_false_positive_although_another_object_would_be_left() -> None:
     there = [Thing(0, (1, 1, 10, 10)), Thing(0, (1, 1, 10, 8))]
     given = [Prediction(0, 2, (1, 1, 10, 10)), Prediction(0, 1, (1, 1, 10, 9.5))]
 

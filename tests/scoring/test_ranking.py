@@ -80,13 +80,13 @@ def test_a_value_lies_between_0_and_1_or_is_none(measure: Measure, found: list[i
 
 @measures
 @given(count=st.integers(1, 200))
-def test_a_perfect_answer_scores_1(measure: Measure, count: int) -> None:
+def test_a_perfect_prediction_scores_1(measure: Measure, count: int) -> None:
     assert measure(said([1] * count), count) == pytest.approx(1, abs=1e-12)
 
 
 @measures
 @given(found=outcomes, missed=left)
-def test_one_more_wrong_answer_below_all_others_never_helps(
+def test_one_more_false_positive_below_all_others_never_helps(
     measure: Measure, found: list[int], missed: int
 ) -> None:
     positives = found.count(1) + missed
@@ -99,7 +99,7 @@ def test_one_more_wrong_answer_below_all_others_never_helps(
 
 @measures
 @given(found=outcomes, missed=st.integers(1, 30))
-def test_one_more_right_answer_below_all_others_never_harms(
+def test_one_more_true_positive_below_all_others_never_harms(
     measure: Measure, found: list[int], missed: int
 ) -> None:
     positives = found.count(1) + missed
@@ -116,13 +116,13 @@ def test_with_nothing_to_find_the_area_is_not_a_number_and_eleven_recalls_give_0
     assert average_precision_11_points(said([-1]), 0) == 0
 
 
-def test_without_answers_both_give_0_even_with_nothing_to_find() -> None:
+def test_without_predictions_both_give_0_even_with_nothing_to_find() -> None:
     for positives in (0, 3):
         assert average_precision(said([]), positives) == 0
         assert average_precision_11_points(said([]), positives) == 0
 
 
-def test_with_ignored_answers_only_the_area_is_0_and_eleven_recalls_are_not_a_number() -> None:
+def test_with_ignored_predictions_only_the_area_is_0_and_eleven_recalls_are_not_a_number() -> None:
     assert average_precision(said([-1, -1]), 3) == 0
     assert math.isnan(average_precision_11_points(said([-1, -1]), 3))
 

@@ -55,7 +55,7 @@ def some_things(rng: np.random.Generator) -> list[Thing]:
     ]
 
 
-def some_answers(rng: np.random.Generator, things: list[Thing]) -> list[Prediction]:
+def some_predictions(rng: np.random.Generator, things: list[Thing]) -> list[Prediction]:
     """Around the things and elsewhere, with many ties."""
     predictions = []
     for _ in range(rng.integers(0, 25)):
@@ -112,7 +112,7 @@ def test_a_replicate_is_what_scoring_the_repeated_images_gives(
     compared = 0
     while compared < 60:
         things = some_things(rng)
-        predictions = some_answers(rng, things)
+        predictions = some_predictions(rng, things)
         ranked, positives = kept(predictions, things)
         if not ranked.positives:
             continue

@@ -113,7 +113,7 @@ def test_a_class_that_is_nowhere_has_no_value_and_the_mean_is_the_kit_s(
     assert (report.headline, report.headline_reason) == (headline, reason)
 
 
-def test_a_class_that_is_only_answered_is_worth_0(tmp_path: Path) -> None:
+def test_a_class_that_is_only_predicted_scores_0(tmp_path: Path) -> None:
     report = scored(tmp_path, small("000", "001"), small("000", "021"))
 
     assert report.classes[2] == ClassResult("dog", 0.0, None, 0, 1)
@@ -216,7 +216,9 @@ def test_the_order_of_images_changes_nothing(
 
 
 @given(pictures, every_rules)
-def test_perfect_answers_score_1_and_none_is_worth_more(truth: list[Bytes], rules: SegmentationRules) -> None:
+def test_perfect_predictions_score_1_and_none_scores_more(
+    truth: list[Bytes], rules: SegmentationRules
+) -> None:
     perfect = score_of(truth, truth, rules)
     worse = score_of(truth, [np.zeros_like(each) for each in truth], rules)
 
