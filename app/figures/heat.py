@@ -22,7 +22,10 @@ class Grid:
 
 def heat_map(name: str, title: str, description: str, grid: Grid) -> Drawing:
     """Cells shaded by their value in eleven steps; with few columns their percentages are written into them."""
-    width = LABELS + CELL * len(grid.columns) + 10
+    longest = max(map(len, grid.short_columns), default=0)
+    width = (
+        LABELS + CELL * len(grid.columns) + max(10, 3 * longest - 8)
+    )  # for the last head, which is slanted
     shapes = [
         *_heads(grid.columns, grid.short_columns),
         *(shape for place, row in enumerate(grid.rows) for shape in _row(grid, place, row)),

@@ -11,7 +11,8 @@ from app.figures.heat import Grid, heat_map
 from app.figures.progress import Result, best_so_far, progress_chart
 from app.figures.ranks import Ranked, Ranks, rank_diagram
 from app.figures.shapes import Column, Figure, Table
-from app.formats import plural, score, short
+from app.formats import columns as narrow_columns
+from app.formats import plural, score
 from app.groups.rules import are_alike
 from scoring import Scoreboard, rank_methods
 
@@ -182,7 +183,7 @@ def scores_by_class_and_method(board: BoardScores) -> Iterator[Figure]:
         rows=tuple(methods[row].name for row in order),
         columns=names,
         values=tuple(tuple(methods[row].values[place] for place in chosen) for row in order),
-        short_columns=tuple(map(short, names)),
+        short_columns=tuple(shown for _, shown in narrow_columns(names)),
     )
     left = (
         ""
@@ -190,7 +191,7 @@ def scores_by_class_and_method(board: BoardScores) -> Iterator[Figure]:
         else f" Of {_count(board)} those {len(chosen)} in which methods differ most."
     )
     description = (
-        f"A table of {plural(len(methods), 'method')} by {plural(len(chosen), board.what)}, darker for higher scores; rows and columns are"
+        f"A table of {plural(len(methods), 'method')} by {plural(len(chosen), board.what)}, more strongly shaded for higher scores; rows and columns are"
         f" in the order of average-linkage clustering, so that similar ones are neighbours.{left}"
     )
     drawing = heat_map("heat-map", f"{board.measure} by method and {board.what}", description, grid)
@@ -264,11 +265,11 @@ def confusion(method: str, labels: Sequence[str], counts: Sequence[Sequence[int]
         tuple(count / total if total else None for count in row)
         for row, total in zip(counts, totals, strict=True)
     )
-    grid = Grid(tuple(labels), tuple(labels), shares, tuple(map(short, labels)))
+    grid = Grid(tuple(labels), tuple(labels), shares, tuple(shown for _, shown in narrow_columns(labels)))
     known = [(row[place] or 0.0, labels[place]) for place, row in enumerate(shares) if totals[place]]
     best, worst = max(known), min(known)
     description = (
-        f"Rows are true labels, columns those that {method} gave, darker for a larger share of a row's pixels. Most of {best[1]} was found,"
+        f"Rows are true labels, columns those that {method} gave, more strongly shaded for a larger share of a row's pixels. Most of {best[1]} was found,"
         f" {score(best[0])} %, least of {worst[1]}, {score(worst[0])} %."
     )
     rows = tuple((name, *row) for name, row in zip(labels, shares, strict=True))

@@ -91,6 +91,15 @@ def test_a_confusion_matrix_has_the_shares_of_each_row() -> None:
     assert cells[6:] == ["cell none"] * 3
 
 
+def test_heads_of_a_heat_map_can_be_told_apart() -> None:
+    labels = ("class_001", "class_002", "person")
+
+    figure = confusion("Oak", labels, [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+
+    heads = [shape for shape in figure.drawing.shapes if isinstance(shape, Text) and shape.turned]
+    assert [head.text for head in heads] == list(labels)
+
+
 def test_similar_rows_are_neighbours_also_where_values_are_missing() -> None:
     rows = [(0.1, 0.1), (0.9, 0.9), (0.1, None), (0.88, 0.9)]
 
