@@ -145,7 +145,7 @@ class StoredBytesError(DomainError):
 
 
 class CheckBusyError(DomainError):
-    """Another archive of the same person is still being checked."""
+    """Another archive of the same person, or as many of others as there are places, are still being checked."""
 
     code = "check-busy"
     retry_after = 10  # seconds

@@ -195,7 +195,8 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             "check-busy",
             429,
             "Too many requests",
-            "One archive of a team, and of a person, is checked at a time. Ask again after Retry-After seconds.",
+            "One archive of a team, and of a person, is checked at a time, and a few of all; this one is stored and waits. "
+            "Ask again after Retry-After seconds.",
         ),
         _row("rate-limit", 429, "Too many requests", "Send the request again after Retry-After seconds."),
         _row("busy", 429, "Too many requests", "Send the request again after Retry-After seconds."),

@@ -23,6 +23,9 @@ from app.sandbox import ChildError, ChildFileError, ChildLimits, LimitExceededEr
 log = structlog.get_logger()
 
 POLL = 0.2  # seconds between two looks whether another process has ended this team's check
+PATIENCE = (
+    20.0  # seconds to wait for a turn, and again for a place: programs and proxies give up after a minute
+)
 
 _turns: WeakValueDictionary[int, anyio.Lock] = WeakValueDictionary()  # by team, for the order in this process
 
@@ -31,13 +34,14 @@ async def check(platform: Platform, upload_id: uuid.UUID) -> None:
     """Check an archive that has arrived and store its report; does nothing for an upload in another state.
 
     One archive of a team, and of a person, is checked at a time, whichever web process they ask: the next waits for its turn,
-    and takes no place from others meanwhile, so that teams take turns at the places of a process. Raises CheckBusyError when it has not come after the longest time of a check.
+    and takes no place from others meanwhile, so that teams take turns at the places of a process. Raises CheckBusyError when
+    turn or place have not come in time; the archive is stored, and its check can be asked for again.
     """
     owner = await run_in_threadpool(_owner, platform, upload_id)
     if owner is None:
         return
     turn = _turns.setdefault(owner.team_id, anyio.Lock())
-    with anyio.move_on_after(platform.settings.check_seconds) as waiting:
+    with anyio.move_on_after(PATIENCE) as waiting:
         async with turn:
             while not await run_in_threadpool(_claim, platform, upload_id, owner):
                 if await run_in_threadpool(_owner, platform, upload_id) is None:
@@ -54,13 +58,25 @@ async def _check_with_lease(platform: Platform, upload_id: uuid.UUID) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_hold_turn, platform, upload_id)
         try:
-            await anyio.to_thread.run_sync(_check, platform, upload_id, limiter=platform.checks)
+            await _check_in_place(platform, upload_id)
         except Exception as error:  # noqa: BLE001 - raised below, without the group of exceptions around it
             failure = error
         tasks.cancel_scope.cancel()
     if failure is not None:
         await run_in_threadpool(_release, platform, upload_id)
         raise failure
+
+
+async def _check_in_place(platform: Platform, upload_id: uuid.UUID) -> None:
+    """Check once this process has a place for it; raises CheckBusyError when none has become free in time."""
+    with anyio.move_on_after(PATIENCE) as waiting:
+        await platform.checks.acquire()
+    if waiting.cancelled_caught:
+        raise CheckBusyError("Many archives are being checked at the moment; this one is stored and waits")
+    try:
+        await anyio.to_thread.run_sync(_check, platform, upload_id, limiter=anyio.CapacityLimiter(1))
+    finally:
+        platform.checks.release()
 
 
 async def _hold_turn(platform: Platform, upload_id: uuid.UUID) -> None:

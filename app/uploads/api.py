@@ -259,5 +259,5 @@ def upload(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> 
 
 @router.post("/uploads/{upload_id}/check", dependencies=[CHANGE, limited(Limited.CHECK)])
 async def check(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> UploadView:
-    """Check an upload whose check was interrupted; does nothing otherwise."""
+    """Check an upload whose check was interrupted or had to wait for long (`state` is `received`); does nothing otherwise."""
     return await service.check(platform, actor, upload_id)

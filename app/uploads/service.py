@@ -171,8 +171,8 @@ def _note(platform: Platform, upload_id: uuid.UUID, size: int | None) -> None:
 async def finish(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> UploadView:
     """Once all bytes are there: store them under their hash, check them, and write the report down.
 
-    Safe to call again at any time; what is not complete yet stays as it is, and while another archive of the same person is
-    checked for long, this one stays unchecked. Raises NotFoundError, and ChecksumError when the bytes do not have the
+    Safe to call again at any time; what is not complete yet stays as it is, and while another archive of the same person, or
+    many of others, are checked for long, this one stays unchecked. Raises NotFoundError, and ChecksumError when the bytes do not have the
     declared hash.
     """
     await _store(platform, actor, upload_id)
@@ -184,7 +184,7 @@ async def finish(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> Uplo
 async def check(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> UploadView:
     """Check an upload whose check was interrupted; does nothing otherwise.
 
-    Raises NotFoundError, and CheckBusyError while another archive of the same person is being checked.
+    Raises NotFoundError, and CheckBusyError while another archive of the same person or many of others are being checked.
     """
     await _store(platform, actor, upload_id)
     await checks.check(platform, upload_id)

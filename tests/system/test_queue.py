@@ -4,17 +4,21 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import anyio
 import pytest
-from sqlalchemy import Connection, NullPool, Select, create_engine, func, text
+from anyio import CapacityLimiter
+from sqlalchemy import Connection, NullPool, Select, create_engine, func, select, text
 
 import scoring
 from app.access import Actor
 from app.approvals import service as approvals
 from app.approvals.schemas import Suspension, TeamRefusal
+from app.checks import service as checks
+from app.errors import CheckBusyError, StorageUnavailableError
 from app.evaluation import queries
 from app.evaluation import service as evaluation
 from app.evaluation.schemas import Claim
-from app.models import Entry, EntryState, Rescore, Role, Run, RunState, Service
+from app.models import Entry, EntryState, Rescore, Role, Run, RunState, Service, Upload, UploadState
 from app.platform import Platform
 from app.storage import FolderStorage
 from app.submissions.rules import COUNTED_STATES
@@ -327,6 +331,30 @@ def test_a_sweeper_that_is_stopped_at_its_turn_keeps_no_other_waiting(board: Row
         assert not sweep(board.platform)
 
     assert not sweep(board.platform)
+
+
+def test_an_upload_that_finds_all_places_taken_is_told_so_and_can_be_checked_later(
+    board: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "PATIENCE", 1.0)
+    board.entry()
+    with board.platform.transaction() as session:
+        newest = session.scalars(select(Upload).order_by(Upload.started_at.desc())).first()
+        assert newest is not None
+        newest.state, newest.sha256 = UploadState.RECEIVED, "0" * 64
+        upload = newest.id
+
+    async def ask_twice() -> None:
+        platform = replace(board.platform, checks=CapacityLimiter(1))
+        await platform.checks.acquire_on_behalf_of("another")
+        with pytest.raises(CheckBusyError, match="Many archives are being checked"):
+            await checks.check(platform, upload)
+        platform.checks.release_on_behalf_of("another")
+        with pytest.raises(StorageUnavailableError):  # it came to its bytes, which no row of this test has
+            await checks.check(platform, upload)
+        assert platform.checks.borrowed_tokens == 0
+
+    anyio.run(ask_twice)
 
 
 def test_what_waits_for_a_store_is_due_as_soon_as_the_store_is_back(board: Rows) -> None:
