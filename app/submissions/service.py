@@ -274,22 +274,20 @@ def _submission(
     assert phase is not None
     sight = sight_of(actor, phase)
     ours = actor.runs(phase.edition_id) or actor.is_member(method.team_id)
-    rows = queries.runs_of(session, submission_id)
-    visible = [row for row in rows if ours or row.entry.state in SHOWN_STATES]
+    rows = [row for row in queries.runs_of(session, submission_id) if ours or row.entry.state in SHOWN_STATES]
     standing = Standing(
-        results.ranks(session, actor, phase, sight, [row.entry for row in visible]),
-        results.histories(session, sight, [row.entry for row in visible if row.runs > 1]),
+        results.ranks(session, actor, phase, sight, [row.entry for row in rows]),
+        results.histories(session, sight, [row.entry for row in rows if row.runs > 1]),
     )
-    waiting = [row.run.id for row in visible if row.run.state is RunState.QUEUED]
-    views = _run_views(session, sight, visible, workers.queue_of(platform, session, waiting))
-    return submission_view(actor, phase, found, visible, views, standing), sight
+    waiting = [row.run.id for row in rows if row.run.state is RunState.QUEUED]
+    views = _run_views(session, sight, rows, workers.queue_of(platform, session, waiting))
+    return submission_view(actor, phase, found, rows, views, standing), sight
 
 
 def _run_views(session: Session, sight: Sight, rows: Sequence[ShownRun], queue: Queue) -> dict[int, RunView]:
     """The runs as a reader may see them, by number."""
-    runs = [row.run for row in rows]
-    ladder = disclosure.headlines(session, [run.ladder_run_id for run in runs])
-    scores = queries.scores_of(session, [run.id for run in runs])
+    ladder = disclosure.headlines(session, [row.run.ladder_run_id for row in rows])
+    scores = queries.scores_of(session, [row.run.id for row in rows])
     return {
         row.run.id: run_view(
             row.run,
