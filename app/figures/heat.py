@@ -24,7 +24,7 @@ def heat_map(name: str, title: str, description: str, grid: Grid) -> Drawing:
     """Cells shaded by their value in eleven steps; with few columns their percentages are written into them."""
     longest = max(map(len, grid.short_columns), default=0)
     width = (
-        LABELS + CELL * len(grid.columns) + max(10, 3 * longest - 8)
+        LABELS + CELL * len(grid.columns) + max(10, 4 * longest - 8)
     )  # for the last head, which is slanted
     shapes = [
         *_heads(grid.columns, grid.short_columns),
