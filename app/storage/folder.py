@@ -14,7 +14,7 @@ from io import FileIO
 from pathlib import Path
 from typing import BinaryIO
 
-from app.errors import ChecksumError, ConflictError, OffsetError
+from app.errors import ChecksumError, ConflictError, OffsetError, StorageUnavailableError
 from app.storage.failures import storage_errors
 from app.storage.names import checked_key, content_key, is_upload_id
 from app.storage.protocol import Content, Partial
@@ -23,7 +23,10 @@ MiB = 1 << 20
 
 SEALED = ".sealed"  # ending of a partial upload that takes no more bytes
 DRAFT = ".draft"
+MARKER = ".heldout-store"
 LOCK_SECONDS = 10.0  # a commit of 2 GiB holds its lock for about 2 seconds
+
+_seen: set[Path] = set()  # folders in which this process has seen the marker
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +176,21 @@ class FolderStorage:
         return self.root / "content" / key[:2] / checked_key(key)
 
     def _incoming(self) -> Path:
+        """Where everything is written first.
+
+        Raises StorageUnavailableError where the marker has vanished since this process saw it: such a folder is what is left
+        of a volume that is not mounted any more, and what is written to it would vanish when the volume is back.
+        """
+        marker = self.root / MARKER
+        if not marker.exists():
+            if self.root in _seen:
+                raise StorageUnavailableError(f"{self.root} has lost its {MARKER}: its volume is not mounted")
+            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            marker.touch(mode=0o400)
+            _flush_folder(self.root)
+        _seen.add(self.root)
         folder = self.root / "incoming"
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.mkdir(exist_ok=True, mode=0o700)
         return folder
 
     def _partial(self, upload_id: uuid.UUID) -> Path:
