@@ -1,4 +1,4 @@
-"""The door for programs: `python -m scoring --help`."""
+"""The entry point for programs: `python -m scoring --help`."""
 
 import sys
 

@@ -50,7 +50,7 @@ def _row(row: Count) -> dict[str, int]:
 def compare(options: Namespace) -> Mapping[str, Any]:
     """Rank the methods of a table in each class, and test whether their mean ranks differ.
 
-    Best first; `groups` names methods that cannot be told apart, `pairs` has the chance of each difference after Nemenyi
+    Best first; `groups` names methods that cannot be told apart, `pairs` has the p-value of each difference after Nemenyi
     and after Holm. Methods without a value in every class are left out.
     """
     try:

@@ -30,7 +30,7 @@ SETUP = Setup("detection", "voc2012", "0f")
 
 
 def simulated_class(rng: np.random.Generator, images: int) -> tuple[RankedPredictions, Integers]:
-    """Three objects to ten images, four of five found; a false alarm an image; some images harder than others."""
+    """Three objects to ten images, four of five found; a false positive an image; some images harder than others."""
     ease = rng.normal(0, 0.5, images)
     positives = rng.poisson(0.3, images)
     objects = np.repeat(np.arange(images), positives)
