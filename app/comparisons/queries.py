@@ -9,11 +9,13 @@ from sqlalchemy.orm import Session
 
 from app.access import Action, Actor, State
 from app.disclosure.queries import SCORE
+from app.disclosure.rules import Sight
 from app.disclosure.schemas import StoredScore
 from app.editions.queries import is_past_embargo
 from app.memberships.queries import is_public
 from app.models import Board, ClassScore, Entry, Method, Phase, Run, Team
 from app.scored_runs.queries import stands_on_board
+from app.standings.queries import rank_column
 from app.visibility import rows_for
 
 
@@ -73,14 +75,26 @@ def standing_runs(
     return sorted(rows, key=lambda row: methods.index(row.method))
 
 
-def candidates(
-    session: Session, actor: Actor, phase_id: int, competition: int, most: int
+def candidates(  # noqa: PLR0913 - which, for whom, of what board
+    session: Session,
+    actor: Actor,
+    phase_id: int,
+    competition: int,
+    chosen: Sequence[int],
+    *,
+    sight: Sight,
+    most: int,
 ) -> list[tuple[int, str, int | None, StoredScore]]:
-    """At most so many methods on a board, best first: id, name, the run that a ladder shows, the stored mean."""
+    """The chosen methods and the best others on a board, up to `most`: id, name, the run that a ladder shows, the stored mean.
+
+    Where means are hidden the first by name, so that who is among them says nothing.
+    """
+    rank = rank_column(sight)
+    best_first = () if rank is None else (rank.desc().nulls_last(),)
     statement = (
         _standing(actor, phase_id, competition, Method.id, Method.name, Run.ladder_run_id, *SCORE)
         .join(ClassScore, and_(ClassScore.run_id == Run.id, ClassScore.class_name.is_(None)))
-        .order_by(Method.name)
+        .order_by(Method.id.in_(chosen).desc(), *best_first, Method.name)
         .limit(most)
     )
     return [

@@ -118,7 +118,8 @@ class ComparisonView:
     obstacle: str | None  # why these results have no statistics in common
     withheld: str | None  # what the reader does not see, and until when
     beyond_public: bool
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[Candidate, ...] = ()  # the chosen ones and the best others
+    has_more: bool = False  # others stand on the board
     draws_images: bool = False  # each has a page, with annotation and predictions drawn over it
 
     @property

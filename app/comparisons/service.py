@@ -62,7 +62,7 @@ def comparison(
             raise NotFoundError(f"no method {numbers} stands on this board, or it is not public")
         stored = analyses.diagnoses(session, [run.run for run in runs]) if sight.details else {}
         found = _methods(session, sight, runs, stored)
-        candidates = _candidates(session, actor, phase, address.competition, sight)
+        candidates, has_more = _candidates(session, actor, phase, address.competition, chosen, sight)
     obstacle = obstacle_of([run.setup for run in runs])
     is_ready = obstacle is None and len(stored) == len(runs) >= FEWEST
     return ComparisonView(
@@ -80,6 +80,7 @@ def comparison(
         withheld=withheld(phase, sight),
         beyond_public=sight.beyond_public,
         candidates=candidates,
+        has_more=has_more,
         draws_images=phase.draws_images,
     )
 
@@ -128,12 +129,17 @@ def _method(
 
 
 def _candidates(
-    session: Session, actor: Actor, phase: PhaseView, competition: int, sight: Sight
-) -> tuple[Candidate, ...]:
-    rows = queries.candidates(session, actor, phase.id, competition, MAX_CANDIDATES)
+    session: Session, actor: Actor, phase: PhaseView, competition: int, chosen: Sequence[int], sight: Sight
+) -> tuple[tuple[Candidate, ...], bool]:
+    """What the page has room for, and whether there are others."""
+    rows = queries.candidates(
+        session, actor, phase.id, competition, chosen, sight=sight, most=MAX_CANDIDATES + 1
+    )
     ladder = disclosure.headlines(session, [ladder for *_, ladder, _ in rows])
     found = [Candidate(id_, name, sight.mean(own, ladder.get(other or 0))) for id_, name, other, own in rows]
-    return tuple(sorted(found, key=lambda each: (-(each.mean if each.mean is not None else -1), each.name)))
+    shown = found[:MAX_CANDIDATES]
+    shown.sort(key=lambda each: (-(each.mean if each.mean is not None else -1), each.name))
+    return tuple(shown), len(found) > MAX_CANDIDATES
 
 
 def _statistics(platform: Platform, run_ids: Sequence[int]) -> Statistics:

@@ -26,7 +26,7 @@ def first_of_boards(session: Session, phase_id: int, sight: Sight, limit: int) -
 
     Where means are hidden the newest, so that their order says nothing.
     """
-    key = _key_of(sight)
+    key = rank_column(sight)
     found = (
         select(
             Entry.competition, Entry.method_id, (null() if key is None else func.nullif(key, -1)).label("key")
@@ -44,7 +44,7 @@ def first_of_boards(session: Session, phase_id: int, sight: Sight, limit: int) -
     return [RankedMethod(*row) for row in rows]
 
 
-def _key_of(sight: Sight) -> InstrumentedAttribute[int | None] | None:
+def rank_column(sight: Sight) -> InstrumentedAttribute[int | None] | None:
     """What ranks are told by; none where they are not told."""
     if not sight.means:
         return None

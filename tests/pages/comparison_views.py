@@ -66,6 +66,7 @@ def comparison(count: int = 3, **changes: Any) -> ComparisonView:
         withheld=None,
         beyond_public=True,
         candidates=tuple(Candidate(number, EVIL, 0.5 if number else None) for number in range(9)),
+        has_more=True,
     )
     return replace(view, **changes)
 
