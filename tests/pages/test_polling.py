@@ -1,21 +1,19 @@
 """A page that waits costs little: it is drawn again when something has changed, and the queue is read once for all."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import httpx2
 import pytest
 from fastapi import FastAPI
-from sqlalchemy import event, func, update
+from sqlalchemy import func, update
 from starlette.testclient import TestClient
 
 from app import cache
 from app.accounts.service import token_of_program
 from app.models import Entry, Role, Upload
 from app.platform import Platform
+from tests.pages.statements import asked
 from tests.system.rows import Rows, made
 
 HTML = {"Accept": "text/html"}
@@ -46,21 +44,6 @@ def waiting(platform: Platform, app: FastAPI) -> Waiting:
     platform.cache.forget_versions()
     addresses = (f"/submissions/{numbers[0]}/status", f"/submissions/{numbers[1]}/status")
     return Waiting(rows, (first, second), addresses, reader)
-
-
-@contextmanager
-def asked(platform: Platform) -> Iterator[list[str]]:
-    """The statements that the database is asked meanwhile."""
-    found: list[str] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        found.append(statement)
-
-    event.listen(platform.engine, "before_cursor_execute", note)
-    try:
-        yield found
-    finally:
-        event.remove(platform.engine, "before_cursor_execute", note)
 
 
 def test_nothing_is_drawn_again_while_nothing_changes(waiting: Waiting, platform: Platform) -> None:

@@ -1,17 +1,15 @@
 """Home and the pages of editions are drawn once for all readers, and nobody's name gets into another's."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
 
 import pytest
-from sqlalchemy import event
 from starlette.testclient import TestClient
 
 from app import cache, recent_responses
 from app.models import Edition
 from app.platform import Platform
 from app.web import ACCOUNT
+from tests.pages.statements import asked
 from tests.pages.test_accounts import registered
 from tests.system.rows import Rows, made
 
@@ -30,21 +28,6 @@ def pages(platform: Platform, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> tu
     with platform.transaction() as session:
         code = session.query(Edition.code).order_by(Edition.id.desc()).limit(1).scalar()
     return "/", f"/editions/{code}"
-
-
-@contextmanager
-def asked(platform: Platform) -> Iterator[list[str]]:
-    """The statements that the database is asked meanwhile."""
-    found: list[str] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        found.append(statement)
-
-    event.listen(platform.engine, "before_cursor_execute", note)
-    try:
-        yield found
-    finally:
-        event.remove(platform.engine, "before_cursor_execute", note)
 
 
 def test_a_second_reader_asks_the_database_nothing(

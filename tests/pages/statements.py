@@ -1,0 +1,24 @@
+"""What the database is asked while a page is made."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import event
+
+from app.platform import Platform
+
+
+@contextmanager
+def asked(platform: Platform) -> Iterator[list[str]]:
+    """The statements that the database is asked meanwhile."""
+    found: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        found.append(statement)
+
+    event.listen(platform.engine, "before_cursor_execute", note)
+    try:
+        yield found
+    finally:
+        event.remove(platform.engine, "before_cursor_execute", note)
