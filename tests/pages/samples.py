@@ -146,7 +146,7 @@ def of_uploads() -> Iterator[Sample]:
     )
     retention = Retention(timedelta(days=7), timedelta(days=2), timedelta(days=2))
     unused = (UnusedContentView("ground truth", "ab" * 32, 2048, NOW),)
-    storage = StorageView(lines, 1100, 1024**3, 1, retention, 1024**3, unused, 1, 2048)
+    storage = StorageView(lines, 1100, 1024**3, 1, retention, 1024**3, unused, 1201, 2048)
     yield "retention/storage.html", {"storage": storage}
     yield "retention/storage.html", {"storage": replace(storage, lines=(), removals=0, unused=())}
     yield "uploads/upload.html", upload(UploadState.CHECKED, valid=False)
