@@ -123,16 +123,11 @@ def site(
     own_servers: OwnServers, objects: ObjectStore, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("hosts")
-    buckets = {
-        "s3_endpoint": objects.endpoint,
-        "s3_bucket": "public",
-        "s3_access_key": "public",
-        "s3_secret_key": "secret of public",
-        "s3_private_bucket": "truth",
-        "s3_private_access_key": "admin",
-        "s3_private_secret_key": "secret of admin",
-    }
-    with network() as one, network() as other, installation(own_servers, workers=1, **buckets) as running:
+    with (
+        network() as one,
+        network() as other,
+        installation(own_servers, workers=1, **objects.settings()) as running,
+    ):
         keep_bytecode(own_servers)
         hosts = (host("first", running, one, folder, 20001), host("second", running, other, folder, 20002))
         for part, where in (("worker", hosts[0]), ("worker", hosts[1]), ("serve", hosts[0])):

@@ -31,6 +31,18 @@ class ObjectStore:
     endpoint: str
     processes: Supervisor
 
+    def settings(self) -> dict[str, str]:
+        """Those of an installation that has all its stores here."""
+        return {
+            "s3_endpoint": self.endpoint,
+            "s3_bucket": "public",
+            "s3_access_key": "public",
+            "s3_secret_key": "secret of public",
+            "s3_private_bucket": "truth",
+            "s3_private_access_key": "admin",
+            "s3_private_secret_key": "secret of admin",
+        }
+
     def account(self, name: str) -> Account:
         return account(self.endpoint, name)
 

@@ -34,16 +34,7 @@ class Scene:
 def scene(
     own_servers: OwnServers, objects: ObjectStore, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Scene]:
-    buckets = {
-        "s3_endpoint": objects.endpoint,
-        "s3_bucket": "public",
-        "s3_access_key": "public",
-        "s3_secret_key": "secret of public",
-        "s3_private_bucket": "truth",
-        "s3_private_access_key": "admin",
-        "s3_private_secret_key": "secret of admin",
-    }
-    with installation(own_servers, retry_seconds=0.2, **buckets) as running:
+    with installation(own_servers, retry_seconds=0.2, **objects.settings()) as running:
         with ThreadPoolExecutor() as together:
             worker = together.submit(running.start_worker)
             address = running.start_web()
