@@ -3,13 +3,17 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 
 from anyio import CapacityLimiter
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import ColumnElement, Engine, and_, create_engine, exists, select
+from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from app.cache import Cache
 from app.connections import limit_response_time
+from app.errors import StorageUnavailableError
+from app.models import Artefact, GroundTruth, Phase, Upload
 from app.queue import Notifier, celery_of
 from app.rate_limits import RateLimiter, limiter_of
 from app.settings import Settings, SettingsError
@@ -97,6 +101,23 @@ class Platform:
         return self.private
 
 
+ARCHIVE = and_(Upload.sha256.is_not(None), Upload.removed_at.is_(None))  # one that is stored
+
+
+def _is_there(engine: Engine, row: ColumnElement[bool]) -> bool:
+    """Whether there is such a row; asked only where the folder of a store is empty or missing.
+
+    Raises StorageUnavailableError while the database is away.
+    """
+    try:
+        with Session(engine) as session:
+            return bool(session.scalar(select(exists().where(row))))
+    except ProgrammingError:  # no schema yet, so nothing was stored
+        return False
+    except SQLAlchemyError as error:
+        raise StorageUnavailableError("the database does not say whether contents were stored") from error
+
+
 def platform_of(settings: Settings, limits: TimeLimits = BACKGROUND) -> Platform:
     """The platform that the settings describe.
 
@@ -120,10 +141,12 @@ def platform_of(settings: Settings, limits: TimeLimits = BACKGROUND) -> Platform
     return Platform(
         settings=settings,
         engine=engine,
-        archives=public_store(settings, "archives"),
-        descriptions=public_store(settings, "descriptions"),
-        artefacts=public_store(settings, "artefacts"),
-        private=private_store(settings),
+        archives=public_store(settings, "archives", partial(_is_there, engine, ARCHIVE)),
+        descriptions=public_store(
+            settings, "descriptions", partial(_is_there, engine, Phase.id.is_not(None))
+        ),
+        artefacts=public_store(settings, "artefacts", partial(_is_there, engine, Artefact.id.is_not(None))),
+        private=private_store(settings, partial(_is_there, engine, GroundTruth.id.is_not(None))),
         notifier=Notifier(celery_of(settings)),
         limiter=limiter_of(settings, settings.broker_url),
         checks=CapacityLimiter(settings.checks),

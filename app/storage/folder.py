@@ -6,9 +6,9 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from io import FileIO
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 from app.errors import ChecksumError, ConflictError, OffsetError, StorageUnavailableError
 from app.storage.failures import storage_errors
+from app.storage.local_files import changed_at, flush, flush_folder, stat_of
 from app.storage.names import checked_key, content_key, is_upload_id
 from app.storage.protocol import Content, Partial
 
@@ -31,10 +32,14 @@ _seen: set[Path] = set()  # folders in which this process has seen the marker
 
 @dataclass(frozen=True, slots=True)
 class FolderStorage:
-    """Contents lie in `content/ab/abcd…`, partial uploads and drafts in `incoming`."""
+    """Contents lie in `content/ab/abcd…`, partial uploads and drafts in `incoming`.
+
+    has_contents: whether something was stored here before. Then neither folder is made: their volume is not mounted.
+    """
 
     root: Path
     piece_size: int = MiB
+    has_contents: Callable[[], bool] = field(default=bool, compare=False)  # bool() is False
 
     def append(self, upload_id: uuid.UUID, offset: int, stream: BinaryIO) -> int:
         """Add `stream` under a lock on the file, whose length is read inside the lock."""
@@ -52,6 +57,7 @@ class FolderStorage:
     def length(self, upload_id: uuid.UUID) -> int:
         """The size of the file, which is what `append` goes by."""
         with storage_errors():
+            self._expect_mounted()
             for path in (self._sealed(upload_id), self._partial(upload_id)):
                 try:
                     return path.stat().st_size
@@ -70,7 +76,7 @@ class FolderStorage:
             sealed = self._sealed(upload_id)
             if not sealed.exists():
                 self._partial(upload_id).rename(sealed)
-            _flush(file)
+            flush(file)
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             if sha256 not in (None, digest):
                 raise ChecksumError(expected=sha256 or "", found=digest)
@@ -92,7 +98,7 @@ class FolderStorage:
             else:
                 draft.write_bytes(content)
             with draft.open("rb") as file:
-                _flush(file)
+                flush(file)
                 key = content_key(hashlib.file_digest(file, "sha256").hexdigest(), upload_id)
             self._link(draft, key)
             return key
@@ -127,6 +133,7 @@ class FolderStorage:
     def exists(self, key: str) -> bool:
         """Whether the file is there."""
         with storage_errors():
+            self._expect_mounted()
             return self._path(key).exists()
 
     def size(self, key: str) -> int:
@@ -137,31 +144,32 @@ class FolderStorage:
     def delete(self, key: str) -> None:
         """Remove the file."""
         with storage_errors():
+            self._expect_mounted()
             self._path(key).unlink(missing_ok=True)
 
     def contents(self) -> Iterator[Content]:
         """One for each file below `content`."""
         for path in self._files(self.root / "content", "*/*"):
             with storage_errors():
-                found = _stat(path)
+                found = stat_of(path)
             if found is not None:
-                yield Content(path.name, found.st_size, _time(found))
+                yield Content(path.name, found.st_size, changed_at(found))
 
     def partials(self) -> Iterator[Partial]:
         """One for each file of `incoming` that an upload has left."""
         for path in self._files(self.root / "incoming", "*"):
             with storage_errors():
-                found = _stat(path)
+                found = stat_of(path)
             if found is not None and path.suffix in ("", SEALED) and is_upload_id(path.stem):
-                yield Partial(uuid.UUID(path.stem), found.st_size, _time(found))
+                yield Partial(uuid.UUID(path.stem), found.st_size, changed_at(found))
 
     def sweep(self, age: timedelta) -> int:
         """Remove old drafts."""
         before, removed = datetime.now(UTC) - age, 0
         for path in self._files(self.root / "incoming", f"*{DRAFT}"):
             with storage_errors():
-                found = _stat(path)
-                if found is not None and _time(found) < before:
+                found = stat_of(path)
+                if found is not None and changed_at(found) < before:
                     path.unlink(missing_ok=True)
                     removed += 1
         return removed
@@ -175,19 +183,29 @@ class FolderStorage:
     def _path(self, key: str) -> Path:
         return self.root / "content" / key[:2] / checked_key(key)
 
+    def _expect_mounted(self) -> None:
+        """Refuse an empty folder in the place of a store with contents."""
+        folders = (self.root / "incoming", self.root / "content")
+        if not any(folder.exists() for folder in folders) and self.has_contents():
+            raise StorageUnavailableError(
+                f"{self.root} is empty, though contents were stored there: is its volume mounted? "
+                f"If they are lost for good, make the folder {folders[0]}"
+            )
+
     def _incoming(self) -> Path:
         """Where everything is written first.
 
-        Raises StorageUnavailableError where the marker has vanished since this process saw it: such a folder is what is left
-        of a volume that is not mounted any more, and what is written to it would vanish when the volume is back.
+        Raises StorageUnavailableError where the marker has vanished since this process saw it, or where the contents have:
+        such a folder is left where a volume is not mounted, and what is written to it would vanish when the volume is back.
         """
+        self._expect_mounted()
         marker = self.root / MARKER
         if not marker.exists():
             if self.root in _seen:
                 raise StorageUnavailableError(f"{self.root} has lost its {MARKER}: its volume is not mounted")
             self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
             marker.touch(mode=0o400)
-            _flush_folder(self.root)
+            flush_folder(self.root)
         _seen.add(self.root)
         folder = self.root / "incoming"
         folder.mkdir(exist_ok=True, mode=0o700)
@@ -239,7 +257,7 @@ class FolderStorage:
         with suppress(FileExistsError):
             os.link(source, home)
         for folder in (home.parent, home.parent.parent, self.root):
-            _flush_folder(
+            flush_folder(
                 folder
             )  # also behind a process that has just linked it and may not have come this far
 
@@ -263,36 +281,9 @@ def _lock(file: FileIO) -> None:
 
 
 def _is_at(file: FileIO, path: Path) -> bool:
-    found = _stat(path)
+    found = stat_of(path)
     return found is not None and os.path.samestat(found, os.fstat(file.fileno()))
 
 
 def _length(file: FileIO) -> int:
     return os.fstat(file.fileno()).st_size
-
-
-def _stat(path: Path) -> os.stat_result | None:
-    """What is known of a file, if it has not been removed in the meantime."""
-    try:
-        return path.stat()
-    except FileNotFoundError:
-        return None
-
-
-def _time(found: os.stat_result) -> datetime:
-    return datetime.fromtimestamp(found.st_mtime, UTC)
-
-
-def _flush(file: BinaryIO | FileIO) -> None:
-    """Write the bytes to the disk; nobody is to add any."""
-    os.fchmod(file.fileno(), 0o400)
-    os.fsync(file.fileno())
-
-
-def _flush_folder(folder: Path) -> None:
-    """Write the names of a folder to the disk; without that a power cut may take them back."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

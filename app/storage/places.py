@@ -1,30 +1,35 @@
 """Which store is where, as the settings say."""
 
+from collections.abc import Callable
+
 from app.settings import Settings, SettingsError
 from app.storage.folder import FolderStorage
 from app.storage.protocol import Storage
 
+HasContents = Callable[[], bool]  # whether something was stored there before
 
-def public_store(settings: Settings, name: str) -> Storage:
+
+def public_store(settings: Settings, name: str, has_contents: HasContents = bool) -> Storage:
     """One of the stores that web processes and workers use, in a folder or below a prefix of its own.
 
     Raises SettingsError for half a pair of keys, or an address that is none.
     """
     if settings.s3_bucket is None:
-        return FolderStorage(settings.public_storage / name)
+        return FolderStorage(settings.public_storage / name, has_contents=has_contents)
     _expect_pair("S3", settings.s3_access_key, settings.s3_secret_key)
     return _in_bucket(
         settings, settings.s3_bucket, f"{name}/", settings.s3_access_key, settings.s3_secret_key
     )
 
 
-def private_store(settings: Settings) -> Storage | None:
+def private_store(settings: Settings, has_contents: HasContents = bool) -> Storage | None:
     """The store of ground truth and per-image statistics; none in a process that does not know where it is.
 
     Raises SettingsError for half a pair of keys, or an address that is none.
     """
     if settings.s3_private_bucket is None:
-        return FolderStorage(settings.private_storage) if settings.private_storage else None
+        folder = settings.private_storage
+        return FolderStorage(folder, has_contents=has_contents) if folder else None
     access_key, secret_key = settings.s3_private_access_key, settings.s3_private_secret_key
     _expect_pair("S3_PRIVATE", access_key, secret_key)
     return _in_bucket(settings, settings.s3_private_bucket, "truths/", access_key, secret_key)

@@ -26,7 +26,7 @@ from app.platform import Platform, platform_of
 from app.processes import environment_of, web_child, worker_child
 from app.serving import listen
 from app.settings import Settings
-from app.storage import Storage
+from app.storage import FolderStorage, Storage
 from app.supervisor import Child, Supervisor, supervised
 from app.uploads.rules import TUS_VERSION, format_metadata
 from tests.people import confirm_address
@@ -277,6 +277,9 @@ def installation(servers: OwnServers, **settings: Any) -> Iterator[Installation]
             **{**UNLIMITED, **chosen},
         )
         platform = platform_of(complete)
+        for store in platform.stores:
+            if isinstance(store, FolderStorage):
+                store.check()  # makes its folder, which is not made once there are rows
         migrate(complete)
         stack.callback(servers.drop_database, database_url)
         stack.callback(platform.engine.dispose)

@@ -110,6 +110,57 @@ def test_a_folder_that_cannot_be_used_is_an_error_of_storage(tmp_path: Path, bro
             attempt()
 
 
+def test_an_empty_folder_in_the_place_of_a_store_with_contents_is_not_filled(tmp_path: Path) -> None:
+    volume, upload = tmp_path / "volume", uuid.uuid4()
+    store = FolderStorage(volume / "archives", has_contents=lambda: True)
+    attempts: list[Callable[[], object]] = [
+        lambda: store.put(b"content"),
+        lambda: append(store, upload, b"first"),
+        lambda: store.length(upload),
+        lambda: store.exists("0" * 64),
+        lambda: store.delete("0" * 64),
+        store.check,
+    ]
+    for attempt in attempts:
+        with pytest.raises(StorageUnavailableError) as refused:
+            attempt()
+        assert "is its volume mounted?" in refused.value.cause
+    assert not volume.exists()
+
+    (volume / "archives" / "content").mkdir(parents=True)
+    assert read(store, store.put(b"content")) == b"content"
+
+
+def test_a_store_that_vanishes_is_answered_with_503_until_it_is_back(
+    site: SharedSite, tmp_path: Path
+) -> None:
+    running = site.installation
+    running.load(small_kit(tmp_path), "vanishing", quota=9)
+    address = running.start_web("vanishing web")
+    someone = running.participant(address, "Elm")
+    first = someone.upload("vanishing/test", results(cat=5, dog=5))
+    archives = running.settings.public_storage / "archives"
+    where = someone.create("vanishing/test", 5)
+
+    aside = archives.rename(archives.with_name("unmounted"))
+    try:
+        refused = someone.append(where, b"first", 0)
+        unready = httpx2.get(f"{address}/ready")
+        checked = running.command("check")
+        words = " ".join(checked.stdout.replace("│", " ").split())
+        was_made = archives.exists()
+    finally:
+        aside.rename(archives)
+
+    assert (refused.status_code, refused.json()["code"]) == (503, "storage-unavailable")
+    assert (unready.status_code, "the storage cannot be written" in unready.text) == (503, True)
+    assert (checked.returncode, "is its volume mounted?" in words) == (1, True), words
+    assert not was_made
+    assert someone.append(where, b"first", 0).status_code == 204
+    assert good(someone.http.get(f"/api/v1/uploads/{first}"))["state"] == "checked"
+    assert httpx2.get(f"{address}/ready").status_code == 200
+
+
 def fill_the_disk(root: str, upload: str) -> str:
     """Append 3 MiB where a file may have 1 MiB; what is said, and how far the upload has come."""
     store = FolderStorage(Path(root))
