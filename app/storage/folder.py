@@ -24,10 +24,7 @@ MiB = 1 << 20
 
 SEALED = ".sealed"  # ending of a partial upload that takes no more bytes
 DRAFT = ".draft"
-MARKER = ".heldout-store"
 LOCK_SECONDS = 10.0  # a commit of 2 GiB holds its lock for about 2 seconds
-
-_seen: set[Path] = set()  # folders in which this process has seen the marker
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +181,10 @@ class FolderStorage:
         return self.root / "content" / key[:2] / checked_key(key)
 
     def _expect_mounted(self) -> None:
-        """Refuse an empty folder in the place of a store with contents."""
+        """Raise StorageUnavailableError for an empty folder in the place of a store with contents.
+
+        It is left where a volume is not mounted; what is written to it would vanish when the volume is back.
+        """
         folders = (self.root / "incoming", self.root / "content")
         if not any(folder.exists() for folder in folders) and self.has_contents():
             raise StorageUnavailableError(
@@ -193,22 +193,10 @@ class FolderStorage:
             )
 
     def _incoming(self) -> Path:
-        """Where everything is written first.
-
-        Raises StorageUnavailableError where the marker has vanished since this process saw it, or where the contents have:
-        such a folder is left where a volume is not mounted, and what is written to it would vanish when the volume is back.
-        """
+        """Where everything is written first."""
         self._expect_mounted()
-        marker = self.root / MARKER
-        if not marker.exists():
-            if self.root in _seen:
-                raise StorageUnavailableError(f"{self.root} has lost its {MARKER}: its volume is not mounted")
-            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
-            marker.touch(mode=0o400)
-            flush_folder(self.root)
-        _seen.add(self.root)
         folder = self.root / "incoming"
-        folder.mkdir(exist_ok=True, mode=0o700)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return folder
 
     def _partial(self, upload_id: uuid.UUID) -> Path:
@@ -257,9 +245,8 @@ class FolderStorage:
         with suppress(FileExistsError):
             os.link(source, home)
         for folder in (home.parent, home.parent.parent, self.root):
-            flush_folder(
-                folder
-            )  # also behind a process that has just linked it and may not have come this far
+            # also behind a process that has just linked it and may not have come this far
+            flush_folder(folder)
 
     def _files(self, folder: Path, pattern: str) -> Iterator[Path]:
         with storage_errors():

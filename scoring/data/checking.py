@@ -215,10 +215,10 @@ def kind_of(array: NDArray[Any]) -> str:
     """What an array holds, as a message calls it.
 
     >>> kind_of(np.array(["0.5"])), kind_of(np.array([0.5], object)), kind_of(np.array([1j]))
-    ('texts', 'Python objects (an array of type object; convert it with .astype(float))', 'complex128')
+    ('texts', 'Python objects (an array of type object; convert it with .astype to a type of numbers)', 'complex128')
     """
     if array.dtype.kind == "O":
-        return "Python objects (an array of type object; convert it with .astype(float))"
+        return "Python objects (an array of type object; convert it with .astype to a type of numbers)"
     return "texts" if array.dtype.kind in "US" else str(array.dtype)
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import httpx2
 
 from app.storage import Storage, content_key
-from app.storage.folder import MARKER
 from tests.nemesis.history import End, Entry, Look, Run
 from tests.nemesis.people import COMPETITION, PHASE, look_of
 from tests.nemesis.site import Site
@@ -133,7 +132,7 @@ def _files(site: Site) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _files_of(store: Storage) -> list[Path]:
     root: Path = getattr(store, "root")  # noqa: B009 - all of these stores are folders
-    return [path for path in root.rglob("*") if path.is_file() and path.name != MARKER]
+    return [path for path in root.rglob("*") if path.is_file()]
 
 
 def _column(rows: list[tuple[Any, ...]]) -> set[str]:

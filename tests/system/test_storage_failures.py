@@ -200,29 +200,6 @@ def test_a_process_that_is_stopped_with_the_lock_blocks_one_upload_for_a_while_o
     assert append(store, upload, b"second") == 11
 
 
-def test_an_empty_folder_in_the_place_of_a_volume_takes_nothing_until_the_volume_is_back(
-    tmp_path: Path,
-) -> None:
-    root, aside, upload = tmp_path / "store", tmp_path / "aside", uuid.uuid4()
-    store = FolderStorage(root)
-    append(store, upload, b"first")
-    root.rename(aside)
-    root.mkdir()
-
-    attempts: list[Callable[[], object]] = [
-        lambda: store.put(b"content"), lambda: append(store, uuid.uuid4(), b"other"), store.check,
-    ]  # fmt: skip
-    for attempt in attempts:
-        with pytest.raises(StorageUnavailableError) as refused:
-            attempt()
-        assert "its volume is not mounted" in refused.value.cause
-    assert list(root.iterdir()) == []
-
-    root.rmdir()
-    aside.rename(root)
-    assert append(store, upload, b"second") == 11
-
-
 def test_a_folder_hands_out_its_own_file(tmp_path: Path) -> None:
     store = FolderStorage(tmp_path)
     key = store.put(b"content")
