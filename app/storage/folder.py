@@ -250,6 +250,7 @@ class FolderStorage:
 
     def _files(self, folder: Path, pattern: str) -> Iterator[Path]:
         with storage_errors():
+            self._expect_mounted()
             yield from folder.glob(pattern)
 
 

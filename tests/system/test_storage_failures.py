@@ -119,6 +119,8 @@ def test_an_empty_folder_in_the_place_of_a_store_with_contents_is_not_filled(tmp
         lambda: store.length(upload),
         lambda: store.exists("0" * 64),
         lambda: store.delete("0" * 64),
+        lambda: list(store.contents()),
+        lambda: list(store.partials()),
         store.check,
     ]
     for attempt in attempts:
