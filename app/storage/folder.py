@@ -186,7 +186,7 @@ class FolderStorage:
         It is left where a volume is not mounted; what is written to it would vanish when the volume is back.
         """
         folders = (self.root / "incoming", self.root / "content")
-        if not any(folder.exists() for folder in folders) and self.has_contents():
+        if not any(map(stat_of, folders)) and self.has_contents():
             raise StorageUnavailableError(
                 f"{self.root} is empty, though contents were stored there: is its volume mounted? "
                 f"If they are lost for good, make the folder {folders[0]}"

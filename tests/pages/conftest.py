@@ -35,6 +35,8 @@ def platform(
         **UNLIMITED,
     )
     made = platform_of(settings)
+    for store in made.stores:
+        store.check()  # makes its folder, which is not made once there are rows
     migrate(settings)
     yield made
     made.engine.dispose()
