@@ -16,6 +16,7 @@ from tests.nemesis.site import Site
 from tests.system.installations import Client
 from tests.system.servers import eventually
 
+FRESH = 2.0  # seconds that a board may be old
 PATIENCE = 150.0  # seconds; the checker allows fewer, so that the history says how many it took
 DAY = 86_400
 LATER = "interval '30 days'"
@@ -27,6 +28,7 @@ UNION ALL SELECT 're-scoring ' || id || ' is open' FROM rescore WHERE activated_
 UNION ALL SELECT 'message ' || id || ' (' || topic || ') waits, attempt ' || attempt || ': ' || coalesce(error, '')
   FROM outbox WHERE delivered_at IS NULL AND dead_at IS NULL
 """
+SCORED = "SELECT m.name FROM entry e JOIN submission s ON e.submission_id = s.id JOIN method m ON s.method_id = m.id WHERE e.state = 'scored'"
 GIVEN_UP = "SELECT topic || ' ' || id || ': ' || coalesce(error, '') FROM outbox WHERE dead_at IS NOT NULL"
 
 ENTRIES = """
@@ -59,7 +61,13 @@ def end_of(
     waiting = under_way(site)
     begun = time.monotonic()
     somebody = next(iter(team.values()))
-    board: Look = look_of(somebody.board(PHASE, COMPETITION), begun, begun)
+    scored = {name for [name] in site.running.ask(SCORED)}
+
+    def seen() -> Look:
+        return look_of(somebody.board(PHASE, COMPETITION), begun, begun)
+
+    eventually(lambda: scored <= set(seen().means), FRESH)
+    board = seen()
     entries = tuple(_entries(site, team))
     given_up = tuple(sentence for [sentence] in site.running.ask(GIVEN_UP))
     _let_days_pass(site)
