@@ -5,24 +5,21 @@ from typing import Final
 
 from app.overlays.schemas import ClassExamples, ClassHardImages, ExampleView, HardImage
 
-_HARD_LISTS: Final = {
+_HARD_TITLES: Final = {
+    "easiest": "Easiest images",
+    "hardest": "Hardest images",
+    "confusing": "Most confusing images",
+}
+_HARD_MEANINGS: Final = {
     "segmentation": (
-        (
-            "easiest",
-            "Easiest images",
-            "Images with the class in which its IoU is largest, by the median over methods.",
-        ),
-        ("hardest", "Hardest images", "Images with the class in which its IoU is smallest."),
-        ("confusing", "Most confusing images", "Images without the class in which most pixels are given it."),
+        "Images with the class in which its IoU is largest, by the median over methods.",
+        "Images with the class in which its IoU is smallest.",
+        "Images without the class in which most pixels are given it.",
     ),
     "": (
-        (
-            "easiest",
-            "Easiest images",
-            "Images of the class that methods rank first, by the median of their ranks.",
-        ),
-        ("hardest", "Hardest images", "Images of the class that methods rank last."),
-        ("confusing", "Most confusing images", "Images without the class that methods rank first."),
+        "Images of the class that methods rank first, by the median of their ranks.",
+        "Images of the class that methods rank last.",
+        "Images without the class that methods rank first.",
     ),
 }
 KINDS: Final = {"rank": "median rank", "iou": "median IoU", "share": "median share of pixels"}
@@ -67,7 +64,8 @@ def lists_of(found: ClassExamples, task: str) -> Iterator[tuple[str, str, tuple[
 
 def hard_lists_of(found: ClassHardImages, task: str) -> Iterator[tuple[str, str, tuple[HardImage, ...]]]:
     """The lists of a class over methods, each with a title and what it means in the task."""
-    for name, title, meaning in _HARD_LISTS.get(task, _HARD_LISTS[""]):
+    meanings = _HARD_MEANINGS.get(task, _HARD_MEANINGS[""])
+    for (name, title), meaning in zip(_HARD_TITLES.items(), meanings, strict=True):
         yield title, meaning, getattr(found, name)
 
 

@@ -1,37 +1,21 @@
 """The page of a submission with ten results: few queries, and small."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
-from sqlalchemy import event, func, select
+from sqlalchemy import func, select
 from starlette.testclient import TestClient
 
 import scoring
 from app.models import Board, ClassScore, Entry, EntryState, Exhibit, Run, RunState, Submission, Upload
 from app.platform import Platform
+from tests.pages.statements import asked
 from tests.system.rows import Rows, made
 
 MOST_QUERIES = 6
 CLASSES = [f"class {number}" for number in range(20)]
 CURVE = scoring.to_plain(scoring.Curve("", 300, bytes(place % 5 == 0 for place in range(2000))))
-
-
-@contextmanager
-def counted(platform: Platform) -> Iterator[list[str]]:
-    """The statements that the database is asked meanwhile."""
-    asked: list[str] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        asked.append(statement)
-
-    event.listen(platform.engine, "before_cursor_execute", note)
-    try:
-        yield asked
-    finally:
-        event.remove(platform.engine, "before_cursor_execute", note)
 
 
 def add_results(rows: Rows, submission_id: int, competitions: range) -> None:
@@ -90,11 +74,11 @@ def test_ten_results_take_as_many_queries_as_one_and_a_small_page(
 ) -> None:
     visitor = browser()
 
-    with counted(submissions.platform) as of_one:
+    with asked(submissions.platform) as of_one:
         one = visitor.get(f"/submissions/{submissions.one}")
-    with counted(submissions.platform) as of_ten:
-        asked = "competition=7&class=class+3&class=class+4"
-        ten = visitor.get(f"/submissions/{submissions.ten}?{asked}")
+    with asked(submissions.platform) as of_ten:
+        query = "competition=7&class=class+3&class=class+4"
+        ten = visitor.get(f"/submissions/{submissions.ten}?{query}")
 
     assert (one.status_code, ten.status_code) == (200, 200)
     assert ten.text.count("rank 1 of 1") == 10

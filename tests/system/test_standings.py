@@ -1,16 +1,15 @@
 """What home and the overview of an edition show of results, and in which order."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 
-from sqlalchemy import event, func, update
+from sqlalchemy import func, update
 
 from app.home import service as home
 from app.home.schemas import EditionView
 from app.models import Disclosure, Entry, Phase, Run, Team
 from app.platform import Platform
 from app.standings.schemas import Matrix
+from tests.pages.statements import asked
 from tests.system.rows import Rows, made, small_board
 
 __all__ = ["small_board"]
@@ -134,12 +133,12 @@ def test_a_ladder_ranks_by_what_it_shows(small_board: Platform) -> None:
 def test_the_number_of_queries_does_not_grow_with_the_results(small_board: Platform) -> None:
     rows = made(small_board)
     rows.entry(mean=0.5)
-    with queries(rows.platform) as before:
+    with asked(rows.platform) as before:
         read_pages(rows)
     for mean in (0.1, 0.2, 0.3, 0.4):
         rows.entry(mean=mean)
 
-    with queries(rows.platform) as after:
+    with asked(rows.platform) as after:
         read_pages(rows)
 
     assert 0 < len(after) == len(before)
@@ -148,18 +147,3 @@ def test_the_number_of_queries_does_not_grow_with_the_results(small_board: Platf
 def read_pages(rows: Rows) -> None:
     home.home(rows.platform)
     home.edition_page(rows.platform, code(rows), "test", 1)
-
-
-@contextmanager
-def queries(platform: Platform) -> Iterator[list[str]]:
-    """The statements that are executed in the block."""
-    seen: list[str] = []
-
-    def note(connection: object, cursor: object, statement: str, *_: object) -> None:
-        seen.append(statement)
-
-    event.listen(platform.engine, "before_cursor_execute", note)
-    try:
-        yield seen
-    finally:
-        event.remove(platform.engine, "before_cursor_execute", note)
