@@ -40,7 +40,7 @@ class SettingsError(ValueError):
 
 
 class Settings(LoginSettings):
-    """Read from variables `HELDOUT_…` or files that `HELDOUT_…_FILE` name; the README lists each."""
+    """Read from variables `HELDOUT_…` or files that `HELDOUT_…_FILE` name; docs/operating.md lists each."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="ignore", validate_default=True

@@ -1,4 +1,4 @@
-"""A deadline night: `python -m benchmarks.load --minutes 10 --readme`.
+"""A deadline night: `python -m benchmarks.load --minutes 10 --write`.
 
 Two hundred people send a result within a minute and watch its page as a browser does, asking as often as the page says and with
 its ETag, and go on reading their pages; readers look at boards a hundred times a second (by wrk, where it is installed). Web server, worker,
@@ -27,11 +27,10 @@ import httpx2
 from app.accounts import service as accounts
 from app.models import Role
 from benchmarks.machine import describe_machine
-from benchmarks.readme import README
 from benchmarks.server import wrk
 from benchmarks.server.processor import Spent, below, resident, spent
 from benchmarks.server.sites import DEFAULTS, own_servers
-from benchmarks.server.table import markdown, write_readme
+from benchmarks.server.table import COSTS, markdown, write_between_marks
 from tests.system.installations import DESCRIPTION, STATEMENT, Installation, installation
 from tests.system.kits import results, small_kit
 
@@ -264,7 +263,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--minutes", type=float, default=10)
     options.add_argument("--people", type=int, default=200, help="half as many readers a second")
-    options.add_argument("--readme", action="store_true", help="write the table into the README")
+    options.add_argument("--write", action="store_true", help="write the table into docs/costs.md")
     chosen = options.parse_args()
     machine = describe_machine()
     with own_servers() as servers, installation(servers) as running, tempfile.TemporaryDirectory() as folder:
@@ -273,8 +272,8 @@ def main() -> None:
         (*markdown(("", "goal", "measured"), lines), "", f"{chosen.minutes:g} minutes; {machine}.")
     )
     print(text)
-    if chosen.readme:
-        write_readme(README, text, "benchmarks.load")
+    if chosen.write:
+        write_between_marks(COSTS, text, "benchmarks.load")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the server costs: `python -m benchmarks.server --runs 1000,10000,100000 --readme`.
+"""What the server costs: `python -m benchmarks.server --runs 1000,10000,100000 --write`.
 
 Starts servers of its own; ten minutes on a quiet machine. Sites with histories of different lengths are asked in turns, and
 processor time is told, so that the ratios hold on a machine that does other work, too; rates and waits want a quiet one.
@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from benchmarks.machine import describe_machine
-from benchmarks.readme import README
 from benchmarks.server.boards import measure_boards
 from benchmarks.server.pages import measure_pages
 from benchmarks.server.queue import measure_queue, measure_worker
 from benchmarks.server.sites import own_servers, site
-from benchmarks.server.table import tables, write_readme
+from benchmarks.server.table import COSTS, tables, write_between_marks
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -35,8 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             goals.append(goal)
     text = tables(goals, pages, runs, f"{machine}.")
     print(text)
-    if chosen.readme:
-        write_readme(README, text)
+    if chosen.write:
+        write_between_marks(COSTS, text)
 
 
 def _options() -> argparse.ArgumentParser:
@@ -49,7 +48,7 @@ def _options() -> argparse.ArgumentParser:
         "--board", type=int, default=100, help="methods on a board; five times as many on the large one"
     )
     options.add_argument("--entries", type=int, default=10_000, help="that are scored again")
-    options.add_argument("--readme", action="store_true", help="write the tables into the README")
+    options.add_argument("--write", action="store_true", help="write the tables into docs/costs.md")
     return options
 
 

@@ -1,17 +1,19 @@
-"""The README's tables of what the server costs."""
+"""The tables of docs/costs.md."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from benchmarks.contestants import ROOT
 from benchmarks.server.goals import GROWTH, Goal
 from benchmarks.server.pages import PageCosts
 
-MARK: Final = "<!-- written by `python -m {} --readme`: {} -->"
+COSTS: Final = ROOT / "docs" / "costs.md"
+MARK: Final = "<!-- written by `python -m {} --write`: {} -->"
 
 
-def write_readme(path: Path, text: str, program: str = "benchmarks.server") -> None:
-    """Replace what stands between the two markers of a program in a README. Raises ValueError if it does not have both."""
+def write_between_marks(path: Path, text: str, program: str = "benchmarks.server") -> None:
+    """Replace what stands between the two markers of a program in a page. Raises ValueError if it does not have both."""
     first, last = (MARK.format(program, end) for end in ("begin", "end"))
     before, begin, rest = path.read_text().partition(first)
     _, end, after = rest.partition(last)

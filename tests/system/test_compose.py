@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.compose_site import PHASE, README, WORKERS, Site, composed
+from tests.system.compose_site import OPERATING, PHASE, WORKERS, Site, composed
 from tests.system.containers import Mount, completed
 from tests.system.holds import in_a_pipe
 from tests.system.installations import LONGEST, Client, awaited
@@ -69,7 +69,9 @@ def test_the_web_server_can_neither_find_nor_read_ground_truth(site: Site) -> No
     assert "HELDOUT_PRIVATE_STORAGE" in Path(f"/proc/{project.pid('worker-1')}/environ").read_text()
 
 
-@pytest.mark.parametrize("command", re.findall(r"`docker compose exec (\w+) (heldout-server .+?)`", README))
+@pytest.mark.parametrize(
+    "command", re.findall(r"`docker compose exec (\w+) (heldout-server .+?)`", OPERATING)
+)
 def test_the_deployment_passes_its_own_check_as_documented(site: Site, command: tuple[str, str]) -> None:
     service, words = command
     name = {"worker": "worker-1"}.get(service, service)

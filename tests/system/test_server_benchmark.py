@@ -1,16 +1,15 @@
-"""The benchmark of the server runs, and writes its tables where the README has a place for them."""
+"""The benchmark of the server runs, and writes its tables where docs/costs.md has a place for them."""
 
 from pathlib import Path
 
 import pytest
 
-from benchmarks.readme import README
 from benchmarks.server.boards import FROM_CACHE, HUNG_UP, MEMORY, RANKING, RENEWED, measure_boards
 from benchmarks.server.goals import Wanted
 from benchmarks.server.pages import PAGES, Cost, PageCosts, measure_pages
 from benchmarks.server.queue import BOOKKEEPING, CLAIMS, measure_queue
 from benchmarks.server.sites import site
-from benchmarks.server.table import MARK, tables, write_readme
+from benchmarks.server.table import COSTS, MARK, tables, write_between_marks
 from tests.system.servers import OwnServers
 
 pytestmark = pytest.mark.system
@@ -56,13 +55,13 @@ def test_what_more_of_is_better_has_a_goal_from_below() -> None:
 @pytest.mark.parametrize("program", ["benchmarks.server", "benchmarks.load"])
 def test_only_what_is_between_the_markers_is_replaced(tmp_path: Path, program: str) -> None:
     begin, end = MARK.format(program, "begin"), MARK.format(program, "end")
-    readme = tmp_path / "README.md"
-    readme.write_text(f"before\n{begin}\nearlier\n{end}\nafter\n")
+    page = tmp_path / "costs.md"
+    page.write_text(f"before\n{begin}\nearlier\n{end}\nafter\n")
 
-    write_readme(readme, "figures", program)
+    write_between_marks(page, "figures", program)
 
-    assert readme.read_text() == f"before\n{begin}\nfigures\n{end}\nafter\n"
-    assert [README.read_text().count(each) for each in (begin, end)] == [1, 1]
-    readme.write_text("nothing")
+    assert page.read_text() == f"before\n{begin}\nfigures\n{end}\nafter\n"
+    assert [COSTS.read_text().count(each) for each in (begin, end)] == [1, 1]
+    page.write_text("nothing")
     with pytest.raises(ValueError, match="does not have the lines"):
-        write_readme(readme, "figures", program)
+        write_between_marks(page, "figures", program)
