@@ -104,7 +104,7 @@ class RequestMiddleware:
             await self.app(request.scope, bounded(receive, limit), send)
             await self._drop_draft(request, visit)
         if hasattr(state, "shared"):
-            recent.keep(request, state.shared, epoch)
+            recent.keep(request, state.shared, epoch, state.begun)
 
     async def _identify(self, request: Request) -> Visit:
         """Who sends this request. A database that is away stops nobody from reading what needs none."""
@@ -157,7 +157,7 @@ def _with_headers(send: Send, scope: Scope, state: MutableMapping[str, Any]) -> 
             if state["is_tus"]:  # tus asks for it in every response, errors included
                 headers["Tus-Resumable"] = TUS_VERSION
             _count(scope, state, message["status"])
-            state["status"] = message["status"]
+            state["status"], state["begun"] = message["status"], time.monotonic()
         await send(message)
 
     return send_with_headers

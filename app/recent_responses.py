@@ -38,7 +38,7 @@ class RecentResponses:
     """
 
     _epoch: int = 0
-    _kept: OrderedDict[str, Recent] = field(default_factory=OrderedDict)
+    _kept: OrderedDict[tuple[str, bytes], Recent] = field(default_factory=OrderedDict)
 
     @property
     def epoch(self) -> int:
@@ -57,15 +57,18 @@ class RecentResponses:
         recent.is_being_renewed = True
         return None
 
-    def keep(self, request: Request, respond: SharedResponse, epoch: int) -> None:
-        """Keep what was given to this request, unless a change may have overtaken it."""
-        kept, address = self._kept, _address(request)
-        if address is None or epoch != self._epoch:
+    def keep(self, request: Request, respond: SharedResponse, epoch: int, begun: float) -> None:
+        """Keep what was given to this request, unless a change may have overtaken it.
+
+        begun: when the response began, by the monotonic clock; whoever reads it slowly must not make it older for others.
+        """
+        kept, address, now = self._kept, _address(request), time.monotonic()
+        if address is None or epoch != self._epoch or begun + KEPT <= now:
             return
         kept.pop(address, None)
-        kept[address] = Recent(respond, request.scope.get("route"), time.monotonic() + KEPT)
-        if len(kept) > MOST:
-            kept.popitem(last=False)
+        kept[address] = Recent(respond, request.scope.get("route"), begun + KEPT)
+        while len(kept) > MOST or next(iter(kept.values())).until + RENEWAL <= now:
+            kept.popitem(last=False)  # nobody is given it any more, and it may be a large page
 
     def forget(self) -> None:
         """Give what was kept to nobody any more."""
@@ -73,10 +76,12 @@ class RecentResponses:
         self._kept = OrderedDict()
 
 
-def _address(request: Request) -> str | None:
-    """The address of a page as everybody sees it who is not logged in; none for a request that may be somebody's."""
-    headers = request.headers
+def _address(request: Request) -> tuple[str, bytes] | None:
+    """The address of a page as everybody sees it who is not logged in; none for a request that may be somebody's.
+
+    Path and query stay apart: a path may have a question mark in it.
+    """
+    headers, path, query = request.headers, request.scope["path"], request.scope["query_string"]
     if request.method != "GET" or any(name in headers for name in OWN):
         return None
-    address: str = f"{request.scope['path']}?{request.scope['query_string'].decode('latin-1')}"
-    return address if len(address) <= MOST_CHARACTERS else None
+    return (path, query) if len(path) + len(query) <= MOST_CHARACTERS else None

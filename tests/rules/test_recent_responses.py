@@ -1,6 +1,7 @@
 """What everybody sees alike is given to the next reader at once, for a moment and to nobody whose own it might be."""
 
 from collections.abc import Mapping
+from weakref import WeakSet
 
 import pytest
 from starlette.requests import Request
@@ -10,11 +11,14 @@ from app import recent_responses
 from app.recent_responses import KEPT, MOST, MOST_CHARACTERS, RENEWAL, RecentResponses
 
 
+START = 100.0  # of every clock
+
+
 class Clock:
     """A clock that stands still until it is moved."""
 
     def __init__(self) -> None:
-        self.now = 100.0
+        self.now = START
 
     def monotonic(self) -> float:
         return self.now
@@ -40,9 +44,13 @@ def respond(_: Request) -> Response:
     return Response(b"page")
 
 
+def keep(recent: RecentResponses, request: Request) -> None:
+    recent.keep(request, respond, recent.epoch, START)
+
+
 def kept(request: Request) -> RecentResponses:
     recent = RecentResponses()
-    recent.keep(request, respond, recent.epoch)
+    keep(recent, request)
     return recent
 
 
@@ -93,7 +101,7 @@ def test_after_a_change_nobody_is_given_what_was_before(clock: Clock) -> None:
     epoch = recent.epoch
 
     recent.forget()
-    recent.keep(asked("/overtaken"), respond, epoch)
+    recent.keep(asked("/overtaken"), respond, epoch, clock.now)
 
     assert recent.find(asked()) is None
     assert recent.find(asked("/overtaken")) is None
@@ -103,9 +111,46 @@ def test_as_many_addresses_as_anybody_can_think_of_take_no_more_room(clock: Cloc
     recent = kept(asked())
 
     for number in range(MOST):
-        recent.keep(asked(query=f"method={number}"), respond, recent.epoch)
-    recent.keep(asked(query="x" * MOST_CHARACTERS), respond, recent.epoch)
+        keep(recent, asked(query=f"method={number}"))
+    keep(recent, asked(query="x" * MOST_CHARACTERS))
 
     assert recent.find(asked()) is None
     assert recent.find(asked(query="method=0")) is not None
     assert recent.find(asked(query="x" * MOST_CHARACTERS)) is None
+
+
+def test_a_question_mark_in_a_path_is_not_the_one_before_a_query(clock: Clock) -> None:
+    assert kept(asked("/board?sort=car")).find(asked(query="sort=car?")) is None
+    assert kept(asked(query="sort=car?")).find(asked("/board?sort=car")) is None
+
+
+def test_whoever_reads_slowly_makes_a_page_no_older_for_others(clock: Clock) -> None:
+    recent, begun = RecentResponses(), clock.now
+
+    clock.now += KEPT / 2
+    recent.keep(asked(), respond, recent.epoch, begun)
+    clock.now += KEPT / 2
+    recent.keep(asked("/slower"), respond, recent.epoch, begun)
+
+    assert recent.find(asked()) is None
+    assert recent.find(asked("/slower")) is None
+
+
+def test_what_is_given_to_nobody_any_more_takes_no_memory(clock: Clock) -> None:
+    recent, pages = RecentResponses(), WeakSet[Page]()
+
+    for number in range(3):
+        page = Page()
+        pages.add(page)
+        recent.keep(asked(query=f"sort={number}"), page, recent.epoch, clock.now)
+        del page
+        clock.now += KEPT + RENEWAL
+
+    assert len(pages) == 1
+
+
+class Page:
+    """A page that says whether somebody still has it."""
+
+    def __call__(self, _: Request) -> Response:
+        return Response(b"page")
