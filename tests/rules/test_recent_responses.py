@@ -10,7 +10,6 @@ from starlette.responses import Response
 from app import recent_responses
 from app.recent_responses import KEPT, MOST, MOST_CHARACTERS, RENEWAL, RecentResponses
 
-
 START = 100.0  # of every clock
 
 
