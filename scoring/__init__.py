@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from scoring.readers.voc.label_images import label_colours
     from scoring.readers.voc.public_tree import read_public
     from scoring.readers.voc.tree import read_tree
-    from scoring.results import ClassResult, Result
+    from scoring.results import ClassResult, Explanation, Result
     from scoring.statistics.bootstrap import bootstrap, intervals_of
     from scoring.statistics.comparison import (
         Comparison,
@@ -66,7 +66,6 @@ if TYPE_CHECKING:
     from scoring.statistics.rank_tests import RankDiagram, compare_pairs, rank_methods
     from scoring.statistics.resampling import Replicates
     from scoring.statistics.scoreboard import Scoreboard, read_scoreboard
-    from scoring.tasks.coco.explaining import Explanation
     from scoring.tasks.coco.results import CocoClass, CocoResult
     from scoring.tasks.coco.scoring import evaluate_coco
     from scoring.tasks.layout.writer import layouts_to_xml
@@ -206,7 +205,7 @@ _NAMES: Final = {
     "readers.voc.kit_files": ("TreeError",),
     "readers.voc.public_tree": ("read_public",),
     "readers.voc.tree": ("read_tree",),
-    "results": ("ClassResult", "Result"),
+    "results": ("ClassResult", "Explanation", "Result"),
     "statistics.bootstrap": ("bootstrap", "intervals_of"),
     "statistics.comparison": (
         "Comparison",
@@ -219,7 +218,6 @@ _NAMES: Final = {
     "statistics.rank_tests": ("RankDiagram", "compare_pairs", "rank_methods"),
     "statistics.resampling": ("Replicates",),
     "statistics.scoreboard": ("Scoreboard", "read_scoreboard"),
-    "tasks.coco.explaining": ("Explanation",),
     "tasks.coco.results": ("CocoClass", "CocoResult"),
     "tasks.coco.scoring": ("evaluate_coco",),
     "tasks.layout.writer": ("layouts_to_xml",),

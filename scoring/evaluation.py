@@ -134,6 +134,7 @@ def evaluate(  # noqa: PLR0913 - every argument that decides the scores has a na
         receipt=_receipt(scored.hashes, truth, f"{row.name}: {spell(row.rules_of(task))}", classes),
         notes=scored.notes,
         matches=scores.matches,
+        details=scores.details,
     )
     if statistics is not None:
         result.save_matches(Path(statistics))

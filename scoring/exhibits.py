@@ -95,6 +95,10 @@ class ConfusionMatrix:
     counts: tuple[tuple[int, ...], ...]
 
 
+ALL_FIGURES: Final = "All figures"
+"""How the title of the table begins that has every figure of COCO's protocols."""
+
+
 Exhibit = ScoreTable | Curve | RocCurve | ConfusionMatrix
 
 

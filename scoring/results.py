@@ -1,19 +1,24 @@
 """The result of an evaluation."""
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from scoring.codec import from_plain, to_plain
 from scoring.data.matches import AllMatches, RankedPredictions
 from scoring.errors import Problem
-from scoring.exhibits import Curve, Exhibit, RocCurve
+from scoring.exhibits import ALL_FIGURES, Curve, Exhibit, RocCurve, ScoreTable
 from scoring.plotting import plot_curves, plot_values
 from scoring.saved_matches import Origin, save_matches
 
 if TYPE_CHECKING:
     import polars as pl
+
+_WIDTH: Final = 80
+"""Characters of a line of figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +32,39 @@ class ClassResult:
     predictions: int
 
 
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why figures are not what one might expect: code, the class, how many objects or detections, and a sentence.
+
+    code: crowd, area, cap, tie, id, missed or wrong.
+    """
+
+    code: str
+    class_name: str
+    count: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Details:
+    """What COCO's protocols know besides the scores: the figures of each class, in [0, 1] or None, and why they are below 1."""
+
+    figures: Mapping[str, Mapping[str, float | None]]
+    explain: Callable[[], tuple[Explanation, ...]]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassView:
-    """Everything that a result holds of one class: its score with the curve and the matches, None where there are none."""
+    """Everything that a result holds of one class: its score with the curve and the matches, None where there are none.
+
+    figures: those of COCO's protocols by name, in [0, 1] or None; empty for others, and for a result that was read from JSON.
+    """
 
     score: ClassResult
     measure: str
     curve: Curve | RocCurve | None
     matches: RankedPredictions | None
+    figures: Mapping[str, float | None]
 
     @property
     def value(self) -> float | None:
@@ -56,7 +86,7 @@ class Result:
     headline and values are in [0, 1], or None with a reason. receipt: sha256, in hexadecimal, of the predictions (of their
     files, where there are any), the truth's fingerprint, the protocol, the scorer's version, and the classes chosen, if a
     subset was declared: what decided these numbers and nothing else. truth: that fingerprint. matches: what intervals and
-    analyses are computed from; notes: warnings about the files. Neither is part of the JSON form.
+    analyses are computed from; notes: warnings about the files; details: of COCO's protocols. None of them is part of the JSON form.
     """
 
     competition: int | None
@@ -72,6 +102,7 @@ class Result:
     receipt: str
     notes: tuple[Problem, ...] = field(default=(), compare=False)
     matches: AllMatches | None = field(default=None, compare=False, repr=False)
+    details: Details | None = field(default=None, compare=False, repr=False)
 
     def __getitem__(self, name: str) -> ClassView:
         """Everything about one class. Raises KeyError for one that is not among `classes`.
@@ -86,10 +117,42 @@ class Result:
         curves = {each.class_name: each for each in self.exhibits if isinstance(each, Curve | RocCurve)}
         ranked = self.matches if isinstance(self.matches, tuple) else ()
         matches = {each.class_name: each for each in ranked}
-        return ClassView(found[name], self.measure, curves.get(name), matches.get(name))
+        figures = {} if self.details is None else self.details.figures[name]
+        return ClassView(found[name], self.measure, curves.get(name), matches.get(name), figures)
+
+    @property
+    def figures(self) -> Mapping[str, float | None]:
+        """The figures of COCO's protocols by name, AP to ARl, in [0, 1] or None; empty for other protocols.
+
+        >>> _example().figures
+        {}
+        """
+        tables = (each for each in self.exhibits if isinstance(each, ScoreTable))
+        return dict(next((each.rows for each in tables if each.title.startswith(ALL_FIGURES)), ()))
+
+    def explain(self) -> tuple[Explanation, ...]:
+        """Why figures of the protocol `coco` are below 1, class by class, at an IoU of 0.5.
+
+        crowd: crowds need not be found and hide what is detected in them; area: objects without an area, or whose
+        annotated area is of another range of sizes than their box or mask; cap: detections beyond the most that count;
+        tie: equal confidences or IoU that the order of the detections decides; id: annotations numbered 0; missed: objects
+        without a detection; wrong: detections without an object. Raises LookupError for other protocols, ValueError for a
+        result that was read from JSON.
+
+        >>> _example().explain()
+        Traceback (most recent call last):
+        LookupError: explanations are those of the protocol coco, not of voc2012
+        """
+        if self.protocol != "coco":
+            raise LookupError(f"explanations are those of the protocol coco, not of {self.protocol}")
+        if self.details is None:
+            raise ValueError(
+                "a result that was read from JSON has no explanations: evaluate the predictions again"
+            )
+        return self.details.explain()
 
     def __str__(self) -> str:
-        """The headline and the classes as a table.
+        """The headline and the classes as a table, and the figures of COCO's protocols below it.
 
         >>> print(_example(ClassResult("car", 0.5, None, 2, 3), ClassResult("cat", None, "not entered", 1, 0)))
         Average precision by voc2012
@@ -108,7 +171,10 @@ class Result:
             reason = f"  {each.reason}" if each.reason else ""
             lines.append(f"{each.name:{width}} {_shown(each.value)}  {numbers}{reason}")
         reason = f"  {self.headline_reason}" if self.headline_reason else ""
-        return "\n".join([*lines, f"{'mean':{width}} {_shown(self.headline)}{reason}"])
+        figures = "  ".join(f"{name} {_shown(value).strip()}" for name, value in self.figures.items())
+        return "\n".join(
+            [*lines, f"{'mean':{width}} {_shown(self.headline)}{reason}", *wrap(figures, _WIDTH)]
+        )
 
     def to_frame(self) -> "pl.DataFrame":
         """A row for each class: class, value (null where there is none), positives, predictions, reason.

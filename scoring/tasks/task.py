@@ -13,7 +13,7 @@ from scoring.exhibits import Exhibit
 from scoring.intake.checking import Checked, Inspection
 from scoring.intake.result_files import ResultFile
 from scoring.readers.image_index import ImageIndex
-from scoring.results import ClassResult
+from scoring.results import ClassResult, Details
 from scoring.tasks.resampling import Sample
 
 Parsed = TypeVar("Parsed")
@@ -33,7 +33,7 @@ class Keyed(Generic[Parsed]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """The scores of one competition; None with a reason, never NaN."""
+    """The scores of one competition; None with a reason, never NaN; details: of COCO's protocols."""
 
     measure: str
     headline: float | None
@@ -41,6 +41,7 @@ class Scores:
     classes: tuple[ClassResult, ...]
     exhibits: tuple[Exhibit, ...]
     matches: AllMatches
+    details: Details | None = None
 
 
 class ReadFile(Protocol[Parsed_co]):

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from scoring import Detections, GroundTruth, Result, evaluate
+from scoring.codec import to_plain
 from scoring.command_line.main import main
 from tests.scoring.coco_masks import draw_mask_set
 from tests.scoring.coco_sets import FIGURES, draw_coco_set, official, official_figures
@@ -56,6 +58,46 @@ def test_explanations_are_told_where_they_are_asked_for(
     _, said = carry_out(capsys, *write(tmp_path, truth, found), "--explain")
 
     assert {"code", "class_name", "count", "message"} == set(said["explanations"][0])
+
+
+def test_arrays_have_the_figures_and_explanations_of_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    annotated, detected = draw_coco_set(3)
+    truth = GroundTruth.from_coco(annotated)
+
+    result = evaluate(Detections.from_coco(detected, truth), truth, protocol="coco")
+
+    _, said = carry_out(capsys, *write(tmp_path, annotated, detected), "--explain")
+    assert result.figures == said["figures"]
+    assert {each.name: result[each.name].figures for each in result.classes} == {
+        name: each["figures"] for name, each in said["classes"].items()
+    }
+    assert [to_plain(each) for each in result.explain()] == said["explanations"]
+    assert str(result).splitlines()[-2].startswith(f"AP {said['headline']:.4f}  AP50 ")
+
+
+def test_a_result_from_json_keeps_its_figures_and_loses_its_explanations() -> None:
+    annotated, detected = draw_coco_set(3)
+    truth = GroundTruth.from_coco(annotated)
+    result = evaluate(Detections.from_coco(detected, truth), truth, protocol="coco")
+
+    again = Result.from_json(result.to_json())
+
+    assert again.figures == result.figures
+    assert again[again.classes[0].name].figures == {}
+    with pytest.raises(ValueError, match="evaluate the predictions again"):
+        again.explain()
+
+
+def test_some_classes_are_explained_alone() -> None:
+    annotated, detected = draw_coco_set(3)
+    truth = GroundTruth.from_coco(annotated)
+    name = truth.description.classes[1]
+
+    result = evaluate(Detections.from_coco(detected, truth), truth, protocol="coco", classes=[name])
+
+    assert {each.class_name for each in result.explain()} == {name}
 
 
 def test_every_problem_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

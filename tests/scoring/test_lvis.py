@@ -141,7 +141,7 @@ def test_annotation_of_coco_is_refused() -> None:
     truth = GroundTruth.from_arrays(["a"], ["cat"], [[1, 1, 9, 9]], convention="half-open")
     found = Detections.from_arrays(["a"], ["cat"], [0.5], [[1, 1, 9, 9]])
 
-    with pytest.raises(LookupError, match="does not come from LVIS' JSON"):
+    with pytest.raises(LookupError, match="does not say which classes are absent"):
         evaluate(found, truth, protocol="lvis")
 
 
@@ -190,7 +190,7 @@ def test_the_command_line_scores_lvis(tmp_path: Path, capsys: pytest.CaptureFixt
         del image["neg_category_ids"]
     (tmp_path / "truth").write_bytes(as_json(truth))
     assert main(["evaluate", "--protocol", "lvis", *files]) == 2
-    assert "does not come from LVIS' JSON" in capsys.readouterr().out
+    assert "does not say which classes are absent" in capsys.readouterr().out
 
 
 def test_pairs_beyond_all_classes_are_no_others() -> None:

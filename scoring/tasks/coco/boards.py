@@ -13,21 +13,22 @@ from scoring.data.description import Description
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.masks import join_masks
 from scoring.data.matches import RankedPredictions
-from scoring.exhibits import Exhibit, ScoreTable, draw_precision
+from scoring.exhibits import ALL_FIGURES, Exhibit, ScoreTable, draw_precision
 from scoring.metrics.averaging import mean_of_classes_with_a_value
 from scoring.metrics.coco.arrays import EVERY_SIZE, CocoDetections, CocoRules
 from scoring.metrics.coco.outcomes import outcomes_of
 from scoring.metrics.coco.tables import CocoTables, figures_by_class
 from scoring.metrics.weighting import Runs, Weights, weighted_average_precision_at
 from scoring.readers.coco_json.detections import CocoResults
-from scoring.results import ClassResult
+from scoring.results import ClassResult, Details, Explanation
+from scoring.tasks.coco.explaining import Evidence, explain
 from scoring.tasks.coco.scoring import ABSENT, figures_by_rules, measure_of, tabulate
 from scoring.tasks.coco.truth import Loaded, load_boxes
 from scoring.tasks.resampling import RankingSample, as_table
 from scoring.tasks.task import Keyed, Scores
 
 NOTHING_COUNTS: Final = "no class has an object that counts"
-_ALL_FIGURES: Final = "All figures; the curves are those at an IoU of {:g}"
+_ALL_FIGURES: Final = ALL_FIGURES + "; the curves are those at an IoU of {:g}"
 _IN_DETAIL: Final = ("AP50", "AP75")
 """Figures that have a table of the classes besides AP."""
 
@@ -72,7 +73,15 @@ def score(matched: Iterator[Keyed[CocoResults]], loaded: Loaded, rules: CocoRule
         *map(draw_precision, ranked),
     )
     headline = figures["AP"]
-    return Scores(measure, headline, NOTHING_COUNTS if headline is None else None, classes, exhibits, ranked)
+    reason = NOTHING_COUNTS if headline is None else None
+    of_classes = {name: {key: row[k] for key, row in by_class.items()} for k, name in enumerate(names)}
+    evidence = Evidence(loaded.instances, found.results, found.tables, found.iou)
+    details = Details(of_classes, partial(_explain, evidence, frozenset(names)))
+    return Scores(measure, headline, reason, classes, exhibits, ranked, details)
+
+
+def _explain(evidence: Evidence, names: frozenset[str]) -> tuple[Explanation, ...]:
+    return tuple(each for each in explain(evidence) if each.class_name in names)
 
 
 def _nothing(loaded: Loaded) -> CocoResults:

@@ -13,22 +13,10 @@ from scoring.metrics.coco.matching import Pairs, find_pairs
 from scoring.metrics.coco.tables import CocoTables
 from scoring.readers.coco_json.detections import CocoResults
 from scoring.readers.coco_json.instances import CocoInstances
+from scoring.results import Explanation
 
 _LOWEST: Final = float(COCO_RULES.iou_thresholds[0])
 _FEW, _SOME, _MOST = COCO_RULES.max_detections
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """Why figures are not what one might expect: code, the class, how many objects or detections, and a sentence.
-
-    code: crowd, area, cap, tie, id, missed or wrong.
-    """
-
-    code: str
-    class_name: str
-    count: int
-    message: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)

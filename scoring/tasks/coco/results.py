@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from scoring.tasks.coco.explaining import Evidence, Explanation, explain
+from scoring.results import Explanation
+from scoring.tasks.coco.explaining import Evidence, explain
 
 
 @dataclass(frozen=True, slots=True)

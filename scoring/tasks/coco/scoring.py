@@ -144,7 +144,8 @@ def figures_by_rules(
 def _federated(truth: CocoInstances, results: CocoResults) -> CocoResults:
     if truth.federation is None:
         raise LookupError(
-            "the annotation does not come from LVIS' JSON, which says where classes are annotated"
+            "the annotation does not say which classes are absent from an image: LVIS' JSON does in 'neg_category_ids',"
+            " which GroundTruth.from_coco reads, from a file or as a mapping"
         )
     counted = annotated(results.detections, truth.objects, truth.federation)
     results = take_results(results, np.flatnonzero(counted))
