@@ -61,7 +61,7 @@ function uploadOf(file) {
       stop(reasonOf(error), "Try again");
     },
     onSuccess: () => {
-      say("The archive is checked. Opening its report …");
+      say("The archive has arrived. Opening its page …");
       location.assign(`/uploads/${upload.url.split("/").pop()}`);
     },
   });

@@ -12,38 +12,38 @@ _HARD_TITLES: Final = {
 }
 _HARD_MEANINGS: Final = {
     "segmentation": (
-        "Images with the class in which its IoU is largest, by the median over methods.",
-        "Images with the class in which its IoU is smallest.",
-        "Images without the class in which most pixels are given it.",
+        "Images with the class; the largest median IoU over methods first.",
+        "Images with the class; the smallest median IoU first.",
+        "Images without the class; the largest median share of pixels labelled as it first.",
     ),
     "": (
-        "Images of the class that methods rank first, by the median of their ranks.",
-        "Images of the class that methods rank last.",
-        "Images without the class that methods rank first.",
+        "Images with the class; the best median rank over methods first.",
+        "Images with the class; the worst median rank first.",
+        "Images without the class; the best median rank first.",
     ),
 }
 KINDS: Final = {"rank": "median rank", "iou": "median IoU", "share": "median share of pixels"}
 
-LOOKED_FOR: Final = "The images are being looked for, and shown here in a moment."
-NOT_LOOKED_FOR: Final = "The images could not be looked for."
+AWAITED: Final = "The lists of images are being computed. Reload this page in a moment."
+NOT_COMPUTED: Final = "The lists of images could not be computed. Ask the organisers to try again."
 NOT_COMPARED: Final = frozenset({"layout"})  # tasks that say of no image how hard it is
 NOT_HARD: Final = (
-    "Images are called easy or hard by their ranks, or by their IoU in segmentation. A layout is right or wrong, and every image "
-    "has persons; the page of each result leads to its own examples."
+    "Person layout has no lists of easy and hard images: a layout is right or wrong as a whole. "
+    "The page of each result leads to its own true and false positives."
 )
 
 _LISTS: Final = {
     "detection": (
         ("True positives", "The most confident detections of an object."),
         ("Near misses", "The most confident detections that overlap an object of the class, but not enough."),
-        ("Other false positives", "Duplicates, other classes, background; the most confident first."),
-        ("Missed objects", "Objects that no detection matches, the largest first."),
+        ("Other false positives", "Duplicates, other classes and background; the most confident first."),
+        ("Missed objects", "Objects that no detection matches; the largest first."),
     ),
     "segmentation": (
-        ("Best segmented", "Images with the class in which its IoU is largest."),
+        ("Best segmented", "Images with the class; the largest IoU first."),
         ("Near misses", ""),
-        ("False positives", "Images without the class in which the largest share of pixels was given it."),
-        ("Worst segmented", "Images with the class in which its IoU is smallest."),
+        ("False positives", "Images without the class; the largest share of pixels labelled as it first."),
+        ("Worst segmented", "Images with the class; the smallest IoU first."),
     ),
     "": (
         ("True positives", "The most confident predictions that are right."),
@@ -72,26 +72,26 @@ def hard_lists_of(found: ClassHardImages, task: str) -> Iterator[tuple[str, str,
 def missing_of_run(*, stands: bool, is_awaited: bool) -> str:
     """Why there are no lists of images of a run.
 
-    >>> missing_of_run(stands=True, is_awaited=False)
-    'The images could not be looked for.'
+    >>> missing_of_run(stands=True, is_awaited=False) == NOT_COMPUTED
+    True
     >>> missing_of_run(stands=False, is_awaited=True)
-    'Images are kept of results that stand on a board, and this one does not.'
+    'Images are listed for results that stand on a board, and this one does not.'
     """
     if not stands:
-        return "Images are kept of results that stand on a board, and this one does not."
-    return LOOKED_FOR if is_awaited else NOT_LOOKED_FOR
+        return "Images are listed for results that stand on a board, and this one does not."
+    return AWAITED if is_awaited else NOT_COMPUTED
 
 
 def missing_of_board(task: str, *, has_results: bool, is_awaited: bool) -> str:
     """Why there are no lists of images of a board.
 
     >>> missing_of_board("detection", has_results=False, is_awaited=True)
-    'No public result stands on this board, so no image is easy or hard.'
+    'There are no public results on this board yet.'
     >>> missing_of_board("layout", has_results=True, is_awaited=False) == NOT_HARD
     True
     """
     if task in NOT_COMPARED:
         return NOT_HARD
     if not has_results:
-        return "No public result stands on this board, so no image is easy or hard."
-    return LOOKED_FOR if is_awaited else NOT_LOOKED_FOR
+        return "There are no public results on this board yet."
+    return AWAITED if is_awaited else NOT_COMPUTED

@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 import sample
 from app.accounts.service import token_of_program
 from app.evaluation import service as evaluation
-from app.image_lists.rules import LOOKED_FOR, NOT_HARD, NOT_LOOKED_FOR
+from app.image_lists.rules import AWAITED, NOT_COMPUTED, NOT_HARD
 from app.imports.schemas import TreeImport
 from app.imports.service import import_tree
 from app.models import Artefact, Disclosure, Entry, GroundTruth, Method, Role, Run
@@ -168,7 +168,7 @@ def test_a_board_names_easy_and_hard_images(scene: Scene, browser: Browser) -> N
     ]
     assert page["lists"][0]["examples"][0]["picture"]["version"]
     assert "Easiest images" in html.text
-    assert "No public result stands" in browser().get(f"/leaderboards/{EDITION}/val/4/images").text
+    assert "no public results" in browser().get(f"/leaderboards/{EDITION}/val/4/images").text
 
 
 @pytest.mark.parametrize(
@@ -184,14 +184,14 @@ def test_images_are_easy_or_hard_also_where_pixels_and_actions_are_predicted(
     assert easiest
     assert {each["kind"] for each in easiest + hardest} == {kind}
     assert all(0 <= each["value"] <= most for each in easiest + hardest)
-    assert kind in browser().get(address).text
+    assert f"{kind} {easiest[0]['value']:g}"[:16] in browser().get(address).text
 
 
 def test_a_board_of_layouts_says_why_no_image_is_hard(scene: Scene, browser: Browser) -> None:
     address = f"/leaderboards/{EDITION}/val/7/images"
 
     assert browser().get(f"/api/v1{address}").json()["missing"] == NOT_HARD
-    assert "leads to its own examples" in browser().get(address).text
+    assert "its own true and false positives" in browser().get(address).text
 
 
 def test_a_picture_stands_for_each_task_of_an_edition(scene: Scene, browser: Browser) -> None:
@@ -249,8 +249,8 @@ def test_images_that_nobody_looks_for_any_more_are_not_announced(
         session.execute(delete(Artefact).where(Artefact.kind == RUN))
     deliver(platform)
 
-    assert given_up == [NOT_LOOKED_FOR] * 2
-    assert awaited == [LOOKED_FOR] * 2
+    assert given_up == [NOT_COMPUTED] * 2
+    assert awaited == [AWAITED] * 2
     assert [browser().get(each).json()["missing"] for each in addresses] == [None] * 2
     assert examples(platform, run)
 
