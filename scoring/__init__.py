@@ -45,7 +45,6 @@ if TYPE_CHECKING:
         default_protocol,
         protocol_of,
     )
-    from scoring.readers.coco import read_coco
     from scoring.readers.open_images import read_hierarchy, read_open_images
     from scoring.readers.open_images_detections import expand_detections, read_open_images_detections
     from scoring.readers.tables import truth_of_boxes
@@ -148,7 +147,6 @@ __all__ = [
     "missing_truth",
     "protocol_of",
     "rank_methods",
-    "read_coco",
     "read_hierarchy",
     "read_open_images",
     "read_open_images_detections",
@@ -198,7 +196,6 @@ _NAMES: Final = {
         "protocol_of",
     ),
     "readers.tables": ("truth_of_boxes",),
-    "readers.coco": ("read_coco",),
     "readers.open_images": ("read_hierarchy", "read_open_images"),
     "readers.open_images_detections": ("expand_detections", "read_open_images_detections"),
     "readers.voc.label_images": ("label_colours",),

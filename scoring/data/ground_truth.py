@@ -176,9 +176,9 @@ class GroundTruth:
         """Ground truth from COCO's JSON with `images`, `categories` and `annotations`: detection by any protocol, masks by COCO's.
 
         source: the path of the file, its content, or what a JSON parser makes of it. Images are called by their numbers, classes
-        by their names, in the order of theirs. A crowd is a difficult object, and a group, where a protocol knows no crowds.
-        dataset: whose competitions there are, by default those of "LVIS" where images have negative categories, and else those of
-        "COCO". Raises SubmissionError with every problem.
+        by their names, in the order of theirs. Where a protocol knows no crowds these are difficult objects and groups, and `ignore`
+        or `difficult` of 1 make an object difficult. dataset: whose competitions there are, by default those of "LVIS" where
+        images have negative categories, and else those of "COCO". Raises SubmissionError with every problem.
 
         >>> truth = GroundTruth.from_coco({"images": [{"id": 3}], "categories": [{"id": 7, "name": "car"}],
         ...   "annotations": [{"id": 1, "image_id": 3, "category_id": 7, "bbox": [15, 9, 20, 10], "area": 150.5}]})

@@ -86,6 +86,19 @@ class Objects:
     group_of: Flags
 
 
+def labels_of(objects: Objects, classes: int, images: int) -> Labels:
+    """What the label files say of each class and image, from the objects of the first `images` images.
+
+    int8 (classes, images): 1 there is one, 0 only difficult ones, -1 none.
+    """
+    labels = np.full((classes, images), -1, np.int8)
+    here = objects.image < images
+    for hard, label in ((True, 0), (False, 1)):
+        rows = here & (objects.difficult == hard)
+        labels[objects.name[rows], objects.image[rows]] = label
+    return labels
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
     """Every annotated part of a person: owner int32 (m,), into Objects; kind int8 (m,), into PARTS; boxes (m, 4)."""

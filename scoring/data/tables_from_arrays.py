@@ -24,7 +24,7 @@ from scoring.data.instance_masks import InstanceMasks
 from scoring.data.label_maps import VOID, LabelMaps, LabelRuns
 from scoring.data.layouts import PERSON, WHOLE_IMAGE, Layouts
 from scoring.data.masks import Masks, masks_of_arrays
-from scoring.data.tables import ActionLabels, CocoTable, Lists, Objects, Parts, Tables
+from scoring.data.tables import ActionLabels, CocoTable, Lists, Objects, Parts, Tables, labels_of
 
 DATASET = "arrays"
 IMAGE_SET = "all"
@@ -54,10 +54,7 @@ def tables_of_objects(rows: ObjectRows, convention: BoxConvention, sizes: Any) -
     objects = _objects(rows.image.place[order], rows.label.place[order], rows.boxes[order])
     objects.difficult[:] = (rows.difficult | rows.crowd)[order]
     objects.group_of[:] = rows.crowd[order]
-    labels = np.full((len(classes), len(images)), -1, np.int8)
-    for hard, label in ((True, 0), (False, 1)):
-        chosen = objects.difficult == hard
-        labels[objects.name[chosen], objects.image[chosen]] = label
+    labels = labels_of(objects, len(classes), len(images))
     tables = _tables(_sizes(sizes, len(images)), labels, objects, convention=convention)
     return _lists(images, classes), tables if rows.area is None else replace(
         tables, coco=_coco(rows, rows.area, convention)

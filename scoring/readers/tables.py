@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from scoring.data.annotations import Annotation, Box
-from scoring.data.arrays import Floats, Integers, Labels
+from scoring.data.arrays import Floats, Integers
 from scoring.data.boxes import BoxConvention
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.label_maps import LabelRuns
-from scoring.data.tables import PARTS, ActionLabels, Lists, Objects, Parts, Tables
+from scoring.data.tables import PARTS, ActionLabels, Lists, Objects, Parts, Tables, labels_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +67,6 @@ def action_labels_of(
 def sizes_of(annotations: Sequence[Annotation]) -> Integers:
     """Widths and heights, int32 (n, 2)."""
     return np.array([(a.width, a.height) for a in annotations], np.int32).reshape(-1, 2)
-
-
-def labels_of(objects: Objects, classes: int, images: int) -> Labels:
-    """What the label files say of each class and image, from the objects of the first `images` images.
-
-    int8 (classes, images): 1 there is one, 0 only difficult ones, -1 none.
-    """
-    labels = np.full((classes, images), -1, np.int8)
-    here = objects.image < images
-    for hard, label in ((True, 0), (False, 1)):
-        rows = here & (objects.difficult == hard)
-        labels[objects.name[rows], objects.image[rows]] = label
-    return labels
 
 
 def _boxes(boxes: Sequence[Box]) -> Floats:

@@ -1,6 +1,5 @@
 """What the four numbers of a box mean, and that ground truth, detections and protocols agree about it."""
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,6 @@ from scoring.data.matches import RankedPredictions
 from scoring.evaluation import evaluate
 from scoring.metrics.boxes import iou_half_open, iou_inclusive
 from scoring.protocols import PROTOCOLS
-from scoring.readers.coco import read_coco
 from scoring.readers.open_images import read_open_images
 from scoring.readers.tables import truth_of_boxes
 from scoring.tasks.detection.scoring import load
@@ -71,20 +69,19 @@ def test_ground_truth_keeps_its_convention_in_its_file() -> None:
 
 # A cat ten pixels wide and ten high, in the top left corner of an image of 50 x 40.
 COCO = {
-    "images": [{"id": 1, "file_name": "a.jpg", "width": 50, "height": 40}],
+    "images": [{"id": 7, "width": 50, "height": 40}],
     "categories": [{"id": 1, "name": "cat"}],
-    "annotations": [{"image_id": 1, "category_id": 1, "bbox": [0, 0, 10, 10]}],
+    "annotations": [{"id": 1, "image_id": 7, "category_id": 1, "bbox": [0, 0, 10, 10], "area": 100}],
 }
-OPEN_IMAGES = b"ImageID,LabelName,XMin,XMax,YMin,YMax\na,cat,0,0.2,0,0.25\n"
+OPEN_IMAGES = b"ImageID,LabelName,XMin,XMax,YMin,YMax\n7,cat,0,0.2,0,0.25\n"
 
 
 def truth_of_coco() -> GroundTruth:
-    found = read_coco(json.dumps(COCO).encode())
-    return truth_of_boxes(found.images, dataset="VOC2012", image_set="val", classes=found.classes)
+    return GroundTruth.from_coco(COCO, dataset="VOC2012", image_set="val")
 
 
 def truth_of_open_images() -> GroundTruth:
-    pages = read_open_images(OPEN_IMAGES, [Image("a", 50, 40)])
+    pages = read_open_images(OPEN_IMAGES, [Image("7", 50, 40)])
     return truth_of_boxes(pages, dataset="VOC2012", image_set="val")
 
 
@@ -107,14 +104,14 @@ def test_result_files_have_pixels_whatever_the_ground_truth_has(
     read: Callable[[], GroundTruth], protocol: str, tmp_path: Path
 ) -> None:
     # of the ten columns a detection has five, an IoU of one half, or four
-    assert value(tmp_path, read(), "a 0.9 1 1 5 10", protocol) == 1
-    assert value(tmp_path, read(), "a 0.9 1 1 4 10", protocol) == 0
+    assert value(tmp_path, read(), "7 0.9 1 1 5 10", protocol) == 1
+    assert value(tmp_path, read(), "7 0.9 1 1 4 10", protocol) == 0
 
 
 def test_rules_of_tensorflow_take_pixels_as_they_are(tmp_path: Path) -> None:
     assert PROTOCOLS["voc2012"].rules_of(DETECTION).convention is INCLUSIVE
     assert PROTOCOLS["pascal_voc_detection_metrics"].rules_of(DETECTION).convention is None
-    five = "a 0.9 1 1 5 10"
+    five = "7 0.9 1 1 5 10"
     pixels = replace(truth_of_coco().tables, convention=INCLUSIVE)
     moved = replace(pixels, objects=replace(pixels.objects, boxes=np.array([[1.0, 1, 10, 10]])))
     as_pixels = GroundTruth.of(truth_of_coco().lists, moved)

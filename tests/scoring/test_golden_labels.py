@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scoring.data.tables import labels_of
 from scoring.errors import SubmissionError
 from scoring.evaluation import evaluate
 from scoring.exhibits import Curve, RocCurve
 from scoring.metrics.roc import auc
 from scoring.protocols import PROTOCOLS
-from scoring.readers.tables import labels_of
 from scoring.results import Result
 from scoring.tasks.detection.task import DETECTION
 from tests.scoring.conftest import ReadTruth, Unpack

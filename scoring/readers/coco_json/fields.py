@@ -73,6 +73,13 @@ class Entries:
             self.values, self.table = self.table.rows().values, None
         return [entry.get(name, default) for entry in self.values]
 
+    def are_one(self, name: str) -> Flags:
+        """Of which entries the field is 1 or true: bool (n,)."""
+        if self.table is None:
+            return np.array([entry.get(name) == 1 for entry in self.values], np.bool_)
+        told = self.table.columns.get(name)
+        return np.zeros(len(self.table), np.bool_) if told is None else told == 1
+
     def any_has(self, name: str) -> bool:
         """Whether the field of any entry is there and not empty."""
         return self.table is None and any(map(bool, self.column(name)))

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from scoring.data.arrays import Floats
+from scoring.data.arrays import Flags, Floats
 from scoring.data.masks import Masks, take_masks
 from scoring.data.tables import Federation
 from scoring.errors import Problem, Problems, SubmissionError
@@ -25,7 +25,7 @@ class CocoInstances:
 
     images, categories: int64 (images,) and (classes,), identifiers; sizes: int64 (images, 2), width and height in pixels,
     0 where they are not told; boxes: float64 (m, 4), left, top, width, height, around the masks where those were asked for; masks: None unless they were asked for;
-    has_masks: whether any object has a segmentation; fingerprint: sha256 of the file, in hexadecimal; federation: of LVIS,
+    has_masks: whether any object has a segmentation; difficult: bool (m,), `ignore` or `difficult` is 1, None where no object is; fingerprint: sha256 of the file, in hexadecimal; federation: of LVIS,
     None where every class is annotated in every image.
     """
 
@@ -39,6 +39,7 @@ class CocoInstances:
     fingerprint: str
     has_masks: bool = False
     federation: Federation | None = None
+    difficult: Flags | None = None
 
 
 def read_instances(data: bytes, *, file: str = "instances.json", masks: bool = False) -> CocoInstances:
@@ -76,6 +77,7 @@ def read_instances(data: bytes, *, file: str = "instances.json", masks: bool = F
         fingerprint=hashlib.sha256(data).hexdigest(),
         has_masks=annotations.any_has("segmentation"),
         federation=read_federation(images, image_ids, categories, category_ids[by_category]),
+        difficult=_difficult(annotations),
     )
     if problems.listed:
         raise SubmissionError(*problems.listed)
@@ -97,6 +99,7 @@ def _as_in_lvis(instances: CocoInstances) -> CocoInstances:
         ),
         boxes=instances.boxes[rows],
         masks=None if instances.masks is None else take_masks(instances.masks, rows),
+        difficult=None if instances.difficult is None else instances.difficult[rows],
     )
 
 
@@ -144,6 +147,12 @@ def _images(images: Entries, *, masks: bool) -> tuple[Identifiers, Identifiers]:
             images.say(index, "bad-size", f"width and height are {sizes[index].tolist()}", sizes[index])
     order = np.argsort(ids, kind="stable")
     return ids[order], sizes[order]
+
+
+def _difficult(annotations: Entries) -> Flags | None:
+    """What protocols other than COCO's need not find, as converters from VOC write it; the official evaluator reads neither."""
+    flags: Flags = annotations.are_one("ignore") | annotations.are_one("difficult")
+    return flags if flags.any() else None
 
 
 def _objects(annotations: Entries, images: Identifiers, categories: Identifiers) -> CocoObjects:

@@ -43,8 +43,8 @@ def tables_of_coco(data: bytes, dataset: str | None, image_set: str) -> tuple[Li
 
     dataset: None stands for "LVIS" where images have lists of negative categories, and else for "COCO".
 
-    Images are called by their numbers, classes by their names, both in rising order of their numbers. A crowd is a difficult
-    object and a group for protocols that know no crowds. Raises SubmissionError with every problem.
+    Images are called by their numbers, classes by their names, both in rising order of their numbers. For protocols that know
+    no crowds a crowd is a difficult object and a group, and `ignore` or `difficult` make an object difficult. Raises SubmissionError with every problem.
 
     >>> text = b'''{"images": [{"id": 42}], "categories": [{"id": 17, "name": "cat"}],
     ...   "annotations": [{"id": 1, "image_id": 42, "category_id": 17, "bbox": [15, 9, 20, 10], "area": 150.5}]}'''
@@ -84,7 +84,7 @@ def _rows(instances: CocoInstances) -> ObjectRows:
         Named(tuple(map(str, instances.images.tolist())), objects.image),
         Named(instances.classes, objects.label),
         np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], axis=1),
-        np.zeros(len(boxes), np.bool_),
+        np.zeros(len(boxes), np.bool_) if instances.difficult is None else instances.difficult,
         objects.crowd,
     )
 

@@ -11,8 +11,8 @@ from scoring.data.arrays import Bytes
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.label_maps import VOID, LabelRuns
 from scoring.data.layouts import WHOLE_IMAGE
-from scoring.data.tables import PARTS, Lists, Tables
-from scoring.readers.tables import Act, action_labels_of, labels_of, objects_of, parts_of, sizes_of
+from scoring.data.tables import PARTS, Lists, Tables, labels_of
+from scoring.readers.tables import Act, action_labels_of, objects_of, parts_of, sizes_of
 from scoring.readers.voc.annotations import READERS
 from scoring.readers.voc.kit_files import KitFiles, TreeError
 from scoring.readers.voc.label_images import read_label_image
