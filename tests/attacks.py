@@ -1,6 +1,8 @@
 """The corpus of hostile uploads, made once for all tests by the generator beside the project."""
 
+import fcntl
 import json
+import os
 import re
 import subprocess
 import sys
@@ -51,8 +53,13 @@ def attacks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the corpus."""
     if not GENERATOR.is_file():
         pytest.skip(f"the generator of attacks is not at {GENERATOR}")
-    folder = tmp_path_factory.mktemp("attacks")
-    subprocess.run([sys.executable, str(GENERATOR), str(folder)], check=True, capture_output=True)
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "attacks"
+    folder.mkdir(exist_ok=True)
+    with Path(f"{folder}.lock").open("w") as lock:  # processes of one run share it: it takes 20 s to make
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "manifest.json").exists():
+            subprocess.run([sys.executable, str(GENERATOR), str(folder)], check=True, capture_output=True)
     return folder
 
 

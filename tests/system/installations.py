@@ -262,7 +262,7 @@ def stored_file(store: Storage, key: str) -> Path:
 @contextmanager
 def installation(servers: OwnServers, **settings: Any) -> Iterator[Installation]:
     """An installation with an empty database and nothing running yet; all it starts ends with it."""
-    database_url = servers.fresh_database()
+    database_url = servers.database_with_tables()
     with tempfile.TemporaryDirectory(prefix="heldout test ") as folder, ExitStack() as stack:
         broker_url = stack.enter_context(broker_database(servers))
         data = Path(folder, "data")

@@ -58,24 +58,25 @@ def is_alive(pid: int) -> bool:
 def kill_all(pids: Iterable[int]) -> None:
     """Kill -9, in the order given, and wait until they are gone."""
     killed = list(pids)
-    for pid in killed:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+    _send_to_all(killed, signal.SIGKILL)
     assert eventually(lambda: not any(map(is_alive, killed)))
+
+
+def _send_to_all(pids: Iterable[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
 @contextmanager
 def stopped(pids: Iterable[int]) -> Iterator[None]:
-    """Processes that stand still, and go on at the end if they still live."""
+    """Processes that stand still, and go on at the end; those that have ended by themselves are left out."""
     held = list(pids)
-    for pid in held:
-        os.kill(pid, signal.SIGSTOP)
     try:
+        _send_to_all(held, signal.SIGSTOP)
         yield
     finally:
-        for pid in held:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
+        _send_to_all(held, signal.SIGCONT)
 
 
 def bytes_of(pid: int, what: str) -> int:
