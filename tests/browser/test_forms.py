@@ -144,7 +144,7 @@ def test_what_was_typed_is_there_again_after_a_login_when_the_session_has_ended(
     )
 
     page.get_by_role("button", name="Score it").click()
-    expect(page.get_by_role("status")).to_contain_text("You are not logged in any more")
+    expect(page.get_by_role("status")).to_contain_text("You are no longer logged in")
     page.get_by_label("E-mail address").fill("ada@example.org")
     page.get_by_label("Password").fill("a long password")
     page.get_by_role("button", name="Log in").click()

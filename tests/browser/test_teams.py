@@ -25,7 +25,7 @@ def test_somebody_is_invited_by_a_link_and_joins(site: Site, visit: Visit) -> No
 
     owner.get_by_role("button", name="Create an invitation link").click()
     link = owner.get_by_role("status").get_by_role("code").inner_text()
-    expect(owner.get_by_text("It is shown only now")).to_be_visible()
+    expect(owner.get_by_text("It is shown only once")).to_be_visible()
     assert re.search(r"/invitations/[\w-]{32}$", link)
 
     guest = visit()

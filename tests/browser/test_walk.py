@@ -38,7 +38,7 @@ def test_a_forgotten_password_is_replaced(site: Site, visit: Visit) -> None:
     phone.get_by_role("link", name="Forgot your password?").click()
     phone.get_by_label("E-mail address").fill("forgetful@example.org")
     phone.get_by_role("button", name="Send the link").click()
-    expect(phone.get_by_role("heading", name="Look into your mail")).to_be_visible()
+    expect(phone.get_by_role("heading", name="Check your mail")).to_be_visible()
 
     phone.goto(mailed_link(site.installation.platform, "forgetful@example.org", "Choose a new password"))
     phone.get_by_label("New password").fill("a better horse battery")

@@ -249,7 +249,7 @@ def test_a_board_as_of_a_day_is_the_board_of_then(
     assert next((row["rank"], row["method"]) for row in then["rows"]) == (1, "=cmd")
     assert (len(then["rows"]), then["version"], then["ground_truth"]) == (4, 4, 1)
     assert board(reader, "?as_of=2026-02-28", address)["rows"] == []
-    assert "No method stood on this board then" in reader.get(f"{address}?as_of=2026-02-28").text
+    assert "This board was empty then" in reader.get(f"{address}?as_of=2026-02-28").text
     assert "as it stood at the end of 2026-03-01" in reader.get(f"{address}?as_of=2026-03-01").text
 
 

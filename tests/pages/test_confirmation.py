@@ -158,7 +158,7 @@ def test_a_new_address_is_proved_and_the_old_one_told(browser: Browser, platform
     assert hazel.post("/account/address", data=form | {"password": "wrong"}).status_code == 403
     assert hazel.post("/account/address", data=form | {"email": "a@b.c\nBcc: d@e.f"}).status_code == 422
     assert hazel.post("/account/address", data=form).status_code == 303
-    assert "takes its place" in hazel.get("/account/address").text
+    assert "replaces it once" in hazel.get("/account/address").text
     assert can_log_in(browser(), "hazel@example.org")
     assert hazel.post(mailed_link(platform, "hazel@new.example.org")).status_code == 303
 
@@ -245,5 +245,5 @@ def test_the_place_of_mail_is_shown_where_the_server_is_used_at_its_own_machine(
 
     assert str(platform.settings.data / "mail") in here
     assert str(platform.settings.data) not in there
-    assert "Ask the people who run it" in there
+    assert "Ask its admins" in there
     assert "mail server" not in sent

@@ -114,7 +114,7 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a form without a session": (
         lambda scene: TestClient(scene.visitor.app, headers={"Accept": "text/html"}).post("/account/tokens", data={"name": "x"}),
-        401, "<h1>Log in</h1>", "You are not logged in any more.",
+        401, "<h1>Log in</h1>", "You are no longer logged in.",
     ),
 }  # fmt: skip
 

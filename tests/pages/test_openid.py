@@ -188,7 +188,7 @@ def test_linking_asks_for_a_recent_login_and_ends_with_the_session(
     provider.person = Person("elder")
     back = way_back(elder, "/account/provider/link")
     elder.post("/logout")
-    assert "not logged in here any more" in elder.get(back).text
+    assert "no longer logged in here" in elder.get(back).text
 
     elder.post("/login", data={"email": "elder@example.org", "password": PASSWORD})
     age(platform, "authenticated_at", "31 minutes")

@@ -59,7 +59,7 @@ def test_people_are_listed_newest_first_and_found_by_parts_of_name_and_address(
     assert found("0%p") == ["100%pine"]
     assert found("%") == ["100%pine"]
     assert "birch@example.org" in admin.get("/admin/people?text=birch").text
-    assert "No account has this" in admin.get("/admin/people?text=nobody+like+this").text
+    assert "No account matches" in admin.get("/admin/people?text=nobody+like+this").text
 
 
 def test_people_are_paged(

@@ -40,7 +40,7 @@ def test_the_newest_result_stands_and_the_older_one_stays_readable(site: SharedS
     assert (old["state"], old["shown"]["headline"] is not None) == ("replaced", True)
     assert old["shown"]["headline"] != row["mean"]
     page = oak.http.get(f"/submissions/{first}", headers={"Accept": "text/html"}).text
-    assert "A newer result of this method stands on the board" in page
+    assert "The board shows a newer result of this method" in page
     runs = site.installation.ask(
         "SELECT entry_id = (SELECT id FROM entry WHERE submission_id = %s), run_id IS NULL FROM publication"
         " JOIN entry ON entry.id = entry_id WHERE method_id = %s ORDER BY publication.id",
