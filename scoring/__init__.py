@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from scoring.errors import Problem, Severity, SubmissionError
     from scoring.evaluation import SCORER, columns, evaluate, is_scorable, missing_truth
     from scoring.exhibits import EXHIBITS, ConfusionMatrix, Curve, Exhibit, RocCurve, ScoreTable
+    from scoring.files import PathError
     from scoring.intake.png import labels_to_png
     from scoring.metrics.shorthand import ApRule, average_precision, confusion_matrix, iou_matrix
     from scoring.painting import create_segmentations_from_detections
@@ -110,6 +111,7 @@ __all__ = [
     "Layouts",
     "Limits",
     "Part",
+    "PathError",
     "Problem",
     "RankDiagram",
     "Replicates",
@@ -179,6 +181,7 @@ _NAMES: Final = {
     "errors": ("Problem", "Severity", "SubmissionError"),
     "evaluation": ("SCORER", "columns", "evaluate", "is_scorable", "missing_truth"),
     "exhibits": ("EXHIBITS", "ConfusionMatrix", "Curve", "Exhibit", "RocCurve", "ScoreTable"),
+    "files": ("PathError",),
     "intake.png": ("labels_to_png",),
     "metrics.shorthand": ("ApRule", "average_precision", "confusion_matrix", "iou_matrix"),
     "painting": ("create_segmentations_from_detections",),

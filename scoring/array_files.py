@@ -8,6 +8,7 @@ compressor's version, so the hash of a file names its content.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.data.arrays import Bytes
+from scoring.files import named
 
 _ALIGNMENT = 64
 
@@ -44,8 +46,8 @@ def pack(kind: str, packed: Packed) -> bytes:
 
 
 def write(path: Path, kind: str, packed: Packed) -> None:
-    """Write a file of this kind, without a second copy of the arrays in memory."""
-    with path.open("wb") as file:
+    """Write a file of this kind, without a second copy of the arrays in memory. Raises PathError."""
+    with named(path), path.open("wb") as file:
         file.writelines(_pieces(kind, packed))
 
 
@@ -72,9 +74,8 @@ def unpack(kind: str, data: bytes) -> Packed:
     """The content of the bytes that `pack` made; the arrays are views of `data`. Raises ForeignFileError for anything else."""
     first, _, rest = data.partition(b"\n")
     if first != f"heldout {kind} 1".encode():
-        raise ForeignFileError(
-            f"expected a file of the kind '{kind}', found one that begins with {first[:40]!r}"
-        )
+        found = f"one that begins with {first[:40]!r}" if data else "an empty one"
+        raise ForeignFileError(f"expected a file of the kind '{kind}', found {found}")
     header, _, _ = rest.partition(b"\n")
     start = len(first) + len(header) + 2
     try:
@@ -86,6 +87,21 @@ def unpack(kind: str, data: bytes) -> Packed:
     except (KeyError, TypeError, ValueError) as error:
         raise ForeignFileError(f"the file of the kind '{kind}' is damaged: {error}") from error
     return Packed(parsed["facts"], arrays)
+
+
+@contextmanager
+def read_from(path: Path | str) -> Iterator[None]:
+    """Name the file of this path in a ForeignFileError.
+
+    >>> with read_from("kept"):
+    ...     unpack("example", b"")
+    Traceback (most recent call last):
+    scoring.array_files.ForeignFileError: 'kept': expected a file of the kind 'example', found an empty one
+    """
+    try:
+        yield
+    except ForeignFileError as error:
+        raise ForeignFileError(f"'{path}': {error}") from None
 
 
 def pack_words(words: Iterable[str]) -> Bytes:

@@ -21,6 +21,7 @@ from scoring.data.label_maps import LabelMaps
 from scoring.data.layouts import Layouts
 from scoring.data.limits import Limits
 from scoring.errors import Problem
+from scoring.files import as_path
 from scoring.intake.result_files import competition_files
 from scoring.parallel import parallel_map
 from scoring.protocols import TASKS, default_protocol, protocol_of
@@ -91,7 +92,8 @@ def evaluate(  # noqa: PLR0913 - every argument that decides the scores has a na
 
     The task is that of the predictions, or of the competition, which an archive needs. classes: score and average these only
     (in segmentation the background, too). statistics: a file to write the matches to, as `Result.save_matches` does.
-    limits: of the archive, by default those of `truth.description`. The result's `notes` are warnings about the files.
+    limits: by default none for a plain folder, and for an archive those of `truth.description` with any number of lines. The
+    result's `notes` are warnings about the files.
 
     Raises DataError for arrays that do not fit the ground truth, and for values of other types; SubmissionError with every
     problem of the files, or if there are no files; LookupError for an unknown competition, protocol or class, for no class at all, for an archive without a
@@ -114,7 +116,7 @@ def evaluate(  # noqa: PLR0913 - every argument that decides the scores has a na
             raise LookupError("an archive may hold several competitions: say which, such as competition=3")
         info = competition_of(truth.lists.dataset, competition)
         task = TASKS[info.task]
-        scored = _score_archive(Path(predictions), limits, _Question.of(task, info, truth, row, classes))
+        scored = _score_archive(as_path(predictions), limits, _Question.of(task, info, truth, row, classes))
     else:
         task = task_of(predictions, row)
         info = _first_competition(task, truth.lists.dataset)
@@ -137,7 +139,7 @@ def evaluate(  # noqa: PLR0913 - every argument that decides the scores has a na
         details=scores.details,
     )
     if statistics is not None:
-        result.save_matches(Path(statistics))
+        result.save_matches(statistics)
     return result
 
 
@@ -199,7 +201,7 @@ class _Scored:
 
 def _score_archive(archive: Path, limits: Limits | None, question: _Question) -> _Scored:
     description = question.truth.description
-    images = ImageIndex.of(description, max_lines=_max_lines(archive, limits or description.limits))
+    images = ImageIndex.of(description, max_lines=_max_lines(archive, limits))
     reader = ResultReader(question.task.read, question.task.read_together, question.match, images)
     files = competition_files(
         archive, description, question.info.number, problems=reader.problems, limits=limits
@@ -249,9 +251,9 @@ def _first_competition(task: Task[Any, Any, Any, Any], dataset: str) -> Competit
     return next(info for info in infos if info.task == task.name)
 
 
-def _max_lines(archive: Path, limits: Limits) -> int | None:
-    """The lines that a file may have: any number in a plain folder, which nobody else has sent."""
-    return None if archive.is_dir() else limits.max_lines
+def _max_lines(archive: Path, limits: Limits | None) -> int | None:
+    """The lines that a file may have: any number unless limits are given, and in a plain folder, which nobody else has sent."""
+    return None if limits is None or archive.is_dir() else limits.max_lines
 
 
 def _check_classes(info: CompetitionInfo, known: Sequence[str], classes: Sequence[str] | None) -> None:

@@ -11,6 +11,7 @@ from scoring.competitions import CompetitionInfo, competition_of, competitions, 
 from scoring.data.arrays import Bytes, Floats, Integers
 from scoring.data.description import Description, Image
 from scoring.errors import Problems, SubmissionError
+from scoring.files import as_path, named
 from scoring.intake.file_names import no_results
 from scoring.intake.png import labels_to_png
 from scoring.intake.result_files import competition_files
@@ -29,9 +30,9 @@ class _Boxes:
 
 
 def create_segmentations_from_detections(
-    archive: Path,
+    archive: Path | str,
     description: Description,
-    folder: Path,
+    folder: Path | str,
     *,
     competition: int = 3,
     min_confidence: float = -math.inf,
@@ -44,7 +45,7 @@ def create_segmentations_from_detections(
     that folder is returned.
 
     Raises SubmissionError with every problem of the detections, and LookupError where the competition is not one of
-    detection, there is none of segmentation, or the size of an image is not known. Source: VOC2012 development kit,
+    detection, there is none of segmentation, or the size of an image is not known; PathError for what cannot be read or written. Source: VOC2012 development kit,
     create_segmentations_from_detections.m.
 
     >>> from tempfile import TemporaryDirectory
@@ -61,13 +62,15 @@ def create_segmentations_from_detections(
     found = _sorted_boxes(archive, description, index, competition)
     kept = np.flatnonzero(found.confidence >= min_confidence)
     bounds = np.searchsorted(found.image[kept], np.arange(len(index.images) + 1))
-    place = folder / "results" / description.dataset / target.folder
+    place = as_path(folder) / "results" / description.dataset / target.folder
     for name, image in expected_files(target, description):
         number = index.places.get(image.encode())
         rows = kept[:0] if number is None else kept[bounds[number] : bounds[number + 1]]
         file = place / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(labels_to_png(paint(index.anywhere[image], found.boxes[rows], found.label[rows])))
+        painted = labels_to_png(paint(index.anywhere[image], found.boxes[rows], found.label[rows]))
+        with named(file):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(painted)
     return place
 
 
@@ -97,7 +100,9 @@ def _counterpart(detection: CompetitionInfo, infos: Iterable[CompetitionInfo]) -
     return next((info for info in found if info.own_data == detection.own_data), found[0])
 
 
-def _sorted_boxes(archive: Path, description: Description, index: ImageIndex, competition: int) -> _Boxes:
+def _sorted_boxes(
+    archive: Path | str, description: Description, index: ImageIndex, competition: int
+) -> _Boxes:
     """Every class's detections by image and then by rising confidence."""
     problems, parts = Problems(), {}
     for file in competition_files(archive, description, competition, problems=problems):

@@ -205,8 +205,8 @@ class Result:
         values = {each.name: each.value for each in self.classes}
         return plot_values(values, self.measure, axes) if not curves else plot_curves(curves, values, axes)
 
-    def save_matches(self, path: Path) -> None:
-        """Write the matches to a file that `bootstrap` reads. Raises ValueError for a result that was read from JSON."""
+    def save_matches(self, path: Path | str) -> None:
+        """Write the matches to a file that `bootstrap` reads. Raises PathError, and ValueError for a result read from JSON."""
         save_matches(path, self.origin, matches_in_memory(self))
 
     @property

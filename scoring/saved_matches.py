@@ -12,8 +12,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from scoring.array_files import ForeignFileError, Packed, unpack, write
+from scoring.array_files import ForeignFileError, Packed, read_from, unpack, write
 from scoring.data.matches import AllMatches, ImageCounts, RankedPredictions
+from scoring.files import as_path, read_file
 
 KIND: Final = "matches"
 
@@ -32,8 +33,8 @@ class Origin:
     receipt: str
 
 
-def save_matches(path: Path, origin: Origin, matches: AllMatches) -> None:
-    """Write the file; the same matches give the same bytes.
+def save_matches(path: Path | str, origin: Origin, matches: AllMatches) -> None:
+    """Write the file; the same matches give the same bytes. Raises PathError.
 
     >>> from tempfile import TemporaryDirectory
     >>> ranked = RankedPredictions("car", 1, np.zeros(1, np.int32), np.array([0.9]), np.ones(1, np.int8))
@@ -44,12 +45,16 @@ def save_matches(path: Path, origin: Origin, matches: AllMatches) -> None:
     ('voc2012', 'car', [1])
     """
     packed = _pack_counts(matches) if isinstance(matches, ImageCounts) else _pack_rankings(matches)
-    write(path, KIND, Packed({**asdict(origin), **packed.facts}, packed.arrays))
+    write(as_path(path), KIND, Packed({**asdict(origin), **packed.facts}, packed.arrays))
 
 
-def open_matches(path: Path) -> tuple[Origin, AllMatches]:
-    """Read what `save_matches` wrote. Raises ForeignFileError for another file."""
-    packed = unpack(KIND, path.read_bytes())
+def open_matches(path: Path | str) -> tuple[Origin, AllMatches]:
+    """Read what `save_matches` wrote. Raises PathError where there is no file, ForeignFileError for another file."""
+    with read_from(path):
+        return _unpacked(unpack(KIND, read_file(path)))
+
+
+def _unpacked(packed: Packed) -> tuple[Origin, AllMatches]:
     facts, arrays = packed.facts, packed.arrays
     try:
         origin = Origin(**{field.name: facts[field.name] for field in fields(Origin)})
@@ -60,7 +65,7 @@ def open_matches(path: Path) -> tuple[Origin, AllMatches]:
         raise ForeignFileError(f"the file of the kind '{KIND}' has no {error}") from error
 
 
-def open_rankings(path: Path) -> tuple[Origin, tuple[RankedPredictions, ...]]:
+def open_rankings(path: Path | str) -> tuple[Origin, tuple[RankedPredictions, ...]]:
     """As `open_matches`, of a task whose predictions are ranked. Raises ForeignFileError for pixel counts."""
     origin, matches = open_matches(path)
     if isinstance(matches, ImageCounts):

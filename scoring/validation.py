@@ -12,6 +12,7 @@ from scoring.competitions import CompetitionInfo, expected_files, offered
 from scoring.data.description import Description
 from scoring.data.limits import MAX_ARCHIVE_PROBLEMS, Limits
 from scoring.errors import Problem, Problems
+from scoring.files import as_path
 from scoring.intake.archive import Meter
 from scoring.intake.checking import Checked, Inspection
 from scoring.intake.file_names import missing_files, no_results
@@ -117,7 +118,7 @@ def validate(
 
     competitions: those whose results are allowed, None for all of the edition; limits: by default the description's; name: the
     archive's name as uploaded, if it differs from that of the path. Everything invalid in the archive becomes a problem.
-    Raises OSError if the archive cannot be read, ValueError for a description with an image that no line can name.
+    Raises PathError if the archive cannot be read, ValueError for a description with an image that no line can name.
 
     >>> from tempfile import TemporaryDirectory
     >>> from scoring import Image
@@ -128,7 +129,7 @@ def validate(
     >>> found.valid, str(found.problems[0])
     (False, 'comp3_det_val_cat.txt:1: expected 6 fields, found 5')
     """
-    archive, limits = Path(archive), limits or description.limits
+    archive, limits = as_path(archive), limits or description.limits
     problems, meter = Problems(), Meter.of(archive, limits)
     images = ImageIndex.of(description, max_lines=limits.max_lines)
     inspection = Inspection(images, problems, severity_of_strays(archive), limits.max_boxes)

@@ -38,9 +38,9 @@ class Diagnosis:
 class Files:
     """The archive that was scored, its limits, and the file of its matches."""
 
-    archive: Path
+    archive: Path | str
     limits: Limits
-    statistics: Path
+    statistics: Path | str
 
 
 def diagnose(result: Result, truth: GroundTruth, files: Files) -> Diagnosis:

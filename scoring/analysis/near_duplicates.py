@@ -61,7 +61,7 @@ class _Lists:
 
 
 def sketch_of(
-    archive: Path, description: Description, competition: int, *, limits: Limits | None = None
+    archive: Path | str, description: Description, competition: int, *, limits: Limits | None = None
 ) -> bytes:
     r"""A sketch of the results of a competition: 1024 values of a byte each.
 
@@ -109,7 +109,12 @@ def _quotients(parts: NDArray[Any], wholes: NDArray[Any]) -> Floats:
 
 
 def compare_archives(
-    one: Path, other: Path, description: Description, competition: int, *, limits: Limits | None = None
+    one: Path | str,
+    other: Path | str,
+    description: Description,
+    competition: int,
+    *,
+    limits: Limits | None = None,
 ) -> Likeness:
     r"""How alike the results of a competition are in two archives, class by class and image by image.
 
@@ -140,7 +145,11 @@ def _is_of_pixels(info: CompetitionInfo) -> bool:
 
 
 def _parsed(
-    archive: Path, description: Description, info: CompetitionInfo, limits: Limits | None, keys: Any = None
+    archive: Path | str,
+    description: Description,
+    info: CompetitionInfo,
+    limits: Limits | None,
+    keys: Any = None,
 ) -> Iterator[tuple[str, Any]]:
     """What each file says, by its class, action or image; keys: those that are read, None for all."""
     images, problems = ImageIndex.of(description), Problems()
@@ -149,7 +158,9 @@ def _parsed(
             yield file.key, TASKS[info.task].read(file.read(), images, file=file.name, problems=problems)
 
 
-def _lists(archive: Path, description: Description, info: CompetitionInfo, limits: Limits | None) -> _Lists:
+def _lists(
+    archive: Path | str, description: Description, info: CompetitionInfo, limits: Limits | None
+) -> _Lists:
     lists: dict[str, RankedDetections] = {}
     subjects = len(description.acting if "{action}" in info.file_name else description.images)
     for key, parsed in _parsed(archive, description, info, limits):
@@ -206,7 +217,7 @@ def _keys(info: CompetitionInfo, description: Description) -> Sequence[str]:
 
 
 def _sketch_of_pixels(
-    archive: Path, description: Description, info: CompetitionInfo, limits: Limits | None
+    archive: Path | str, description: Description, info: CompetitionInfo, limits: Limits | None
 ) -> NDArray[np.int8]:
     draw = np.random.default_rng(_SEED)
     images = draw.permutation(np.array(description.segmentation, object))[:SKETCHED_IMAGES].tolist()
@@ -231,7 +242,7 @@ def _pixels_at(labels: Bytes, places: Floats) -> Bytes:
 
 
 def _common_pixels(
-    one: Path, other: Path, description: Description, info: CompetitionInfo, limits: Limits | None
+    one: Path | str, other: Path | str, description: Description, info: CompetitionInfo, limits: Limits | None
 ) -> float | None:
     first = {
         key: each.labels

@@ -97,7 +97,7 @@ def largest_overlaps(
 
 
 def read_ranked_detections(
-    archive: Path,
+    archive: Path | str,
     truth: GroundTruth,
     competition: int,
     rankings: Iterable[RankedPredictions],

@@ -14,6 +14,7 @@ from scoring.command_line.requirements import (
     find_results,
     require,
 )
+from scoring.files import read_file
 from scoring.protocol_table import describe_protocols
 from scoring.readers.voc.public_tree import read_public
 from scoring.readers.voc.tree import read_tree
@@ -54,7 +55,7 @@ def compare(options: Namespace) -> Mapping[str, Any]:
     and after Holm. Methods without a value in every class are left out.
     """
     try:
-        text = options.table.read_text("utf-8")
+        text = read_file(options.table).decode()
     except UnicodeDecodeError as error:
         raise WrongUseError("encoding", f"'{options.table}' is no text in UTF-8") from error
     table = read_scoreboard(text, options.table.name)

@@ -2,7 +2,6 @@
 
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from scoring.codec import to_plain
@@ -102,21 +101,9 @@ def score_coco_files(options: Namespace) -> Mapping[str, Any]:
     if options.explain and options.protocol != PROTOCOL:
         raise WrongUseError("usage", f"--explain goes with --protocol {PROTOCOL} only")
     try:
-        result = evaluate_coco(
-            _file(options.truth),
-            _file(options.results),
-            masks=options.masks,
-            file=options.results.name,
-            protocol=options.protocol,
-        )
+        result = evaluate_coco(options.truth, options.results, masks=options.masks, protocol=options.protocol)
     except LookupError as error:
         raise WrongUseError("no-lvis", str(error)) from None
     return result.to_plain() | (
         {"explanations": [to_plain(each) for each in result.explain()]} if options.explain else {}
     )
-
-
-def _file(path: Path) -> bytes:
-    if path.is_dir():
-        raise WrongUseError("no-file", f"expected a JSON file, found the folder '{path}'")
-    return path.read_bytes()

@@ -10,6 +10,7 @@ from typing import Any, Final
 from scoring.command_line.arguments import parse
 from scoring.command_line.requirements import WrongUseError
 from scoring.errors import Problem, SubmissionError
+from scoring.files import PathError
 from scoring.parallel import use_threads
 from scoring.readers.voc.kit_files import TreeError
 
@@ -61,6 +62,8 @@ def _problems_of(error: Exception) -> Sequence[Problem]:
             return error.problems
         case WrongUseError():
             return (error.problem,)
+        case PathError():
+            return (Problem("no-file", str(error)),)
         case OSError():
             name = None if error.filename is None else str(error.filename)
             return (Problem("no-file", f"this cannot be read ({error.strerror})", name),)

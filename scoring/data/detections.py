@@ -170,7 +170,8 @@ class Detections:
 
         if not truth.lists.class_numbers:
             raise DataError("expected a ground truth from COCO's JSON, whose images and classes have numbers")
-        found = columns_of_coco(read_source(source), truth.description)
+        name, data = read_source(source, "detections.json")
+        found = columns_of_coco(data, truth.description, file=name)
         return cls(
             found.detections.image,
             found.detections.label,

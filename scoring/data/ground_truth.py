@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from scoring.array_files import read_from
 from scoring.data.boxes import BoxConvention
 from scoring.data.checking import BoxFormat, as_boxes, as_choice, as_flags, as_named, assert_lengths
 from scoring.data.description import Description
@@ -29,6 +30,7 @@ from scoring.data.tables_from_arrays import (
     tables_of_objects,
 )
 from scoring.data.truth_content import content_of, describe, read_content
+from scoring.files import read_file, write_file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,8 +139,7 @@ class GroundTruth:
     ) -> Self:
         """Ground truth from a data frame of pandas, polars or another library, a row for each object.
 
-        image, label, difficult, crowd, area: the names of the columns; boxes: those of the four numbers of a box; options: as for
-        `from_arrays`. Raises DataError for a column that is not there, and as `from_arrays` does.
+        image, label, boxes, difficult, crowd, area: the names of the columns; options and errors: as for `from_arrays`.
 
         >>> frame = {"image": ["a"], "label": ["cat"], "left": [1], "top": [1], "right": [10], "bottom": [10]}
         >>> GroundTruth.from_frame(frame, convention="inclusive").tables.objects.boxes.tolist()
@@ -151,7 +152,7 @@ class GroundTruth:
 
     @classmethod
     def from_dicts(cls, entries: PerImage, *, images: Sequence[str] | None = None, **options: Any) -> Self:
-        """Ground truth from a mapping with `boxes` and `labels` for each image, and perhaps `difficult`, `iscrowd` and `area`.
+        """Ground truth from a mapping with `boxes`, `labels`, perhaps `difficult`, `iscrowd` and `area` for each image.
 
         entries: as for `Detections.from_dicts`; options: as for `from_arrays`, `convention` among them.
 
@@ -187,7 +188,8 @@ class GroundTruth:
         """
         from scoring.readers.coco_json.to_data import read_source, tables_of_coco  # noqa: PLC0415 - rests on this module
 
-        return cls.of(*tables_of_coco(read_source(source), dataset, image_set))
+        name, data = read_source(source, "instances.json")
+        return cls.of(*tables_of_coco(data, dataset, image_set, file=name))
 
     @classmethod
     def from_labels(
@@ -200,8 +202,7 @@ class GroundTruth:
     ) -> Self:
         """Ground truth for classification: 0 or 1 for each image (row) and class (column), as scikit-learn has it.
 
-        difficult: 0 or 1 of the same shape, what is not counted; images, classes: the names, by default "0", "1" and so on.
-        Raises DataError for anything else.
+        difficult: 0 or 1 of the same shape, what is not counted; images, classes: by default "0", "1" … Raises DataError.
 
         >>> GroundTruth.from_labels([[1, 0], [0, 1]], classes=["cat", "dog"]).tables.labels.tolist()
         [[1, -1], [-1, 1]]
@@ -246,8 +247,7 @@ class GroundTruth:
         """Ground truth for person layout from columns (n,) of persons, and more (m,) of their parts, as `Layouts.from_arrays` has them.
 
         boxes: numbers (n, 4), for protocols up to 2007, whose results name a person by a box; without them these name
-        numbers, as from 2008 on. difficult: 0 or 1 (n,), persons who need not be found, which counts with boxes only. Raises
-        DataError for anything else.
+        numbers, as from 2008 on. difficult: 0 or 1 (n,), persons who need not be found, with boxes only. Raises DataError.
 
         >>> truth = GroundTruth.from_layouts(["a"], [1], owner=[0], kind=["head"], parts=[[1, 1, 9, 9]], convention="inclusive")
         >>> truth.lists.persons, truth.tables.parts.boxes.tolist()
@@ -264,7 +264,7 @@ class GroundTruth:
     ) -> Self:
         """Ground truth for segmentation: whole numbers (height, width) for each image, 0 the background, k the k-th class.
 
-        Numbers beyond the classes, such as 255, are void and not counted. Raises DataError for anything else.
+        Others are void and not counted, such as 255. Raises DataError for anything else.
 
         >>> GroundTruth.from_label_maps([np.array([[0, 1], [1, 255]])], classes=["cat"]).lists.segmentation
         ('0',)
@@ -272,8 +272,8 @@ class GroundTruth:
         return cls.of(*tables_of_label_maps(LabelMaps.from_arrays(labels, images=images), classes))
 
     @classmethod
-    def open(cls, path: Path) -> Self:
-        """The ground truth that `save` wrote. Raises ForeignFileError for another file.
+    def open(cls, path: Path | str) -> Self:
+        """The ground truth that `save` wrote. Raises PathError where there is no file, ForeignFileError for another file.
 
         >>> from tempfile import TemporaryDirectory
         >>> truth = GroundTruth.from_labels([[1], [0]], classes=["cat"])
@@ -282,11 +282,12 @@ class GroundTruth:
         ...     GroundTruth.open(Path(folder, "truth")).fingerprint == truth.fingerprint
         True
         """
-        return cls.of_bytes(path.read_bytes())
+        with read_from(path):
+            return cls.of_bytes(read_file(path))
 
-    def save(self, path: Path) -> None:
-        """Write the whole of it to one file; the same annotation gives the same bytes."""
-        path.write_bytes(self.content)
+    def save(self, path: Path | str) -> None:
+        """Write the whole of it to one file; the same annotation gives the same bytes. Raises PathError."""
+        write_file(path, self.content)
 
     @classmethod
     def of_bytes(cls, content: bytes) -> Self:
@@ -296,5 +297,4 @@ class GroundTruth:
         ('cat',)
         """
         lists, tables = read_content(content)
-        fingerprint = hashlib.sha256(content).hexdigest()
-        return cls(lists, tables, describe(lists, tables), content, fingerprint)
+        return cls(lists, tables, describe(lists, tables), content, hashlib.sha256(content).hexdigest())

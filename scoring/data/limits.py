@@ -50,3 +50,7 @@ class Limits:
             if name not in names:
                 raise ValueError(f"no limit is called {name!r}; there are {', '.join(names)}")
         return replace(self, **changes)
+
+
+UNLIMITED: Final = Limits(**dict.fromkeys((field.name for field in fields(Limits)), 1 << 62))
+"""The limits of a plain folder, which nobody else has sent."""

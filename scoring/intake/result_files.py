@@ -8,8 +8,9 @@ from typing import Final
 
 from scoring.competitions import CompetitionInfo, expected_files, offered
 from scoring.data.description import Description
-from scoring.data.limits import Limits
+from scoring.data.limits import UNLIMITED, Limits
 from scoring.errors import Problem, Problems, Severity, SubmissionError, shown
+from scoring.files import as_path
 from scoring.intake.archive import Member, Meter, walk
 from scoring.intake.file_names import ELSEWHERE, HARMLESS, NOT_OFFERED, explain
 
@@ -33,14 +34,20 @@ class ResultFile:
 
 
 def competition_files(
-    path: Path, description: Description, number: int, *, problems: Problems, limits: Limits | None = None
+    path: Path | str,
+    description: Description,
+    number: int,
+    *,
+    problems: Problems,
+    limits: Limits | None = None,
 ) -> Iterator[ResultFile]:
     """The files of one competition, in the order of the archive or folder.
 
-    limits are by default the description's. Files with invalid names become problems. Raises SubmissionError where the
+    limits: by default the description's for an archive, none for a plain folder. Files with invalid names become problems. Raises SubmissionError where the
     archive cannot be read any further.
     """
-    meter = Meter.of(path, limits or description.limits)
+    path = as_path(path)
+    meter = Meter.of(path, limits or (UNLIMITED if path.is_dir() else description.limits))
     everything = replace(
         description, not_offered=()
     )  # whoever asks for it by its number has the ground truth

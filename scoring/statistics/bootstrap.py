@@ -109,7 +109,7 @@ def intervals_of(  # noqa: PLR0913 - what may vary, each by its name
 def _open(result: Result, statistics: Path | str | None) -> tuple[Origin, AllMatches]:
     if statistics is None:
         return result.origin, matches_in_memory(result)
-    return open_matches(Path(statistics))
+    return open_matches(statistics)
 
 
 def _check_same(origin: Origin, result: Result, truth: GroundTruth) -> None:

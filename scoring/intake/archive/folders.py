@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import NoReturn
 
 from scoring.errors import Problem, shown
+from scoring.files import named
 from scoring.intake.archive.limits import Member, Meter
 from scoring.intake.archive.names import Names
 
 
 def members(folder: Path, meter: Meter, names: Names) -> Iterator[Member]:
-    """Every regular file below the folder, by name; links are not followed. Raises OSError for what cannot be read."""
+    """Every regular file below the folder, by name; links are not followed. Raises OSError for what cannot be read, PathError for a file."""
     for here, folders, files in os.walk(folder, onerror=_give_up):
         folders.sort()
         for name in sorted((*folders, *files)):
@@ -44,8 +45,9 @@ def _fault(path: Path, inside: str) -> Problem | None:
 
 
 def _read(path: Path, name: str, meter: Meter) -> bytes:
-    with path.open("rb") as file:
-        data = file.read(meter.limits.max_file_bytes + 1)
+    with named(path), path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        data = file.read(min(meter.limits.max_file_bytes, size) + 1)
     meter.allow_member(name, len(data))
     meter.count_bytes(len(data))
     return data

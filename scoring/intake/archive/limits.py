@@ -7,6 +7,7 @@ from typing import Self
 
 from scoring.data.limits import Limits
 from scoring.errors import Problem, SubmissionError, shown
+from scoring.files import named
 
 _MIB = 1 << 20
 
@@ -27,8 +28,9 @@ class Meter:
 
     @classmethod
     def of(cls, path: Path, limits: Limits) -> Self:
-        """The meter of the archive or folder at a path."""
-        return cls(limits, None if path.is_dir() else path.stat().st_size)
+        """The meter of the archive or folder at a path. Raises PathError where there is none."""
+        with named(path):
+            return cls(limits, None if path.is_dir() else path.stat().st_size)
 
     def count_member(self) -> None:
         """Count one more entry: file, folder or other. Raises SubmissionError when there are too many."""

@@ -6,6 +6,7 @@ from tarfile import BLOCKSIZE
 from typing import BinaryIO, Final
 
 from scoring.errors import Problem, Problems, SubmissionError, shown
+from scoring.files import named
 from scoring.intake.archive import folders, tarballs, zips
 from scoring.intake.archive.limits import Member, Meter
 from scoring.intake.archive.names import Names
@@ -39,13 +40,15 @@ def walk(path: Path, meter: Meter, problems: Problems, *, name: str | None = Non
     """Every file of an archive or a plain folder, in order; each must be read before the next is requested.
 
     name: the archive's name as uploaded, if it differs from that of the path. A member with an invalid name or type becomes
-    a problem and is left out. Raises SubmissionError when the archive as a whole cannot be read or trusted.
+    a problem and is left out. Raises SubmissionError when the archive as a whole cannot be trusted, PathError when it cannot be opened.
     """
     names = Names(meter.limits, problems)
     if path.is_dir():
         yield from folders.members(path, meter, names)
         return
-    with path.open("rb") as file:
+    with named(path):
+        opened = path.open("rb")
+    with opened as file:
         kind = meter.kind = _kind(file, name or path.name)
         if kind == ".zip":
             yield from zips.members(file, meter, names)

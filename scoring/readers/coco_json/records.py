@@ -124,6 +124,8 @@ def _whole(data: bytes) -> list[Any]:
 
 
 def _parse(data: bytes) -> Any:
+    if not data.strip():
+        raise JsonError("this is not JSON: the file is empty")
     try:
         return json.loads(data, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:

@@ -15,6 +15,7 @@ from scoring.data.masks import Masks
 from scoring.data.tables import CocoTable, Lists, Tables
 from scoring.data.tables_from_arrays import ObjectRows, tables_of_objects
 from scoring.errors import Problems, SubmissionError
+from scoring.files import read_file
 from scoring.readers.coco_json.detections import CocoResults, read_coco_detections
 from scoring.readers.coco_json.instances import CocoInstances, read_instances
 from scoring.readers.coco_json.numbers import CocoNumbers
@@ -23,22 +24,26 @@ Source = Path | str | bytes | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 """A JSON file by its path, its content, or what a JSON parser makes of it."""
 
 
-def read_source(source: Source) -> bytes:
-    """The content of a JSON file, given in any of these ways; a text that begins with a bracket is content.
+def read_source(source: Source, name: str) -> tuple[str, bytes]:
+    """The name and the content of a JSON file, given in any of these ways; a text that begins with a bracket is content.
 
-    >>> read_source("[]"), read_source([{"id": 1}])
-    (b'[]', b'[{"id": 1}]')
+    name: what a file is called that has none. Raises PathError for a file that cannot be read.
+
+    >>> read_source("[]", "detections.json"), read_source([{"id": 1}], "detections.json")
+    (('detections.json', b'[]'), ('detections.json', b'[{"id": 1}]'))
     """
     if isinstance(source, bytes):
-        return source
+        return name, source
     if isinstance(source, str) and source.lstrip()[:1] in ("[", "{"):
-        return source.encode()
+        return name, source.encode()
     if isinstance(source, Path | str):
-        return Path(source).read_bytes()
-    return json.dumps(source).encode()
+        return Path(source).name, read_file(source)
+    return name, json.dumps(source).encode()
 
 
-def tables_of_coco(data: bytes, dataset: str | None, image_set: str) -> tuple[Lists, Tables]:
+def tables_of_coco(
+    data: bytes, dataset: str | None, image_set: str, *, file: str = "instances.json"
+) -> tuple[Lists, Tables]:
     """The lists and tables of `images`, `categories` and `annotations`, with masks where any annotation has a segmentation.
 
     dataset: None stands for "LVIS" where images have lists of negative categories, and else for "COCO".
@@ -52,8 +57,8 @@ def tables_of_coco(data: bytes, dataset: str | None, image_set: str) -> tuple[Li
     >>> lists.images, lists.classes, tables.objects.boxes.tolist(), tables.coco.area.tolist()
     (('42',), ('cat',), [[15.0, 9.0, 35.0, 19.0]], [150.5])
     """
-    instances = read_instances(data)
-    masks = read_instances(data, masks=True).masks if instances.has_masks else None
+    instances = read_instances(data, file=file)
+    masks = read_instances(data, file=file, masks=True).masks if instances.has_masks else None
     lists, tables = tables_of_objects(_rows(instances), BoxConvention.HALF_OPEN, _sizes(instances))
     numbers = tuple(instances.categories.tolist())
     own = "COCO" if instances.federation is None else "LVIS"
@@ -61,7 +66,7 @@ def tables_of_coco(data: bytes, dataset: str | None, image_set: str) -> tuple[Li
     return lists, replace(tables, coco=_table(instances, masks))
 
 
-def columns_of_coco(data: bytes, description: Description) -> CocoResults:
+def columns_of_coco(data: bytes, description: Description, *, file: str = "detections.json") -> CocoResults:
     """Detections with boxes, images and classes as places in the description of the ground truth. Raises SubmissionError.
 
     >>> from scoring.data.description import Image
@@ -72,7 +77,7 @@ def columns_of_coco(data: bytes, description: Description) -> CocoResults:
     """
     problems = Problems()
     numbers = CocoNumbers.of(description)
-    found = read_coco_detections(data, numbers, file="detections.json", problems=problems)
+    found = read_coco_detections(data, numbers, file=file, problems=problems)
     if problems.listed:
         raise SubmissionError(*problems.listed)
     return found

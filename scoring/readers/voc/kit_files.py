@@ -43,7 +43,7 @@ def dataset_of(tree: Path) -> str:
 class KitFiles:
     """The tree of an edition, one image set of it, and the problems found so far.
 
-    Raises TreeError for an image set that cannot be the name of a file.
+    Raises TreeError where there is no such folder, and for an image set that cannot be the name of a file.
     """
 
     root: Path
@@ -51,6 +51,8 @@ class KitFiles:
     problems: list[Problem] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        if not self.root.is_dir():
+            raise TreeError([Problem("no-tree", f"there is no folder '{self.root}'")])
         if not _SET.fullmatch(self.image_set):
             message = f"expected the name of an image set, such as 'val', found '{shown(self.image_set)}'"
             raise TreeError([Problem("no-image-set", message, found=shown(self.image_set))])

@@ -6,6 +6,7 @@ from typing import Final
 
 from scoring.competitions import classes_of
 from scoring.data.description import UNKNOWN_SIDE, Description, Image
+from scoring.files import as_path
 from scoring.readers.voc.annotations import read_size
 from scoring.readers.voc.kit_files import KitFiles, TreeError
 
@@ -28,7 +29,7 @@ def read_public(tree: Path | str, image_set: str) -> Description:
     >>> found.classes, [image.id for image in found.images]
     (('cat',), ['2008_000008', '2008_000015'])
     """
-    kit = KitFiles(Path(tree), image_set)
+    kit = KitFiles(as_path(tree), image_set)
     labels = kit.label_files(kit.main_folder)
     main = _main_set(kit, labels)
     people = tuple(kit.persons())

@@ -12,6 +12,7 @@ from scoring.data.ground_truth import GroundTruth
 from scoring.data.label_maps import VOID, LabelRuns
 from scoring.data.layouts import WHOLE_IMAGE
 from scoring.data.tables import PARTS, Lists, Tables, labels_of
+from scoring.files import as_path
 from scoring.readers.tables import Act, action_labels_of, objects_of, parts_of, sizes_of
 from scoring.readers.voc.annotations import READERS
 from scoring.readers.voc.kit_files import KitFiles, TreeError
@@ -37,7 +38,7 @@ def read_tree(tree: Path | str, image_set: str) -> GroundTruth:
     >>> truth.description.classes, truth.tables.objects.boxes.tolist()
     (('cat',), [[1.0, 1.0, 10.0, 10.0]])
     """
-    kit = KitFiles(Path(tree), image_set)
+    kit = KitFiles(as_path(tree), image_set)
     main, labelled = _main_set(kit)
     people = tuple(kit.persons())
     acts = tuple(_acts(kit))

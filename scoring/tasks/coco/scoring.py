@@ -24,6 +24,7 @@ from scoring.metrics.coco.tables import (
 from scoring.metrics.masks.runs import mask_iou
 from scoring.readers.coco_json.detections import CocoResults, read_coco_detections, take_results
 from scoring.readers.coco_json.instances import CocoInstances, read_instances
+from scoring.readers.coco_json.to_data import Source, read_source
 from scoring.tasks.coco.explaining import Evidence
 from scoring.tasks.coco.results import CocoClass, CocoResult
 
@@ -37,19 +38,20 @@ ABSENT: Final = "no object of the class counts"
 
 
 def evaluate_coco(
-    truth: bytes,
-    results: bytes,
+    truth: Source,
+    results: Source,
     *,
     masks: bool = False,
-    file: str = "detections.json",
     protocol: str = PROTOCOL,
 ) -> CocoResult:
     """Score detections in COCO's JSON as the official evaluator does; with `masks` their segmentations.
 
     truth: `images`, `categories` and `annotations`; results: a list of `image_id`, `category_id`, `score` and `bbox` or
-    `segmentation`, or an object with such a list as `annotations`. Figures equal those of pycocotools 2.0.11 to 1e-12;
+    `segmentation`, or an object with such a list as `annotations`; both as the path of a file, its content, or what a JSON
+    parser makes of it. Figures equal those of pycocotools 2.0.11 to 1e-12;
     what it calls -1 is None. protocol: "coco", or "lvis" for annotation of LVIS, whose figures are those of lvis 0.5.3.
-    Raises SubmissionError with every problem of the first file that has one, LookupError for "lvis" and other annotation.
+    Raises SubmissionError with every problem of the first file that has one, PathError where there is no file, LookupError
+    for "lvis" and other annotation.
 
     >>> truth = b'''{"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations":
     ...   [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 50, 40], "area": 2000, "iscrowd": 0}]}'''
@@ -58,11 +60,13 @@ def evaluate_coco(
     >>> round(result.figures["AP"], 6), round(result["cat"].figures["AP75"], 6), result["cat"].positives
     (0.6, 1.0, 1)
     """
-    instances = read_instances(truth, masks=masks)
+    name, annotation = read_source(truth, "instances.json")
+    file, content = read_source(results, "detections.json")
+    instances = read_instances(annotation, file=name, masks=masks)
     problems = Problems()
     with ThreadPoolExecutor(1) as pool:
-        hashed = pool.submit(hashlib.sha256, results)
-        found = read_coco_detections(results, instances, file=file, problems=problems, masks=masks)
+        hashed = pool.submit(hashlib.sha256, content)
+        found = read_coco_detections(content, instances, file=file, problems=problems, masks=masks)
     if problems.listed:
         raise SubmissionError(*problems.listed)
     return score_coco(instances, found, hashed.result().hexdigest(), protocol)
