@@ -7,12 +7,11 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, ValidationError
 
 from app.access import Action
-from app.editions.schemas import PhaseView
 from app.errors import MalformedError
 from app.form_errors import field_errors
 from app.imports.rules import quota_from
 from app.phases import service
-from app.phases.schemas import NewQuota, NewRules
+from app.phases.schemas import NewQuota, NewRules, PhaseSheet
 from app.quotas import service as quotas
 from app.quotas.schemas import NewSlots
 from app.refusals import RefusedError
@@ -35,25 +34,30 @@ class RulesForm(BaseModel):
     grace_minutes: str = ""
     quotas: str = ""
     embargo: bool = False
+    max_boxes: str = ""
+    max_total_lines: str = ""
     reason: str = ""
 
     @classmethod
-    def of(cls, phase: PhaseView) -> "RulesForm":
+    def of(cls, sheet: PhaseSheet) -> "RulesForm":
         """What the phase has now."""
+        phase, limits = sheet.phase, sheet.limits
         return cls(
             opens_at=f"{phase.opens_at:{UTC_INPUT}}",
             closes_at=f"{phase.closes_at:{UTC_INPUT}}" if phase.closes_at else "",
             grace_minutes=str(int(phase.grace.total_seconds() // 60)),
             quotas=", ".join(f"{quota.results}/{quota.days}" for quota in phase.quotas),
             embargo=phase.embargo,
+            max_boxes=str(limits.max_boxes),
+            max_total_lines=str(limits.max_total_lines),
         )
 
-    def to_rules(self, phase: PhaseView) -> NewRules:
+    def to_rules(self, sheet: PhaseSheet) -> NewRules:
         """The form as a request of the API; a time that was left as it is keeps its seconds. Raises ValueError."""
-        given, now = self.model_dump(), RulesForm.of(phase).model_dump()
+        given, now = self.model_dump(), RulesForm.of(sheet).model_dump()
         quotas = [quota_from(part) for part in self.quotas.split(",") if part.strip()]
         times = {
-            name: getattr(phase, name)
+            name: getattr(sheet.phase, name)
             if given[name] == now[name]
             else f"{given[name]}Z"
             if given[name]
@@ -61,7 +65,8 @@ class RulesForm(BaseModel):
             for name in ("opens_at", "closes_at")
         }
         windows = tuple(NewQuota(results=quota.results, days=quota.days) for quota in quotas)
-        return NewRules.model_validate(given | times | {"quotas": windows})
+        kept = {name: None if given[name] in ("", now[name]) else given[name] for name in service.LIMITS}
+        return NewRules.model_validate(given | times | kept | {"quotas": windows})
 
 
 class SlotsForm(BaseModel):
@@ -107,7 +112,7 @@ def _page(
     before: int | None = None,
 ) -> Response:
     sheet = service.sheet(platform_of_request(request), actor_of_request(request), phase_id, before)
-    form = (rules or RulesForm.of(sheet.phase)).model_dump()
+    form = (rules or RulesForm.of(sheet)).model_dump()
     return render(
         request,
         "phases/phase.html",
@@ -129,7 +134,7 @@ def change(
 ) -> Response:
     """Change dates and quotas of a phase."""
     try:
-        rules = form.to_rules(service.sheet(platform, actor, phase_id).phase)
+        rules = form.to_rules(service.sheet(platform, actor, phase_id))
         service.change(platform, actor, phase_id, rules)
     except ValidationError as error:
         return _page(request, phase_id, form, SlotsForm(), dict(field_errors(error)))

@@ -103,7 +103,7 @@ QUOTA_LINE = QuotaLine("detection", 0, NOW + timedelta(days=3), (TEAM_USE, PERSO
 def of_phases() -> Iterator[Sample]:
     free = SlotView(1, EVIL, "detection", EVIL, EVIL, NOW, None, None)
     slots = (free, replace(free, submission=12), replace(free, taken_back_at=NOW, granted_by=None))
-    sheet = PhaseSheet(PHASE, True, slots, (EVIL,), ("classification", "detection"), 1, 2)
+    sheet = PhaseSheet(PHASE, scoring.Limits(), True, slots, (EVIL,), ("classification", "detection"), 1, 2)
     form = {"task": "detection", "team": EVIL, "reason": EVIL}
     yield "phases/phase.html", {"sheet": sheet, "form": form, "problems": {}, "refused": ()}
     wrong = {"quotas": EVIL, "task": EVIL}

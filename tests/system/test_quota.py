@@ -147,6 +147,45 @@ def test_an_organiser_changes_dates_and_quotas_with_a_reason(
     assert (refused.status_code, refused.json()["code"]) == (422, "phase-broken")
 
 
+def test_an_organiser_sets_the_limits_of_archives_and_what_was_checked_before_is_scored(
+    site: SharedSite, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    phase_id = site.installation.load(small_kit(tmp_path_factory.mktemp("limits")), "quota-limits").phase_id
+    aspen, page = site.participant("aspen"), f"/organise/phases/{phase_id}"
+    rules = good(site.organiser.http.get(f"/api/v1{page}/rules"))["phase"]
+    form = {
+        "opens_at": rules["opens_at"][:16],
+        "grace_minutes": "60",
+        "quotas": "1000/7",
+        "reason": "long queues",
+    }
+
+    def limited(**limits: str) -> int:
+        return site.organiser.http.post(f"{page}/rules", data=form | limits).status_code
+
+    checked = aspen.upload("quota-limits/test", results(cat=5, dog=5))
+    assert (limited(max_boxes="0"), limited(max_total_lines="many")) == (422, 422)
+    assert limited(max_boxes="40", max_total_lines="9") == 303
+
+    report = aspen.send("quota-limits/test", results(cat=5, dog=5)).json()["report"]
+    assert [problem["code"] for problem in report["problems"]] == ["too-many-lines"]
+    assert aspen.final(good(aspen.confirm(checked, "Quake"))["id"])["entries"][0]["state"] == "scored"
+    limits = good(site.organiser.http.get(f"/api/v1{page}/rules"))["limits"]
+    assert (limits["max_boxes"], limits["max_total_lines"], limits["max_lines"]) == (40, 9, 3_000_000)
+    assert (
+        "At most 9 lines in all files"
+        in site.anybody.http.get("/editions/quota-limits/test/competitions/3").text
+    )
+    assert site.installation.ask(
+        "SELECT before, after FROM audit WHERE action = 'phase.change' AND subject = %s", f"phase {phase_id}"
+    ) == [
+        (
+            {"limit max_boxes": "1000", "limit max_total_lines": "10000000"},
+            {"limit max_boxes": "40", "limit max_total_lines": "9"},
+        )
+    ]
+
+
 def test_under_an_embargo_a_public_result_is_seen_by_its_team_until_the_phase_is_over(
     site: SharedSite, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
