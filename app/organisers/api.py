@@ -9,6 +9,7 @@ from app.access import Action
 from app.disclosure.schemas import Exposure
 from app.editions import service as editions
 from app.organisers import service
+from app.organisers.pages import TheFollowing
 from app.organisers.schemas import DisclosureView, NewDisclosure, OrganiserPhase
 from app.rescoring import service as rescoring
 from app.rescoring.schemas import Choice
@@ -29,9 +30,11 @@ class NewDecision(BaseModel):
 
 
 @router.get("")
-def overview(platform: ThePlatform, actor: CurrentActor) -> tuple[OrganiserPhase, ...]:
+def overview(
+    platform: ThePlatform, actor: CurrentActor, following: TheFollowing
+) -> tuple[OrganiserPhase, ...]:
     """Every phase of your editions with its queue, its ground truth and a re-scoring that is under way."""
-    return service.overview(platform, actor)
+    return service.overview(platform, actor, following)
 
 
 @router.post("/entries/{entry_id}/rescore", status_code=202)

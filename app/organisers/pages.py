@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Depends, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from app.access import Action
@@ -11,16 +11,34 @@ from app.models import Disclosure
 from app.organisers import service
 from app.organisers.schemas import NewDisclosure
 from app.rescoring import service as rescoring
-from app.rescoring.schemas import Choice
+from app.rescoring.schemas import Choice, Following
 from app.web import CurrentActor, ThePlatform, render, requires
+
+RunNumber = Annotated[
+    int | None,
+    Query(ge=1, le=2**63 - 1, description="the last undecided run of the page before; with `rescore`"),
+]
+RescoreNumber = Annotated[
+    int | None, Query(ge=1, le=2**63 - 1, description="the re-scoring whose undecided runs are paged")
+]
+
+
+def following_of(rescore: RescoreNumber = None, after: RunNumber = None) -> Following | None:
+    """Which page of a re-scoring's undecided runs is asked for; none for the first of each."""
+    return Following(rescore, after) if rescore and after else None
+
+
+TheFollowing = Annotated[Following | None, Depends(following_of)]
 
 router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 
 
 @router.get("")
-def overview(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
+def overview(
+    request: Request, platform: ThePlatform, actor: CurrentActor, following: TheFollowing
+) -> Response:
     """Every phase of your editions with its queue."""
-    return render(request, "organisers/overview.html", phases=service.overview(platform, actor))
+    return render(request, "organisers/overview.html", phases=service.overview(platform, actor, following))
 
 
 @router.post("/phases/{phase_id}/rescore")

@@ -21,6 +21,7 @@ from app.organisers.schemas import DisclosureView, NewDisclosure, OrganiserPhase
 from app.outbox import queries as outbox
 from app.platform import Platform
 from app.rescoring import queries as rescoring
+from app.rescoring.schemas import Following
 from app.similarity import queries as similarity
 
 TEAMS = 50  # on a page
@@ -122,12 +123,17 @@ def _organised(session: Session, actor: Actor, phase_id: int) -> PhaseView:
     return found
 
 
-def overview(platform: Platform, actor: Actor) -> tuple[OrganiserPhase, ...]:
-    """Every phase of the editions that somebody organises, with its queue, its ground truth and a re-scoring that is under way."""
+def overview(
+    platform: Platform, actor: Actor, following: Following | None = None
+) -> tuple[OrganiserPhase, ...]:
+    """Every phase of the editions that somebody organises, with its queue, its ground truth and a re-scoring that is under way.
+
+    following: the page of a re-scoring's undecided runs, by default the first.
+    """
     with platform.transaction() as session:
         phases = editions.organised_phases(session, actor)
         queues = evaluation.queues(session)
-        rescores = rescoring.open_rescores(session)
+        rescores = rescoring.open_rescores(session, following)
         newest, shown = editions.truth_versions(session)
         not_offered = editions.reasons_not_offered(session)
         alike = similarity.count_open(session)

@@ -20,7 +20,8 @@ from app.access import Actor
 from app.editions.queries import organised_by
 from app.evaluation.rules import ENDED
 from app.models import Board, Entry, EntryState, Method, Phase, Rescore, Run, RunState
-from app.rescoring.schemas import RescoreView, UndecidedRun
+from app.rescoring.schemas import Following, RescoreView, UndecidedRun
+from app.row_pages import RowPage, page_of
 from app.workers.queries import next_turn
 from app.workers.schemas import LIVE, SHADOW
 
@@ -218,8 +219,8 @@ def requeue_unscored(session: Session, rescore_id: int, run_id: int | None = Non
     return len(session.scalars(statement.returning(Run.id)).all())
 
 
-def open_rescores(session: Session) -> dict[int, RescoreView]:
-    """By phase, how far its latest open re-scoring has come."""
+def open_rescores(session: Session, following: Following | None = None) -> dict[int, RescoreView]:
+    """By phase, how far its latest open re-scoring has come, with a page of its undecided runs: by default the first."""
     done = func.count().filter(Run.state.in_(ENDED))
     failed = func.count().filter(Run.state.in_(UNSCORED), Run.decision.is_(None))
     statement = (
@@ -229,25 +230,28 @@ def open_rescores(session: Session) -> dict[int, RescoreView]:
         .group_by(Rescore.id)
         .order_by(Rescore.id)
     )
-    return {
-        row[0]: RescoreView(*row[1:], undecided=undecided_runs(session, row[1]))
-        for row in session.execute(statement)
-    }
+    views = {}
+    for row in session.execute(statement):
+        after = following.run if following and following.rescore == row[1] else 0
+        page = undecided_runs(session, row[1], after)
+        views[row[0]] = RescoreView(*row[1:], undecided=page.rows, next=page.next)
+    return views
 
 
-def undecided_runs(session: Session, rescore_id: int) -> tuple[UndecidedRun, ...]:
-    """The first runs of a re-scoring that an organiser has to decide."""
+def undecided_runs(session: Session, rescore_id: int, after: int) -> RowPage[UndecidedRun]:
+    """A page of the runs of a re-scoring that an organiser has to decide."""
     statement = (
         select(
             Run.id, Entry.id, Entry.submission_id, Entry.competition, Method.name, Run.state, Run.failure_message
         )
         .join(Entry, Run.entry_id == Entry.id)
         .join(Method, Entry.method_id == Method.id)
-        .where(_is_open(rescore_id), Run.state.in_(UNSCORED))
+        .where(_is_open(rescore_id), Run.state.in_(UNSCORED), Run.id > after)
         .order_by(Run.id)
-        .limit(MOST_UNDECIDED)
+        .limit(MOST_UNDECIDED + 1)
     )  # fmt: skip
-    return tuple(UndecidedRun(*row) for row in session.execute(statement))
+    rows = [UndecidedRun(*row) for row in session.execute(statement)]
+    return page_of(rows, MOST_UNDECIDED, number=lambda row: row.run)
 
 
 def locked_undecided_run(session: Session, actor: Actor, run_id: int) -> Run | None:

@@ -16,6 +16,14 @@ class Choice(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Following:
+    """Which page of a re-scoring's undecided runs is asked for: those after this run."""
+
+    rescore: int
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
 class UndecidedRun:
     """A run that a re-scoring could not score; the boards switch once all of them are decided."""
 
@@ -37,4 +45,5 @@ class RescoreView:
     done: int
     failed: int  # not scored, and not decided yet
     created_at: datetime
-    undecided: tuple[UndecidedRun, ...] = ()  # the first of them
+    undecided: tuple[UndecidedRun, ...] = ()  # some of them
+    next: int | None = None  # the last of these runs, if others follow

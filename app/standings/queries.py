@@ -13,7 +13,7 @@ from app.models import Board, Entry, EntryState, Method, Phase, Run, Submission,
 from app.scored_runs.queries import stands_on_board
 from app.standings.schemas import RankedMethod, StoredResult
 
-LOOKED_AT = 200  # the newest results of a phase among which public ones are looked for
+LOOKED_AT = 200  # the newest results of a phase among which public ones are looked for; home says so
 
 
 def is_shown() -> ColumnElement[bool]:

@@ -189,6 +189,16 @@ def rows_of_teams(
     return page_of(rows, PAGE, number=lambda one: one[0].submission)
 
 
+def phases_entered(session: Session, teams: Collection[int]) -> set[int]:
+    """The phases that these teams have submitted to."""
+    entered = (
+        select(Submission.id)
+        .join(Method, Submission.method_id == Method.id)
+        .where(Submission.phase_id == Phase.id, Method.team_id.in_(teams))
+    )
+    return set(session.scalars(select(Phase.id).where(entered.exists())))
+
+
 def enter(
     session: Session,
     submission: Submission,

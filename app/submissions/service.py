@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import structlog
@@ -230,16 +230,14 @@ def team_rows(
     return RowPage(shown, page.next)
 
 
-def my_quotas(
-    platform: Platform, actor: Actor, rows: Iterable[SubmissionRow]
-) -> dict[PhaseView, tuple[QuotaLine, ...]]:
-    """What is left in the open phases that these rows are of."""
-    entered = {(row.edition, row.image_set) for row in rows}
+def my_quotas(platform: Platform, actor: Actor) -> dict[PhaseView, tuple[QuotaLine, ...]]:
+    """What is left in the open phases that the teams of somebody have submitted to."""
     with platform.snapshot() as session:
+        entered = queries.phases_entered(session, actor.teams)
         phases = [
             phase
             for phase in editions.all_phases(session)
-            if phase.quotas and phase.state is PhaseState.OPEN and (phase.edition, phase.image_set) in entered
+            if phase.quotas and phase.state is PhaseState.OPEN and phase.id in entered
         ]
         return {phase: quotas.lines(session, actor, phase) for phase in phases}
 

@@ -8,12 +8,14 @@ from sqlalchemy import select
 from starlette.testclient import TestClient
 
 from app.disclosure.schemas import LEAKS
-from app.models import AuditRecord, Disclosure, Edition, Phase
+from app.models import AuditRecord, Disclosure, Edition, Phase, RunState
 from app.platform import Platform
+from app.rescoring import queries as rescoring
 from app.roles import service as roles
 from app.roles.schemas import Grant
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
+from tests.system.rows import made
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,31 @@ def test_an_organiser_does_nothing_in_other_editions(scene: Scene) -> None:
     assert theirs.status_code == nowhere.status_code == 404
     assert theirs.json()["detail"] == f"there is no phase {scene.other}"
     assert nowhere.json()["detail"] == "there is no phase 999999"
+
+
+def test_undecided_runs_that_a_page_has_no_room_for_are_on_the_next_one(
+    browser: Browser, platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = made(platform)
+    entries = [rows.entry(mean=0.5) for _ in range(3)]
+    with platform.transaction() as session:
+        code = session.get_one(Edition, session.get_one(Phase, rows.phase_id).edition_id).code
+    organiser = registered(browser(), f"{code}.organiser@example.org")
+    roles.grant(platform, f"{code}.organiser@example.org", Grant.ORGANISER, code)
+    rescore = organiser.post(f"/api/v1/organise/{code}/test/rescore").json()["rescore"]
+    for entry in entries:
+        rows.end(rows.run_of(entry), RunState.FAILED)
+    monkeypatch.setattr(rescoring, "MOST_UNDECIDED", 2)
+
+    [first] = organiser.get("/api/v1/organise").json()
+    last = first["rescore"]["undecided"][1]["run"]
+    [following] = organiser.get(f"/api/v1/organise?rescore={rescore}&after={last}").json()
+    pages = [organiser.get(f"/organise{query}").text for query in ("", f"?rescore={rescore}&after={last}")]
+
+    assert [each["entry"] for each in first["rescore"]["undecided"]] == entries[:2]
+    assert [each["entry"] for each in following["rescore"]["undecided"]] == entries[2:]
+    assert f"/organise?rescore={rescore}&amp;after={last}#" in pages[0]
+    assert "First undecided entries" in pages[1]
 
 
 def test_an_organiser_is_no_admin(scene: Scene) -> None:

@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 
 from app.memberships import queries as memberships
 from app.models import Disclosure, Member, Method, Phase, User
+from app.models.quotas import Quota
 from app.platform import Platform
 from app.standings import service as standings
 from app.submissions import queries as submissions
@@ -122,6 +123,30 @@ def test_members_page_and_none_is_left_out(
     assert f'and <a href="{address}">others</a>' in method
     hidden = people[1].id  # whether somebody who is not named is a member cannot be asked for
     assert client.get(f"/api/v1{address}?after={hidden}").json()["members"] == first["members"]
+
+
+def test_what_is_left_is_said_of_every_open_phase_that_somebody_entered(
+    browser: Browser, platform: Platform, rows: dict[Disclosure, Rows], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, entered = (
+        registered(browser(), "two@example.org"),
+        (rows[Disclosure.FULL], rows[Disclosure.CLASSES]),
+    )
+    with platform.transaction() as session:
+        person = session.scalars(select(User.id).where(User.email == "two@example.org")).one()
+        for each in entered:
+            phase = session.get_one(Phase, each.phase_id)
+            phase.quotas = (Quota(2, 7),)
+            session.add(Member(team_id=each.team_id, edition_id=phase.edition_id, user_id=person))
+    monkeypatch.setattr(submissions, "PAGE", 1)  # so that no other phase has an entry on it
+
+    page = client.get("/submissions").text
+
+    assert [f"/editions/team-{name}/test/submit" in page for name in ("full", "classes", "at_close")] == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_results_that_a_page_has_no_room_for_are_on_the_next_one(
