@@ -1,9 +1,9 @@
 """Scores in the database, with what readers may see of them."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Final
 
-from sqlalchemy import Subquery, and_, func, select, true
+from sqlalchemy import Integer, Select, Subquery, and_, cast, func, select, true
 from sqlalchemy.orm import Session
 
 from app.disclosure.schemas import Lists, StoredScore, Use
@@ -38,34 +38,73 @@ def headlines(session: Session, run_ids: Iterable[int | None]) -> dict[int, Stor
 
 def uses(
     session: Session, phase_id: int, after: int, limit: int
-) -> list[tuple[int, str, int, int, int, Use]]:
-    """Teams with scored results in a phase, by id from `after` on: name, archives, contents, incomplete results, use."""
+) -> list[tuple[int, str, int, int, int, Use, Lists]]:
+    """Teams with scored results in a phase, by id from `after` on: name, archives, contents, incomplete results, use, lists.
+
+    Aggregated team by team, because a planner that joins all of them at once reads every entry of a long history.
+    """
     teams = _teams_with_results(phase_id, after, limit)
+    used, probing = _used(teams, phase_id).lateral(), _probing(teams, phase_id).lateral()
+    joined = select(teams, used, probing).select_from(teams).join(used, true()).join(probing, true())
+    statement = joined.order_by(teams.c.id)
+    return [(*row[:5], Use(*row[5:8]), Lists(*row[8:])) for row in map(tuple, session.execute(statement))]
+
+
+def _used(teams: Subquery, phase_id: int) -> Select[int, int, int, int, int, int]:
+    """Of one team: archives, contents, incomplete results, and what `Use` has."""
+    entry = _entries_of_method(phase_id).lateral()
     values = (
         select(func.count(ClassScore.held_out_value))
         .where(ClassScore.run_id == Run.id, ClassScore.class_name.is_not(None))
         .correlate(Run)
         .scalar_subquery()
     )
-    statement = (
+    return (
         select(
-            teams.c.id, teams.c.name, func.count(Submission.id.distinct()), func.count(Upload.sha256.distinct()),
-            func.count(Entry.id.distinct()).filter(~Entry.is_complete), func.count(Run.id), func.sum(values),
-            func.count(Run.id).filter(Run.ladder_run_id == Run.id),
+            func.count(Submission.id.distinct()).label("archives"),
+            func.count(Upload.sha256.distinct()).label("contents"),
+            func.count(entry.c.id.distinct()).filter(~entry.c.is_complete).label("incomplete"),
+            func.count(Run.id).label("results"),
+            cast(func.sum(values), Integer).label("values"),
+            func.count(Run.id).filter(Run.ladder_run_id == Run.id).label("steps"),
         )
-        .select_from(teams)
-        .join(Method, Method.team_id == teams.c.id)
-        .join(Submission, Submission.method_id == Method.id)
+        .select_from(Method)
+        .join(entry, true())
+        .join(Submission, entry.c.submission_id == Submission.id)
         .join(Upload, Submission.upload_id == Upload.id)
-        .join(Entry, and_(Entry.submission_id == Submission.id, Entry.phase_id == phase_id))
-        .join(Run, and_(Run.entry_id == Entry.id, Run.state == RunState.SCORED))
-        .group_by(teams.c.id, teams.c.name)
-        .order_by(teams.c.id)
-    )  # fmt: skip
-    return [
-        (team, name, archives, contents, incomplete, Use(results, int(values), steps))
-        for team, name, archives, contents, incomplete, results, values, steps in session.execute(statement)
-    ]
+        .join(Run, and_(Run.entry_id == entry.c.id, Run.state == RunState.SCORED))
+        .where(Method.team_id == teams.c.id)
+        .correlate(teams)
+    )
+
+
+def _probing(teams: Subquery, phase_id: int) -> Select[int, int, int]:
+    """Of one team, what `Lists` has."""
+    entry = _entries_of_method(phase_id).lateral()
+    constant = func.jsonb_array_length(entry.c.constant_lists)
+    both = entry.c.constant_lists.op("||")(entry.c.partial_lists)
+    name = func.jsonb_array_elements_text(both).table_valued("value", with_ordinality="place")
+    listed = name.render_derived()
+    return (
+        select(
+            func.count().filter(listed.c.place <= constant).label("constant"),
+            func.count().filter(listed.c.place > constant).label("partial"),
+            func.count(listed.c.value.distinct()).label("classes"),
+        )
+        .select_from(Method)
+        .join(entry, true())
+        .join(listed, true())
+        .where(Method.team_id == teams.c.id)
+        .correlate(teams)
+    )
+
+
+def _entries_of_method(phase_id: int) -> Select[int, int, bool, list[str], list[str]]:
+    """The entries of one method in a phase that have been scored; behind OFFSET 0, where no planner joins them with those of all others."""
+    columns = Entry.id, Entry.submission_id, Entry.is_complete, Entry.constant_lists, Entry.partial_lists
+    scored = select(Run.id).where(Run.entry_id == Entry.id, Run.state == RunState.SCORED).exists()
+    of_method = (Entry.method_id == Method.id, Entry.phase_id == phase_id, scored)
+    return select(*columns).where(*of_method).correlate(Method).offset(0)
 
 
 def _teams_with_results(phase_id: int, after: int, limit: int) -> Subquery:
@@ -81,35 +120,6 @@ def _teams_with_results(phase_id: int, after: int, limit: int) -> Subquery:
     )
     found = select(Team.id, Team.name).where(Team.edition_id == edition, Team.id > after, has_result)
     return found.order_by(Team.id).limit(limit).subquery()
-
-
-def lists(session: Session, phase_id: int, teams: Collection[int]) -> dict[int, Lists]:
-    """By team, the lists that probe in its scored results of a phase."""
-    constant, partial = Entry.constant_lists, Entry.partial_lists
-    name = func.jsonb_array_elements_text(constant.op("||")(partial)).table_valued("value")
-    scored = select(Run.id).where(Run.entry_id == Entry.id, Run.state == RunState.SCORED).exists()
-    counts = func.sum(func.jsonb_array_length(constant)), func.sum(func.jsonb_array_length(partial))
-    of_teams = (Entry.phase_id == phase_id, Method.team_id.in_(teams), scored)
-    totals = (
-        select(Method.team_id, *counts)
-        .select_from(Entry)
-        .join(Method, Entry.method_id == Method.id)
-        .where(*of_teams)
-        .group_by(Method.team_id)
-    )
-    names = (
-        select(Method.team_id, func.count(name.c.value.distinct()))
-        .select_from(Entry)
-        .join(Method, Entry.method_id == Method.id)
-        .join(name, true())
-        .where(*of_teams)
-        .group_by(Method.team_id)
-    )
-    classes = dict(session.execute(names).all())
-    return {
-        team: Lists(constant, partial, classes.get(team, 0))
-        for team, constant, partial in session.execute(totals)
-    }
 
 
 def scored_results(session: Session, phase_id: int) -> dict[int, dict[int, int]]:

@@ -33,9 +33,9 @@ class Use:
 class Lists:
     """How many lists of classes in a team's scored results had one confidence for everything, or few predictions; of how many classes."""
 
-    constant: int = 0
-    partial: int = 0
-    classes: int = 0
+    constant: int
+    partial: int
+    classes: int
 
 
 @dataclass(frozen=True, slots=True)

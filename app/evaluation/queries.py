@@ -4,7 +4,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from sqlalchemy import ColumnElement, CompoundSelect, Select, and_, func, or_, select, text, union_all, update
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Select,
+    and_,
+    func,
+    or_,
+    select,
+    text,
+    true,
+    union_all,
+    update,
+)
 from sqlalchemy.orm import Session
 
 from app.evaluation.rules import LONGEST_PAUSE
@@ -23,6 +35,7 @@ from app.storage import content_key
 from app.workers.queries import CLAIM_ORDER, is_held
 
 MAX_LOST = 1000  # runs of one sweep
+MAX_COUNT = 10_000  # entries of a phase that are counted for its organisers
 
 
 def _is_due() -> ColumnElement[bool]:
@@ -145,13 +158,14 @@ def count_running(session: Session) -> dict[str, int]:
 
 
 def queues(session: Session) -> dict[int, PhaseQueue]:
-    """By phase, how many entries stand on boards and how many runs wait, run or have failed.
+    """By phase, how many entries stand on boards, as far as `MAX_COUNT`, and how many runs wait, run or have failed.
 
     Read from indexes that hold nothing else, because nearly all runs have been scored long ago.
     """
-    standing = select(Entry.phase_id, func.count()).where(Entry.state == EntryState.SCORED)
-    entries: dict[int, int] = dict(session.execute(standing.group_by(Entry.phase_id)).all())
-    found = {phase: replace(NOTHING, entries=count) for phase, count in entries.items()}
+    standing = select(Entry.id).where(Entry.phase_id == Phase.id, Entry.state == EntryState.SCORED)
+    counted = standing.limit(MAX_COUNT).lateral()
+    entries = select(Phase.id, func.count()).join(counted, true()).group_by(Phase.id)
+    found = {phase: replace(NOTHING, entries=count) for phase, count in session.execute(entries)}
     for phase, state, count in session.execute(_unscored_runs()):
         found[phase] = replace(found.get(phase, NOTHING), **{state.value: count})
     return found

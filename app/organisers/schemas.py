@@ -25,6 +25,7 @@ class OrganiserPhase:
     shown_ground_truth: int  # the version that the boards show
     rescore: RescoreView | None
     not_offered: Mapping[int, str]  # competitions without ground truth, and what the annotation lacks
+    stopped_counting: bool = False  # there may be more entries
     alike: int = 0  # pairs of alike results that nobody has dismissed
 
 

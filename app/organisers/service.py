@@ -8,7 +8,7 @@ from app.access import Actor
 from app.audit import queries as audit
 from app.disclosure import queries as disclosure
 from app.disclosure.rules import Terms, bits_at_most, change_refusal, row_in_force
-from app.disclosure.schemas import Exposure, Lists
+from app.disclosure.schemas import Exposure
 from app.editions import queries as editions
 from app.editions.rules import quotas_of
 from app.editions.schemas import PhaseView
@@ -24,7 +24,7 @@ from app.rescoring import queries as rescoring
 from app.rescoring.schemas import Following
 from app.similarity import queries as similarity
 
-TEAMS = 50  # on a page
+TEAMS = 20  # on a page
 
 
 def disclosure_page(platform: Platform, actor: Actor, phase_id: int) -> DisclosureView:
@@ -59,13 +59,10 @@ def exposure_page(
     with platform.transaction() as session:
         phase = _organised(session, actor, phase_id)
         found = disclosure.uses(session, phase_id, after, TEAMS)
-        lists = disclosure.lists(session, phase_id, [team for team, *_ in found])
     row = row_in_force(phase)
     return phase, tuple(
-        Exposure(
-            team, name, archives, contents, incomplete, use, lists.get(team, Lists()), bits_at_most(row, use)
-        )
-        for team, name, archives, contents, incomplete, use in found
+        Exposure(team, name, archives, contents, incomplete, use, lists, bits_at_most(row, use))
+        for team, name, archives, contents, incomplete, use, lists in found
     )
 
 
@@ -148,6 +145,7 @@ def overview(
             shown_ground_truth=shown.get(phase.id, 0),
             rescore=rescores.get(phase.id),
             not_offered=not_offered.get(phase.id, {}),
+            stopped_counting=queue.entries == evaluation.MAX_COUNT,
             alike=alike.get(phase.id, 0),
         )
         for phase in phases

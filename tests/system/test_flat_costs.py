@@ -2,89 +2,99 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
 
 import pytest
-from sqlalchemy import event, text
 from starlette.routing import Match
 
+from app.access import Actor
 from app.disclosure import queries as disclosure
+from app.disclosure.schemas import Use
 from app.evaluation import queries as evaluation
 from app.evaluation.schemas import PhaseQueue
 from app.main import create_app
-from app.models import RunState
-from app.platform import Platform
-from tests.system.rows import made, small_board
+from app.models import Phase, Role, RunState
+from app.organisers import service as organisers
+from app.platform import platform_of
+from benchmarks.server.rows import Place, add_scored
+from tests.system.installations import installation
+from tests.system.plans import plans, rows_read
+from tests.system.rows import Rows, made
+from tests.system.servers import OwnServers
 
 pytestmark = pytest.mark.system
 
-__all__ = ["small_board"]
-
+RUNS = 2000  # that were scored before
 MOST_LOOKS = 6  # at routers
 
 
-@contextmanager
-def plans(platform: Platform) -> Iterator[list[str]]:
-    """How each statement of a block would be run where reading a whole table is dear."""
-    found: list[str] = []
-    asked: list[tuple[str, Any]] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
-        asked.append((statement, parameters))
-
-    event.listen(platform.engine, "before_cursor_execute", note)
-    try:
-        yield found
-    finally:
-        event.remove(platform.engine, "before_cursor_execute", note)
-    with platform.transaction() as session:
-        session.execute(text("SET LOCAL enable_seqscan = off"))
-        for statement, parameters in asked:
-            rows = session.connection().exec_driver_sql(f"EXPLAIN {statement}", parameters)
-            found.append("\n".join(row[0] for row in rows))
+@pytest.fixture(scope="module")
+def history(own_servers: OwnServers) -> Iterator[Rows]:
+    """A phase of 40 teams with 50 results each on its only board, and what the planner knows of them."""
+    with installation(own_servers) as running:
+        rows = made(running.platform)
+        owner = running.settings.model_copy(update={"database_url": running.settings.migration_database_url})
+        platform = platform_of(owner)
+        with platform.transaction() as session:
+            phase = session.get_one(Phase, rows.phase_id)
+            place = Place(phase.edition_id, phase.id, rows.truths[0], phase.protocol, (rows.competition,))
+            add_scored(session, place, RUNS, classes=("cat", "dog"))
+        platform.engine.dispose()
+        running.ask("VACUUM ANALYZE")
+        yield rows
 
 
 def test_the_counts_of_the_organisers_overview_come_from_indexes_of_what_is_unscored(
-    small_board: Platform,
+    history: Rows,
 ) -> None:
-    rows = made(small_board)
+    rows = made(history.platform)
     for mean in (0.1, 0.2, 0.3):
         rows.entry(mean=mean)
     rows.entry()
     rows.claim(rows.entry())
     rows.end(rows.run_of(rows.entry()), RunState.FAILED)
 
-    with plans(small_board) as found, small_board.transaction() as session:
+    with plans(history.platform) as found, history.platform.transaction() as session:
         counts = evaluation.queues(session)
 
     assert counts[rows.phase_id] == PhaseQueue(entries=3, queued=1, running=1, failed=1)
-    assert "Seq Scan" not in "\n".join(found)
+    assert "Seq Scan" not in "\n".join(found).replace("Seq Scan on phase", "")
     assert re.search(r"using ix_entry_\w+ on entry", found[0])
     assert re.search(r"ix_run_(team|running|queued|ended)", found[1])
 
 
-def test_the_values_of_a_page_of_teams_are_counted_for_their_runs_alone(small_board: Platform) -> None:
-    rows = made(small_board)
-    rows.entry(mean=0.5)
-    other = rows.other_team()
-    rows.entry(mean=0.25, team_id=other)
+def test_the_organisers_overview_counts_no_further_than_it_says(
+    history: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluation, "MAX_COUNT", 10)
+    organiser = Actor(user_id=history.user_id, role=Role.ADMIN)
 
-    with plans(small_board) as found, small_board.transaction() as session:
-        first = disclosure.uses(session, rows.phase_id, 0, 1)
-        rest = disclosure.uses(session, rows.phase_id, first[0][0], 10)
+    with rows_read(history.platform) as found:
+        [phase] = [
+            each
+            for each in organisers.overview(history.platform, organiser)
+            if each.phase.id == history.phase_id
+        ]
 
-    assert [team for team, *_ in (*first, *rest)] == sorted((rows.team_id, other))
-    conditions = re.findall(r"uq_class_score_run_id.*\n\s+Index Cond: \((.*)\)", "\n".join(found))
-    assert conditions
-    assert all("run_id = run" in each for each in conditions), found
+    assert (phase.entries, phase.stopped_counting) == (10, True)
+    assert found["entry"] <= RUNS / 20, found
+
+
+def test_only_the_results_of_the_teams_on_a_page_are_read(history: Rows) -> None:
+    with rows_read(history.platform) as found, history.platform.transaction() as session:
+        page = disclosure.uses(session, history.phase_id, 0, 2)
+
+    assert [use for *_, use, _ in page] == [Use(results=50, values=100, steps=0)] * 2
+    assert 100 <= found["class_score"] <= 400
+    assert all(100 <= found[table] <= 400 for table in ("run", "entry", "method", "submission", "upload")), (
+        found
+    )
 
 
 @pytest.mark.parametrize(
     "path", ["/leaderboards/oak/test/3", "/submissions/7/status", "/", "/editions/oak", "/submissions/7"]
 )
-def test_what_is_asked_for_most_is_found_after_a_few_looks(small_board: Platform, path: str) -> None:
-    routers = create_app(small_board).router.routes
+def test_what_is_asked_for_most_is_found_after_a_few_looks(history: Rows, path: str) -> None:
+    routers = create_app(history.platform).router.routes
     scope = {"type": "http", "method": "GET", "path": path, "root_path": "", "headers": []}
 
     looks = next(count for count, each in enumerate(routers, 1) if each.matches(dict(scope))[0] is Match.FULL)
