@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,30 @@ class RankedPredictions:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class LabelPairs:
+    """The pairs of labels that occur in one image: true, prediction: uint8 (pairs,); pixels: int32 (pairs,) of each pair."""
+
+    true: Bytes
+    prediction: Bytes
+    pixels: Integers
+
+    @classmethod
+    def of(cls, counts: Counts) -> Self:
+        """The pairs of a confusion matrix, int64 (labels, labels).
+
+        >>> LabelPairs.of(np.array([[5, 0], [1, 2]])).pixels.tolist()
+        [5, 1, 2]
+        """
+        true, prediction = np.nonzero(counts)
+        pixels = counts[true, prediction].astype(np.int32)
+        return cls(true.astype(np.uint8), prediction.astype(np.uint8), pixels)
+
+
+NO_PAIRS: Final = LabelPairs.of(np.zeros((0, 0), np.int64))
+"""Those of an image without a prediction."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ImageCounts:
     """The confusion matrix of each image, as the pairs of labels that occur in it.
 
@@ -52,14 +76,22 @@ class ImageCounts:
         >>> ImageCounts.of(["background", "car"], [np.array([[5, 0], [1, 2]])]).pixels.tolist()
         [5, 1, 2]
         """
-        pairs = [np.nonzero(counts) for counts in images]
-        pixels = [counts[pair] for counts, pair in zip(images, pairs, strict=True)]
+        return cls.of_pairs(labels, [LabelPairs.of(counts) for counts in images])
+
+    @classmethod
+    def of_pairs(cls, labels: Sequence[str], images: Sequence[LabelPairs]) -> Self:
+        """The pairs of each image, the images in order.
+
+        >>> ImageCounts.of_pairs(["background", "car"], [LabelPairs.of(np.array([[5, 0], [1, 2]]))]).first.tolist()
+        [0, 3]
+        """
+        joined = [*images, NO_PAIRS]
         return cls(
             labels=tuple(labels),
-            first=np.cumsum([0, *map(len, pixels)], dtype=np.int64),
-            true=np.concatenate([*(true for true, _ in pairs), ()]).astype(np.uint8),
-            prediction=np.concatenate([*(prediction for _, prediction in pairs), ()]).astype(np.uint8),
-            pixels=np.concatenate([*pixels, ()]).astype(np.int32),
+            first=np.cumsum([0, *(len(each.pixels) for each in images)], dtype=np.int64),
+            true=np.concatenate([each.true for each in joined]),
+            prediction=np.concatenate([each.prediction for each in joined]),
+            pixels=np.concatenate([each.pixels for each in joined]),
         )
 
     def __len__(self) -> int:

@@ -1,6 +1,6 @@
 """What the bootstrap draws from: matched predictions by class, or pixel counts by image."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -57,6 +57,15 @@ def only_images(sample: RankingSample, truth: GroundTruth, names: Sequence[str])
     return replace(sample, rankings=rankings, positives=sample.positives[:, listed], images=drawn)
 
 
-def as_table(rows: Sequence[Integers], images: int) -> Integers:
-    """Counts by class as int32 (classes, images), also where there is no class."""
-    return np.array(rows, np.int32).reshape(len(rows), images)
+def count_by_class(images_of: Iterable[Integers], classes: int, images: int) -> Integers:
+    """How often each image occurs for each class: int32 (classes, images).
+
+    images_of: of each class the image of each positive, int32 (n,); one at a time, for a thousand classes fill memory.
+
+    >>> count_by_class([np.array([0, 2, 2])], 1, 3).tolist()
+    [[1, 0, 2]]
+    """
+    table = np.zeros((classes, images), np.int32)
+    for row, image in zip(table, images_of, strict=True):
+        row[:] = np.bincount(image, minlength=images)
+    return table

@@ -9,8 +9,9 @@ from scoring.command_line.main import main
 
 
 def interrupt_whoever_reads(path: Path) -> None:
-    """Send Ctrl-C once somebody waits for what this pipe may say."""
-    with path.open("wb"):
+    """Send Ctrl-C to whoever waits for the rest of what this pipe says."""
+    with path.open("wb", buffering=0) as pipe:
+        pipe.write(bytes(1 << 17))  # more than a pipe holds: the file is open, and somebody reads
         os.kill(os.getpid(), signal.SIGINT)
 
 

@@ -29,7 +29,6 @@ from scoring.statistics.resampling import (
     resample_confusions,
     resample_rankings,
 )
-from scoring.tasks.detection.scoring import count_objects_by_image
 from scoring.tasks.ranking.scoring import count_positives_by_image
 from tests.scoring import oracles
 from tests.scoring.builders import IMAGES, detections, ground_truth
@@ -96,7 +95,9 @@ def kept(predictions: list[Prediction], things: list[Thing]) -> tuple[RankedPred
         lines.confidence[matched.order],
         matched.outcomes,
     )
-    return ranked, count_objects_by_image(objects)
+    image = np.repeat(np.arange(len(objects.count)), objects.count)
+    positives = np.bincount(image[~objects.difficult], minlength=len(objects.count))
+    return ranked, positives.astype(np.int32)
 
 
 @pytest.mark.parametrize(

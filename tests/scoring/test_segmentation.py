@@ -1,4 +1,5 @@
 import math
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -9,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from scoring import ConfusionMatrix, GroundTruth, Result, SubmissionError, columns, evaluate, read_tree
+from scoring import (
+    ConfusionMatrix,
+    GroundTruth,
+    LabelMaps,
+    Result,
+    SubmissionError,
+    columns,
+    evaluate,
+    read_tree,
+)
 from scoring.data.arrays import Bytes
 from scoring.data.label_maps import LabelMap, LabelRuns
 from scoring.data.matches import ImageCounts
@@ -257,3 +267,20 @@ def test_values_are_those_of_a_plain_loop(truth: list[Bytes], predictions: list[
     assert scores.headline is None or math.isclose(
         scores.headline, sum(c.value or 0 for c in scores.classes) / 3
     )
+
+
+def test_many_labels_take_memory_only_for_the_pairs_that_occur() -> None:
+    labels, images = 151, 200
+    rng = np.random.default_rng(5)
+    maps = [rng.integers(0, labels, (2, 2), np.uint8).repeat(8, 0).repeat(8, 1) for _ in range(images)]
+    truth = GroundTruth.from_label_maps(maps, classes=[f"class {label}" for label in range(1, labels)])
+    found = LabelMaps.from_arrays([np.roll(each, 1, axis=1) for each in maps])
+
+    tracemalloc.start()
+    result = evaluate(found, truth, protocol="voc2012")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert isinstance(result.matches, ImageCounts)
+    assert int(result.matches.total().sum()) == images * 16 * 16
+    assert most < images * labels * labels * 8 / 2  # half of the confusion matrices of all images, 36 MB

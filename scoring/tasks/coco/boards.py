@@ -24,7 +24,7 @@ from scoring.results import ClassResult, Details, Explanation
 from scoring.tasks.coco.explaining import Evidence, explain
 from scoring.tasks.coco.scoring import ABSENT, figures_by_rules, measure_of, tabulate
 from scoring.tasks.coco.truth import Loaded, load_boxes
-from scoring.tasks.resampling import RankingSample, as_table
+from scoring.tasks.resampling import RankingSample, count_by_class
 from scoring.tasks.task import Keyed, Scores
 
 NOTHING_COUNTS: Final = "no class has an object that counts"
@@ -131,15 +131,10 @@ def resample(rankings: Sequence[RankedPredictions], truth: GroundTruth, rules: C
     counts = ~objects.crowd & (objects.area >= low) & (objects.area <= high)
     labels = {name: label for label, name in enumerate(truth.lists.classes)}
     images = truth.lists.main
-    positives = [
-        np.bincount(
-            objects.image[counts & (objects.label == labels[each.class_name])], minlength=images
-        ).astype(np.int32)
-        for each in rankings
-    ]
+    positives = (objects.image[counts & (objects.label == labels[each.class_name])] for each in rankings)
     return RankingSample(
         [part for each in rankings for part in _by_threshold(each)],
-        as_table(positives, images),
+        count_by_class(positives, len(rankings), images),
         partial(_weighted, rules.recalls),
         mean_of_classes_with_a_value,
         truth.lists.images[:images],

@@ -16,7 +16,7 @@ from scoring.metrics.matching import ClassObjects
 from scoring.results import ClassResult
 from scoring.tasks.detection.rules import DetectionRules
 from scoring.tasks.outcome import NOT_ENTERED, headline, table_of_classes, table_with_difficult
-from scoring.tasks.resampling import RankingSample, as_table
+from scoring.tasks.resampling import RankingSample, count_by_class
 from scoring.tasks.task import Keyed, Scores
 
 NOTHING_TO_FIND: Final = "there is no such object in the set"
@@ -156,20 +156,15 @@ def resample(
 ) -> RankingSample:
     """The ranked detections, drawn by the images of the Main set."""
     ground_truth = load(truth)
-    positives = [
-        count_objects_by_image(rules.select_positives(ground_truth[each.class_name])) for each in rankings
-    ]
+    positives = (
+        _images_of_positives(rules.select_positives(ground_truth[each.class_name])) for each in rankings
+    )
     images = truth.lists.images[: truth.lists.main]
-    table = as_table(positives, len(images))
+    table = count_by_class(positives, len(rankings), len(images))
     return RankingSample(rankings, table, rules.measure.weighted, rules.average, images, rules.pool)
 
 
-def count_objects_by_image(ground_truth: ClassObjects) -> Integers:
-    """The objects of a class in each image that are not difficult, int32 (images,).
-
-    >>> count, difficult = np.array([0, 2], np.int32), np.array([True, False])
-    >>> count_objects_by_image(ClassObjects(count, count, np.ones((2, 4)), difficult, ~difficult)).tolist()
-    [0, 1]
-    """
-    image = np.repeat(np.arange(len(ground_truth.count)), ground_truth.count)
-    return np.bincount(image[~ground_truth.difficult], minlength=len(ground_truth.count)).astype(np.int32)
+def _images_of_positives(ground_truth: ClassObjects) -> Integers:
+    """The image of each object that is not difficult, int32 (n,)."""
+    image = np.repeat(np.arange(len(ground_truth.count), dtype=np.int32), ground_truth.count)
+    return image[~ground_truth.difficult]

@@ -19,7 +19,7 @@ from scoring.metrics.persons import LayoutPersons, persons_of_layout_set
 from scoring.results import ClassResult
 from scoring.tasks.layout.rules import LayoutRules
 from scoring.tasks.outcome import NOT_ENTERED, table_of_classes
-from scoring.tasks.resampling import RankingSample, as_table, only_images
+from scoring.tasks.resampling import RankingSample, count_by_class, only_images
 from scoring.tasks.task import Keyed, Scores
 
 NOTHING_TO_FIND: Final = "nobody in the set has one"
@@ -124,7 +124,7 @@ def resample(rankings: Sequence[RankedPredictions], truth: GroundTruth, rules: L
             image = np.repeat(people.image[lines], parts[ranking.class_name].count)
         else:
             image = people.image[lines[~people.persons.difficult]]
-        positives.append(np.bincount(image, minlength=images).astype(np.int32))
-    table = as_table(positives, images)
+        positives.append(image)
+    table = count_by_class(positives, len(rankings), images)
     sample = RankingSample(rankings, table, rules.measure.weighted, rules.average, truth.lists.images)
     return only_images(sample, truth, [image for image, _ in truth.lists.persons])

@@ -1,7 +1,7 @@
 """Scoring of classification and action classification: rankings of labelled images or persons."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from scoring.metrics.ranking import TRUE_POSITIVE
 from scoring.results import ClassResult
 from scoring.tasks.outcome import NOT_ENTERED, headline, table_of_classes
 from scoring.tasks.ranking.rules import LabelRules
-from scoring.tasks.resampling import RankingSample, as_table
+from scoring.tasks.resampling import RankingSample, count_by_class
 from scoring.tasks.task import Keyed, Scores
 
 
@@ -85,7 +85,7 @@ def sample_of_labels(
     return RankingSample(rankings, positives, rules.measure.weighted, rules.average, images)
 
 
-def count_positives_by_image(rankings: Iterable[RankedPredictions], images: int) -> Integers:
+def count_positives_by_image(rankings: Sequence[RankedPredictions], images: int) -> Integers:
     """The positives of each class in each image, int32 (classes, images), where every image or person is ranked.
 
     >>> ranking = RankedPredictions("cat", 1, np.array([2, 0], np.int32), np.array([0.9, 0.5]),
@@ -94,4 +94,4 @@ def count_positives_by_image(rankings: Iterable[RankedPredictions], images: int)
     [[0, 0, 1]]
     """
     right = (each.image[each.outcomes == TRUE_POSITIVE] for each in rankings)
-    return as_table([np.bincount(image, minlength=images).astype(np.int32) for image in right], images)
+    return count_by_class(right, len(rankings), images)

@@ -5,13 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-import numpy as np
-
 from scoring.competitions import CompetitionInfo
 from scoring.data.description import Description
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.label_maps import LabelMap, LabelRuns
-from scoring.data.matches import ImageCounts
+from scoring.data.matches import NO_PAIRS, ImageCounts, LabelPairs
 from scoring.exhibits import ConfusionMatrix, Exhibit, ScoreTable
 from scoring.metrics.confusion import Counts, count_labels
 from scoring.results import ClassResult
@@ -27,6 +25,8 @@ NOWHERE: Final = "there is no pixel of it in the set"
 _TOGETHER: Final = 1 << 18
 """Pixels that are counted at once: two images or so. The arrays of more are given back to the system after each time, and mapped
 anew page by page, which took a quarter of the processor time."""
+_CELLS: Final = 1 << 20
+"""Cells of the confusion matrices of images that are counted at once; 45 small images of 151 labels."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,36 +64,36 @@ def select(truth_maps: SegmentationTruth, names: Sequence[str]) -> SegmentationT
 
 def match(
     parsed: Iterator[Keyed[LabelMap | None]], truth_maps: SegmentationTruth, _rules: SegmentationRules
-) -> Iterator[Keyed[Counts]]:
+) -> Iterator[Keyed[LabelPairs]]:
     """Count the pixels of each image; images that could not be read are left out."""
-    images, pixels = list[LabelMap](), 0
+    images, pixels, most = list[LabelMap](), 0, max(1, _CELLS // len(truth_maps.labels) ** 2)
     for each in parsed:
         if each.value is not None:
             images.append(each.value)
             pixels += each.value.labels.size
-        if pixels >= _TOGETHER:
+        if pixels >= _TOGETHER or len(images) >= most:
             yield from _count(images, truth_maps)
             images, pixels = [], 0
     if images:
         yield from _count(images, truth_maps)
 
 
-def _count(images: Sequence[LabelMap], truth_maps: SegmentationTruth) -> Iterator[Keyed[Counts]]:
+def _count(images: Sequence[LabelMap], truth_maps: SegmentationTruth) -> Iterator[Keyed[LabelPairs]]:
     truths = [truth_maps.masks.runs(truth_maps.images[each.image]) for each in images]
     counts = count_labels([each.labels for each in images], truths, len(truth_maps.labels))
-    return (Keyed(each.image, counted) for each, counted in zip(images, counts, strict=True))
+    return (Keyed(each.image, LabelPairs.of(counted)) for each, counted in zip(images, counts, strict=True))
 
 
 def score(
-    matched: Iterator[Keyed[Counts]], truth_maps: SegmentationTruth, rules: SegmentationRules
+    matched: Iterator[Keyed[LabelPairs]], truth_maps: SegmentationTruth, rules: SegmentationRules
 ) -> Scores:
     """The value of each label from the pixels of all images together, their mean, and the confusion matrix.
 
     A class without a pixel has no value where the development kit has NaN, and then there is no mean either.
     """
     counted = {each.key: each.value for each in matched}
-    nothing = np.zeros((len(truth_maps.labels),) * 2, np.int64)
-    counts = ImageCounts.of(truth_maps.labels, [counted.get(image, nothing) for image in truth_maps.images])
+    pairs = [counted.get(image, NO_PAIRS) for image in truth_maps.images]
+    counts = ImageCounts.of_pairs(truth_maps.labels, pairs)
     matrix = counts.total()
     values = dict(zip(truth_maps.labels, rules.measure.of(matrix).tolist(), strict=True))
     mean, reason = headline(truth_maps.selected, values, rules.average)
