@@ -1,14 +1,17 @@
 """What the server costs: `python -m benchmarks.server --runs 1000,10000,100000 --write`.
 
-Starts servers of its own; ten minutes on a quiet machine. Sites with histories of different lengths are asked in turns, and
+Starts servers of its own; fifteen minutes on a quiet machine. Sites with histories of different lengths are asked in turns, and
 processor time is told, so that the ratios hold on a machine that does other work, too; rates and waits want a quiet one.
 """
 
 import argparse
 from collections.abc import Sequence
 from contextlib import ExitStack
+from itertools import chain
 
+from benchmarks.loads.scene import IMAGES
 from benchmarks.machine import describe_machine
+from benchmarks.server.archives import measure_archives, measure_scoring_again
 from benchmarks.server.boards import measure_boards
 from benchmarks.server.pages import measure_pages
 from benchmarks.server.queue import measure_queue, measure_worker
@@ -29,7 +32,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for page in measure_pages(sites, chosen.rounds, chosen.requests):
                 print(page, flush=True)
                 pages.append(page)
-        for goal in (*measure_queue(servers, runs[-1], chosen.entries), *measure_worker(servers)):
+        for goal in chain(
+            measure_queue(servers, runs[-1], chosen.entries),
+            measure_worker(servers),
+            measure_archives(servers, chosen.archives, chosen.seconds, IMAGES),
+            measure_scoring_again(servers, chosen.archives),
+        ):
             print(goal, flush=True)
             goals.append(goal)
     text = tables(goals, pages, runs, f"{machine}.")
@@ -48,6 +56,12 @@ def _options() -> argparse.ArgumentParser:
         "--board", type=int, default=100, help="methods on a board; five times as many on the large one"
     )
     options.add_argument("--entries", type=int, default=10_000, help="that are scored again")
+    options.add_argument(
+        "--archives",
+        type=int,
+        default=100,
+        help="that are sent and drained, and as many that are scored again",
+    )
     options.add_argument("--write", action="store_true", help="write the tables into docs/costs.md")
     return options
 
