@@ -25,7 +25,7 @@ LABELS: Final = {
     ErrorKind.OTHER: "other class",
     ErrorKind.MISSED: "missed object",
 }
-SWEPT: Final = {Swept.IOU: "IoU threshold", Swept.AREA: "smallest object, share of its image"}
+SWEPT: Final = {Swept.IOU: "IoU threshold", Swept.AREA: "minimum object size, share of the image"}
 
 
 @dataclass(frozen=True, slots=True)

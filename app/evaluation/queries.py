@@ -160,7 +160,7 @@ def count_running(session: Session) -> dict[str, int]:
 def queues(session: Session) -> dict[int, PhaseQueue]:
     """By phase, how many entries stand on boards, as far as `MAX_COUNT`, and how many runs wait, run or have failed.
 
-    Read from indexes that hold nothing else, because nearly all runs have been scored long ago.
+    Failed runs of re-scorings are not among them. Read from indexes that hold nothing else, because nearly all runs have been scored long ago.
     """
     standing = select(Entry.id).where(Entry.phase_id == Phase.id, Entry.state == EntryState.SCORED)
     counted = standing.limit(MAX_COUNT).lateral()
@@ -176,7 +176,9 @@ def _unscored_runs() -> CompoundSelect[int, RunState, int]:
     counted = select(Entry.phase_id, Run.state, func.count()).join(Run, Run.entry_id == Entry.id)
     grouped = counted.group_by(Entry.phase_id, Run.state)
     under_way = grouped.where(Run.state.in_((RunState.QUEUED, RunState.RUNNING)))
-    failed = grouped.where(Run.state == RunState.FAILED, Run.finished_at.is_not(None))
+    failed = grouped.where(
+        Run.state == RunState.FAILED, Run.finished_at.is_not(None), Run.rescore_id.is_(None)
+    )
     return union_all(under_way, failed)
 
 

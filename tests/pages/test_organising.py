@@ -92,6 +92,7 @@ def test_undecided_runs_that_a_page_has_no_room_for_are_on_the_next_one(
     [following] = organiser.get(f"/api/v1/organise?rescore={rescore}&after={last}").json()
     pages = [organiser.get(f"/organise{query}").text for query in ("", f"?rescore={rescore}&after={last}")]
 
+    assert (first["failed"], first["rescore"]["failed"]) == (0, 3)
     assert [each["entry"] for each in first["rescore"]["undecided"]] == entries[:2]
     assert [each["entry"] for each in following["rescore"]["undecided"]] == entries[2:]
     assert f"/organise?rescore={rescore}&amp;after={last}#" in pages[0]
