@@ -1,13 +1,26 @@
 """Scores in the database, with what readers may see of them."""
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, Final
 
 from sqlalchemy import Integer, Select, Subquery, and_, cast, func, select, true
 from sqlalchemy.orm import Session
 
-from app.disclosure.schemas import Lists, StoredScore, Use
-from app.models import ClassScore, Entry, Method, Phase, Run, RunState, Submission, Team, Upload
+from app.disclosure.schemas import Lists, StoredScore, TermsChange, Use
+from app.models import (
+    AuditRecord,
+    ClassScore,
+    Disclosure,
+    Entry,
+    Method,
+    Phase,
+    Run,
+    RunState,
+    Submission,
+    Team,
+    Upload,
+)
 
 SCORE: Final = (ClassScore.value, ClassScore.held_out_value, ClassScore.reason)
 """The columns of a `StoredScore`."""
@@ -20,6 +33,40 @@ def has_results(session: Session, phase_id: int) -> bool:
         session.scalar(scored.where(Entry.phase_id == phase_id, Run.state == RunState.SCORED).limit(1))
         is not None
     )
+
+
+def terms_changes(session: Session, phase_id: int) -> list[TermsChange]:
+    """The changes of a phase's terms since its first score, by organisers and imports, newest first, as the audit has them."""
+    first = (
+        select(func.min(Run.finished_at))
+        .join(Entry, Run.entry_id == Entry.id)
+        .where(Entry.phase_id == phase_id, Run.state == RunState.SCORED)
+    )
+    statement = (
+        select(AuditRecord.at, AuditRecord.before, AuditRecord.details)
+        .where(
+            AuditRecord.subject == f"phase {phase_id}",
+            AuditRecord.action.in_(("phase.disclose", "phase.import")),
+            AuditRecord.at > first.scalar_subquery(),
+        )
+        .order_by(AuditRecord.id.desc())
+    )
+    return [
+        _terms_change(at, before if before is not None else _replaced(details))
+        for at, before, details in session.execute(statement)
+    ]
+
+
+def _replaced(import_details: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The rules that an import replaced, which it recorded in words."""
+    said = {change["name"]: change["before"] for change in import_details.get("changes", ())}
+    details = said.get("details at close")
+    return said | {"details_at_close": None if details is None else details == "yes"}
+
+
+def _terms_change(at: datetime, before: Mapping[str, Any]) -> TermsChange:
+    row = before.get("disclosure")
+    return TermsChange(at, Disclosure(row) if row else None, before.get("details_at_close"))
 
 
 def headlines(session: Session, run_ids: Iterable[int | None]) -> dict[int, StoredScore]:

@@ -1,6 +1,6 @@
 """What a reader sees of results: the one place that decides it; pages, API, boards and downloads ask here."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import ceil, log2
@@ -8,7 +8,8 @@ from statistics import fmean
 from typing import Final, Protocol
 
 from app.access import Actor
-from app.disclosure.schemas import StoredScore, Use
+from app.disclosure.schemas import StoredScore, TermsChange, Use
+from app.editions.rules import is_over
 from app.editions.schemas import PhaseView
 from app.models import Disclosure
 from scoring.tasks.outcome import NOT_ENTERED
@@ -202,6 +203,28 @@ def row_in_force(phase: PhaseView) -> Disclosure:
     return Disclosure.FULL if public_sight(phase).details else Disclosure.CLASSES
 
 
+def rows_so_far(phase: PhaseView, changes: Iterable[TermsChange]) -> frozenset[Disclosure]:
+    """What has been disclosed of the results of a phase, now and before each of these changes, which are newest first."""
+    rows = {row_in_force(phase)}
+    for change in changes:
+        phase = replace(
+            phase,
+            disclosure=change.disclosure or phase.disclosure,
+            details_at_close=(
+                phase.details_at_close if change.details_at_close is None else change.details_at_close
+            ),
+            is_over=is_over(phase, phase.grace, change.at),
+        )
+        rows.add(row_in_force(phase))
+    return frozenset(rows)
+
+
+def bits_so_far(rows: Iterable[Disclosure], use: Use) -> float | None:
+    """What `bits_at_most` says of the row that tells most: all results may have been read before the others were chosen."""
+    bits = [bits_at_most(row, use) for row in rows]
+    return None if None in bits else max(each for each in bits if each is not None)
+
+
 def bits_at_most(disclosure: Disclosure, use: Use) -> float | None:
     """The information that the values disclosed to a team can have carried at most; none where everything is shown.
 
@@ -224,17 +247,17 @@ def bits_at_most(disclosure: Disclosure, use: Use) -> float | None:
     return 0.0  # at close nothing is shown before
 
 
-def most_bits(disclosure: Disclosure, uses: Iterable[Use]) -> int | None:
-    """What `bits_at_most` says of the team that has learnt the most, rounded up to two digits; none where everything is shown.
+def most_bits(rows: Collection[Disclosure], uses: Iterable[Use]) -> int | None:
+    """What `bits_so_far` says of the team that has learnt the most, rounded up to two digits; none where everything was shown.
 
     Rounded, so that nobody can count the results that others keep private.
 
-    >>> most_bits(Disclosure.MEAN, [Use(results=3, values=0, steps=0), Use(results=31, values=0, steps=0)])
+    >>> most_bits({Disclosure.MEAN}, [Use(results=3, values=0, steps=0), Use(results=31, values=0, steps=0)])
     310
     """
-    bits = [bits_at_most(disclosure, use) for use in uses]
-    if disclosure is Disclosure.FULL:
+    if Disclosure.FULL in rows:
         return None
+    bits = [bits_so_far(rows, use) for use in uses]
     most = ceil(max((each for each in bits if each is not None), default=0.0))
     step: int = 10 ** max(0, len(str(most)) - 2)
     return -(-most // step) * step

@@ -1,6 +1,7 @@
 """Scores as they are stored, and the ways to disclose them as a page explains them."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from app.models import Disclosure
@@ -18,6 +19,15 @@ class StoredScore:
     reason: str | None
     low: float | None = None
     high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TermsChange:
+    """What of a phase's terms a change replaced, as it was; None for what it left alone."""
+
+    at: datetime
+    disclosure: Disclosure | None
+    details_at_close: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +53,7 @@ class Exposure:
     """How much a team can have learnt of a phase's hidden labels.
 
     archives: scored; contents: different ones; incomplete: results that leave out predictions; lists: those that probe; bits: see
-    `bits_at_most`.
+    `bits_so_far`.
     """
 
     team_id: int

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 import scoring
 from app.access import Actor
 from app.disclosure import queries as disclosure
-from app.disclosure.rules import most_bits, row_in_force
+from app.disclosure.rules import most_bits, rows_so_far
 from app.disclosure.schemas import Use
 from app.editions import queries as editions
 from app.editions.rules import offered_competitions
@@ -129,7 +129,7 @@ def _bits(platform: Platform, session: Session, phase: PhaseView) -> int | None:
         )
         for each in results
     ]
-    return most_bits(row_in_force(phase), uses)
+    return most_bits(rows_so_far(phase, disclosure.terms_changes(session, phase.id)), uses)
 
 
 def _competitions(phase: PhaseView) -> tuple[CompetitionLine, ...]:

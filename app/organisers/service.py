@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 from app.access import Actor
 from app.audit import queries as audit
 from app.disclosure import queries as disclosure
-from app.disclosure.rules import Terms, bits_at_most, change_refusal, row_in_force
+from app.disclosure.rules import Terms, bits_so_far, change_refusal, rows_so_far
 from app.disclosure.schemas import Exposure
 from app.editions import queries as editions
 from app.editions.rules import quotas_of
@@ -59,9 +59,9 @@ def exposure_page(
     with platform.transaction() as session:
         phase = _organised(session, actor, phase_id)
         found = disclosure.uses(session, phase_id, after, TEAMS)
-    row = row_in_force(phase)
+        rows = rows_so_far(phase, disclosure.terms_changes(session, phase_id))
     return phase, tuple(
-        Exposure(team, name, archives, contents, incomplete, use, lists, bits_at_most(row, use))
+        Exposure(team, name, archives, contents, incomplete, use, lists, bits_so_far(rows, use))
         for team, name, archives, contents, incomplete, use, lists in found
     )
 

@@ -1,7 +1,7 @@
 """What readers see of results: by disclosure, reader and time."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -11,15 +11,17 @@ from app.disclosure.rules import (
     Sight,
     Terms,
     bits_at_most,
+    bits_so_far,
     change_refusal,
     held_out_mean,
     most_bits,
     public_sight,
     row_in_force,
+    rows_so_far,
     sight_of,
     withheld,
 )
-from app.disclosure.schemas import StoredScore, Use
+from app.disclosure.schemas import StoredScore, TermsChange, Use
 from app.editions.schemas import PhaseView
 from app.models import Disclosure
 from tests.pages.views import NOW, ORGANISER, PARTICIPANT, PHASE
@@ -218,6 +220,39 @@ def test_more_is_disclosed_once_a_phase_is_over(changes: dict[str, object], row:
     )
 
 
+CLOSES = datetime(2026, 11, 1, tzinfo=UTC)
+OPEN, OVER = CLOSES - timedelta(days=9), CLOSES + timedelta(days=9)
+
+
+@pytest.mark.parametrize(
+    ("changes", "rows"),
+    [
+        ([], {Disclosure.MEAN}),
+        ([TermsChange(OPEN, Disclosure.CLASSES, None)], {Disclosure.MEAN, Disclosure.CLASSES}),
+        (
+            [TermsChange(OPEN, Disclosure.LADDER, None), TermsChange(OPEN, Disclosure.FULL, None)],
+            {Disclosure.MEAN, Disclosure.LADDER, Disclosure.FULL},
+        ),
+        ([TermsChange(OPEN, None, True)], {Disclosure.MEAN}),
+        ([TermsChange(OVER, None, True)], {Disclosure.MEAN, Disclosure.FULL}),
+        ([TermsChange(OVER, None, None)], {Disclosure.MEAN, Disclosure.CLASSES}),
+    ],
+)
+def test_what_was_disclosed_before_a_change_counts_as_disclosed(
+    changes: list[TermsChange], rows: set[Disclosure]
+) -> None:
+    now = phase(Disclosure.MEAN, details_at_close=False, is_over=False, closes_at=CLOSES)
+
+    assert rows_so_far(now, changes) == rows
+
+
+def test_a_stricter_disclosure_takes_back_none_of_the_bits() -> None:
+    use = Use(results=2, values=40, steps=1)
+
+    assert bits_so_far({Disclosure.MEAN, Disclosure.CLASSES}, use) == bits_at_most(Disclosure.CLASSES, use)
+    assert bits_so_far({Disclosure.MEAN, Disclosure.FULL}, use) is None
+
+
 @pytest.mark.parametrize(
     ("disclosure", "results", "bits"),
     [
@@ -231,4 +266,4 @@ def test_more_is_disclosed_once_a_phase_is_over(changes: dict[str, object], row:
 def test_the_most_that_a_team_can_have_learnt_is_shown_in_two_digits(
     disclosure: Disclosure, results: tuple[int, ...], bits: int | None
 ) -> None:
-    assert most_bits(disclosure, [Use(each, 0, 0) for each in results]) == bits
+    assert most_bits({disclosure}, [Use(each, 0, 0) for each in results]) == bits

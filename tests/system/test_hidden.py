@@ -270,6 +270,15 @@ def test_classes_of_an_incomplete_result_are_hidden_where_the_phase_says_so(
     good(site.organiser.http.put(f"/api/v1/organise/phases/{phase}/disclosure", json=wanted))
     page = site.anybody.http.get("/editions/strict", headers={"Accept": "text/html"}).text
     assert "At most 21 bits of the hidden labels can have been disclosed to any team" in page
+    good(
+        site.organiser.http.put(
+            f"/api/v1/organise/phases/{phase}/disclosure", json=wanted | {"disclosure": "mean"}
+        )
+    )
+    [stricter] = good(site.organiser.http.get(f"/api/v1/organise/phases/{phase}/exposure"))
+    assert stricter["bits"] == exposed["bits"]  # the classes were shown before
+    page = site.anybody.http.get("/editions/strict", headers={"Accept": "text/html"}).text
+    assert "At most 21 bits of the hidden labels can have been disclosed to any team" in page
 
 
 def shown_run(reader: Client, submission: int) -> int:
