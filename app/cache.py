@@ -205,7 +205,7 @@ def conditional_response(
     etag = rendered.etag if splice is None else splice.etag(rendered)
     headers = {
         "ETag": etag,
-        "Cache-Control": "private, no-cache" if is_private else "no-cache",
+        "Cache-Control": "no-store" if is_private else "no-cache",
         "Vary": "Accept-Encoding, Cookie, Authorization",
     }
     if filename is not None:

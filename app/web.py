@@ -176,7 +176,4 @@ def render_shared(
 
     page = platform_of_request(request).cache.version((template, key, actor.is_logged_in), drawn)
     splice = Splice(ACCOUNT.encode(), account.encode()) if actor.is_logged_in else None
-    response = conditional_response(request, page, "text/html", is_private=actor.is_logged_in, splice=splice)
-    if actor.is_logged_in:
-        del response.headers["Cache-Control"]  # as pages of one person are, it is stored nowhere
-    return response
+    return conditional_response(request, page, "text/html", is_private=actor.is_logged_in, splice=splice)

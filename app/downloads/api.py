@@ -34,7 +34,7 @@ def archive(
         "Content-Disposition": attachment(found.filename),
         "Accept-Ranges": "bytes",
         "ETag": f'"{found.sha256}"',
-        "Cache-Control": "private, no-cache",
+        "Cache-Control": "no-store",
     }
     if if_range not in (None, headers["ETag"]):
         byte_range = None

@@ -86,14 +86,11 @@ def answer(
     byte_range: str | None,
     media_type: str = "image/jpeg",
 ) -> Response:
-    """The bytes, some of them, or 304; who names the version that is there may keep it for a year."""
-    audience = "public" if found.is_public else "private"
-    lasting = (
-        f"{audience}, max-age={A_YEAR}, immutable" if version == found.version else f"{audience}, no-cache"
-    )
+    """The bytes, some of them, or 304; who names the version of a public picture that is there may keep it for a year."""
+    lasting = f"public, max-age={A_YEAR}, immutable" if version == found.version else "public, no-cache"
     headers = {
         "ETag": found.etag,
-        "Cache-Control": lasting,
+        "Cache-Control": lasting if found.is_public else "no-store",
         "Accept-Ranges": "bytes",
         "Content-Disposition": "inline",
         **({} if found.is_public else {"Vary": "Cookie, Authorization"}),

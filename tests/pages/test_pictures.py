@@ -94,7 +94,7 @@ def test_pictures_of_a_held_out_phase_are_its_organisers_until_they_show_them(
     addresses = ("/pictures/heldout/test", "/api/v1/editions/heldout/test/images", picture)
     assert [visitor.get(address).status_code for address in addresses] == [404, 404, 404]
     private = organiser.get(picture)
-    assert private.headers["cache-control"] == "private, max-age=31536000, immutable"
+    assert private.headers["cache-control"] == "no-store"
     assert private.headers["vary"] == "Cookie, Authorization"
     assert "Only organisers see these images" in organiser.get(addresses[0]).text
 

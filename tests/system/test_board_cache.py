@@ -64,7 +64,7 @@ def test_the_page_of_a_board_names_its_reader_and_nobody_else(site: SharedSite, 
     assert re.search("Ivy Reader", named.text)
     assert not re.search("Log in", named.text)
     assert not re.search("Ivy Reader", anonymous.text)
-    assert named.headers["Cache-Control"] == "private, no-cache"
+    assert named.headers["Cache-Control"] == "no-store"
     assert named.headers["ETag"] != anonymous.headers["ETag"]
     assert "Acorn" in named.text
     assert oak.means("cached/test")["Acorn"] == 0.5
