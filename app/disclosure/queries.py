@@ -10,11 +10,13 @@ from sqlalchemy.orm import Session
 from app.disclosure.schemas import Lists, StoredScore, TermsChange, Use
 from app.models import (
     AuditRecord,
+    Board,
     ClassScore,
     Disclosure,
     Entry,
     Method,
     Phase,
+    Publication,
     Run,
     RunState,
     Submission,
@@ -37,11 +39,15 @@ def has_results(session: Session, phase_id: int) -> bool:
 
 def terms_changes(session: Session, phase_id: int) -> list[TermsChange]:
     """The changes of a phase's terms since its first score, by organisers and imports, newest first, as the audit has them."""
-    first = (
-        select(func.min(Run.finished_at))
-        .join(Entry, Run.entry_id == Entry.id)
-        .where(Entry.phase_id == phase_id, Run.state == RunState.SCORED)
+    of_board = (
+        select(Publication.published_at)
+        .where(Publication.phase_id == Board.phase_id, Publication.competition == Board.competition)
+        .order_by(Publication.id)
+        .limit(1)
+        .correlate(Board)
+        .scalar_subquery()
     )
+    first = select(func.min(of_board)).where(Board.phase_id == phase_id)
     statement = (
         select(AuditRecord.at, AuditRecord.before, AuditRecord.details)
         .where(
