@@ -5,30 +5,33 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import and_, func, literal, or_, select, true, union_all
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, and_, func, literal, or_, select, true, union_all
+from sqlalchemy.orm import Session, aliased
 
 from app.access import Actor
 from app.disclosure.queries import SCORE
+from app.disclosure.rules import Sight
 from app.disclosure.schemas import StoredScore
 from app.editions.queries import is_past_embargo
 from app.editions.schemas import PhaseView
 from app.exhibits.queries import CURVES
 from app.memberships.queries import is_public
-from app.models import Board, ClassScore, Entry, Exhibit, GroundTruth, Method, Publication, Run, RunAnalysis
+from app.models import (
+    Board,
+    ClassScore,
+    Entry,
+    EntryState,
+    Exhibit,
+    GroundTruth,
+    Method,
+    Publication,
+    Run,
+    RunAnalysis,
+)
+from app.results.schemas import Rank
 from app.scored_runs.queries import stands_on_board
 
 DIAGNOSIS: Final = -1  # stands before the positions of exhibits
-
-
-@dataclass(frozen=True, slots=True)
-class StandingMean:
-    """The mean of an entry that stands on a board; ladder_run: the run whose mean a ladder shows for it."""
-
-    entry: int
-    competition: int
-    ladder_run: int | None
-    score: StoredScore
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,29 +46,51 @@ class StoredRun:
     since: datetime
 
 
-def standing_means(
-    session: Session,
-    actor: Actor,
-    phase: PhaseView,
-    competitions: Collection[int],
-    own: Collection[int],
-) -> list[StandingMean]:
-    """The means on these boards, as far as the boards show them to the reader, and those of their `own` entries."""
-    is_shown = and_(is_public(), is_past_embargo(Entry.phase_id))
-    shown = true() if actor.runs(phase.edition_id) else or_(is_shown, Entry.id.in_(own))
-    statement = (
-        select(Entry.id, Entry.competition, Run.ladder_run_id, *SCORE)
-        .select_from(Entry)
-        .join(Board, stands_on_board())
-        .join(Run, Entry.published_run_id == Run.id)
-        .join(Method, Entry.method_id == Method.id)
-        .join(ClassScore, and_(ClassScore.run_id == Run.id, ClassScore.class_name.is_(None)))
-        .where(Entry.phase_id == phase.id, Entry.competition.in_(competitions), shown)
+def ranks(
+    session: Session, actor: Actor, phase: PhaseView, sight: Sight, own: Collection[int]
+) -> dict[int, Rank]:
+    """The places of these entries of a phase that stand on their boards, among the results that the boards show to the reader.
+
+    Counted in the database, by what ranks are told by: every digit where the reader sees all, else the keys of the board's order.
+    """
+    mine = aliased(Entry)
+    ranked = (
+        select(mine.id, mine.competition, mine.published_generation, _mean(mine, sight).label("mean"))
+        .join(Board, stands_on_board(mine))
+        .where(mine.id.in_(own))
+        .cte("ranked")
+        .prefix_with("MATERIALIZED")
     )
-    return [
-        StandingMean(entry, competition, ladder, StoredScore(value, held_out, reason))
-        for entry, competition, ladder, value, held_out, reason in session.execute(statement)
-    ]
+    shown = true() if actor.runs(phase.edition_id) else and_(is_public(), is_past_embargo(Entry.phase_id))
+    others = (
+        select(_mean(Entry, sight).label("mean"))
+        .select_from(Entry)
+        .join(Method, Entry.method_id == Method.id)
+        .where(
+            Entry.phase_id == phase.id, Entry.competition == ranked.c.competition, Entry.state == EntryState.SCORED,
+            Entry.published_generation == ranked.c.published_generation, Entry.id != ranked.c.id, shown,
+        )
+        .correlate(ranked)
+        .lateral()
+    )  # fmt: skip
+    better = func.count().filter(others.c.mean > ranked.c.mean)
+    statement = (
+        select(ranked.c.id, 1 + better, 1 + func.count(others.c.mean))
+        .select_from(ranked)
+        .outerjoin(others, true())
+        .where(ranked.c.mean.is_not(None))
+        .group_by(ranked.c.id)
+    )
+    return {entry: Rank(rank, of) for entry, rank, of in session.execute(statement)}
+
+
+def _mean(entry: type[Entry], sight: Sight) -> ColumnElement[Any]:
+    """The mean of an entry's result as it is compared with others; none without a mean."""
+    if sight.details:
+        headline = (ClassScore.run_id == entry.published_run_id, ClassScore.class_name.is_(None))
+        return select(ClassScore.value).where(*headline).correlate(entry).scalar_subquery()
+    key = func.coalesce(entry.ladder_rank_key, entry.rank_key) if sight.by_ladder else entry.rank_key
+    return func.nullif(key, -1)
 
 
 def published_runs(session: Session, entry_ids: Collection[int]) -> list[StoredRun]:

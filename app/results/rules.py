@@ -14,7 +14,7 @@ from app.figures.curves import Axes, Curve, curve_chart
 from app.figures.dots import Dot, DotRow, Range, dot_chart, series_of
 from app.figures.scales import top_of
 from app.figures.shapes import Column, Drawing, Figure, Table
-from app.results.schemas import Change, Rank
+from app.results.schemas import Change
 
 EVERY: Final = "all classes"
 LEVELS: Final = 11  # of the table beside curves
@@ -29,18 +29,6 @@ def classes_to_draw(asked: Sequence[str], known: Sequence[str]) -> tuple[str, ..
     """
     found = tuple(name for name in dict.fromkeys(asked) if name in known)[:MOST]
     return found or tuple(known[:1])
-
-
-def rank_of(own: float | None, others: Sequence[float | None]) -> Rank | None:
-    """The place of a mean among those of the other methods on its board, as they are shown; none without a mean.
-
-    >>> rank_of(0.5, [0.7, 0.5, None])
-    Rank(rank=2, of=3)
-    """
-    if own is None:
-        return None
-    known = [other for other in others if other is not None]
-    return Rank(1 + sum(other > own for other in known), 1 + len(known))
 
 
 def seconds_between(begun: datetime | None, ended: datetime | None) -> float | None:

@@ -21,7 +21,6 @@ from app.results.rules import (
     classes_to_draw,
     curves_figure,
     errors_figure,
-    rank_of,
     sweep_figure,
     view_of,
 )
@@ -38,19 +37,8 @@ def ranks(
     """
     if not sight.means or (phase.embargo and not phase.is_over and not actor.runs(phase.edition_id)):
         return {}
-    own = {entry.id: entry.competition for entry in entries if entry.published_run_id is not None}
-    if not own:
-        return {}
-    rows = queries.standing_means(session, actor, phase, tuple(own.values()), tuple(own))
-    ladder = disclosure.headlines(session, [row.ladder_run for row in rows]) if sight.by_ladder else {}
-    means = {row.entry: sight.mean(row.score, ladder.get(row.ladder_run or 0)) for row in rows}
-    found = {}
-    for entry, competition in own.items():
-        others = [means[row.entry] for row in rows if row.competition == competition and row.entry != entry]
-        rank = rank_of(means.get(entry), others)
-        if rank is not None:
-            found[entry] = rank
-    return found
+    own = [entry.id for entry in entries if entry.published_run_id is not None]
+    return queries.ranks(session, actor, phase, sight, own) if own else {}
 
 
 def histories(

@@ -10,13 +10,13 @@ from app.models import Board, ClassScore, Edition, Entry, EntryState, GroundTrut
 from app.scored_runs.schemas import ScoredRun
 
 
-def stands_on_board() -> ColumnElement[bool]:
+def stands_on_board(entry: type[Entry] = Entry) -> ColumnElement[bool]:
     """Whether an entry's result stands on its board; for statements that join Entry and Board."""
     return and_(
-        Board.phase_id == Entry.phase_id,
-        Board.competition == Entry.competition,
-        Board.generation == Entry.published_generation,
-        Entry.state == EntryState.SCORED,
+        Board.phase_id == entry.phase_id,
+        Board.competition == entry.competition,
+        Board.generation == entry.published_generation,
+        entry.state == EntryState.SCORED,
     )
 
 

@@ -11,11 +11,9 @@ from app.results.rules import (
     classes_to_draw,
     curves_figure,
     errors_figure,
-    rank_of,
     sweep_figure,
     view_of,
 )
-from app.results.schemas import Rank
 from scoring import Curve, RocCurve, to_plain
 from scoring.analysis.diagnosis import Diagnosis
 from scoring.analysis.errors import ErrorBreakdown, ErrorCount, ErrorKind
@@ -27,20 +25,6 @@ PR = CurveView("cat", (0.0, 0.5, 1.0), (None, 1.0, 0.5))
 
 def lines(figure: Figure) -> list[Polyline]:
     return [shape for shape in figure.drawing.shapes if isinstance(shape, Polyline)]
-
-
-@pytest.mark.parametrize(
-    ("own", "others", "expected"),
-    [
-        (0.5, [], Rank(1, 1)),
-        (0.5, [0.5, 0.5], Rank(1, 3)),
-        (0.5, [0.6, 0.7, 0.5, None], Rank(3, 4)),
-        (None, [0.6], None),
-    ],
-    ids=["alone", "ties share a rank", "blanks have none", "without a mean"],
-)
-def test_ranks(own: float | None, others: list[float | None], expected: Rank | None) -> None:
-    assert rank_of(own, others) == expected
 
 
 def test_at_most_two_classes_that_exist_are_drawn() -> None:

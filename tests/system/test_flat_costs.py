@@ -4,17 +4,22 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from sqlalchemy import func, select
 from starlette.routing import Match
 
 from app.access import Actor
 from app.disclosure import queries as disclosure
+from app.disclosure.rules import PUBLIC
 from app.disclosure.schemas import Use
+from app.editions import queries as editions
 from app.evaluation import queries as evaluation
 from app.evaluation.schemas import PhaseQueue
 from app.main import create_app
-from app.models import Phase, Role, RunState
+from app.models import Disclosure, Entry, Phase, Role, RunState
 from app.organisers import service as organisers
 from app.platform import platform_of
+from app.results import service as results
+from app.results.schemas import Rank
 from benchmarks.server.rows import Place, add_scored
 from tests.system.installations import installation
 from tests.system.plans import plans, rows_read
@@ -88,6 +93,22 @@ def test_only_the_results_of_the_teams_on_a_page_are_read(history: Rows) -> None
     assert all(100 <= found[table] <= 400 for table in ("run", "entry", "method", "submission", "upload")), (
         found
     )
+
+
+def test_a_rank_is_counted_from_keys_and_brings_no_other_result_along(history: Rows) -> None:
+    with history.platform.transaction() as session:
+        phase = editions.phase_of_id(session, history.phase_id)
+        own = session.scalars(select(Entry).where(Entry.phase_id == history.phase_id).limit(1)).one()
+        assert phase is not None
+        with rows_read(history.platform) as found:
+            ranks = results.ranks(session, Actor(), phase, PUBLIC[Disclosure.CLASSES], [own])
+        better = select(func.count()).where(
+            Entry.phase_id == history.phase_id, Entry.rank_key > (own.rank_key or 0)
+        )
+
+        assert ranks == {own.id: Rank(1 + session.scalars(better).one(), RUNS)}
+    assert found["class_score"] == found["run"] == 0
+    assert found["entry"] <= 1.1 * RUNS
 
 
 @pytest.mark.parametrize(

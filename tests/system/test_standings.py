@@ -2,12 +2,18 @@
 
 from datetime import timedelta
 
+import pytest
 from sqlalchemy import func, update
 
+from app.access import Actor
+from app.disclosure.rules import EVERYTHING, PUBLIC, Sight
+from app.editions import queries as editions
 from app.home import service as home
 from app.home.schemas import EditionView
-from app.models import Disclosure, Entry, Phase, Run, Team
+from app.models import ClassScore, Disclosure, Entry, Phase, Role, Run, Team
 from app.platform import Platform
+from app.results import service as results
+from app.results.schemas import Rank
 from app.standings.schemas import Matrix
 from tests.pages.statements import asked
 from tests.system.rows import Rows, made, small_board
@@ -147,3 +153,36 @@ def test_the_number_of_queries_does_not_grow_with_the_results(small_board: Platf
 def read_pages(rows: Rows) -> None:
     home.home(rows.platform)
     home.edition_page(rows.platform, code(rows), "test", 1)
+
+
+def rank(rows: Rows, sight: Sight, entry: int, reader: Actor) -> Rank | None:
+    with rows.platform.transaction() as session:
+        phase = editions.phase_of_id(session, rows.phase_id)
+        assert phase is not None
+        return results.ranks(session, reader, phase, sight, [session.get_one(Entry, entry)]).get(entry)
+
+
+@pytest.mark.parametrize(
+    ("sight", "place"),
+    [(EVERYTHING, 2), (PUBLIC[Disclosure.CLASSES], 2), (PUBLIC[Disclosure.LADDER], 3)],
+    ids=["every digit", "held out", "ladder"],
+)
+def test_a_result_ranks_among_those_that_its_reader_sees(
+    small_board: Platform, sight: Sight, place: int
+) -> None:
+    rows = made(small_board)
+    best, own, tie, blank = (rows.entry(mean=mean) for mean in (0.7, 0.5, 0.5, 0.1))
+    rows.entry(mean=0.9, is_public=False)
+    rows.entry()
+    with rows.platform.transaction() as session:
+        ladder_key = session.get_one(Entry, best).rank_key
+        session.execute(update(Entry).where(Entry.id == tie).values(ladder_rank_key=ladder_key))
+        of_blank = update(ClassScore).where(ClassScore.run_id == rows.run_of(blank))
+        session.execute(of_blank.values(value=None, held_out_value=None))
+        session.execute(update(Entry).where(Entry.id == blank).values(rank_key=-1))
+
+    organiser = Actor(user_id=rows.user_id, role=Role.ADMIN)
+
+    assert rank(rows, sight, own, Actor()) == Rank(place, 3)
+    assert rank(rows, sight, own, organiser) == Rank(place + 1, 4)
+    assert rank(rows, sight, blank, Actor()) is None
