@@ -234,7 +234,7 @@ def words_of(info: CompetitionInfo, description: Description) -> tuple[str, ...]
 
 @cache
 def file_name_as_regex(info: CompetitionInfo) -> re.Pattern[str]:
-    """A pattern that matches the competition's files for any image set (group `set`) and key (group `key`), where they are told."""
+    """A pattern that matches the competition's files for any image set (group `set`) and key (group `key`), where the pattern has them."""
     pattern = re.escape(info.file_name).replace(r"\{", "{").replace(r"\}", "}")
     pattern = pattern.replace("{set}", "(?P<set>[^/]+?)")
     return re.compile(re.sub(r"\{(class|action|image)\}", "(?P<key>[^/]+)", pattern))

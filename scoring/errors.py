@@ -1,4 +1,4 @@
-"""What is said about an archive: problems that stop it, and notes that do not."""
+"""Problems of an archive, which keep it from being scored, and notes, which do not."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ from enum import StrEnum
 LISTED = 20  # of each code in one file; the rest is counted
 MAX_OF_A_CODE = 500  # so that one kind does not hide the others
 MAX_LISTED = 1_000  # problems, and as many notes
-SHOWN = 120  # characters of a name or a value that somebody else wrote
+SHOWN = 120  # characters of a name or a value from outside
 
 
 class Severity(StrEnum):
@@ -77,7 +77,7 @@ class Problems:
             listed.append(problem)
 
     def note(self, note: Problem) -> None:
-        """List what should be known and stops nothing."""
+        """Add a note, which does not keep the archive from being scored."""
         self.add(note, Severity.NOTE)
 
     def extend(self, problems: Iterable[Problem]) -> None:
@@ -95,12 +95,12 @@ class Problems:
 
     @property
     def listed(self) -> tuple[Problem, ...]:
-        """What stops the archive, in the order in which it was met."""
+        """The problems, in the order in which they were found."""
         return tuple(self._listed[Severity.PROBLEM])
 
     @property
     def notes(self) -> tuple[Problem, ...]:
-        """What does not."""
+        """The notes, in the order in which they were found."""
         return tuple(self._listed[Severity.NOTE])
 
     @property
@@ -117,7 +117,7 @@ class Problems:
 
 
 def shown(text: str | bytes, most: int = SHOWN) -> str:
-    r"""What somebody else wrote, fit for a message: nothing that steers a terminal, and not long.
+    r"""A text from outside as messages show it: control characters escaped, at most `most` characters.
 
     >>> shown(b"a\r\n\x1b[31m\xff")
     'a\\r\\n\\x1b[31m\\xff'

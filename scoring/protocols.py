@@ -105,7 +105,7 @@ _YEARS: Final = (
     _year(2011, _LABELS_OF_2010, _OF_2010, _LAYOUT_OF_2010),
     _year(2012, _LABELS_OF_2010, _OF_2010, _LAYOUT_OF_2010),
 )
-"""Source: the development kits of the years; which year did what is told in their diffs. That of 2006 has no layout, and
+"""Source: the development kits of the years; their diffs show what each year changed. That of 2006 has no layout, and
 that of 2009 no program for it: they stand here with the next and the last one there was."""
 
 

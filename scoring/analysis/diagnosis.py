@@ -44,7 +44,7 @@ class Files:
 
 
 def diagnose(result: Result, truth: GroundTruth, files: Files) -> Diagnosis:
-    r"""Analyse a result of a competition with what is kept of it.
+    r"""Analyse a result of a competition, from its archive and its saved matches.
 
     Raises ValueError for the matches or the archive of another result, and for one of predictions in memory.
 

@@ -83,7 +83,7 @@ def find_hard_images_of_segmentation(
 
 
 def labels_of_persons(ranking: RankedPredictions, images: int) -> Labels:
-    """Whether an image has a person of the class, int8 (images,): 1 yes, -1 only others, 0 nobody who counts.
+    """Whether an image has a person of the class, int8 (images,): 1 yes, -1 only persons without it, 0 only ignored ones; images: how many there are.
 
     >>> persons = RankedPredictions("running", 1, np.array([0, 0, 2], np.int32), np.array([0.9, 0.5, 0.1]),
     ...     np.array([0, 1, 0], np.int8))

@@ -1,4 +1,4 @@
-"""What a result has found in each image."""
+"""Positives, true positives and false positives of a result in each image."""
 
 from dataclasses import dataclass
 from typing import Final, assert_never
@@ -17,7 +17,7 @@ _COUNTS: Final = ("positives", "found", "false")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImageOutcomes:
-    """By image, all classes together, what was to be found, what was found, and what was found though it is not there.
+    """Positives, true positives and false positives by image, over all classes.
 
     images: their names; positives, found, false: int32 (images,). Of rankings the objects, labels or persons, with the
     predictions up to the confidence at which F1 of their class is highest; of segmentation the pixels without void, those
@@ -30,12 +30,12 @@ class ImageOutcomes:
     false: Integers
 
     def errors(self) -> Integers:
-        """What was missed and what is false, int32 (images,)."""
+        """False negatives and false positives, int32 (images,)."""
         return self.positives - self.found + self.false
 
 
 def outcomes_by_image(sample: Sample) -> ImageOutcomes:
-    """What a result has found in each image that the bootstrap draws from.
+    """Positives, true positives and false positives in each image that the bootstrap draws from.
 
     >>> from scoring.metrics.averaging import mean_of_classes
     >>> from scoring.metrics.measures import AP_AREA

@@ -106,7 +106,7 @@ def read_ranked_detections(
 ) -> Iterator[RankedDetections]:
     r"""Join rankings of a detection competition with the boxes of the archive, in the order of its files.
 
-    limits: of the archive, by default those of `truth.description`. Raises ValueError if the rankings were not made from this archive.
+    limits: by default those of `truth.description` for an archive, none for a plain folder. Raises ValueError if the rankings were not made from this archive.
 
     >>> from tempfile import TemporaryDirectory
     >>> from scoring import AnnotatedObject, Annotation, Box, truth_of_boxes

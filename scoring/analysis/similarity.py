@@ -28,7 +28,7 @@ class Similarity:
 
 
 def compare_classifications(one: RankedPredictions, other: RankedPredictions, images: int) -> Similarity:
-    """The similarity of two rankings of images.
+    """The similarity of two rankings of images; images: how many there are.
 
     >>> one = RankedPredictions("cat", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]), np.array([1, 0], np.int8))
     >>> other = RankedPredictions("cat", 1, np.array([0, 1], np.int32), np.array([0.7, 0.2]), np.array([0, 1], np.int8))
@@ -40,6 +40,8 @@ def compare_classifications(one: RankedPredictions, other: RankedPredictions, im
 
 def compare_detections(one: RankedDetections, other: RankedDetections, images: int) -> Similarity:
     """The similarity of two methods' detections; the confidence of an image is that of its most confident detection.
+
+    images: how many there are.
 
     >>> ranking = RankedPredictions("cat", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]), np.array([1, 0], np.int8))
     >>> one = RankedDetections(ranking, np.array([[1.0, 1, 10, 10], [5, 5, 9, 9]]))

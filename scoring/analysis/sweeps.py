@@ -58,7 +58,7 @@ def sweep_iou_threshold(
 ) -> Sweep:
     """The score of a class of detections at other IoU thresholds.
 
-    objects: of the class, as `rules.select_positives` returns them. Source: Everingham et al., "The PASCAL Visual Object Classes
+    levels: the thresholds, in (0, 1]; objects: of the class, as `rules.select_positives` returns them. Source: Everingham et al., "The PASCAL Visual Object Classes
     (VOC) Challenge", 2010, section 6.2.3 and Figure 19.
 
     >>> from scoring.protocols import PROTOCOLS
@@ -89,7 +89,7 @@ def sweep_object_area(
 ) -> Sweep:
     """The score of a class of detections if objects below a fraction of their image's area counted as difficult.
 
-    objects: of the class, as `rules.select_positives` returns them; sizes: int32 (images, 2), width and height in pixels. Source:
+    objects: of the class, as `rules.select_positives` returns them; sizes: int32 (images, 2), width and height in pixels; levels: fractions in [0, 1]. Source:
     Everingham et al., 2010, section 6.2.5 and Figure 26.
 
     >>> from scoring.protocols import PROTOCOLS
@@ -116,7 +116,7 @@ def sweep_image_area(
 ) -> Sweep:
     """The score of a class of a classification if positives that show less than a fraction of it were ignored.
 
-    areas: float64 (images,), the fraction of each image that shows the class, see `covered_areas`; value: the measure.
+    areas: float64 (images,), the fraction of each image that shows the class, see `covered_areas`; value: the measure; levels: fractions in [0, 1].
     Source: Everingham et al., 2010, section 6.1.5 and Figure 15.
 
     >>> from scoring.metrics.labels import ranked_average_precision

@@ -1,4 +1,4 @@
-"""What the words of a command line ask for."""
+"""The arguments of the command line."""
 
 import argparse
 import re

@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         print(text or _as_json(output), flush=True)  # noqa: T201 - this is what the program is for
     except OSError:  # the reader has gone, or its disk is full
-        return _say_nothing_more()
+        return _discard_output()
     return _REFUSED if output.get("problems") else _DONE
 
 
@@ -48,8 +48,8 @@ def _as_json(output: Mapping[str, Any]) -> str:
     return json.dumps(json.loads(text.encode("utf-8", "replace")))
 
 
-def _say_nothing_more() -> int:
-    """Keep Python from writing once more to where nobody reads, when it ends."""
+def _discard_output() -> int:
+    """Keep Python from flushing to a closed output when it ends."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

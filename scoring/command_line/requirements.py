@@ -12,7 +12,7 @@ from scoring.readers.voc.kit_files import dataset_of
 
 
 class WrongUseError(Exception):
-    """What a command asks for does not exist, or its words make no sense; `problem` says what."""
+    """What a command asks for does not exist, or its arguments are wrong; `problem` says what."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)

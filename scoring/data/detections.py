@@ -157,7 +157,7 @@ class Detections:
         """Detections from COCO's JSON, a list of `image_id`, `category_id`, `bbox` and `score`, for a ground truth `from_coco`.
 
         source: the path of the file, its content, or what a JSON parser makes of it. Raises SubmissionError with every problem,
-        and DataError for a ground truth that does not come from COCO's JSON.
+        PathError where there is no file, and DataError for a ground truth that does not come from COCO's JSON.
 
         >>> from scoring import GroundTruth, evaluate
         >>> truth = GroundTruth.from_coco({"images": [{"id": 3}], "categories": [{"id": 7, "name": "car"}],

@@ -146,8 +146,8 @@ class GroundTruth:
         [[1.0, 1.0, 10.0, 10.0]]
         """
         images, labels, *sides = columns_of(frame, image, label, *boxes)
-        told = {"difficult": difficult, "crowd": crowd, "area": area}
-        options |= {name: columns_of(frame, column)[0] for name, column in told.items() if column}
+        given = {"difficult": difficult, "crowd": crowd, "area": area}
+        options |= {name: columns_of(frame, column)[0] for name, column in given.items() if column}
         return cls.from_arrays(images, labels, np.stack(sides, axis=1), **options)
 
     @classmethod
@@ -179,7 +179,7 @@ class GroundTruth:
         source: the path of the file, its content, or what a JSON parser makes of it. Images are called by their numbers, classes
         by their names, in the order of theirs. Where a protocol knows no crowds these are difficult objects and groups, and `ignore`
         or `difficult` of 1 make an object difficult. dataset: whose competitions there are, by default those of "LVIS" where
-        images have negative categories, and else those of "COCO". Raises SubmissionError with every problem.
+        images have negative categories, and else those of "COCO". Raises PathError, and SubmissionError with every problem.
 
         >>> truth = GroundTruth.from_coco({"images": [{"id": 3}], "categories": [{"id": 7, "name": "car"}],
         ...   "annotations": [{"id": 1, "image_id": 3, "category_id": 7, "bbox": [15, 9, 20, 10], "area": 150.5}]})

@@ -61,7 +61,7 @@ class Masks:
 
     @classmethod
     def of_runs(cls, start: Wholes, end: Wholes, mask: Wholes, height: Wholes) -> "Masks":
-        """mask: int64 (r,), whose run each one is, rising."""
+        """Masks of runs; mask: int64 (r,), the mask that each run belongs to, rising."""
         return cls(start, end, np.searchsorted(mask, np.arange(len(height) + 1)), height)
 
 

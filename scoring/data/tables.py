@@ -73,7 +73,7 @@ PARTS: Final = ("head", "hand", "foot")
 class Objects:
     """Every annotated object, by image and within an image in the order of its annotation, which decides ties.
 
-    image: int32 (n,), into `GroundTruth.images`; name: int16 (n,), into the description's classes;
+    image: int32 (n,), into `Lists.images`; name: int16 (n,), into the description's classes;
     boxes: float64 (n, 4), left, top, right, bottom by `Tables.convention`; the flags: bool (n,).
     """
 
@@ -89,7 +89,7 @@ class Objects:
 def labels_of(objects: Objects, classes: int, images: int) -> Labels:
     """What the label files say of each class and image, from the objects of the first `images` images.
 
-    int8 (classes, images): 1 there is one, 0 only difficult ones, -1 none.
+    Returns int8 (classes, images): 1 where there is a positive, 0 where there are difficult objects only, -1 where there is none.
     """
     labels = np.full((classes, images), -1, np.int8)
     here = objects.image < images

@@ -28,7 +28,7 @@ from scoring.data.tables import ActionLabels, CocoTable, Lists, Objects, Parts, 
 
 DATASET = "arrays"
 IMAGE_SET = "all"
-"""What ground truth from arrays is called, unless somebody names it."""
+"""The names of ground truth from arrays."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,7 +139,7 @@ def tables_of_actions(
         owner=np.tile(owner, len(names)),
         label=np.ascontiguousarray(labels.T).ravel(),
     )
-    # objects are there to be counted; nobody asks for the boxes of persons
+    # objects are counted only: the boxes of persons are not used
     of_image = np.repeat(np.arange(len(image.names), dtype=np.int32), count)
     objects = _objects(of_image, np.zeros(len(of_image), np.int32), np.zeros((len(of_image), 4)))
     none = np.full((1, 0), -1, np.int8)
@@ -268,14 +268,14 @@ def _tables(
     masks: LabelRuns | None = None,
     convention: BoxConvention = BoxConvention.INCLUSIVE,
 ) -> Tables:
-    nobody = ActionLabels(np.empty(0, np.int8), np.empty(0, np.int32), np.empty(0, np.int8))
+    no_acts = ActionLabels(np.empty(0, np.int8), np.empty(0, np.int32), np.empty(0, np.int8))
     parts = Parts(np.empty(0, np.int32), np.empty(0, np.int8), np.empty((0, 4)))
     return Tables(
         sizes,
         labels,
         objects,
         parts,
-        acts or nobody,
+        acts or no_acts,
         LabelRuns.of([]) if masks is None else masks,
         convention,
     )

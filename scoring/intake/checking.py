@@ -15,7 +15,7 @@ from scoring.readers.image_index import ImageIndex
 class Inspection:
     """The context of a check: the images, where problems are collected, and how severe mistakes are.
 
-    mistake_severity: of what the development kits would score and nobody intends, such as an inverted box; max_boxes: of one
+    mistake_severity: of likely mistakes that the development kits would score, such as an inverted box; max_boxes: of one
     class in one image.
     """
 

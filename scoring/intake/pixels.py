@@ -62,8 +62,8 @@ def _inflated(pixels: bytes, expected: int) -> bytes:
 
 def _undo_filters(packed: Bytes, filters: Bytes) -> None:
     """Undo the row filters None, Sub and Up, in place."""
-    beside = filters == _LEFT
-    packed[beside] = np.cumsum(packed[beside], axis=1, dtype=np.uint8)
+    from_left = filters == _LEFT
+    packed[from_left] = np.cumsum(packed[from_left], axis=1, dtype=np.uint8)
     for row in np.flatnonzero(filters == _ABOVE):
         packed[row] += packed[row - 1] if row else 0
 

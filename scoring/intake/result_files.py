@@ -50,7 +50,7 @@ def competition_files(
     meter = Meter.of(path, limits or (UNLIMITED if path.is_dir() else description.limits))
     everything = replace(
         description, not_offered=()
-    )  # whoever asks for it by its number has the ground truth
+    )  # a caller who names the competition has its ground truth
     for file in result_files(path, everything, problems=problems, meter=meter):
         if file.competition.number == number:
             yield file

@@ -188,7 +188,10 @@ class CumulativeWeights:
 
     @classmethod
     def of(cls, images: Integers, ends: Places) -> Self:
-        """images: int32 (n,); ends: intp (k,), ascending, the number of images before each end."""
+        """The cumulative weights of these images at these ends.
+
+        images: int32 (n,); ends: intp (k,), ascending, the number of images before each end.
+        """
         lengths = np.diff(ends, prepend=0)
         pieces = -(-lengths // _TOGETHER)
         last = np.cumsum(pieces)

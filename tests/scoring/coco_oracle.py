@@ -63,8 +63,8 @@ def _of_class(
         marks.sort(key=lambda mark: -mark[0])
         found["precision"].append(_average_precision([mark for _, mark, _ in marks], positives))
         for most in (1, 10, 100):
-            right = sum(mark == "right" and nth < most for _, mark, nth in marks)
-            found["recall", most].append(right / positives)
+            true_positives = sum(mark == "true positive" and nth < most for _, mark, nth in marks)
+            found["recall", most].append(true_positives / positives)
     return found
 
 
@@ -88,10 +88,10 @@ def _marks(
                 best, best_key = number, key
         if best is None:
             area = prediction["bbox"][2] * prediction["bbox"][3]
-            marks.append("wrong" if limits[0] <= area <= limits[1] else "ignored")
+            marks.append("false positive" if limits[0] <= area <= limits[1] else "ignored")
         else:
             taken.append(best)
-            marks.append("ignored" if _ignored(objects[best], limits) else "right")
+            marks.append("ignored" if _ignored(objects[best], limits) else "true positive")
     return marks
 
 
@@ -106,10 +106,18 @@ def _iou(box: list[float], other: list[float], *, crowd: bool) -> float:
 
 
 def _average_precision(marks: list[str], positives: int) -> float:
-    right = wrong = 0
+    true_positives = false_positives = 0
     points = []
     for mark in marks:
-        right, wrong = right + (mark == "right"), wrong + (mark == "wrong")
-        points.append((right / positives, right / (right + wrong) if right else 0.0))
+        true_positives, false_positives = (
+            true_positives + (mark == "true positive"),
+            false_positives + (mark == "false positive"),
+        )
+        points.append(
+            (
+                true_positives / positives,
+                true_positives / (true_positives + false_positives) if true_positives else 0.0,
+            )
+        )
     levels = [float(level) for level in np.linspace(0, 1, 101)]
     return sum(max((p for r, p in points if r >= level), default=0.0) for level in levels) / 101

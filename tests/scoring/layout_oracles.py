@@ -58,14 +58,14 @@ def outcomes_of_parts(given: Sequence[Given], people: Mapping[Key, Person]) -> d
             for place, there in enumerate(people[key].parts):
                 if there.name == limb.name and iou(limb.box, there.box) > most:
                     most, best = iou(limb.box, there.box), place
-            right = most >= LEAST and best not in taken
-            said[limb.name].append(int(right))
-            if right:
+            is_matched = most >= LEAST and best not in taken
+            said[limb.name].append(int(is_matched))
+            if is_matched:
                 taken.add(best)
     return said
 
 
-def is_right(parts: Sequence[Limb], there: Sequence[Limb], *, quirk: bool) -> bool:
+def fits(parts: Sequence[Limb], there: Sequence[Limb], *, quirk: bool) -> bool:
     """2007 and 2008: has a layout the parts of the person? The kits' programs never find that of a single part."""
     if not there or (quirk and len(there) == 1):
         return False
@@ -90,7 +90,7 @@ def outcomes_of_2008(
         key = (layout.image, layout.number or 0)
         if key not in people:
             said.append(-1)
-        elif key not in found and is_right(layout.parts, people[key].parts, quirk=not corrected):
+        elif key not in found and fits(layout.parts, people[key].parts, quirk=not corrected):
             said.append(1)
             found.add(key)
         else:
@@ -113,7 +113,7 @@ def outcomes_of_2007(
             said.append(0)
             continue
         taken.add(key)
-        said.append(int(is_right(layout.parts, people[layout.image][best].parts, quirk=not corrected)))
+        said.append(int(fits(layout.parts, people[layout.image][best].parts, quirk=not corrected)))
     return said
 
 

@@ -70,13 +70,17 @@ def outcomes(
 
 
 def curve(said: Sequence[int], positives: int) -> tuple[list[float], list[float]]:
-    right = wrong = 0
+    true_positives = false_positives = 0
     recall, precision = [], []
     for outcome in said:
-        right += outcome == 1
-        wrong += outcome == 0
-        recall.append(right / positives if positives else math.nan)
-        precision.append(right / (wrong + right) if wrong + right else math.nan)
+        true_positives += outcome == 1
+        false_positives += outcome == 0
+        recall.append(true_positives / positives if positives else math.nan)
+        precision.append(
+            true_positives / (false_positives + true_positives)
+            if false_positives + true_positives
+            else math.nan
+        )
     return recall, precision
 
 

@@ -26,15 +26,16 @@ def ranked(rows: list[tuple[int, float | None]]) -> RankedPredictions:
         np.arange(len(rows), dtype=np.int32),
         np.array([label for label, _ in rows], np.int8),
     )
-    said = [(image, sure) for image, (_, sure) in enumerate(rows) if sure is not None]
+    given = [(image, confidence) for image, (_, confidence) in enumerate(rows) if confidence is not None]
     predictions = ClassConfidences(
-        np.array([image for image, _ in said], np.int32), np.array([sure for _, sure in said], np.float64)
+        np.array([image for image, _ in given], np.int32),
+        np.array([confidence for _, confidence in given], np.float64),
     )
     return rank_by_confidence("car", predictions, known)
 
 
 def points(rows: list[tuple[int, float | None]]) -> list[tuple[float, float]]:
-    lines = [(str(image), sure) for image, (_, sure) in enumerate(rows) if sure is not None]
+    lines = [(str(image), confidence) for image, (_, confidence) in enumerate(rows) if confidence is not None]
     return oracles.roc_points(lines, {str(image): label for image, (label, _) in enumerate(rows)})
 
 
@@ -79,7 +80,7 @@ def test_one_more_negative_below_all_others_lowers_the_area_by_its_weight_only(
 
     value = roc_auc(ranked([*rows, (-1, -1e9)]))
 
-    if any(sure is None for _, sure in rows) or not any(label == 1 for label, _ in rows):
+    if any(confidence is None for _, confidence in rows) or not any(label == 1 for label, _ in rows):
         return
     assert value * (negatives + 1) == pytest.approx(alarms + 1, abs=1e-9)
 
@@ -117,7 +118,7 @@ def test_the_envelope_is_the_highest_tpr_at_or_below_each_fpr(
         assert curve.envelope(5) == [0.0] * 5
         return
     for level, value in zip([0, 0.25, 0.5, 0.75, 1], curve.envelope(5), strict=True):
-        reached = [found for alarms, found in drawn if alarms <= level and not math.isnan(found)]
+        reached = [tpr for fpr, tpr in drawn if fpr <= level and not math.isnan(tpr)]
         assert value == max(reached)
 
 

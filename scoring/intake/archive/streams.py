@@ -137,7 +137,7 @@ class Unpacked:
 class Stream:
     """A source whose bytes are counted, with a position.
 
-    Taken in large pieces: whoever asks a library for every header apart gives up the interpreter's lock each time, and
+    Taken in large pieces: a call for every header alone would give up the interpreter's lock each time, and
     waits for the threads that score.
     """
 

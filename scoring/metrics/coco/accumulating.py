@@ -139,11 +139,11 @@ def _keys(matches: PlacedMatches, sizes: Sizes, unnumbered: Flags) -> Keys:
     is_inside = None if sizes.inside is None else sizes.inside[1:] > sizes.inside[:-1]
     inside = True if is_inside is None else is_inside[matches.place]
     # a match that is neither right nor ignored is as good as none
-    told = np.flatnonzero(right | (sizes.ignored[matches.object] & inside))
-    keys = matches.key[told]
-    keys[right[told]] |= _RIGHT_INSIDE
+    counted = np.flatnonzero(right | (sizes.ignored[matches.object] & inside))
+    keys = matches.key[counted]
+    keys[right[counted]] |= _RIGHT_INSIDE
     if is_inside is not None:
-        keys[right[told] & ~is_inside[matches.place[told]]] += _RIGHT_OUTSIDE - _RIGHT_INSIDE
+        keys[right[counted] & ~is_inside[matches.place[counted]]] += _RIGHT_OUTSIDE - _RIGHT_INSIDE
     return keys
 
 

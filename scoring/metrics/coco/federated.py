@@ -39,8 +39,8 @@ def annotated(detections: CocoDetections, objects: CocoObjects, federation: Fede
     [True, False]
     """
     positive = np.stack([objects.image, objects.label], axis=1)
-    told = _are_among(detections, np.concatenate([positive, federation.negative]))
-    found: Flags = told & (detections.area > 0)
+    known = _are_among(detections, np.concatenate([positive, federation.negative]))
+    found: Flags = known & (detections.area > 0)
     return found
 
 

@@ -173,7 +173,7 @@ def _match_in_turn(pairs: Pairs, level: Places, crowd: Flags, ignored: Flags) ->
     """Matches where detections have a choice.
 
     Each detection asks for the object that it wants most, an object keeps the most confident of those that ask, and the
-    others ask for their next one, until nobody is sent away: this is what choosing in turn comes to.
+    others ask for their next one, until none is sent away: this is what choosing in turn comes to.
     """
     order = np.lexsort((-pairs.object, -pairs.iou, ignored[pairs.object], pairs.detection))
     threshold, place = np.nonzero(level[order] > np.arange(level.max())[:, None])

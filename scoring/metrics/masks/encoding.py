@@ -81,7 +81,7 @@ def _are_numbers(texts: Sequence[bytes]) -> Flags:
 
 
 def _summed(differences: Wholes, lengths: Wholes) -> Wholes:
-    """From the fourth on, a number is told as its difference from the last but one."""
+    """From the fourth on, a number is stored as its difference from the last but one."""
     at = _places(lengths)
     found = differences.copy()
     for parity in (1, 2):

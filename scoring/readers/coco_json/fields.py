@@ -77,8 +77,8 @@ class Entries:
         """Of which entries the field is 1 or true: bool (n,)."""
         if self.table is None:
             return np.array([entry.get(name) == 1 for entry in self.values], np.bool_)
-        told = self.table.columns.get(name)
-        return np.zeros(len(self.table), np.bool_) if told is None else told == 1
+        parsed = self.table.columns.get(name)
+        return np.zeros(len(self.table), np.bool_) if parsed is None else parsed == 1
 
     def any_has(self, name: str) -> bool:
         """Whether the field of any entry is there and not empty."""
@@ -100,11 +100,11 @@ class Entries:
     def wholes(self, name: str, default: int | None = None) -> Identifiers:
         """Whole numbers: int64 (n,), 0 for an unfit entry. A number such as 3.0 counts as one."""
         if self.table is not None:
-            told = self.table.columns.get(name)
-            if told is None and default is not None:
+            parsed = self.table.columns.get(name)
+            if parsed is None and default is not None:
                 return np.full(len(self.table), default, np.int64)
-            if told is not None and told.dtype == np.int64:
-                return told
+            if parsed is not None and parsed.dtype == np.int64:
+                return parsed
         column = self.column(name, default)
         if set(map(type, column)) <= {int}:
             try:
@@ -116,9 +116,9 @@ class Entries:
 
     def numbers(self, name: str) -> Floats:
         """Numbers: float64 (n,), 0 for an unfit entry."""
-        told = None if self.table is None else self.table.columns.get(name)
-        if told is not None and (np.abs(told) <= _GREATEST).all():
-            return told.astype(np.float64)
+        parsed = None if self.table is None else self.table.columns.get(name)
+        if parsed is not None and (np.abs(parsed) <= _GREATEST).all():
+            return parsed.astype(np.float64)
         column = self.column(name)
         if set(map(type, column)) <= {int, float}:
             try:

@@ -24,7 +24,7 @@ class CocoInstances:
     """Annotated objects of a set of images, images and classes by rising identifiers.
 
     images, categories: int64 (images,) and (classes,), identifiers; sizes: int64 (images, 2), width and height in pixels,
-    0 where they are not told; boxes: float64 (m, 4), left, top, width, height, around the masks where those were asked for; masks: None unless they were asked for;
+    0 where they are missing; boxes: float64 (m, 4), left, top, width, height, around the masks where those were asked for; masks: None unless they were asked for;
     has_masks: whether any object has a segmentation; difficult: bool (m,), `ignore` or `difficult` is 1, None where no object is; fingerprint: sha256 of the file, in hexadecimal; federation: of LVIS,
     None where every class is annotated in every image.
     """

@@ -1,4 +1,4 @@
-"""The numbers that COCO's files call images and categories by."""
+"""Identifiers of images and categories in COCO's files."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -11,7 +11,9 @@ from scoring.readers.coco_json.fields import Identifiers
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CocoNumbers:
-    """images: int64 (images,), categories: int64 (classes,), both rising; sizes: int64 (images, 2), width and height of the
+    """The identifiers of images and categories.
+
+    images: int64 (images,), categories: int64 (classes,), both rising; sizes: int64 (images, 2), width and height of the
     images in pixels, 0 where they are not known.
     """
 
@@ -21,7 +23,7 @@ class CocoNumbers:
 
     @classmethod
     def of(cls, description: Description) -> Self:
-        """Those of a description; none where it does not come from COCO's JSON.
+        """The identifiers of a description; none where it does not come from COCO's JSON.
 
         >>> from scoring.data.description import Image
         >>> phase = Description("COCO", "val", ("cat",), (), (Image("42", 640, 480),), class_numbers=(17,))

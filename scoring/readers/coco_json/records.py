@@ -13,7 +13,7 @@ from scoring.readers.coco_json.flat_records import FlatRecords
 
 _BLOCK: Final = 1 << 20
 _LONGEST: Final = 16 << 20
-"""Bytes in which an entry has to end: more than any mask needs, and what nobody waits for is not read to its end."""
+"""Bytes in which an entry has to end: more than any mask needs."""
 _BEGIN: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*"annotations"\s*:\s*)?\[')
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 _SEPARATOR: Final = re.compile(rb"\}(\s*,\s*)\{")

@@ -104,8 +104,11 @@ def _table(instances: CocoInstances, masks: Masks | None) -> CocoTable:
     table = CocoTable(
         objects.image, objects.label, instances.boxes, objects.area, objects.crowd, objects.unnumbered
     )
-    if (told := instances.federation) is not None:
+    if (federation := instances.federation) is not None:
         table = replace(
-            table, negative=told.negative, inexhaustive=told.inexhaustive, frequency=told.frequency
+            table,
+            negative=federation.negative,
+            inexhaustive=federation.inexhaustive,
+            frequency=federation.frequency,
         )
     return table if masks is None else table.with_masks(masks)

@@ -96,15 +96,15 @@ class LineReader(Generic[Found]):
         if parsed is not None:
             certain[lines.regular] = parsed[1]
         wrong, read = list[int](), len(lines)
-        doubtful = np.flatnonzero(~certain & ~lines.blank)
-        for place in doubtful.tolist():
+        uncertain = np.flatnonzero(~certain & ~lines.blank)
+        for place in uncertain.tolist():
             _, mistakes = self.exactly(lines.raw(place), first=first + place)
             if mistakes:
                 wrong.append(place)
             if len(wrong) == allowed:
                 read = place + 1
                 break
-        if parsed is not None and len(wrong) == np.count_nonzero(doubtful < read):
+        if parsed is not None and len(wrong) == np.count_nonzero(uncertain < read):
             return parsed[0].where(certain[lines.regular] & (lines.regular < read)), len(wrong), read
         valid = np.arange(len(lines)) < read
         valid[wrong] = False

@@ -24,7 +24,7 @@ class Words:
     """Different words in their order.
 
     Columns of this list's type hold places instead of words. Unlike an `Enum`, which the reader of tables prepares anew
-    for every file, the list is prepared once; it lives as long as this column does, and takes in strange words behind
+    for every file, the list is prepared once; it lives as long as this column does, and takes in unknown words after
     its own, which `places` tells.
     """
 
@@ -150,7 +150,7 @@ class Subjects:
 
     def _search(self, columns: Sequence[Integers]) -> tuple[Integers, Flags]:
         keys = _keys(columns, self.words)
-        if len(self.fields) == 1:  # every word is somebody's name
+        if len(self.fields) == 1:  # every word is the name of a subject
             return self.order[keys], np.ones(len(keys), np.bool_)
         found = np.searchsorted(self.keys[:-1], keys)  # the last one is where every larger key ends, too
         return self.order[found], self.keys[found] == keys

@@ -86,7 +86,7 @@ def _of_detections(evidence: Evidence, matched: "_Matched") -> Iterator[_Count]:
     for code, sentence, which in (
         ("crowd", "{} detections match only a crowd and are ignored", matched.in_crowd),
         ("cap", f"{{}} detections are beyond the {_MOST} of a class in an image that count", ~matched.kept),
-        ("tie", "{} detections overlap several objects equally and took the last of them", matched.torn),
+        ("tie", "{} detections overlap several objects equally and took the last of them", matched.tied),
         (
             "tie",
             "{} detections have the confidence of another one that matches where they do not, or the other way round",
@@ -99,7 +99,7 @@ def _of_detections(evidence: Evidence, matched: "_Matched") -> Iterator[_Count]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Matched:
-    """Of each detection, bool (n,): kept, among those that count; any, right, in_crowd: what it matched; torn: between
+    """Of each detection, bool (n,): kept, among those that count; any, right, in_crowd: what it matched; tied: between
     objects of one IoU. Of each object, bool (m,): found; capped: only by detections that do not count.
     """
 
@@ -107,7 +107,7 @@ class _Matched:
     any: Flags
     right: Flags
     in_crowd: Flags
-    torn: Flags
+    tied: Flags
     found: Flags
     capped: Flags
 
@@ -115,7 +115,7 @@ class _Matched:
     def of(cls, evidence: Evidence) -> "_Matched":
         objects, found_matches = evidence.truth.objects, evidence.tables.matched()
         arranged = found_matches.arranged
-        kept, matched, right, in_crowd, torn = np.zeros((5, len(evidence.results.detections)), np.bool_)
+        kept, matched, right, in_crowd, tied = np.zeros((5, len(evidence.results.detections)), np.bool_)
         kept[arranged.rows] = True
         found = np.zeros(len(objects.image), np.bool_)
         for matches in found_matches.matches:
@@ -125,10 +125,10 @@ class _Matched:
             right[rows] = ~(objects.crowd | objects.unnumbered)[things]
             in_crowd[rows] = objects.crowd[things]
         pairs, rows = _every_pair(evidence)
-        torn[rows[_ties(pairs)]] = True
+        tied[rows[_ties(pairs)]] = True
         overlapped = np.zeros(len(objects.image), np.bool_)
         overlapped[pairs.object[~kept[rows[pairs.detection]]]] = True
-        return cls(kept, matched, right, in_crowd, torn & kept, found, overlapped & ~found & ~objects.crowd)
+        return cls(kept, matched, right, in_crowd, tied & kept, found, overlapped & ~found & ~objects.crowd)
 
 
 def _every_pair(evidence: Evidence) -> tuple[Pairs, Places]:

@@ -47,7 +47,7 @@ def grammar_of(listed: LayoutSet) -> Grammar:
 class LayoutReader:
     """Reads the layouts of one file, and keeps the line of each person's first layout.
 
-    mistake_severity: of what the development kits would score and nobody intends, such as a layout without parts.
+    mistake_severity: of likely mistakes that the development kits would score, such as a layout without parts.
     """
 
     listed: LayoutSet
