@@ -22,7 +22,9 @@ def check_request(request: Request, actor: Actor, max_upload: int, hosts: frozen
     """
     refuse_other_host(request.headers.get("host", ""), hosts)
     if request.method not in SAFE_METHODS and not actor.by_token and _is_cross_site(request.headers):
-        raise CrossSiteError("This request was sent by a page of another site")
+        raise CrossSiteError(
+            "This request was sent by a page of another site; open the form on this site and send it from there"
+        )
     refuse_ambiguous_length(request.headers)
     length = request.headers.get("content-length", "0")
     if not length.isascii() or not length.isdigit():
@@ -49,7 +51,7 @@ def refuse_other_host(host: str, known: frozenset[str]) -> None:
     """
     name = parts_of(f"//{host}").hostname or ""
     if host and name not in known and not _is_address(name):
-        raise BadRequestError("This server has another name than the header Host says")
+        raise BadRequestError("The header Host does not name this server")
 
 
 def _is_address(name: str) -> bool:

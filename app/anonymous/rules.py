@@ -43,7 +43,7 @@ def link_refusals(
 def reveal_refusal(state: LinkState, *, is_public: bool) -> Refusal | None:
     """Why a link cannot lead to the named page: only a public method has one for everybody."""
     if state is LinkState.REVOKED:
-        return Refusal(RefusalCode.NO_LINK, "this link was revoked")
+        return Refusal(RefusalCode.NO_LINK, "this link was revoked; make another one")
     if not is_public:
         return Refusal(
             RefusalCode.NO_LINK, "make the method public first; then the link can show whose it is"

@@ -48,7 +48,9 @@ async def check(platform: Platform, upload_id: uuid.UUID) -> None:
                     return  # another request has checked it
                 await anyio.sleep(POLL)
     if waiting.cancelled_caught:
-        raise CheckBusyError("Another archive of your team is being checked; this one is stored and waits")
+        raise CheckBusyError(
+            "Another archive of your team is being checked. This one is stored; check it again in a moment"
+        )
     await _check_with_lease(platform, upload_id)
 
 
@@ -72,7 +74,9 @@ async def _check_in_place(platform: Platform, upload_id: uuid.UUID) -> None:
     with anyio.move_on_after(PATIENCE) as waiting:
         await platform.checks.acquire()
     if waiting.cancelled_caught:
-        raise CheckBusyError("Many archives are being checked at the moment; this one is stored and waits")
+        raise CheckBusyError(
+            "Many archives are being checked at the moment. This one is stored; check it again in a moment"
+        )
     try:
         await anyio.to_thread.run_sync(_check, platform, upload_id, limiter=anyio.CapacityLimiter(1))
     finally:

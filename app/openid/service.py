@@ -200,7 +200,7 @@ def unlink(platform: Platform, actor: Actor) -> None:
     provider = provider_of(platform.settings)
     with platform.transaction() as session:
         if queries.person(session, actor.user_id).password_hash is None:
-            raise ConflictError("Choose a password first; without one you could not log in any more")
+            raise ConflictError("Choose a password first; without one you could no longer log in")
         if queries.delete_link(session, actor.user_id, provider.issuer):
             _note(session, provider, actor.user_id, "provider.unlink", Letter.PROVIDER_UNLINKED)
     platform.notifier.wake_workers(Job.MAIL)

@@ -75,7 +75,7 @@ def change_disclosure(
     disclosure without the word that the annotation is public.
     """
     if wanted.disclosure is Disclosure.FULL and not wanted.annotation_is_public:
-        raise MalformedError("full disclosure is for annotation that is public; say that it is")
+        raise MalformedError("full disclosure is for public annotation only; confirm that it is public")
     with platform.transaction() as session:
         phase = _organised(session, actor, phase_id)
         stored = session.get_one(Phase, phase_id, with_for_update=True)

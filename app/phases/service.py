@@ -111,7 +111,9 @@ class _Described:
         if self.before == self.after:
             return
         if row.description_key != self.key_before:
-            raise ConflictError("An import has changed this phase meanwhile; look at its limits once more")
+            raise ConflictError(
+                "An import has changed this phase in the meantime; look at its limits, then send the form again"
+            )
         row.description_key = self.key
 
 

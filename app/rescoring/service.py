@@ -32,7 +32,7 @@ def request(platform: Platform, actor: Actor | None, phase_id: int, *, entry_id:
         boards = queries.locked_boards(session, phase_id)
         truth = editions.newest_truth(session, phase_id)
         if truth is None:
-            raise NotFoundError("this phase has no ground truth")
+            raise NotFoundError("this phase has no ground truth; import it first")
         if queries.has_open_rescore(session, phase_id):
             raise ConflictError(
                 "this phase is already being scored again; wait for the end, or abandon it first"
@@ -40,7 +40,7 @@ def request(platform: Platform, actor: Actor | None, phase_id: int, *, entry_id:
         versions = {(board.ground_truth_id, board.scorer) for board in boards}
         if entry_id is not None and versions != {(truth.id, scoring.SCORER)}:
             raise ConflictError(
-                "a newer ground truth or scorer waits for the whole phase: score the phase again"
+                "there is a newer ground truth or scorer; score the whole phase again instead"
             )
         rescore = Rescore(
             phase_id=phase_id,

@@ -68,7 +68,7 @@ def confirm(platform: Platform, actor: Actor, code: str, cookie: str) -> tuple[s
     with platform.transaction() as session:
         found = queries.factor_of(session, actor.user_id)
         if found is None or found.confirmed_at:
-            raise ConflictError("there is no second factor to confirm; begin again")
+            raise ConflictError("there is no second factor to confirm; start again")
         if not _is_code(session, found, code):
             return None
         found.confirmed_at = queries.now(session)
@@ -120,12 +120,12 @@ def log_in(platform: Platform, browser: Browser, code: str) -> str:
     with platform.transaction() as session:
         user_id = sessions.waiting_for_code(session, hash_of_token(browser.cookie or ""))
     if user_id is None:
-        raise WrongPasswordError("no login waits for a code")
+        raise WrongPasswordError("this login is over; start again")
     platform.limiter.hit(Limited.CODE, f"person {user_id}")
     with platform.transaction() as session:
         found = queries.factor_of(session, user_id)
         if found is None or not (_is_code(session, found, code) or _is_recovery_code(session, user_id, code)):
-            raise WrongPasswordError("the code is wrong, or was used before")
+            raise WrongPasswordError("the code is wrong, or was used before; wait for the next one")
         token = finish_login(session, platform, user_id, browser)
     platform.limiter.clear(Limited.CODE, f"person {user_id}")
     platform.notifier.wake_workers(Job.MAIL)

@@ -66,7 +66,7 @@ def _checked(platform: Platform, login: Login, user: User | None, browser: Brows
     if user is None or not is_right:
         raise WrongPasswordError("the e-mail address or the password is wrong")
     if user.suspended_at is not None:
-        raise SuspendedError("this account is suspended")
+        raise SuspendedError("this account is suspended; ask the admins of this server")
     platform.limiter.clear(Limited.LOGIN_PAIR, account, client)
     return user
 
@@ -167,7 +167,7 @@ def renew(platform: Platform, cookie: str, draft: Draft | None = None) -> str:
         owner = queries.owner_of_session(session, hash_of_token(cookie))
         kept = draft.model_dump() if draft and owner and _belongs_to(session, draft, owner) else None
         if not queries.renew_session(session, hash_of_token(cookie), hash_of_token(token), kept):
-            raise WrongPasswordError("the session is over")
+            raise WrongPasswordError("the session is over; log in again")
     return token
 
 

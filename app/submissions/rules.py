@@ -80,13 +80,21 @@ def _archive_refusals(archive: Archive, competitions: Sequence[int]) -> Iterable
         message = "the archive has been removed, because nobody confirmed it in time; upload it again"
         yield Refusal(RefusalCode.REMOVED, message)
     elif archive.valid is None:
-        yield Refusal(RefusalCode.NOT_CHECKED, "the upload is not complete, or has not been checked yet")
+        yield Refusal(
+            RefusalCode.NOT_CHECKED,
+            "the upload is not complete, or has not been checked yet; finish it at /uploads first",
+        )
     elif not archive.valid:
-        yield Refusal(RefusalCode.INVALID, "the archive has problems; its report names each of them")
+        yield Refusal(
+            RefusalCode.INVALID, "the archive has problems; fix those in its report, and upload it again"
+        )
     missing = [number for number in competitions if number not in archive.competitions]
     if archive.valid and (missing or not competitions):
         which = ", ".join(map(str, missing)) or "any competition"
-        yield Refusal(RefusalCode.NOT_IN_ARCHIVE, f"the archive has no files for competition {which}")
+        yield Refusal(
+            RefusalCode.NOT_IN_ARCHIVE,
+            f"the archive has no files for competition {which}; choose others, or upload an archive with them",
+        )
 
 
 def is_replaceable(phase: PhaseView) -> bool:
@@ -117,7 +125,7 @@ def _method_refusals(proposal: Proposal, prior: Sequence[PriorEntry], *, is_open
         elif EntryState.WITHDRAWN in states:
             yield Refusal(
                 RefusalCode.NAME_RETIRED,
-                f"{proposal.method} was withdrawn from competition {competition}; its name cannot be used there again",
+                f"{proposal.method} was withdrawn from competition {competition}; its name cannot be used there again; choose another",
             )
 
 

@@ -67,7 +67,10 @@ def test_an_organiser_does_nothing_in_other_editions(scene: Scene) -> None:
         for number in (scene.own, scene.other, 999_999)
     )
 
-    assert (ours.json()["detail"], ours.status_code) == ("this phase has no ground truth", 404)
+    assert (ours.json()["detail"], ours.status_code) == (
+        "this phase has no ground truth; import it first",
+        404,
+    )
     assert theirs.status_code == nowhere.status_code == 404
     assert theirs.json()["detail"] == f"there is no phase {scene.other}"
     assert nowhere.json()["detail"] == "there is no phase 999999"

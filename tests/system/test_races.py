@@ -100,7 +100,10 @@ def test_a_key_that_was_used_for_something_else_is_refused(site: SharedSite, pha
     again = ash.confirm(upload, "Other", "once")
 
     assert again.status_code == 409
-    assert again.json()["detail"] == f"the idempotency key 'once' was used for another submission ({first})"
+    assert (
+        again.json()["detail"]
+        == f"the idempotency key 'once' was used for another submission ({first}); use another key"
+    )
 
 
 def test_two_people_may_use_the_same_key(site: SharedSite, phase: str) -> None:

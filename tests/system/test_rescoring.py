@@ -240,4 +240,4 @@ def test_one_entry_is_scored_again_under_the_board_s_version_only(scene: Scene) 
     scene.correct()
     refused = organiser.http.post(f"/api/v1/organise/entries/{entry['id']}/rescore")
     assert refused.status_code == 409
-    assert "score the phase again" in refused.json()["detail"]
+    assert "score the whole phase again" in refused.json()["detail"]
