@@ -1,0 +1,53 @@
+"""A check knows nothing of hidden annotation, so neither its report nor its time can tell anything of it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import scoring
+from tests.system.kits import IMAGES, line, packed, small_kit
+
+BOX = (1, 1, 10, 10)
+CHECK = """
+import json, sys
+from pathlib import Path
+from app import children
+
+opened = []
+watching = False
+
+def watch(event, arguments):
+    if watching and event in ("open", "os.listdir", "os.scandir", "socket.connect", "subprocess.Popen"):
+        opened.append(f"{event} {arguments[0]}")
+
+sys.addaudithook(watch)
+archive, description = map(Path, sys.argv[1:])
+children.check(archive, archive.name, description, None)  # imports what it needs
+watching = True
+children.check(archive, archive.name, description, None)
+watching = False
+print(json.dumps(opened))
+"""
+
+
+def test_a_check_opens_the_archive_and_the_public_description_and_nothing_else(tmp_path: Path) -> None:
+    kit = small_kit(tmp_path / "kit")
+    archive, description = tmp_path / "results.tar.gz", tmp_path / "description.json"
+    archive.write_bytes(packed({"comp3_det_test_cat.txt": b"wrong\n" + line(IMAGES[0], 0.5, BOX).encode()}))
+    description.write_text(scoring.read_tree(kit, "test").description.to_json())
+
+    done = subprocess.run(
+        [sys.executable, "-c", CHECK, archive, description], capture_output=True, check=True, timeout=60
+    )
+
+    assert set(json.loads(done.stdout)) == {f"open {archive}", f"open {description}"}
+
+
+def test_the_public_description_is_the_same_whatever_the_hidden_annotation(tmp_path: Path) -> None:
+    trees = [small_kit(tmp_path / "all"), small_kit(tmp_path / "fewer", without=3)]
+
+    truths = [scoring.read_tree(tree, "test") for tree in trees]
+
+    assert scoring.count_objects(truths[0]) != scoring.count_objects(truths[1])
+    assert truths[0].description == truths[1].description
