@@ -151,4 +151,4 @@ def training_text(training: Training, *, is_baseline: bool) -> str:
         parts.append(f"Given data only{annotation}")
     if training.other_data:
         parts.append(training.other_data)
-    return "; ".join(parts) or ("Not trained, or not stated: a baseline" if is_baseline else "Not stated")
+    return "; ".join(parts) or ("Not stated (baseline)" if is_baseline else "Not stated")

@@ -106,9 +106,9 @@ def _line(found: _Found) -> str:
 
 def _level(size: str, jitter: Jitter) -> Level:
     what = (
-        f"the edges of each box are moved by about {jitter.shake:.0%} of its side, about {jitter.missed:.0%} of the "
-        f"objects are missed, more of the small and hidden ones, {jitter.repeated:.0%} are found twice and "
-        f"{jitter.confused:.0%} taken for something else too; made-up boxes are {jitter.invented:g} an image."
+        f"box edges are shifted by about {jitter.shake:.0%} of the side; about {jitter.missed:.0%} of the objects are "
+        f"missed, small and occluded ones more often; {jitter.repeated:.0%} are detected twice and "
+        f"{jitter.confused:.0%} also as another class; {jitter.invented:g} random boxes are added per image."
     )
     return Level(f"True boxes, {size} jitter", description_of(what), partial(_detect, jitter))
 
@@ -117,8 +117,8 @@ DETECTION = Family(
     "Jitter",
     (3, 4),
     (
-        _level("little", Jitter(0.06, 0.1, 0.04, 0.05, 0.4, 0.08)),
-        _level("middling", Jitter(0.1, 0.22, 0.1, 0.1, 1.0, 0.13)),
+        _level("small", Jitter(0.06, 0.1, 0.04, 0.05, 0.4, 0.08)),
+        _level("medium", Jitter(0.1, 0.22, 0.1, 0.1, 1.0, 0.13)),
         _level("large", Jitter(0.15, 0.34, 0.2, 0.2, 2.0, 0.2)),
     ),
 )

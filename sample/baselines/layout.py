@@ -71,8 +71,8 @@ def _part(name: str, edges: Edges) -> str:
 
 def _level(size: str, wobble: Wobble) -> Level:
     what = (
-        f"each part is moved and resized by about {wobble.shake:.0%} of its side, {wobble.lost:.0%} of the parts and "
-        f"{wobble.skipped:.0%} of the persons are left out, and {wobble.invented:.0%} of the persons get a part too many."
+        f"parts are shifted and resized by about {wobble.shake:.0%} of their side, {wobble.lost:.0%} of the parts and "
+        f"{wobble.skipped:.0%} of the persons are left out, and {wobble.invented:.0%} of the persons get an extra part."
     )
     return Level(f"True parts, {size} wobble", description_of(what), partial(_lay_out, wobble))
 
@@ -81,8 +81,8 @@ LAYOUT = Family(
     "Wobble",
     (7, 8),
     (
-        _level("little", Wobble(0.11, 0.05, 0.1, 0.04, 0.08)),
-        _level("middling", Wobble(0.17, 0.1, 0.25, 0.08, 0.12)),
+        _level("small", Wobble(0.11, 0.05, 0.1, 0.04, 0.08)),
+        _level("medium", Wobble(0.17, 0.1, 0.25, 0.08, 0.12)),
         _level("large", Wobble(0.25, 0.17, 0.5, 0.12, 0.16)),
     ),
 )

@@ -7,7 +7,7 @@ from sample.baselines.archives import ResultFile
 from sample.dice import Dice
 from sample.truth import Truth
 
-LETTERS = ("S", "M", "L")  # little, middling and large disturbance
+LETTERS = ("S", "M", "L")  # small, medium and large disturbance
 OTHER_DATA_EASE = 0.88  # with other training data allowed, the disturbance is this much of what it is without
 
 
@@ -46,8 +46,8 @@ class Family:
 def description_of(what: str) -> str:
     """Return a description that says plainly where the predictions come from."""
     return (
-        f"A baseline made from the true annotation, not a method that looks at pictures: {what} "
-        "In the competition that allows other training data it is disturbed a little less."
+        f"A baseline computed from the ground truth, not a method that looks at images: {what} "
+        "In the competition that allows other training data it is disturbed slightly less."
     )
 
 

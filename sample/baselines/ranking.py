@@ -50,16 +50,16 @@ def _name_actions(noise: float, task: Task, dice: Dice) -> Iterable[ResultFile]:
 
 def _noise_level(size: str, noise: float) -> Level:
     what = (
-        f"each image is scored by whether the class is there and how large, with {size} noise "
-        f"of deviation {noise:g} on a scale from 0 to 1."
+        f"each image is scored by whether the class is present and how large it is, with {size} noise "
+        f"(deviation {noise:g} on a scale from 0 to 1)."
     )
     return Level(f"True classes with {size} noise", description_of(what), partial(_classify, noise))
 
 
 def _doubt_level(size: str, noise: float) -> Level:
     what = (
-        f"each person is scored by whether the action is done, with {size} noise "
-        f"of deviation {noise:g} on a scale from 0 to 1."
+        f"each person is scored by whether they perform the action, with {size} noise "
+        f"(deviation {noise:g} on a scale from 0 to 1)."
     )
     return Level(f"True actions with {size} noise", description_of(what), partial(_name_actions, noise))
 
@@ -67,10 +67,10 @@ def _doubt_level(size: str, noise: float) -> Level:
 CLASSIFICATION = Family(
     "Noise",
     (1, 2),
-    (_noise_level("little", 0.13), _noise_level("middling", 0.22), _noise_level("large", 0.42)),
+    (_noise_level("small", 0.13), _noise_level("medium", 0.22), _noise_level("large", 0.42)),
 )
 ACTION = Family(
     "Doubt",
     (9, 10),
-    (_doubt_level("little", 0.14), _doubt_level("middling", 0.24), _doubt_level("large", 0.45)),
+    (_doubt_level("small", 0.14), _doubt_level("medium", 0.24), _doubt_level("large", 0.45)),
 )

@@ -102,9 +102,9 @@ def _cut(shown: Image.Image, number: int, corners: Corners) -> Image.Image:
 
 def _level(size: str, smudge: Smudge) -> Level:
     what = (
-        f"outlines are redrawn in blocks of about {smudge.block} pixels and moved by about {smudge.shake:.0%} of the "
-        f"object's side, about {smudge.missed:.0%} of the objects are missed and {smudge.confused:.0%} taken for "
-        f"another class; {smudge.invented:g} blots an image are made up."
+        f"outlines are redrawn in blocks of about {smudge.block} pixels and shifted by about {smudge.shake:.0%} of the "
+        f"object's side; about {smudge.missed:.0%} of the objects are missed and {smudge.confused:.0%} labelled as "
+        f"another class; {smudge.invented:g} random blobs are added per image."
     )
     return Level(f"True masks, {size} smudge", description_of(what), partial(_segment, smudge))
 
@@ -113,8 +113,8 @@ SEGMENTATION = Family(
     "Smudge",
     (5, 6),
     (
-        _level("little", Smudge(3, 0.015, 0.04, 0.02, 0.1)),
-        _level("middling", Smudge(7, 0.05, 0.12, 0.07, 0.3)),
+        _level("small", Smudge(3, 0.015, 0.04, 0.02, 0.1)),
+        _level("medium", Smudge(7, 0.05, 0.12, 0.07, 0.3)),
         _level("large", Smudge(13, 0.1, 0.25, 0.16, 0.8)),
     ),
 )

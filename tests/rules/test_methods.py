@@ -135,7 +135,7 @@ def test_only_what_differs_is_kept() -> None:
         (GIVEN, False, "Given data only"),
         (ANY, False, "ImageNet-1k"),
         (Training(given_data_only=True, other_data="none"), False, "Given data only; none"),
-        (Training(), True, "Not trained, or not stated: a baseline"),
+        (Training(), True, "Not stated (baseline)"),
         (Training(), False, "Not stated"),
     ],
 )
