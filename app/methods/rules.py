@@ -51,7 +51,7 @@ def _given_data(training: Training, competitions: Sequence[scoring.CompetitionIn
     if given and not training.given_data_only:
         yield (
             f"state that only the given training and validation data was used ({_numbers(given, 'allow')} "
-            "no other: given_data_only)"
+            "no other; in the API: given_data_only)"
         )
     painted = [each for each in given if each.task == "segmentation"]
     if painted and training.annotation is None:

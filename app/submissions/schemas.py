@@ -117,6 +117,7 @@ class SubmissionView:
 
     id: int
     edition: str
+    edition_title: str
     image_set: str
     method: MethodView
     training_data: str  # as its team stated it
@@ -272,6 +273,7 @@ def submission_view(
     return SubmissionView(
         id=submission.id,
         edition=phase.edition,
+        edition_title=phase.edition_title,
         image_set=phase.image_set,
         method=replace(view, public_at=view.public_at and sight.moment(view.public_at)),
         training_data=training_text(training, is_baseline=method.is_baseline),

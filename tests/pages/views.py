@@ -125,6 +125,7 @@ def submission(*runs: RunView, final: bool = True) -> SubmissionView:
     return SubmissionView(
         id=12,
         edition="VOC2007",
+        edition_title=f"VOC {EVIL}",
         image_set="test",
         method=METHOD,
         training_data=f"ImageNet {EVIL}",
