@@ -66,8 +66,8 @@ if TYPE_CHECKING:
     from scoring.statistics.rank_tests import RankDiagram, compare_pairs, rank_methods
     from scoring.statistics.resampling import Replicates
     from scoring.statistics.scoreboard import Scoreboard, read_scoreboard
+    from scoring.tasks.coco.evaluation import evaluate_coco
     from scoring.tasks.coco.results import CocoClass, CocoResult
-    from scoring.tasks.coco.scoring import evaluate_coco
     from scoring.tasks.layout.writer import layouts_to_xml
     from scoring.validation import FoundCompetition, Validation, validate
 
@@ -219,7 +219,7 @@ _NAMES: Final = {
     "statistics.resampling": ("Replicates",),
     "statistics.scoreboard": ("Scoreboard", "read_scoreboard"),
     "tasks.coco.results": ("CocoClass", "CocoResult"),
-    "tasks.coco.scoring": ("evaluate_coco",),
+    "tasks.coco.evaluation": ("evaluate_coco",),
     "tasks.layout.writer": ("layouts_to_xml",),
     "validation": ("FoundCompetition", "Validation", "validate"),
 }

@@ -8,7 +8,7 @@ from typing import Final
 
 
 class PathError(OSError):
-    """A path cannot be read or written; the message is a sentence with the path, `errno` and `filename` as the system gave them."""
+    """A path cannot be read or written; the message is a sentence with the path; error number and file name are those of the system."""
 
     def __str__(self) -> str:
         """The sentence."""

@@ -1,7 +1,6 @@
-"""The similarity of two methods' predictions."""
+"""The similarity of two methods' predictions of a class."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -14,48 +13,10 @@ from scoring.data.matches import RankedPredictions
 VOID: Final = 255
 
 
-@dataclass(frozen=True, slots=True)
-class Similarity:
-    """Of two methods' predictions of a class.
-
-    rank_correlation: Spearman's, of the images' confidences, in [-1, 1]; None if one of them is constant. common_boxes: the
-    fraction of equal boxes, in [0, 1]; None without boxes.
-    """
-
-    class_name: str
-    rank_correlation: float | None
-    common_boxes: float | None
-
-
-def compare_classifications(one: RankedPredictions, other: RankedPredictions, images: int) -> Similarity:
-    """The similarity of two rankings of images; images: how many there are.
-
-    >>> one = RankedPredictions("cat", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]), np.array([1, 0], np.int8))
-    >>> other = RankedPredictions("cat", 1, np.array([0, 1], np.int32), np.array([0.7, 0.2]), np.array([0, 1], np.int8))
-    >>> compare_classifications(one, other, 2)
-    Similarity(class_name='cat', rank_correlation=-1.0, common_boxes=None)
-    """
-    return Similarity(one.class_name, rank_correlation(one, other, images), None)
-
-
-def compare_detections(one: RankedDetections, other: RankedDetections, images: int) -> Similarity:
-    """The similarity of two methods' detections; the confidence of an image is that of its most confident detection.
-
-    images: how many there are.
-
-    >>> ranking = RankedPredictions("cat", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]), np.array([1, 0], np.int8))
-    >>> one = RankedDetections(ranking, np.array([[1.0, 1, 10, 10], [5, 5, 9, 9]]))
-    >>> compare_detections(one, one, 2)
-    Similarity(class_name='cat', rank_correlation=1.0, common_boxes=1.0)
-    """
-    correlation = rank_correlation(one.ranked, other.ranked, images)
-    return Similarity(one.ranked.class_name, correlation, common_boxes(one, other))
-
-
 def rank_correlation(one: RankedPredictions, other: RankedPredictions, images: int) -> float | None:
     """Spearman's rank correlation of the images' confidences, in [-1, 1]; None if one of them is constant.
 
-    An image has the confidence of its most confident prediction, or the lowest without any.
+    images: how many there are; an image has the confidence of its most confident prediction, or the lowest without any.
 
     >>> ranking = RankedPredictions("cat", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]),
     ...     np.array([1, 0], np.int8))

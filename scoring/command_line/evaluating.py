@@ -20,7 +20,7 @@ from scoring.readers.voc.tree import read_tree
 from scoring.results import Result
 from scoring.statistics.bootstrap import intervals_of
 from scoring.statistics.intervals import Interval
-from scoring.tasks.coco.scoring import PROTOCOL, RULES, evaluate_coco
+from scoring.tasks.coco.evaluation import PROTOCOL, RULES, evaluate_coco
 
 
 def score(options: Namespace) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Top detections, hard images, similarity of methods and the random baseline."""
+"""Hard images, similarity of methods and the random baseline."""
 
 from pathlib import Path
 from statistics import fmean, median
@@ -18,12 +18,9 @@ from scoring.analysis.random_baseline import random_baseline
 from scoring.analysis.ranked_detections import RankedDetections, read_ranked_detections, with_boxes
 from scoring.analysis.similarity import (
     common_boxes,
-    compare_classifications,
-    compare_detections,
     pixel_agreement,
     rank_correlation,
 )
-from scoring.analysis.top_detections import find_top_detections
 from scoring.data.matches import Counts, ImageCounts, RankedPredictions
 from scoring.metrics.labels import ranked_average_precision, ranked_average_precision_11_points, roc_auc
 from scoring.metrics.ranking import IGNORED
@@ -48,31 +45,6 @@ def placed(predictions: list[Prediction], things: list[Thing] | None = None) -> 
         matched.outcomes,
     )
     return with_boxes(ranked, lines)
-
-
-def test_the_most_confident_predictions_are_listed_by_what_they_are() -> None:
-    things = [Thing(0, (1, 1, 10, 10)), Thing(2, (1, 1, 10, 10), difficult=True)]
-    predictions = [
-        Prediction(1, 0.95, (1, 1, 10, 10)),  # no cat in the image
-        Prediction(0, 0.9, (1, 1, 10, 10)),  # right
-        Prediction(0, 0.85, (1, 1, 10, 10)),  # a duplicate, in no list
-        Prediction(0, 0.8, (1, 1, 10, 4)),  # a near miss
-        Prediction(2, 0.7, (1, 1, 10, 10)),  # ignored
-        Prediction(2, 0.6, (50, 50, 60, 60)),  # in an image with a cat, far from it
-        Prediction(3, 0.5, (1, 1, 10, 10)),
-    ]
-
-    lists = find_top_detections(placed(predictions, things), ground_truth(things), RULES, count=2)
-
-    assert lists.class_name == "cat"
-    assert [(each.rank, each.image, each.iou) for each in lists.true_positives] == [(2, 0, 1.0)]
-    assert [(each.rank, each.image, each.iou) for each in lists.background] == [(1, 1, 0.0), (7, 3, 0.0)]
-    assert [(each.rank, each.box) for each in lists.poorly_localised] == [
-        (4, (1, 1, 10, 4)),
-        (6, (50, 50, 60, 60)),
-    ]
-    assert lists.poorly_localised[0].iou == pytest.approx(0.4)
-    assert lists.poorly_localised[0].confidence == 0.8
 
 
 def ranking(*images: int) -> RankedPredictions:
@@ -188,15 +160,13 @@ def ranked_only(predictions: list[Prediction]) -> RankedPredictions:
     )
 
 
-def test_equally_sure_images_have_no_correlation() -> None:
+def test_images_of_equal_confidence_have_no_correlation() -> None:
     constant = RankedPredictions(
         "cat", 0, np.arange(3, dtype=np.int32), np.full(3, 0.5), np.zeros(3, np.int8)
     )
 
-    assert compare_classifications(constant, ranking(0, 1, 2), 3).rank_correlation is None
-    assert compare_classifications(ranking(0, 1, 2), ranking(2, 1, 0), 3).rank_correlation == pytest.approx(
-        -1
-    )
+    assert rank_correlation(constant, ranking(0, 1, 2), 3) is None
+    assert rank_correlation(ranking(0, 1, 2), ranking(2, 1, 0), 3) == pytest.approx(-1)
     assert rank_correlation(ranking(), ranking(), 0) is None
 
 
@@ -213,12 +183,9 @@ def test_boxes_in_common_are_counted_to_the_nearest_pixel_and_as_often_as_they_a
         Prediction(3, 0.2, (2, 2, 9, 9)),
     ]
 
-    similarity = compare_detections(placed(one), placed(other), 4)
-
-    assert similarity.common_boxes == pytest.approx(2 / 3)
-    assert common_boxes(placed(other), placed(one)) == similarity.common_boxes
+    assert common_boxes(placed(one), placed(other)) == pytest.approx(2 / 3)
+    assert common_boxes(placed(other), placed(one)) == common_boxes(placed(one), placed(other))
     assert common_boxes(placed(one), placed([])) is None
-    assert similarity.class_name == "cat"
 
 
 def test_masks_agree_where_both_say_the_same_and_are_asked() -> None:

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
+from scoring.tasks.coco.evaluation import evaluate_coco
 from scoring.tasks.coco.results import CocoResult
-from scoring.tasks.coco.scoring import evaluate_coco
 
 
 def result_of(

@@ -24,7 +24,7 @@ from scoring.data.limits import Limits
 from scoring.errors import SubmissionError
 from scoring.metrics.coco.arrays import COCO_RULES
 from scoring.protocols import COCO
-from scoring.tasks.coco.scoring import evaluate_coco
+from scoring.tasks.coco.evaluation import evaluate_coco
 from scoring.tasks.coco.task import COCO_DETECTION
 from scoring.tasks.task import TaskRules
 from tests.scoring.archives import gz, tar, written

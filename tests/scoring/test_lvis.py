@@ -11,7 +11,7 @@ from scoring import Detections, GroundTruth, ScoreTable, evaluate, missing_truth
 from scoring.command_line.main import main
 from scoring.errors import SubmissionError
 from scoring.statistics.bootstrap import intervals_of
-from scoring.tasks.coco.scoring import evaluate_coco
+from scoring.tasks.coco.evaluation import evaluate_coco
 from tests.scoring.archives import gz, tar, written
 from tests.scoring.coco_sets import Plain
 from tests.scoring.lvis_sets import FIGURES, draw_lvis_set, official_lvis

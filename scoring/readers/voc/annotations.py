@@ -33,10 +33,6 @@ class ListedImage:
     numbers: tuple[int, ...]
 
 
-LONGEST_SIDE: Final = 999_999_999
-"""The largest width or height of an image, in pixels: more does not fit an int32."""
-
-
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 

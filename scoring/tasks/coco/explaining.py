@@ -32,7 +32,7 @@ class Evidence:
 def explain(evidence: Evidence) -> tuple[Explanation, ...]:
     """The reasons of each class, at an IoU of 0.5 and in objects of every size, in the order of the classes.
 
-    >>> from scoring.tasks.coco.scoring import evaluate_coco
+    >>> from scoring.tasks.coco.evaluation import evaluate_coco
     >>> truth = b'''{"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations":
     ...   [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 50, 40], "area": 2000, "iscrowd": 1}]}'''
     >>> explain(evaluate_coco(truth, b"[]").evidence)[0].message

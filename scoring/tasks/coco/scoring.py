@@ -1,187 +1,155 @@
-"""From detections and ground truth in COCO's form to a result."""
+"""Scoring by COCO's rules as a task: scores, matches, and what the bootstrap draws from."""
 
-import hashlib
-import json
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import numpy as np
 
-from scoring.data.arrays import Places
+from scoring.competitions import CompetitionInfo
+from scoring.data.arrays import Floats, Integers, Places
+from scoring.data.description import Description
+from scoring.data.ground_truth import GroundTruth
 from scoring.data.masks import join_masks
-from scoring.errors import Problems, SubmissionError
-from scoring.metrics.coco.arrays import COCO_RULES, LVIS_RULES, CocoRules, PairIoU, box_iou
-from scoring.metrics.coco.federated import annotated, most_confident_in_images, with_exemptions
-from scoring.metrics.coco.tables import (
-    CocoTables,
-    figures_by_class,
-    figures_by_frequency,
-    figures_of,
-    tabulate_coco,
-)
-from scoring.metrics.masks.runs import mask_iou
-from scoring.readers.coco_json.detections import CocoResults, read_coco_detections, take_results
-from scoring.readers.coco_json.instances import CocoInstances, read_instances
-from scoring.readers.coco_json.to_data import Source, read_source
-from scoring.tasks.coco.explaining import Evidence
-from scoring.tasks.coco.results import CocoClass, CocoResult
+from scoring.data.matches import RankedPredictions
+from scoring.exhibits import ALL_FIGURES, Exhibit, ScoreTable, draw_precision
+from scoring.metrics.averaging import mean_of_classes_with_a_value
+from scoring.metrics.coco.arrays import EVERY_SIZE, CocoDetections, CocoRules
+from scoring.metrics.coco.outcomes import outcomes_of
+from scoring.metrics.coco.tables import CocoTables, figures_by_class
+from scoring.metrics.weighting import Runs, Weights, weighted_average_precision_at
+from scoring.readers.coco_json.detections import CocoResults
+from scoring.results import ClassResult, Details, Explanation
+from scoring.tasks.coco.evaluation import ABSENT, figures_by_rules, measure_of, tabulate
+from scoring.tasks.coco.explaining import Evidence, explain
+from scoring.tasks.coco.truth import Loaded, load_boxes
+from scoring.tasks.resampling import RankingSample, count_by_class
+from scoring.tasks.task import Keyed, Scores
 
-PROTOCOL: Final = "coco"
-RULES: Final[Mapping[str, CocoRules]] = {PROTOCOL: COCO_RULES, "lvis": LVIS_RULES}
-"""The rules of each protocol that scores COCO's JSON."""
-SCORER: Final = "1"
-"""The version of this evaluation: another one may give other numbers for the same files."""
-
-ABSENT: Final = "no object of the class counts"
+NOTHING_COUNTS: Final = "no class has an object that counts"
+_ALL_FIGURES: Final = ALL_FIGURES + "; the curves are those at an IoU of {:g}"
+_IN_DETAIL: Final = ("AP50", "AP75")
+"""Figures that have a table of the classes besides AP."""
 
 
-def evaluate_coco(
-    truth: Source,
-    results: Source,
-    *,
-    masks: bool = False,
-    protocol: str = PROTOCOL,
-) -> CocoResult:
-    """Score detections in COCO's JSON as the official evaluator does; with `masks` their segmentations.
-
-    truth: `images`, `categories` and `annotations`; results: a list of `image_id`, `category_id`, `score` and `bbox` or
-    `segmentation`, or an object with such a list as `annotations`; both as the path of a file, its content, or what a JSON
-    parser makes of it. Figures equal those of pycocotools 2.0.11 to 1e-12;
-    what it calls -1 is None. protocol: "coco", or "lvis" for annotation of LVIS, whose figures are those of lvis 0.5.3.
-    Raises SubmissionError with every problem of the first file that has one, PathError where there is no file, LookupError
-    for "lvis" and other annotation.
-
-    >>> truth = b'''{"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations":
-    ...   [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 50, 40], "area": 2000, "iscrowd": 0}]}'''
-    >>> found = b'[{"image_id": 1, "category_id": 1, "bbox": [0, 0, 50, 30], "score": 0.9}]'
-    >>> result = evaluate_coco(truth, found)
-    >>> round(result.figures["AP"], 6), round(result["cat"].figures["AP75"], 6), result["cat"].positives
-    (0.6, 1.0, 1)
-    """
-    name, annotation = read_source(truth, "instances.json")
-    file, content = read_source(results, "detections.json")
-    instances = read_instances(annotation, file=name, masks=masks)
-    problems = Problems()
-    with ThreadPoolExecutor(1) as pool:
-        hashed = pool.submit(hashlib.sha256, content)
-        found = read_coco_detections(content, instances, file=file, problems=problems, masks=masks)
-    if problems.listed:
-        raise SubmissionError(*problems.listed)
-    return score_coco(instances, found, hashed.result().hexdigest(), protocol)
+def columns(_info: CompetitionInfo, description: Description, _rules: CocoRules) -> tuple[str, ...]:
+    """All classes: they are in one file."""
+    return description.classes
 
 
-def score_coco(
-    truth: CocoInstances, results: CocoResults, digest: str, protocol: str = PROTOCOL
-) -> CocoResult:
-    """Score detections that have been read; digest: sha256 of their file, in hexadecimal, for the receipt.
+def match(
+    parsed: Iterator[Keyed[CocoResults]], _loaded: Loaded, _rules: CocoRules
+) -> Iterator[Keyed[CocoResults]]:
+    """The detections as they are: there is one file, and its classes are matched in several threads at a time."""
+    return parsed
 
-    >>> truth = read_instances(b'{"images": [], "categories": [{"id": 1, "name": "cat"}], "annotations": []}')
-    >>> found = read_coco_detections(b"[]", truth, file="detections.json", problems=Problems())
-    >>> score_coco(truth, found, digest="")["cat"].reason
-    'no object of the class counts'
-    """
-    detections, rules = results.detections, RULES[protocol]
-    found = tabulate(truth, results, rules)
-    tables = found.tables
+
+def score(matched: Iterator[Keyed[CocoResults]], loaded: Loaded, rules: CocoRules) -> Scores:
+    """AP of each class, and of all; the other figures as tables, precision and recall at the lowest threshold as curves."""
+    results = next((each.value for each in matched), _nothing(loaded))
+    found = tabulate(loaded.instances, results, rules)
+    tables = _of_classes(found.tables, loaded.scored)
     by_class = figures_by_class(tables, rules)
-    predictions = np.bincount(detections.label, minlength=len(truth.classes))
+    figures = figures_by_rules(tables, loaded.instances, loaded.scored, rules)
+    predictions = np.bincount(results.detections.label, minlength=len(loaded.instances.classes))
+    names = [loaded.instances.classes[label] for label in loaded.scored.tolist()]
     classes = tuple(
-        CocoClass(
-            name,
-            value=by_class["AP"][label],
-            reason=ABSENT if by_class["AP"][label] is None else None,
-            positives=int(tables.positives[0, label]),
-            predictions=int(predictions[label]),
-            figures={figure: values[label] for figure, values in by_class.items()},
+        ClassResult(name, value, ABSENT if value is None else None, positives, int(predictions[label]))
+        for name, value, positives, label in zip(
+            names, by_class["AP"], tables.positives[EVERY_SIZE].tolist(), loaded.scored.tolist(), strict=True
         )
-        for label, name in enumerate(truth.classes)
     )
-    return CocoResult(
-        protocol=protocol,
-        measure=measure_of(results, rules),
-        figures=figures_by_rules(tables, truth, np.arange(len(truth.classes)), rules),
-        classes=classes,
-        receipt=_receipt(truth.fingerprint, digest, _kind_of(results), protocol),
-        evidence=Evidence(truth, found.results, tables, found.iou),
+    ranked = tuple(_ranked(found.tables, found.results.detections, loaded, rules))
+    measure = measure_of(results, rules)
+    exhibits: tuple[Exhibit, ...] = (
+        ScoreTable(measure, tuple((each.name, each.value) for each in classes)),
+        ScoreTable(_ALL_FIGURES.format(rules.iou_thresholds[0]), tuple(figures.items())),
+        *(
+            ScoreTable(name, (*zip(names, by_class[name], strict=True), ("mean", figures[name])))
+            for name in _IN_DETAIL
+            if name in figures
+        ),
+        *map(draw_precision, ranked),
+    )
+    headline = figures["AP"]
+    reason = NOTHING_COUNTS if headline is None else None
+    of_classes = {name: {key: row[k] for key, row in by_class.items()} for k, name in enumerate(names)}
+    evidence = Evidence(loaded.instances, found.results, found.tables, found.iou)
+    details = Details(of_classes, partial(_explain, evidence, frozenset(names)))
+    return Scores(measure, headline, reason, classes, exhibits, ranked, details)
+
+
+def _explain(evidence: Evidence, names: frozenset[str]) -> tuple[Explanation, ...]:
+    return tuple(each for each in explain(evidence) if each.class_name in names)
+
+
+def _nothing(loaded: Loaded) -> CocoResults:
+    none = np.empty(0, np.int32)
+    masks = None if loaded.instances.masks is None else join_masks([])
+    return CocoResults(CocoDetections(none, none, np.empty(0), np.empty(0)), np.empty((0, 4)), masks)
+
+
+def _of_classes(tables: CocoTables, labels: Places) -> CocoTables:
+    return replace(
+        tables,
+        precision=np.take(tables.precision, labels, axis=2),
+        recall=np.take(tables.recall, labels, axis=3),
+        positives=np.take(tables.positives, labels, axis=1),
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tabulated:
-    """Precision and recall of every class, the detections that counted, and the IoU of these."""
-
-    tables: CocoTables
-    results: CocoResults
-    iou: PairIoU
-
-
-def tabulate(truth: CocoInstances, results: CocoResults, rules: CocoRules) -> Tabulated:
-    """Match and count by these rules. Raises LookupError where they ask for what LVIS' annotation has and this has not."""
-    if rules.in_image is not None:
-        results = take_results(results, most_confident_in_images(results.detections, rules.in_image))
-    if rules.federated:
-        results = _federated(truth, results)
-    iou = _pair_iou(truth, results)
-    tables = tabulate_coco(
-        results.detections,
-        truth.objects,
-        iou,
-        images=len(truth.images),
-        classes=len(truth.classes),
-        rules=rules,
+def _ranked(
+    tables: CocoTables, detections: CocoDetections, loaded: Loaded, rules: CocoRules
+) -> Iterator[RankedPredictions]:
+    """The detections of each class that is scored, matched at every threshold."""
+    matched = tables.matched()
+    outcomes = np.stack(
+        [
+            outcomes_of(matched, detections, loaded.instances.objects, rules, threshold)
+            for threshold in range(len(rules.iou_thresholds))
+        ],
+        axis=1,
     )
-    return Tabulated(tables, results, iou)
-
-
-def figures_by_rules(
-    tables: CocoTables, truth: CocoInstances, labels: Places, rules: CocoRules
-) -> Mapping[str, float | None]:
-    """All figures of some classes, by frequency where the rules are those of LVIS; labels: intp (classes,) of the tables."""
-    figures = figures_of(tables, rules)
-    if truth.federation is None or not rules.federated:
-        return figures
-    return {**figures, **figures_by_frequency(tables, truth.federation.frequency[labels])}
-
-
-def _federated(truth: CocoInstances, results: CocoResults) -> CocoResults:
-    if truth.federation is None:
-        raise LookupError(
-            "the annotation does not say which classes are absent from an image: LVIS' JSON does in 'neg_category_ids',"
-            " which GroundTruth.from_coco reads, from a file or as a mapping"
+    rows, begins = matched.arranged.by_class, matched.arranged.label
+    for label in loaded.scored.tolist():
+        part = slice(*np.searchsorted(begins, (label, label + 1)).tolist())
+        yield RankedPredictions(
+            loaded.instances.classes[label],
+            int(tables.positives[EVERY_SIZE, label]),
+            detections.image[rows[part]],
+            detections.confidence[rows[part]],
+            np.ascontiguousarray(outcomes[part, 0]),
+            outcomes[part, 1:],
         )
-    counted = annotated(results.detections, truth.objects, truth.federation)
-    results = take_results(results, np.flatnonzero(counted))
-    return replace(results, detections=with_exemptions(results.detections, truth.federation))
 
 
-def measure_of(results: CocoResults, rules: CocoRules) -> str:
-    """What is measured, in words."""
-    low, high = rules.iou_thresholds[[0, -1]]
-    return f"Average precision of {_kind_of(results)}, IoU {low:.2f}:{high:.2f}"
+def resample(rankings: Sequence[RankedPredictions], truth: GroundTruth, rules: CocoRules) -> RankingSample:
+    """The ranked detections at each threshold, drawn by image; the headline is the mean of the classes drawn."""
+    objects = load_boxes(truth).instances.objects
+    _, low, high = rules.areas[EVERY_SIZE]
+    counts = ~objects.crowd & (objects.area >= low) & (objects.area <= high)
+    labels = {name: label for label, name in enumerate(truth.lists.classes)}
+    images = truth.lists.main
+    positives = (objects.image[counts & (objects.label == labels[each.class_name])] for each in rankings)
+    return RankingSample(
+        [part for each in rankings for part in _by_threshold(each)],
+        count_by_class(positives, len(rankings), images),
+        partial(_weighted, rules.recalls),
+        mean_of_classes_with_a_value,
+        truth.lists.images[:images],
+        together=len(rules.iou_thresholds),
+    )
 
 
-def _kind_of(results: CocoResults) -> str:
-    return "boxes" if results.masks is None else "masks"
+def _by_threshold(ranking: RankedPredictions) -> Iterator[RankedPredictions]:
+    yield ranking
+    for outcomes in () if ranking.further is None else ranking.further.T:
+        yield replace(ranking, outcomes=outcomes)
 
 
-def _pair_iou(truth: CocoInstances, results: CocoResults) -> PairIoU:
-    """IoU of masks where there are some, and else of boxes."""
-    crowd = truth.objects.crowd
-    if truth.masks is None or results.masks is None:
-        return box_iou(results.boxes, truth.boxes, crowd)
-    masks, first = join_masks([results.masks, truth.masks]), len(results.masks)
-    return lambda detections, objects: mask_iou(masks, detections, objects + first, crowd[objects])
-
-
-def _receipt(truth: str, results: str, kind: str, protocol: str) -> str:
-    rules = RULES[protocol]
-    said = {
-        "results": results,
-        "truth": truth,
-        "protocol": f"{protocol}: {kind}, IoU {rules.iou_thresholds.tolist()}, areas {rules.areas}, "
-        f"{rules.max_detections} detections, {len(rules.recalls)} recalls",
-        "scorer": SCORER,
-    }
-    return hashlib.sha256(json.dumps(said, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+def _weighted(
+    recalls: Floats, ranking: RankedPredictions, positives: Integers
+) -> Callable[[Weights], Floats]:
+    runs = Runs.of(ranking.image, ranking.outcomes, positives)
+    return lambda weights: weighted_average_precision_at(runs.steps(weights), recalls)

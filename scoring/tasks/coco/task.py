@@ -4,17 +4,16 @@ from dataclasses import replace
 from typing import Final
 
 from scoring.intake.checking import nothing_to_add
-from scoring.tasks.coco.boards import columns, match, resample, score
-from scoring.tasks.coco.results_file import (
+from scoring.tasks.coco.checks import check_boxes, check_segmentations
+from scoring.tasks.coco.reader import (
     accepts_boxes,
     accepts_masks,
-    check_boxes,
-    check_segmentations,
     read_boxes,
     read_segmentations,
     split_boxes,
     split_masks,
 )
+from scoring.tasks.coco.scoring import columns, match, resample, score
 from scoring.tasks.coco.truth import (
     load_boxes,
     load_masks,
