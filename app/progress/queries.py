@@ -1,19 +1,23 @@
 """The runs of a submission that waits."""
 
 from sqlalchemy import func, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session
 
 from app.access import Actor
 from app.models import Entry, Method, Phase, Run, Submission
-from app.submissions.queries import visible_submissions
+from app.progress.schemas import LatestRun
+from app.submissions.queries import ANY_RUN, visible_submissions
+from app.workers.queries import is_held
 
 
-def latest_runs(session: Session, actor: Actor, submission_id: int) -> list[tuple[Entry, Run]]:
-    """The entries of a submission that the reader may see, each with its latest run."""
-    every = aliased(Run)
-    latest = select(func.max(every.id)).where(every.entry_id == Entry.id).correlate(Entry).scalar_subquery()
+def latest_runs(session: Session, actor: Actor, submission_id: int) -> list[LatestRun]:
+    """The latest run of each entry of a submission that the reader may see."""
+    latest = (
+        select(func.max(ANY_RUN.id)).where(ANY_RUN.entry_id == Entry.id).correlate(Entry).scalar_subquery()
+    )
     statement = (
-        select(Entry, Run)
+        select(Entry.state, Run.id, Run.state, Run.attempt, Run.scorer, Run.queued_at, is_held())
+        .select_from(Entry)
         .join(Submission, Entry.submission_id == Submission.id)
         .join(Method, Submission.method_id == Method.id)
         .join(Phase, Submission.phase_id == Phase.id)
@@ -21,4 +25,4 @@ def latest_runs(session: Session, actor: Actor, submission_id: int) -> list[tupl
         .where(Submission.id == submission_id, visible_submissions(actor))
         .order_by(Entry.id)
     )
-    return [(entry, run) for entry, run in session.execute(statement)]
+    return [LatestRun(*row) for row in session.execute(statement)]

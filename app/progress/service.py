@@ -4,9 +4,10 @@ from datetime import UTC, datetime
 from hashlib import sha256
 
 from app.access import Actor
-from app.models import EntryState, Run, RunState
+from app.models import EntryState, RunState
 from app.platform import Platform
 from app.progress import queries
+from app.progress.schemas import LatestRun
 from app.workers import service as workers
 from app.workers.rules import pause_between_questions
 from app.workers.schemas import Queue
@@ -17,21 +18,21 @@ WAITING = (RunState.QUEUED, RunState.RUNNING)
 def etag_while_waiting(platform: Platform, actor: Actor, submission_id: int) -> str | None:
     """The name of what a page says of a submission of which nothing has ended yet; none once there is more to see.
 
-    Costs a look at its runs: the queue is read once a second, whoever waits in it.
+    Costs one query: the queue is read once a second, whoever waits in it. The name changes with the pause between two questions,
+    too, three times in all, because a page learns its next pause only by being drawn.
     """
     with platform.transaction() as session:
         found = queries.latest_runs(session, actor, submission_id)
-        if not found or any(
-            entry.state is not EntryState.PENDING or run.state not in WAITING for entry, run in found
-        ):
+        if not found or any(run.entry is not EntryState.PENDING or run.state not in WAITING for run in found):
             return None
-        queue = workers.queue_of(platform, session, [run.id for _, run in found])
+        waiting = {run.id: (run.scorer, run.is_held) for run in found if run.state is RunState.QUEUED}
+        queue = workers.queue_around(platform, session, waiting)
     now = datetime.now(UTC)
-    said = [_said_of(run, queue, now) for _, run in found]
+    said = [_said_of(run, queue, now) for run in found]
     return f'W/"{sha256(repr(said).encode()).hexdigest()[:24]}"'
 
 
-def _said_of(run: Run, queue: Queue, now: datetime) -> tuple[object, ...]:
+def _said_of(run: LatestRun, queue: Queue, now: datetime) -> tuple[object, ...]:
     """All that a page draws of a run that waits or is under way."""
     place = queue.place(run)
     return (

@@ -32,6 +32,7 @@ from app.results.schemas import Rank
 from app.scored_runs.queries import stands_on_board
 
 DIAGNOSIS: Final = -1  # stands before the positions of exhibits
+OWN_ENTRY: Final = aliased(Entry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,15 @@ def ranks(
 
     Counted in the database, by what ranks are told by: every digit where the reader sees all, else the keys of the board's order.
     """
-    mine = aliased(Entry)
     ranked = (
-        select(mine.id, mine.competition, mine.published_generation, _mean(mine, sight).label("mean"))
-        .join(Board, stands_on_board(mine))
-        .where(mine.id.in_(own))
+        select(
+            OWN_ENTRY.id,
+            OWN_ENTRY.competition,
+            OWN_ENTRY.published_generation,
+            _mean(OWN_ENTRY, sight).label("mean"),
+        )
+        .join(Board, stands_on_board(OWN_ENTRY))
+        .where(OWN_ENTRY.id.in_(own))
         .cte("ranked")
         .prefix_with("MATERIALIZED")
     )

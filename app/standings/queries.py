@@ -14,6 +14,7 @@ from app.scored_runs.queries import stands_on_board
 from app.standings.schemas import RankedMethod, StoredResult
 
 LOOKED_AT = 200  # the newest results of a phase among which public ones are looked for; home says so
+ANY_ENTRY = aliased(Entry)
 
 
 def is_shown() -> ColumnElement[bool]:
@@ -53,11 +54,10 @@ def rank_column(sight: Sight) -> InstrumentedAttribute[int | None] | None:
 
 def newest(session: Session, limit: int) -> list[StoredResult]:
     """The newest public results; of each phase those among its last `LOOKED_AT` results."""
-    any_entry = aliased(Entry)
     recent = (
-        select(any_entry.id)
-        .where(any_entry.phase_id == Phase.id, any_entry.state == EntryState.SCORED)
-        .order_by(any_entry.id.desc())
+        select(ANY_ENTRY.id)
+        .where(ANY_ENTRY.phase_id == Phase.id, ANY_ENTRY.state == EntryState.SCORED)
+        .order_by(ANY_ENTRY.id.desc())
         .limit(LOOKED_AT)
         .correlate(Phase)
         .lateral()

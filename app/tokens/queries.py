@@ -11,14 +11,16 @@ from app.tokens.schemas import TokenOwner, TokenView
 
 def use_token(session: Session, token_hash: bytes) -> TokenOwner | None:
     """For whom a token acts that is neither revoked nor expired; notes, once a minute, that it was used."""
-    live = (ApiToken.token_hash == token_hash, *_is_live())
-    session.execute(
-        update(ApiToken)
-        .where(*live, func.coalesce(ApiToken.last_used_at, ApiToken.created_at) < func.now() - NOTED_EVERY)
-        .values(last_used_at=func.now())
-    )
-    row = session.execute(select(ApiToken.user_id, ApiToken.scopes).where(*live)).one_or_none()
-    return TokenOwner(row[0], frozenset(map(Scope, row[1]))) if row else None
+    is_this = ApiToken.token_hash == token_hash
+    is_due = func.coalesce(ApiToken.last_used_at, ApiToken.created_at) < func.now() - NOTED_EVERY
+    found = select(ApiToken.user_id, ApiToken.scopes, is_due).where(is_this, *_is_live())
+    row = session.execute(found).one_or_none()
+    if row is None:
+        return None
+    user_id, scopes, note = row
+    if note:
+        session.execute(update(ApiToken).where(is_this, is_due).values(last_used_at=func.now()))
+    return TokenOwner(user_id, frozenset(map(Scope, scopes)))
 
 
 def _is_live() -> tuple[ColumnElement[bool], ...]:

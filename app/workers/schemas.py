@@ -3,10 +3,27 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
-from app.models import Run, RunState
+from app.models import RunState
 
 LIVE, SHADOW = 0, 10  # priorities: participants' runs go before those of a re-scoring
+
+
+class Placed(Protocol):
+    """A run, as far as the queue has something to say of it."""
+
+    @property
+    def id(self) -> int:
+        """Of the run."""
+
+    @property
+    def state(self) -> RunState:
+        """Whether it is queued."""
+
+    @property
+    def scorer(self) -> str:
+        """The version that it is scored by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,15 +35,15 @@ class Queue:
     seconds: float | None  # that a run usually takes; none: no run has been scored yet
     held: frozenset[int] = frozenset()  # runs that wait because their team is suspended
 
-    def place(self, run: Run) -> int | None:
+    def place(self, run: Placed) -> int | None:
         """1 for the run that is taken next."""
         return self.places.get(run.id)
 
-    def has_worker(self, run: Run) -> bool:
+    def has_worker(self, run: Placed) -> bool:
         """Whether a worker that can score a queued run is alive."""
         return run.state is not RunState.QUEUED or self.slots.get(run.scorer, 0) > 0
 
-    def wait_seconds(self, run: Run) -> int | None:
+    def wait_seconds(self, run: Placed) -> int | None:
         """Seconds until a queued run is scored, if that can be known, in full minutes: fewer would time single runs."""
         place, slots = self.place(run), self.slots.get(run.scorer, 0)
         if not place or not slots or self.seconds is None:

@@ -1,6 +1,6 @@
 """The queue as those who wait in it see it."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import partial
 
 from sqlalchemy.orm import Session
@@ -12,7 +12,11 @@ from app.workers.schemas import EMPTY, Queue
 
 def queue_of(platform: Platform, session: Session, run_ids: Collection[int]) -> Queue:
     """The queue as far as it concerns these runs; its order is at most a second old, read once for all who wait."""
-    waiting = queries.waiting(session, run_ids) if run_ids else {}
+    return queue_around(platform, session, queries.waiting(session, run_ids) if run_ids else {})
+
+
+def queue_around(platform: Platform, session: Session, waiting: Mapping[int, tuple[str, bool]]) -> Queue:
+    """As `queue_of` for runs that are known to be queued, each with its scorer version and whether it is held."""
     if not waiting:
         return EMPTY
     cache, places = platform.cache, dict[int, int]()

@@ -105,12 +105,19 @@ def _ask(site: Site, page: Page, requests: int) -> Cost:
     address, size, headers = address_on(site, page), 0, dict(HTML)
     if page.is_known:
         headers["If-None-Match"] = reader.http.get(address, headers=HTML).headers["ETag"]
+    redrawn = 0
     with spent(web=site.web, database=site.database) as used:
         for _ in range(requests):
             response = reader.http.get(address, headers=headers)
-            if response.status_code != (304 if page.is_known else 200):
+            if (
+                page.is_known and response.status_code == 200
+            ):  # its pause has become longer, which it is told once
+                redrawn, headers["If-None-Match"] = redrawn + 1, response.headers["ETag"]
+            elif response.status_code != (304 if page.is_known else 200):
                 raise ValueError(f"{address}: {response.status_code} {response.text[:300]}")
             size = response.num_bytes_downloaded
+    if redrawn > 1:
+        raise ValueError(f"{address}: drawn {redrawn} times, expected once at most")
     seconds = used.seconds
     return Cost(1000 * seconds["web"] / requests, 1000 * seconds["database"] / requests, size)
 

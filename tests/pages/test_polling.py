@@ -17,6 +17,7 @@ from tests.pages.statements import asked
 from tests.system.rows import Rows, made
 
 HTML = {"Accept": "text/html"}
+MOST_QUERIES = 3  # whose token it is, the person, and the runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ def test_nothing_is_drawn_again_while_nothing_changes(waiting: Waiting, platform
     assert place_in(first) > 0
     assert (again.status_code, again.content, again.headers["ETag"]) == (304, b"", first.headers["ETag"])
     assert len(of_looking) <= len(of_drawing) / 2, of_looking
+    assert len(of_looking) <= MOST_QUERIES, of_looking
 
 
 def test_the_page_asks_with_the_name_of_what_it_shows(waiting: Waiting) -> None:
