@@ -11,6 +11,12 @@ FIELD_ERRORS = {
     "missing": "is missing",
     "string_pattern_mismatch": "is not an e-mail address, such as name@example.org",
     "too_short": "choose at least one",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "int_parsing": "must be a whole number",
+    "literal_error": "must be {expected}",
+    "enum": "must be {expected}",
+    "datetime_from_date_parsing": "must be a date and a time",
     "value_error": "{error}",
 }
 

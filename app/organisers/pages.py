@@ -1,18 +1,23 @@
 """What organisers can do in the browser."""
 
+from collections.abc import Mapping
+from dataclasses import asdict
+from types import MappingProxyType
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
+from pydantic import BaseModel, ValidationError
 
 from app.access import Action
 from app.disclosure.schemas import LEAKS
-from app.models import Disclosure
+from app.errors import ConflictError, MalformedError
+from app.form_errors import field_errors
 from app.organisers import service
-from app.organisers.schemas import NewDisclosure
+from app.organisers.schemas import DisclosureView, NewDisclosure
 from app.rescoring import service as rescoring
 from app.rescoring.schemas import Choice, Following
-from app.web import CurrentActor, ThePlatform, render, requires
+from app.web import CurrentActor, ThePlatform, actor_of_request, platform_of_request, render, requires
 
 RunNumber = Annotated[
     int | None,
@@ -82,11 +87,67 @@ def abandon(platform: ThePlatform, actor: CurrentActor, rescore_id: int) -> Resp
     return RedirectResponse("/organise", status_code=303)
 
 
+class DisclosureForm(BaseModel):
+    """The fields as the browser sends them; `NewDisclosure` says which are good."""
+
+    disclosure: str = ""
+    details_at_close: bool = False
+    only_complete: bool = False
+    shows_exposure: bool = False
+    annotation_is_public: bool = False
+    reason: str = ""
+
+    @classmethod
+    def of(cls, view: DisclosureView) -> "DisclosureForm":
+        """What the phase has now."""
+        return cls(**asdict(view.terms), shows_exposure=view.phase.shows_exposure)
+
+
 @router.get("/phases/{phase_id}/disclosure")
-def disclosure(request: Request, platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:
+def disclosure(request: Request, phase_id: int) -> Response:
     """The five ways to disclose scores, with what attackers recover under each, and the form to choose one."""
-    view = service.disclosure_page(platform, actor, phase_id)
-    return render(request, "organisers/disclosure.html", view=view, leaks=LEAKS)
+    return _disclosure(request, phase_id)
+
+
+def _disclosure(
+    request: Request,
+    phase_id: int,
+    form: DisclosureForm | None = None,
+    *,
+    problems: Mapping[str, str] = MappingProxyType({}),
+    refused: tuple[str, ...] = (),
+) -> Response:
+    view = service.disclosure_page(platform_of_request(request), actor_of_request(request), phase_id)
+    return render(
+        request,
+        "organisers/disclosure.html",
+        code=409 if refused else 422 if problems else 200,
+        view=view,
+        leaks=LEAKS,
+        form=(form or DisclosureForm.of(view)).model_dump(),
+        problems=problems,
+        refused=refused,
+    )
+
+
+@router.post("/phases/{phase_id}/disclosure")
+def change_disclosure(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    phase_id: int,
+    form: Annotated[DisclosureForm, Form()],
+) -> Response:
+    """Change what a phase discloses."""
+    try:
+        service.change_disclosure(platform, actor, phase_id, NewDisclosure.model_validate(form.model_dump()))
+    except ValidationError as error:
+        return _disclosure(request, phase_id, form, problems=field_errors(error))
+    except MalformedError as error:
+        return _disclosure(request, phase_id, form, problems={"annotation_is_public": str(error)})
+    except ConflictError as error:
+        return _disclosure(request, phase_id, form, refused=(str(error),))
+    return RedirectResponse(f"/organise/phases/{phase_id}/disclosure", status_code=303)
 
 
 @router.get("/phases/{phase_id}/exposure")
@@ -97,29 +158,3 @@ def exposure(
     phase, teams = service.exposure_page(platform, actor, phase_id, after)
     following = teams[-1].team_id if len(teams) == service.TEAMS else None
     return render(request, "organisers/exposure.html", phase=phase, teams=teams, following=following)
-
-
-@router.post("/phases/{phase_id}/disclosure")
-def change_disclosure(
-    platform: ThePlatform,
-    actor: CurrentActor,
-    phase_id: int,
-    disclosure: Annotated[Disclosure, Form()],
-    reason: Annotated[str, Form(min_length=1, max_length=1000)],
-    *,
-    details_at_close: Annotated[bool, Form()] = False,
-    only_complete: Annotated[bool, Form()] = False,
-    shows_exposure: Annotated[bool, Form()] = False,
-    annotation_is_public: Annotated[bool, Form()] = False,
-) -> Response:
-    """Change what a phase discloses."""
-    wanted = NewDisclosure(
-        disclosure=disclosure,
-        details_at_close=details_at_close,
-        only_complete=only_complete,
-        shows_exposure=shows_exposure,
-        annotation_is_public=annotation_is_public,
-        reason=reason,
-    )
-    service.change_disclosure(platform, actor, phase_id, wanted)
-    return RedirectResponse(f"/organise/phases/{phase_id}/disclosure", status_code=303)

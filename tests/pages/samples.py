@@ -16,6 +16,7 @@ from app.documentation.schemas import Field, Operation
 from app.editions.schemas import PhaseState
 from app.home.schemas import ExpectedFiles
 from app.models import Disclosure, EntryState, Quota, Role, RunState, Topic, UploadState
+from app.organisers.pages import DisclosureForm
 from app.organisers.schemas import DisclosureView
 from app.participation.schemas import Step
 from app.phases.schemas import PhaseSheet
@@ -302,7 +303,13 @@ def of_the_rest() -> Iterator[Sample]:
     yield "organisers/overview.html", {"phases": ()}
     terms = Terms(Disclosure.CLASSES, details_at_close=False, only_complete=True)
     refusals = {each: EVIL if each is Disclosure.FULL else None for each in Disclosure}
-    disclosed = {"view": DisclosureView(PHASE, terms, refusals), "leaks": LEAKS}
+    disclosed = {
+        "view": DisclosureView(PHASE, terms, refusals),
+        "leaks": LEAKS,
+        "form": DisclosureForm(disclosure="mean", only_complete=True, reason=EVIL).model_dump(),
+        "problems": {"reason": EVIL},
+        "refused": (EVIL,),
+    }
     yield "organisers/disclosure.html", disclosed
     exposed = Exposure(
         7,

@@ -133,6 +133,24 @@ def test_an_organiser_chooses_what_a_phase_discloses(scene: Scene, platform: Pla
         assert (record.before["disclosure"], record.after["disclosure"]) == ("full", "mean")
 
 
+def test_a_disclosure_that_cannot_be_chosen_is_said_on_its_page_and_nothing_typed_is_lost(
+    scene: Scene,
+) -> None:
+    def sent(**form: str) -> tuple[int, str]:
+        page = scene.organiser.post(
+            f"/organise/phases/{scene.own}/disclosure", data=form, headers={"Accept": "text/html"}
+        )
+        assert 'value="mine"' in page.text or not form.get("reason")
+        return page.status_code, page.text
+
+    assert "must have at least 1 characters" in sent(disclosure="mean")[1]
+    assert sent(disclosure="everything", reason="mine")[0] == 422
+    assert "confirm that it is public" in sent(disclosure="full", reason="mine")[1]
+    status, page = sent(disclosure="at close", shows_exposure="true", reason="mine")
+    assert (status, page.count("checked>")) == (409, 2)
+    assert "needs a closing date" in page
+
+
 def test_a_disclosure_changes_only_where_it_is_safe_and_for_who_organises_it(scene: Scene) -> None:
     def change(phase: int, **changes: object) -> int:
         body = {"disclosure": "full", "annotation_is_public": True, "reason": "released"} | changes

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 from icalendar import Calendar
+from pydantic import ValidationError
 
 from app.editions.rules import is_over, state_of
 from app.editions.schemas import PhaseView
+from app.form_errors import field_errors
 from app.models import Disclosure, Quota
 from app.phases.rules import calendar_of, change_refusals
 from app.phases.schemas import NewRules
@@ -143,3 +145,24 @@ def test_a_calendar_has_the_opening_and_the_deadline_of_each_phase() -> None:
     ]
     assert str(events[1]["summary"]) == "PASCAL VOC 2007, test closes"
     assert "60 minutes" in str(events[1]["description"])
+
+
+def test_a_form_says_in_words_what_is_wrong_with_its_numbers_and_dates() -> None:
+    sent: dict[str, object] = {
+        "opens_at": "soon",
+        "closes_at": None,
+        "quotas": [],
+        "embargo": False,
+        "reason": "a workshop",
+    }
+    numbers: dict[str, object] = {"grace_minutes": "99999", "max_boxes": "0", "max_total_lines": "many"}
+
+    with pytest.raises(ValidationError) as raised:
+        NewRules.model_validate(sent | numbers)
+
+    assert field_errors(raised.value) == {
+        "opens_at": "must be a date and a time",
+        "grace_minutes": "must be at most 10080",
+        "max_boxes": "must be at least 1",
+        "max_total_lines": "must be a whole number",
+    }
