@@ -92,9 +92,8 @@ def _confirm(
     before = queries.submission_of_key(session, actor.user_id, key) if key else None
     if before is not None:
         if before.request_digest != digest:
-            raise ConflictError(
-                f"the idempotency key {key!r} was used for another submission ({before.id}); use another key"
-            )
+            message = f"the idempotency key {key!r} was used for submission {before.id}; use another key"
+            raise ConflictError(message)
         return before.id, 0
     upload, phase = _upload_and_phase(session, actor, team_id, requested)
     archive = _archive(upload)

@@ -118,7 +118,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "curves of a held-out phase": (hidden_curves, 403, "withheld", ".*"),
     "an idempotency key used for something else": (
-        other_request_under_a_key, 409, "conflict", "the idempotency key 'first' was used for another submission .*",
+        other_request_under_a_key, 409, "conflict", "the idempotency key 'first' was used for submission .*",
     ),
     "a second result of a method": (
         one_result, 409, "one-result", "Alder already has a result in competition 3, and a method has only one; .*",

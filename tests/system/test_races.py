@@ -102,7 +102,7 @@ def test_a_key_that_was_used_for_something_else_is_refused(site: SharedSite, pha
     assert again.status_code == 409
     assert (
         again.json()["detail"]
-        == f"the idempotency key 'once' was used for another submission ({first}); use another key"
+        == f"the idempotency key 'once' was used for submission {first}; use another key"
     )
 
 
