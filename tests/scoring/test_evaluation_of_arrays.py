@@ -1,5 +1,6 @@
 """Predictions in memory are scored as those in an archive are, whatever the task."""
 
+import tracemalloc
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +33,7 @@ from scoring import (
 from scoring.data.boxes import BoxConvention, convert_boxes
 from scoring.data.checking import DataError
 from scoring.saved_matches import open_matches
+from scoring.tasks.detection.scoring import load
 from scoring.tasks.ranking.arrays import split_persons
 from tests.scoring.builders import kit
 
@@ -352,3 +354,27 @@ def test_a_tree_s_annotation_is_scored_against_arrays(tmp_path: Path) -> None:
     )
 
     assert evaluate(found, known, protocol="voc2012")["cat"].ap == 1
+
+
+def test_a_thousand_classes_take_memory_for_their_objects_and_one_table_of_positives() -> None:
+    classes, images, count = 1_203, 4_000, 5_000
+    draw = np.random.default_rng(3)
+    image, label = draw.integers(0, images, count), draw.integers(0, classes, count)
+    names: dict[str, Any] = {
+        "images": [str(n) for n in range(images)],
+        "classes": [f"class {n}" for n in range(classes)],
+    }
+    truth = GroundTruth.from_arrays(image, label, boxes(count), convention="inclusive", **names)
+    found = Detections.from_arrays(image, label, draw.random(count), truth.tables.objects.boxes, **names)
+
+    tracemalloc.start()
+    result = evaluate(found, truth, protocol="voc2012")
+    of_scoring = tracemalloc.get_traced_memory()[1]
+    bootstrap(result, truth, replicates=8)
+    of_both = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    table = classes * images * 4  # a whole number for each class and image: 19 MB
+    assert len(load(truth)) == classes
+    assert of_scoring < table / 2
+    assert of_both < table * 1.7

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from scoring.data.arrays import Flags, Integers
+from scoring.data.arrays import Flags, Integers, Places
 from scoring.data.detections import ClassDetections
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.matches import RankedPredictions
@@ -27,18 +27,45 @@ _NO_DETECTIONS: Final = ClassDetections(np.empty(0, np.int32), np.empty(0), np.e
 
 def load(truth: GroundTruth) -> Mapping[str, ClassObjects]:
     """The objects of each class in the images of the Main set."""
-    objects, main, convention = truth.tables.objects, truth.lists.main, truth.tables.convention
-    ground_truth = {}
-    for number, name in enumerate(truth.lists.classes):
-        rows = np.flatnonzero((objects.name == number) & (objects.image < main))
-        count = np.bincount(objects.image[rows], minlength=main).astype(np.int32)
-        first = (np.cumsum(count) - count).astype(np.int32)
-        flags = objects.difficult[rows], objects.group_of[rows]
-        verified = _verified_images(truth, number)
-        ground_truth[name] = ClassObjects(
-            first, count, objects.boxes[rows], *flags, verified=verified, convention=convention
+    objects = truth.tables.objects
+    rows = np.flatnonzero(objects.image < truth.lists.main)
+    order = rows[np.argsort(objects.name[rows], kind="stable")]
+    numbers = np.arange(len(truth.lists.classes) + 1)
+    begins = np.searchsorted(objects.name[order], numbers).tolist()
+    return _ObjectsOfClasses(truth, {name: n for n, name in enumerate(truth.lists.classes)}, order, begins)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ObjectsOfClasses(Mapping[str, ClassObjects]):
+    """Made when they are asked for: counts of all images for each of a thousand classes would fill memory.
+
+    rows: intp (n,), of the objects by class; begins: where the rows of each class begin, and the last ones end.
+    """
+
+    truth: GroundTruth
+    numbers: Mapping[str, int]
+    rows: Places
+    begins: Sequence[int]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.numbers)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, name: str) -> ClassObjects:
+        number, objects = self.numbers[name], self.truth.tables.objects
+        rows = self.rows[self.begins[number] : self.begins[number + 1]]
+        count = np.bincount(objects.image[rows], minlength=self.truth.lists.main).astype(np.int32)
+        return ClassObjects(
+            (np.cumsum(count) - count).astype(np.int32),
+            count,
+            objects.boxes[rows],
+            objects.difficult[rows],
+            objects.group_of[rows],
+            verified=_verified_images(self.truth, number),
+            convention=self.truth.tables.convention,
         )
-    return ground_truth
 
 
 def _verified_images(truth: GroundTruth, number: int) -> Flags | None:
@@ -87,13 +114,13 @@ def score(
     A class without any object has no value; in the mean it counts as in the development kit: as 0 for 11-point AP, otherwise as
     NaN, so that there is no mean either. A second table counts the positives of `rules.second_table`, if there is one.
     """
-    objects_of = {name: rules.select_positives(objects) for name, objects in ground_truth.items()}
     found = {each.key: each.value for each in matched}
     if rules.absent_is_empty:
         absent = (Keyed(name, _NO_DETECTIONS) for name in ground_truth if name not in found)
         found |= {each.key: each.value for each in match(absent, ground_truth, rules)}
     classes = tuple(
-        _class_result(name, objects.positives, found.get(name)) for name, objects in objects_of.items()
+        _class_result(name, rules.select_positives(objects).positives, found.get(name))
+        for name, objects in ground_truth.items()
     )
     found = {name: found[name] for name in ground_truth if name in found}
     mean, reason = _headline(tuple(ground_truth), found, rules)
