@@ -11,12 +11,15 @@ from typing import Any
 import httpx2
 import psycopg
 import pytest
+from sqlalchemy import create_engine
 
 from app import migrating
 from app.migrating import MigrationError, migrate
+from app.models import Base
 from app.processes import environment_of
 from app.settings import Settings
 from tests.later_versions import EXAMPLE, later_version
+from tests.system.every_table import fill_empty_tables
 from tests.system.installations import LONGEST, Client, Installation, installation
 from tests.system.kits import results, small_kit
 from tests.system.servers import OwnServers, eventually, plain
@@ -58,6 +61,13 @@ class Site:
         """How many rows each table has."""
         tables = self.running.ask("SELECT relname FROM pg_stat_user_tables WHERE schemaname = 'public'")
         return {name: self.running.ask(f"SELECT count(*) FROM {name}")[0][0] for (name,) in tables}
+
+    def contents(self) -> dict[str, list[dict[str, Any]]]:
+        """The rows of each table that the models of this version have."""
+        return {
+            name: [row for (row,) in self.running.ask(f'SELECT to_jsonb(one) FROM "{name}" one')]
+            for name in Base.metadata.tables
+        }
 
     def ready(self) -> tuple[int, str]:
         response = httpx2.get(f"{self.address}/ready", timeout=LONGEST)
@@ -152,6 +162,28 @@ def test_the_schema_is_expanded_under_a_running_worker_and_both_versions_go_on_w
     assert site.ready()[0] == 200
     assert site.later_command("admin-link").returncode == 0
     assert site.running.command("admin-link").returncode == 0
+
+
+def test_a_row_of_every_table_is_the_same_after_the_migrations_of_a_later_version(
+    own_servers: OwnServers, later: Path
+) -> None:
+    with installation(own_servers) as running:
+        site = Site(running, "", running.client(""), later)
+        engine = create_engine(str(running.settings.migration_database_url))
+        with engine.begin() as connection:
+            fill_empty_tables(connection)
+        engine.dispose()
+        before = site.contents()
+        done = site.later_command("migrate")
+        after = site.contents()
+
+    assert done.returncode == 0, done.stderr
+    assert {name for name, rows in before.items() if not rows} == set()
+    known = {name: [*rows[0]] for name, rows in before.items()}
+    assert before == {
+        name: [{column: row.get(column) for column in known[name]} for row in rows]
+        for name, rows in after.items()
+    }
 
 
 def test_a_migration_that_never_gets_its_lock_changes_nothing_and_says_so(
