@@ -58,8 +58,8 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
         ),
         _row("forbidden", 403, "Forbidden", "Your account may not do this."),
         _row("recent-login-required", 403, "Forbidden", "Confirm your password, and send it again."),
-        _row("second-factor-required", 403, "Forbidden", "Set a second factor up at /account/second-factor."),
-        _row("withheld", 403, "Forbidden", "This part of a result is hidden until the phase closes."),
+        _row("second-factor-required", 403, "Forbidden", "Set up a second factor at /account/second-factor."),
+        _row("withheld", 403, "Forbidden", "The message says why it is hidden, and until when."),
         _row(
             "cross-site",
             403,
@@ -79,7 +79,7 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             "A person reads and accepts the terms of the edition, in the browser at the address in the message.",
         ),
         _row("not-open", 403, "Not open yet", "The phase opens later; the message says when."),
-        _row("closed", 403, "Closed", "The phase does not accept submissions any more."),
+        _row("closed", 403, "Closed", "The phase no longer accepts submissions."),
         _row(
             "team-suspended",
             403,
@@ -92,12 +92,7 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             "Team not approved",
             "Only teams that an organiser has approved are scored on held-out annotation of this edition.",
         ),
-        _row(
-            "not-found",
-            404,
-            "Not found",
-            "There is nothing at this address, or you may not see it.",
-        ),
+        _row("not-found", 404, "Not found", "There is nothing at this address, or you may not see it."),
         _row(
             "method-not-allowed",
             405,
@@ -113,9 +108,7 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             "Conflict",
             "The upload has another number of bytes; continue at the offset in the header Upload-Offset.",
         ),
-        _row(
-            "not-checked", 409, "Not checked yet", "The upload is not complete, or its check is not finished."
-        ),
+        _row("not-checked", 409, "Not checked yet", "Complete the upload, and have it checked."),
         _row(
             "one-result",
             409,
@@ -126,13 +119,13 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             "name-retired",
             409,
             "Name retired",
-            "A method of this name was withdrawn from the competition; its name is not used again there.",
+            "A method of this name was withdrawn from the competition; its name cannot be used again there. Choose another.",
         ),
         _row(
             "name-taken",
             409,
             "Name taken",
-            "Names of methods and of teams are unique in an edition, and none looks like another. Choose one that is not mistaken for it.",
+            "Names of methods and of teams are unique in an edition, and none may look like another. Choose one that cannot be mistaken for it.",
         ),
         _row(
             "name-fixed",
@@ -195,8 +188,8 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             "check-busy",
             429,
             "Too many requests",
-            "One archive of a team, and of a person, is checked at a time, and a few of all; this one is stored and waits. "
-            "Ask again after Retry-After seconds.",
+            "One archive of a team, and of a person, is checked at a time, and only a few of all. This one is stored; "
+            "ask for its check again after Retry-After seconds.",
         ),
         _row("rate-limit", 429, "Too many requests", "Send the request again after Retry-After seconds."),
         _row("busy", 429, "Too many requests", "Send the request again after Retry-After seconds."),
@@ -219,9 +212,7 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             "Checksum mismatch",
             "The bytes that arrived do not have the expected checksum. Send the archive again as a new upload.",
         ),
-        _row(
-            "invalid", 422, "Archive has problems", "The archive has problems. Its report lists each of them."
-        ),
+        _row("invalid", 422, "Archive has problems", "Fix the problems in its report, and upload it again."),
         _row(
             "not-in-archive",
             422,

@@ -31,7 +31,7 @@ def person(platform: ThePlatform, actor: CurrentActor, user_id: int) -> Person:
 
 @router.post("/people/{user_id}/suspend", status_code=204, dependencies=[PEOPLE])
 def suspend(platform: ThePlatform, actor: CurrentActor, user_id: int, change: Change) -> None:
-    """Close an account: its sessions end, its tokens open nothing, and nobody logs in to it."""
+    """Suspend an account: its sessions end, its tokens stop working, and nobody can log in to it."""
     service.suspend(platform, actor, user_id, change.reason)
 
 

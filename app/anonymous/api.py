@@ -36,7 +36,7 @@ def create(platform: ThePlatform, actor: CurrentActor, entry_id: int) -> LinkVie
 
 @router.post("/links/{link_id}/revoke", status_code=204, dependencies=[requires(Action.LINK)])
 def revoke(platform: ThePlatform, actor: CurrentActor, link_id: int) -> None:
-    """Let an anonymous link lead nowhere. It cannot be undone."""
+    """Revoke an anonymous link. It cannot be undone."""
     service.revoke(platform, actor, link_id)
 
 

@@ -22,7 +22,7 @@ def teams(
 
 @router.put("/editions/{edition}/approvals", status_code=204)
 def set_rule(platform: ThePlatform, actor: CurrentActor, edition: str, rule: ApprovalRule) -> None:
-    """Score only approved teams on held-out annotation; teams that are there already count as approved."""
+    """Score only approved teams on held-out annotation; existing teams count as approved."""
     service.set_rule(platform, actor, edition, rule)
 
 

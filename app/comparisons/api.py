@@ -25,7 +25,7 @@ def compare(
     competition: int,
     methods: Methods = (),
 ) -> ComparisonView:
-    """Paired differences of methods of a board with 95 % intervals and p-values, where the details of its phase are shown.
+    """Paired differences of methods of a board with 95% intervals and p-values, where the details of its phase are shown.
 
     Differences are a method's score minus that of the first. Elsewhere the shown values stand side by side.
     """

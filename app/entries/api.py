@@ -30,7 +30,7 @@ def withdraw(
 ) -> SubmissionView:
     """Take an entry's result off its leaderboard: its team until the method is public, organisers at any time.
 
-    The submission stays. On a held-out phase the method's name stays retired and the quota stays used.
+    The submission stays. On a held-out phase the method's name cannot be used again and the quota stays used.
     """
     submission_id = service.withdraw(platform, actor, entry_id, withdrawal.reason)
     return submissions.submission_page(platform, actor, submission_id)

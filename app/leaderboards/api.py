@@ -33,7 +33,7 @@ def board(
 ) -> Response:
     """A leaderboard of public methods: values in [0, 1], three decimals and full minutes on a held-out phase.
 
-    Organisers get every digit, and private methods, too. Ranks are those of the whole board whatever is left out. Send the ETag
+    Organisers get every digit, and private methods, too. Ranks are those of the whole board whatever is filtered out. Send the ETag
     of an earlier response as If-None-Match, and what has not changed is answered by 304.
     """
     address = BoardAddress(edition, image_set, competition)

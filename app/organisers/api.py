@@ -60,7 +60,7 @@ def disclosure(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Dis
 def exposure(
     platform: ThePlatform, actor: CurrentActor, phase_id: int, after: int = 0
 ) -> tuple[Exposure, ...]:
-    """How much each team can have learnt of the hidden labels of a phase: 20 of them, by id from `after` on."""
+    """How much each team can have learnt about the hidden labels of a phase: 20 teams, by id, after the team `after`."""
     return service.exposure_page(platform, actor, phase_id, after)[1]
 
 

@@ -21,7 +21,7 @@ router = APIRouter(prefix="/api/v1", tags=["account"])
 def export(platform: ThePlatform, actor: CurrentActor) -> StreamingResponse:
     """What is stored of you: profile, teams, accepted terms, uploads and submissions.
 
-    A token gets what its scope reads; `left_out` names what the page of your account has beyond: e-mail addresses,
+    A token gets what its scope reads; `left_out` names what only the page of your account has: e-mail addresses,
     role, sessions, logins, tokens and the actions of the account.
     """
     if not actor.by_token and not actor.is_recent:

@@ -16,7 +16,7 @@ router = APIRouter(
 
 @router.get("")
 def organisers(platform: ThePlatform, actor: CurrentActor, edition: str) -> OrganisedEdition:
-    """Who organises an edition; every admin does so, too."""
+    """Who organises an edition; every admin does, too."""
     return service.organised_edition(platform, actor, edition)
 
 
@@ -28,5 +28,5 @@ def add(platform: ThePlatform, actor: CurrentActor, edition: str, new: NewOrgani
 
 @router.delete("/{user_id}", status_code=204)
 def remove(platform: ThePlatform, actor: CurrentActor, edition: str, user_id: int) -> None:
-    """Take an edition from one of its organisers; the last one only an admin can remove."""
+    """Remove an organiser of an edition; only an admin can remove the last one."""
     service.remove_organiser(platform, actor, edition, user_id)

@@ -26,7 +26,7 @@ def mine(platform: ThePlatform, actor: CurrentActor) -> tuple[OwnTeam, ...]:
 
 @router.post("/editions/{edition}/teams", status_code=201, dependencies=[JOIN, limited(Limited.TEAM)])
 def create(platform: ThePlatform, actor: CurrentActor, edition: str, new: NewTeam) -> TeamPage:
-    """Create a team that you own. Who uploads without a team gets one named after them."""
+    """Create a team that you own. A person who uploads without a team gets one named after them."""
     return service.team_page(platform, actor, memberships.create_team(platform, actor, edition, new))
 
 
@@ -85,18 +85,18 @@ def remove(platform: ThePlatform, actor: CurrentActor, team_id: int, person: int
 
 @router.post("/teams/{team_id}/invitations", status_code=201, dependencies=[CHANGE, limited(Limited.INVITE)])
 def invite(platform: ThePlatform, actor: CurrentActor, team_id: int, new: NewInvitation) -> NewLink:
-    """Create a link by which people join a team that you own; its secret is shown only now."""
+    """Create a link by which people join a team that you own; its secret is shown only once."""
     return invitations.invite(platform, actor, team_id, new)
 
 
 @router.delete("/teams/{team_id}/invitations/{invitation_id}", status_code=204, dependencies=[CHANGE])
 def revoke(platform: ThePlatform, actor: CurrentActor, team_id: int, invitation_id: int) -> None:
-    """Revoke an invitation; who joined by it stays."""
+    """Revoke an invitation; people who joined by it stay."""
     invitations.revoke(platform, actor, team_id, invitation_id)
 
 
 @router.post("/invitations/accept", dependencies=[JOIN, limited(Limited.INVITE)])
 def accept(platform: ThePlatform, actor: CurrentActor, acceptance: Acceptance) -> TeamPage:
-    """Join the team of an invitation. Who is alone in another team of the edition leaves it."""
+    """Join the team of an invitation. Somebody who is alone in another team of the edition leaves it."""
     team_id = invitations.accept(platform, actor, acceptance.token)
     return service.team_page(platform, actor, team_id)

@@ -89,7 +89,7 @@ ChecksumHeader = Annotated[
     include_in_schema=False,
 )
 def options(platform: ThePlatform) -> Response:
-    """What this server knows of the tus protocol."""
+    """Which version and extensions of the tus protocol this server supports."""
     headers = {
         "Tus-Resumable": TUS_VERSION,
         "Tus-Version": TUS_VERSION,
