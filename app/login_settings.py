@@ -88,6 +88,12 @@ class LoginSettings(BaseSettings):
     limit_invite: Annotated[Rates, Field(description="invitations that one person makes or accepts")] = (
         "30/hour;100/day"
     )
+    limit_change: Annotated[
+        Rates,
+        Field(
+            description="changes of methods and teams, new tokens and links of one person; each is recorded"
+        ),
+    ] = "120/10 minutes;1000/day"
     limit_export: Annotated[Rates, Field(description="downloads of all that is stored of one person")] = (
         "5/10 minutes;20/day"
     )

@@ -40,6 +40,7 @@ class Limited(enum.StrEnum):
     CONFIRM = "confirm"
     TEAM = "team"
     INVITE = "invite"
+    CHANGE = "change"
     EXPORT = "export"
     COMPARE = "compare"  # by person or client address, as what follows
     BOARD = "board"
@@ -57,6 +58,7 @@ SUBJECTS = {
     Limited.CONFIRM: "attempts to submit",
     Limited.TEAM: "new teams",
     Limited.INVITE: "invitations",
+    Limited.CHANGE: "changes of methods, teams, tokens and links",
     Limited.EXPORT: "downloads of your data",
     Limited.COMPARE: "comparisons",
     Limited.BOARD: "selections of a leaderboard that nobody else has asked for",

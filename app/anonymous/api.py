@@ -7,7 +7,8 @@ from app.access import Action
 from app.anonymous import service
 from app.anonymous.pages import HEADERS
 from app.anonymous.schemas import AnonymousResult, LinksPage, LinkView
-from app.web import CurrentActor, ThePlatform, requires
+from app.rate_limits import Limited
+from app.web import CurrentActor, ThePlatform, limited, requires
 
 router = APIRouter(prefix="/api/v1", tags=["anonymous links"])
 
@@ -28,7 +29,11 @@ def links(platform: ThePlatform, actor: CurrentActor, entry_id: int) -> LinksPag
     return service.links_page(platform, actor, entry_id)
 
 
-@router.post("/entries/{entry_id}/links", status_code=201, dependencies=[requires(Action.LINK)])
+@router.post(
+    "/entries/{entry_id}/links",
+    status_code=201,
+    dependencies=[requires(Action.LINK), limited(Limited.CHANGE)],
+)
 def create(platform: ThePlatform, actor: CurrentActor, entry_id: int) -> LinkView:
     """A new anonymous link to the result that the board has now; what is scored later does not change what it shows."""
     return service.create(platform, actor, entry_id)

@@ -5,7 +5,8 @@ from fastapi.responses import RedirectResponse, Response
 
 from app.access import Action
 from app.anonymous import service
-from app.web import CurrentActor, ThePlatform, render, requires
+from app.rate_limits import Limited
+from app.web import CurrentActor, ThePlatform, limited, render, requires
 
 router = APIRouter()
 
@@ -31,7 +32,7 @@ def links(request: Request, platform: ThePlatform, actor: CurrentActor, entry_id
     return render(request, "anonymous/links.html", page=service.links_page(platform, actor, entry_id))
 
 
-@router.post("/entries/{entry_id}/links", dependencies=[requires(Action.LINK)])
+@router.post("/entries/{entry_id}/links", dependencies=[requires(Action.LINK), limited(Limited.CHANGE)])
 def create(platform: ThePlatform, actor: CurrentActor, entry_id: int) -> Response:
     """Make an anonymous link."""
     service.create(platform, actor, entry_id)

@@ -96,8 +96,11 @@ def create(platform: Platform, actor: Actor, entry_id: int) -> LinkView:
 def revoke(platform: Platform, actor: Actor, link_id: int) -> int:
     """Let a link lead nowhere, for good; returns its entry. Raises NotFoundError."""
 
-    def change(_: LinkedEntry, link: AnonymousLink) -> None:
-        link.revoked_at = link.revoked_at or func.clock_timestamp()
+    def change(_: LinkedEntry, link: AnonymousLink) -> bool:
+        if link.revoked_at is not None:
+            return False
+        link.revoked_at = func.clock_timestamp()
+        return True
 
     return _change(platform, actor, link_id, "link.revoke", change)
 
@@ -105,11 +108,14 @@ def revoke(platform: Platform, actor: Actor, link_id: int) -> int:
 def reveal(platform: Platform, actor: Actor, link_id: int) -> int:
     """Let a link lead to the page of the submission; returns its entry. Raises NotFoundError, RefusedError."""
 
-    def change(linked: LinkedEntry, link: AnonymousLink) -> None:
+    def change(linked: LinkedEntry, link: AnonymousLink) -> bool:
         state = link_state(link.revoked_at, link.revealed_at)
         if refusal := reveal_refusal(state, is_public=linked.method.public_at is not None):
             raise RefusedError([refusal])
-        link.revealed_at = link.revealed_at or func.clock_timestamp()
+        if link.revealed_at is not None:
+            return False
+        link.revealed_at = func.clock_timestamp()
+        return True
 
     return _change(platform, actor, link_id, "link.reveal", change)
 
@@ -119,15 +125,16 @@ def _change(
     actor: Actor,
     link_id: int,
     action: str,
-    change: Callable[[LinkedEntry, AnonymousLink], None],
+    change: Callable[[LinkedEntry, AnonymousLink], bool],
 ) -> int:
+    """Change a link of the reader's team, and record it if that changed anything; returns its entry. Raises NotFoundError."""
     with platform.transaction() as session:
         linked = queries.lock_entry_of_link(session, actor, link_id)
         link = session.get(AnonymousLink, link_id, populate_existing=True) if linked else None
         if linked is None or link is None:
             raise NotFoundError(f"your team has no link {link_id}")
-        change(linked, link)
-        _record(session, actor, linked, link, action)
+        if change(linked, link):
+            _record(session, actor, linked, link, action)
         return link.entry_id
 
 

@@ -5,7 +5,8 @@ from fastapi import APIRouter
 from app.access import Action
 from app.methods import service
 from app.methods.schemas import MethodEdit, MethodPage, MethodView
-from app.web import CurrentActor, ThePlatform, requires
+from app.rate_limits import Limited
+from app.web import CurrentActor, ThePlatform, limited, requires
 
 router = APIRouter(prefix="/api/v1", tags=["methods"])
 
@@ -16,7 +17,7 @@ def method(platform: ThePlatform, actor: CurrentActor, method_id: int) -> Method
     return service.method_page(platform, actor, method_id)
 
 
-@router.patch("/methods/{method_id}", dependencies=[requires(Action.CHANGE_METHOD)])
+@router.patch("/methods/{method_id}", dependencies=[requires(Action.CHANGE_METHOD), limited(Limited.CHANGE)])
 def edit(platform: ThePlatform, actor: CurrentActor, method_id: int, edit: MethodEdit) -> MethodView:
     """Change what a method of your team says of itself; once it is public, everybody sees what it said before.
 

@@ -12,8 +12,9 @@ from app.exports.rules import bibtex
 from app.form_errors import field_errors
 from app.methods import service
 from app.methods.schemas import MethodEdit, MethodPage
+from app.rate_limits import Limited
 from app.refusals import RefusalCode, RefusedError
-from app.web import CurrentActor, ThePlatform, render, requires
+from app.web import CurrentActor, ThePlatform, limited, render, requires
 
 router = APIRouter()
 
@@ -77,7 +78,9 @@ def _form(
     )
 
 
-@router.post("/methods/{method_id}/edit", dependencies=[requires(Action.CHANGE_METHOD)])
+@router.post(
+    "/methods/{method_id}/edit", dependencies=[requires(Action.CHANGE_METHOD), limited(Limited.CHANGE)]
+)
 def edit(
     request: Request,
     platform: ThePlatform,

@@ -42,7 +42,7 @@ def team(
     return service.team_page(platform, actor, team_id, after, before)
 
 
-@router.patch("/teams/{team_id}", dependencies=[CHANGE])
+@router.patch("/teams/{team_id}", dependencies=[CHANGE, limited(Limited.CHANGE)])
 def change(platform: ThePlatform, actor: CurrentActor, team_id: int, change: TeamChange) -> TeamPage:
     """Change the name, which is possible until the first public result, or the affiliation of a team that you own."""
     memberships.change(platform, actor, team_id, change)
@@ -61,7 +61,9 @@ def set_named(platform: ThePlatform, actor: CurrentActor, team_id: int, naming: 
     memberships.set_named(platform, actor, team_id, is_named=naming.is_named)
 
 
-@router.put("/teams/{team_id}/members/{person}/owner", status_code=204, dependencies=[CHANGE])
+@router.put(
+    "/teams/{team_id}/members/{person}/owner", status_code=204, dependencies=[CHANGE, limited(Limited.CHANGE)]
+)
 def set_owner(
     platform: ThePlatform, actor: CurrentActor, team_id: int, person: int, ownership: Ownership
 ) -> None:
@@ -71,13 +73,15 @@ def set_owner(
     )
 
 
-@router.post("/teams/{team_id}/hand-over", status_code=204, dependencies=[CHANGE])
+@router.post("/teams/{team_id}/hand-over", status_code=204, dependencies=[CHANGE, limited(Limited.CHANGE)])
 def hand_over(platform: ThePlatform, actor: CurrentActor, team_id: int, successor: Successor) -> None:
     """Make another member the owner in your place."""
     memberships.hand_over(platform, actor, team_id, successor.person)
 
 
-@router.delete("/teams/{team_id}/members/{person}", status_code=204, dependencies=[CHANGE])
+@router.delete(
+    "/teams/{team_id}/members/{person}", status_code=204, dependencies=[CHANGE, limited(Limited.CHANGE)]
+)
 def remove(platform: ThePlatform, actor: CurrentActor, team_id: int, person: int, reason: str = "") -> None:
     """Take a member out of a team that you own; all its invitations are revoked."""
     memberships.remove(platform, actor, team_id, person, reason)

@@ -108,7 +108,7 @@ def _team(
     return response
 
 
-@router.post("/teams/{team_id}/edit", dependencies=[CHANGE])
+@router.post("/teams/{team_id}/edit", dependencies=[CHANGE, limited(Limited.CHANGE)])
 def edit(
     request: Request,
     platform: ThePlatform,
@@ -171,7 +171,7 @@ def set_named(
     return _to(team_id)
 
 
-@router.post("/teams/{team_id}/members/{person}/owner", dependencies=[CHANGE])
+@router.post("/teams/{team_id}/members/{person}/owner", dependencies=[CHANGE, limited(Limited.CHANGE)])
 def make_owner(
     platform: ThePlatform, actor: CurrentActor, team_id: int, person: int, reason: ReasonField = ""
 ) -> Response:
@@ -180,7 +180,7 @@ def make_owner(
     return _to(team_id)
 
 
-@router.post("/teams/{team_id}/members/{person}/remove", dependencies=[CHANGE])
+@router.post("/teams/{team_id}/members/{person}/remove", dependencies=[CHANGE, limited(Limited.CHANGE)])
 def remove(
     platform: ThePlatform, actor: CurrentActor, team_id: int, person: int, reason: ReasonField = ""
 ) -> Response:
@@ -189,7 +189,7 @@ def remove(
     return _to(team_id)
 
 
-@router.post("/teams/{team_id}/hand-over", dependencies=[CHANGE])
+@router.post("/teams/{team_id}/hand-over", dependencies=[CHANGE, limited(Limited.CHANGE)])
 def hand_over(
     platform: ThePlatform, actor: CurrentActor, team_id: int, person: Annotated[int, Form()]
 ) -> Response:

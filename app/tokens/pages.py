@@ -11,10 +11,11 @@ from app.access import Action, Actor, Scope
 from app.errors import ConflictError
 from app.form_errors import field_errors
 from app.platform import Platform
+from app.rate_limits import Limited
 from app.tokens import service
 from app.tokens.rules import DEFAULT_LIFETIME, LIFETIMES
 from app.tokens.schemas import NewToken
-from app.web import CurrentActor, ThePlatform, recently_logged_in, render, requires
+from app.web import CurrentActor, ThePlatform, limited, recently_logged_in, render, requires
 
 router = APIRouter()
 
@@ -55,7 +56,10 @@ def _page(
     return response
 
 
-@router.post("/account/tokens", dependencies=[requires(Action.MANAGE_ACCOUNT), recently_logged_in()])
+@router.post(
+    "/account/tokens",
+    dependencies=[requires(Action.MANAGE_ACCOUNT), recently_logged_in(), limited(Limited.CHANGE)],
+)
 def create_token(
     request: Request,
     platform: ThePlatform,

@@ -18,6 +18,7 @@ from app.rate_limits import limiter_of
 from app.turns import PAUSE
 from tests.pages.boards import board_of
 from tests.pages.test_accounts import PASSWORD, registered
+from tests.pages.test_teams import new_edition
 
 Visitor = Callable[[str], TestClient]
 OFFICE, HOME, STRANGERS = "192.0.2.1", "198.51.100.7", "203.0.113.9"
@@ -141,3 +142,24 @@ def test_selections_of_a_board_are_limited_unless_they_are_in_memory(
     assert codes("", "?sort=dog") == [200, 200]
     assert reader.get(f"/api/v1{board}?sort=method").status_code == 429
     assert other.get(f"{board}?sort=method").status_code == 200
+
+
+def test_whoever_changes_a_method_or_a_team_all_night_fills_no_disk(platform: Platform) -> None:
+    limiter = limiter_of(LoginSettings(limit_change="3/hour"), str(platform.settings.broker_url))
+    app = create_app(replace(platform, limiter=limiter))
+    edition = new_edition(platform)
+    elm = registered(
+        TestClient(app, headers={"Accept": "text/html"}, follow_redirects=False), "elm@example.org"
+    )
+    team = elm.post("/teams", data={"edition": edition, "name": "Elms"}).headers["location"]
+
+    edits = [elm.post(f"{team}/edit", data={"name": f"Elms {number}"}).status_code for number in range(3)]
+    refused = elm.post(f"/api/v1{team}/hand-over", json={"person": 1})
+    others = [
+        elm.post(address, data={"name": "x"}).status_code
+        for address in ("/methods/1/edit", "/account/tokens", "/entries/1/links")
+    ]
+
+    assert edits == [303] * 3
+    assert (refused.status_code, refused.json()["code"]) == (429, "rate-limit")
+    assert others == [429] * 3
