@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.models import Role
 
 LARGEST_ID = 2**63 - 1
-Reason = Annotated[str, Field(min_length=1, max_length=1000, description="stands in the audit")]
+Reason = Annotated[str, Field(min_length=1, max_length=1000, description="recorded in the audit")]
 
 
 class Search(BaseModel):

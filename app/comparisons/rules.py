@@ -48,10 +48,10 @@ def obstacle_of(setups: Sequence[tuple[int, str, str]]) -> str | None:
 
     >>> obstacle_of([(1, "1", "voc2012"), (1, "1", "voc2012")])
     >>> obstacle_of([(1, "1", "voc2012"), (2, "1", "voc2012")])
-    'these results were scored under different versions of the ground truth or the scorer, and differ for that alone'
+    'these results were scored under different versions of the ground truth or the scorer'
     """
     if len(set(setups)) > 1:
-        return "these results were scored under different versions of the ground truth or the scorer, and differ for that alone"
+        return "these results were scored under different versions of the ground truth or the scorer"
     return None
 
 

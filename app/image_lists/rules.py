@@ -34,7 +34,7 @@ NOT_HARD: Final = (
 
 _LISTS: Final = {
     "detection": (
-        ("True positives", "The most confident detections of an object."),
+        ("True positives", "The most confident detections that match an object."),
         ("Near misses", "The most confident detections that overlap an object of the class, but not enough."),
         ("Other false positives", "Duplicates, other classes and background; the most confident first."),
         ("Missed objects", "Objects that no detection matches; the largest first."),

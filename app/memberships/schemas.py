@@ -11,7 +11,7 @@ from app.names import Visible
 
 TeamName = Annotated[
     str,
-    Field(min_length=2, max_length=40, description="unique in the edition, as it stands on boards"),
+    Field(min_length=2, max_length=40, description="unique in the edition, as boards show it"),
     Visible,
 ]
 Affiliation = Annotated[str, Field(max_length=200, description="where its members work")]

@@ -137,7 +137,7 @@ def managed(session: Session, actor: Actor, team_id: int, reason: str = "") -> T
         return team
     if team is not None and actor.runs(team.edition_id):
         if not reason:
-            raise MalformedError("An organiser gives a reason for changing a team")
+            raise MalformedError("Give a reason; organisers need one to change a team")
         return team
     if mine is None or team is None:
         raise NotFoundError(f"you are in no team {team_id}")

@@ -109,7 +109,7 @@ def edit_refusals(
     """Every reason why a method cannot be changed like this: a scored name stays, a public description stays long."""
     found: list[Refusal | None] = []
     if after.name != before.name and has_score:
-        message = f"{before.name} has a score, and a name that has one stays"
+        message = f"{before.name} has a score, so its name can no longer change"
         found.append(Refusal(RefusalCode.NAME_FIXED, message))
     if is_public:
         found.append(publication_refusal(after.description, is_baseline=after.is_baseline))

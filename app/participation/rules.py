@@ -34,7 +34,7 @@ def step_of(refusal: Refusal, phase: PhaseView) -> Step:
     if refusal.code is RefusalCode.TERMS_NOT_ACCEPTED:
         return Step(
             "Accept the terms",
-            f"those of {phase.edition_title} that hold now",
+            f"of {phase.edition_title}, in their current version",
             f"/editions/{phase.edition}/terms",
         )
     if refusal.code in (RefusalCode.TEAM_SUSPENDED, RefusalCode.TEAM_NOT_APPROVED):

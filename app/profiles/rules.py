@@ -42,7 +42,7 @@ def orcid_of(text: str) -> str:
         raise ValueError("is not an ORCID iD, such as 0000-0002-1825-0097")
     digits = "".join(found.groups()).upper()
     if _check_digit(digits[:-1]) != digits[-1]:
-        raise ValueError("has another check digit at its end; is a digit mistyped?")
+        raise ValueError("has a wrong check digit; compare it digit by digit")
     return "-".join(found.groups()).upper()
 
 

@@ -89,7 +89,7 @@ def take_back(platform: Platform, actor: Actor, slot_id: int, reason: str) -> in
         slot, edition_id = found
         memberships.lock_team(session, slot.team_id)  # whose confirmation may use it at this moment
         if slot_id not in queries.free_slots(session, slot.phase_id, slot.team_id).get(slot.task, ()):
-            raise ConflictError("This extra slot was used or taken back already")
+            raise ConflictError("This extra slot has already been used or taken back")
         slot.taken_back_at = func.clock_timestamp()
         audit.record(
             session, actor.user_id, "quota.take_back", f"team {slot.team_id}", edition_id=edition_id, reason=reason,

@@ -134,8 +134,8 @@ class BoardParameters(BaseModel):
         Field(description="methods trained on given data only, or on other data"),
     ] = None
     team: Annotated[Number, Field(description="methods of the team with this id")] = None
-    since: Annotated[Day, Field(description="results sent in on this day or later")] = None
-    until: Annotated[Day, Field(description="results sent in on this day or earlier")] = None
+    since: Annotated[Day, Field(description="results submitted on this day or later")] = None
+    until: Annotated[Day, Field(description="results submitted on this day or earlier")] = None
     as_of: Annotated[Day, Field(description="the board as it stood at the end of this day, UTC")] = None
     baselines: Annotated[
         Literal["hide"] | None, Optional, Field(description="whether baselines are left out")

@@ -152,7 +152,7 @@ def withdrawal_refusal(
     if state not in COUNTED_STATES:
         return ConflictError(f"This entry was {state.value}; there is no result to withdraw.")
     if is_organiser:
-        return None if reason else MalformedError("An organiser gives a reason for withdrawing an entry.")
+        return None if reason else MalformedError("Give a reason; organisers need one to withdraw an entry.")
     if is_public:
         return ForbiddenError("This method is public; ask an organiser to withdraw its results.")
     return None

@@ -17,7 +17,7 @@ SHOWN: Final = 10  # predictions of a method, until somebody sets a threshold
 MOST_METHODS: Final = 5
 PREFERRED: Final = ("detection", "segmentation")  # the task that is shown first
 
-BEING_DRAWN: Final = "Being drawn; this page shows it in a moment."
+BEING_DRAWN: Final = "Being drawn. Reload this page in a moment."
 NOT_DRAWN: Final = "This could not be drawn."
 KINDS: Final = {1: "hit", 0: "false", -1: "other", None: "other"}
 OUTCOMES: Final = {1: "true positive", 0: "false positive", -1: "ignored", None: ""}

@@ -130,7 +130,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         name_of_another_team, 409, "name-taken", "haze1 looks like the name of another method of this edition; .*",
     ),
     "a new name of a method with a score": (
-        new_name_of_a_scored_method, 409, "name-fixed", "Elder has a score, and a name that has one stays",
+        new_name_of_a_scored_method, 409, "name-fixed", "Elder has a score, so its name can no longer change",
     ),
     "an anonymous link to a result without a score": (
         link_to_a_result_without_a_score, 409, "no-link", "only a result with a score can have an anonymous link",

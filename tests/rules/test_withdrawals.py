@@ -29,7 +29,7 @@ def test_an_organiser_withdraws_a_public_result_with_a_reason() -> None:
         (EntryState.WITHDRAWN, True, False, ConflictError, "already been withdrawn"),
         (EntryState.REFUSED, False, False, ConflictError, "was refused"),
         (EntryState.FAILED, True, True, ConflictError, "was failed"),
-        (EntryState.SCORED, True, True, MalformedError, "gives a reason"),
+        (EntryState.SCORED, True, True, MalformedError, "Give a reason"),
         (EntryState.SCORED, False, True, ForbiddenError, "ask an organiser"),
     ],
 )
