@@ -22,6 +22,7 @@ from scoring.intake.result_files import (
     ResultFile,
     batches,
     contents_of,
+    default_limits,
     is_large,
     result_files,
     severity_of_strays,
@@ -116,8 +117,8 @@ def validate(
 ) -> Validation:
     r"""Check an archive or a plain folder of results against the public description of a phase.
 
-    competitions: those whose results are allowed, None for all of the edition; limits: by default the description's; name: the
-    archive's name as uploaded, if it differs from that of the path. Everything invalid in the archive becomes a problem.
+    competitions: those whose results are allowed, None for all of the edition; limits: by default the description's, of a plain
+    folder only that of boxes; name: the archive's name as uploaded, if it differs from that of the path. Everything invalid in the archive becomes a problem.
     Raises PathError if the archive cannot be read, ValueError for a description with an image that no line can name.
 
     >>> from tempfile import TemporaryDirectory
@@ -129,7 +130,8 @@ def validate(
     >>> found.valid, str(found.problems[0])
     (False, 'comp3_det_val_cat.txt:1: expected 6 fields, found 5')
     """
-    archive, limits = as_path(archive), limits or description.limits
+    archive = as_path(archive)
+    limits = limits or default_limits(archive, description)
     problems, meter = Problems(), Meter.of(archive, limits)
     images = ImageIndex.of(description, max_lines=limits.max_lines)
     inspection = Inspection(images, problems, severity_of_strays(archive), limits.max_boxes)

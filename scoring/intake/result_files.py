@@ -47,13 +47,23 @@ def competition_files(
     archive cannot be read any further.
     """
     path = as_path(path)
-    meter = Meter.of(path, limits or (UNLIMITED if path.is_dir() else description.limits))
+    meter = Meter.of(path, limits or default_limits(path, description))
     everything = replace(
         description, not_offered=()
     )  # a caller who names the competition has its ground truth
     for file in result_files(path, everything, problems=problems, meter=meter):
         if file.competition.number == number:
             yield file
+
+
+def default_limits(path: Path, description: Description) -> Limits:
+    """The limits of an archive, or of a plain folder: none but that of boxes of a class in an image, for nobody else has sent it.
+
+    >>> default_limits(Path("/"), Description("VOC2012", "val", (), (), ())).max_boxes
+    1000
+    """
+    own = description.limits
+    return replace(UNLIMITED, max_boxes=own.max_boxes) if path.is_dir() else own
 
 
 def result_files(

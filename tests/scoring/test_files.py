@@ -162,6 +162,18 @@ def test_the_command_line_names_the_path(tmp_path: Path, capsys: pytest.CaptureF
         assert (problem["code"], problem["message"]) == ("no-file", f"there is no file '{tmp_path / NAME}'")
 
 
+def test_the_command_line_tells_other_errors_of_the_system_with_the_path(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    name = "x" * 5000
+
+    assert main(["statistics", name, "--image-set", "val"]) == 2
+
+    [problem] = json.loads(capsys.readouterr().out)["problems"]
+    assert (problem["code"], problem["file"]) == ("no-file", name)
+    assert problem["message"] == "this cannot be read (File name too long)"
+
+
 def test_lines_and_bytes_of_local_files_are_not_limited_unless_limits_are_given(tmp_path: Path) -> None:
     lines = b"a 0.5 1 1 10 10\n" * 3
     (tmp_path / "folder").mkdir()
@@ -173,3 +185,5 @@ def test_lines_and_bytes_of_local_files_are_not_limited_unless_limits_are_given(
     for path, truth in (("sent.tar", narrow), ("folder", narrow), ("folder", tight)):
         result = evaluate(tmp_path / path, truth, competition=3, protocol="voc2012")
         assert result.classes[0].predictions == 3
+    assert validate(tmp_path / "folder", narrow.description).valid
+    assert not validate(tmp_path / "sent.tar", narrow.description).valid
