@@ -259,7 +259,7 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             "storage-full",
             507,
             "Insufficient storage",
-            "The server has no space left. Bytes of an upload that have arrived are kept; resume it later.",
+            "The server or its database has no space left. Bytes of an upload that have arrived are kept; resume it later.",
         ),
     )
 )

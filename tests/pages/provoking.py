@@ -93,6 +93,11 @@ def scene(
     def full() -> None:
         raise StorageFullError("no space left on device")
 
+    @app.get("/api/v1/test/full-database")
+    def full_database() -> None:
+        with platform.transaction() as session:
+            session.execute(text("DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = 'disk_full'; END $$"))
+
     token = accounts.token_of_program(platform, "program@localhost", "Program", Role.PARTICIPANT)
     with (
         TestClient(app, headers={"Authorization": f"Bearer {token}"}) as program,

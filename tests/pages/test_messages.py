@@ -222,6 +222,10 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         without_database, 503, "unavailable",
         "The database cannot be reached at the moment. Please try again in a few seconds",
     ),
+    "a database that is full": (
+        lambda scene: scene.stranger.get("/api/v1/test/full-database"), 507, "storage-full",
+        "The database has no space left. Nothing of this request was stored or counted; please try again later",
+    ),
     "a storage that is away": (
         without_storage, 503, "storage-unavailable",
         "Storage cannot be reached at the moment. Nothing was lost; please try again in a few seconds",
