@@ -150,7 +150,7 @@ def withdrawal_refusal(
     if state is EntryState.WITHDRAWN:
         return ConflictError("This entry has already been withdrawn.")
     if state not in COUNTED_STATES:
-        return ConflictError(f"This entry was {state.value}; there is no result to withdraw.")
+        return ConflictError(f"This entry has no result to withdraw; its state is {state.value}.")
     if is_organiser:
         return None if reason else MalformedError("Give a reason; organisers need one to withdraw an entry.")
     if is_public:

@@ -27,8 +27,8 @@ def test_an_organiser_withdraws_a_public_result_with_a_reason() -> None:
     ("state", "is_organiser", "is_public", "error", "words"),
     [
         (EntryState.WITHDRAWN, True, False, ConflictError, "already been withdrawn"),
-        (EntryState.REFUSED, False, False, ConflictError, "was refused"),
-        (EntryState.FAILED, True, True, ConflictError, "was failed"),
+        (EntryState.REFUSED, False, False, ConflictError, "its state is refused"),
+        (EntryState.FAILED, True, True, ConflictError, "its state is failed"),
         (EntryState.SCORED, True, True, MalformedError, "Give a reason"),
         (EntryState.SCORED, False, True, ForbiddenError, "ask an organiser"),
     ],
