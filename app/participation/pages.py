@@ -54,7 +54,7 @@ def _form(
         code=422 if problems else 200,
         edition=edition,
         title=title,
-        version=known.version if known else None,
+        version=known.version if known and known.text else None,
         form=form,
         problems=problems,
     )
@@ -73,4 +73,5 @@ def set_terms(
         service.set_terms(platform, actor, edition, NewTerms(text=text))
     except ValidationError as error:
         return _form(request, platform, actor, edition, {"text": text}, field_errors(error))
-    return RedirectResponse(f"/editions/{edition}/terms", status_code=303)
+    ended = "/organise" if not text.strip() else ""
+    return RedirectResponse(f"{ended}/editions/{edition}/terms", status_code=303)

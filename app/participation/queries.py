@@ -9,7 +9,13 @@ from app.participation.schemas import TermsView
 
 
 def current_terms(session: Session, code: str, user_id: int | None) -> TermsView | None:
-    """The newest terms of an edition, and when this person accepted them; none where there are none."""
+    """The terms of an edition, and when this person accepted them; none where there are none, or none any more."""
+    newest = newest_terms(session, code, user_id)
+    return newest if newest is not None and newest.text else None
+
+
+def newest_terms(session: Session, code: str, user_id: int | None) -> TermsView | None:
+    """The last version of an edition's terms, whose text is empty where the edition has none any more."""
     accepted = and_(TermsAcceptance.terms_id == Terms.id, TermsAcceptance.user_id == user_id)
     statement = (
         select(
@@ -34,7 +40,8 @@ def locked_edition(session: Session, code: str) -> Edition | None:
 def accept(session: Session, user_id: int, code: str, version: int) -> bool:
     """Note that a person accepts this version; whether it is the newest. Accepting twice keeps the first date."""
     newest = select(func.max(Terms.version)).join(Edition).where(Edition.code == code).scalar_subquery()
-    statement = select(Terms.id).join(Edition).where(Edition.code == code, Terms.version == newest)
+    statement = select(Terms.id).join(Edition)
+    statement = statement.where(Edition.code == code, Terms.version == newest, Terms.text != "")
     terms_id = session.scalar(statement.where(Terms.version == version))
     if terms_id is None:
         return False

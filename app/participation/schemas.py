@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+SHORTEST = 20  # characters of terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +32,20 @@ class Step:
     address: str
 
 
+def _long_enough_or_none(text: str) -> str:
+    if 0 < len(text) < SHORTEST:
+        raise ValueError(f"must have at least {SHORTEST} characters, or none")
+    return text
+
+
 class NewTerms(BaseModel):
     """The form for terms."""
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
 
-    text: Annotated[str, Field(min_length=20, max_length=50_000, pattern="^[^\0]*$")]
+    text: Annotated[
+        str, Field(max_length=50_000, pattern="^[^\0]*$"), AfterValidator(_long_enough_or_none)
+    ]  # none: the edition has no terms any more
 
 
 class Accepted(BaseModel):

@@ -58,26 +58,26 @@ def accept(platform: Platform, actor: Actor, code: str, version: int) -> None:
 
 
 def editable_terms(platform: Platform, actor: Actor, code: str) -> tuple[str, TermsView | None]:
-    """The title of an edition that this person runs, and its terms. Raises NotFoundError, ForbiddenError."""
+    """The title of an edition that this person runs, and the last version of its terms. Raises NotFoundError, ForbiddenError."""
     with platform.transaction() as session:
         edition = editions.edition_of(session, code)
         _require_organiser(actor, edition.id if edition else None, code)
         assert edition is not None
-        return edition.title, queries.current_terms(session, code, actor.user_id)
+        return edition.title, queries.newest_terms(session, code, actor.user_id)
 
 
 def set_terms(platform: Platform, actor: Actor, code: str, new: NewTerms) -> int:
     """Give an edition other terms, which everybody accepts before their next submission; returns the version.
 
-    The same text again changes nothing. Raises NotFoundError, ForbiddenError.
+    No text ends them; nobody has to accept any. The same text again changes nothing. Raises NotFoundError, ForbiddenError.
     """
     with platform.transaction() as session:
         edition = queries.locked_edition(session, code)
         _require_organiser(actor, edition.id if edition else None, code)
         assert edition is not None
-        before = queries.current_terms(session, code, None)
-        if before is not None and before.text == new.text:
-            return before.version
+        before = queries.newest_terms(session, code, None)
+        if (before.text if before else "") == new.text:
+            return before.version if before else 0
         version = before.version + 1 if before else 1
         session.add(Terms(edition_id=edition.id, version=version, text=new.text, set_by=actor.user_id))
         audit.record(

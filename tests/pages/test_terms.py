@@ -41,7 +41,9 @@ def submit(client: TestClient, method: str) -> httpx2.Response:
     return response
 
 
-def test_a_new_version_is_accepted_before_the_next_submission(browser: Browser, platform: Platform) -> None:
+def test_a_new_version_is_accepted_before_the_next_submission_until_there_are_no_terms(
+    browser: Browser, platform: Platform
+) -> None:
     olga, ash = organiser(browser, platform, "olga@example.org"), registered(browser(), "ash@example.org")
     page = "/organise/editions/oak/terms"
     assert ash.get("/api/v1/editions/oak/terms").status_code == 404
@@ -72,6 +74,16 @@ def test_a_new_version_is_accepted_before_the_next_submission(browser: Browser, 
         accepted = session.execute(text("SELECT count(*) FROM terms_acceptance")).scalar()
     assert recorded == [{"version": 1}, {"version": 2}]
     assert accepted == 2
+
+    ended = olga.post(page, data={"text": " "})
+    assert (ended.status_code, ended.headers["location"]) == (303, page)
+    assert "There are none now" in olga.get(page).text
+    assert ash.get("/editions/oak/terms").status_code == 404
+    assert ash.post("/editions/oak/terms", data={"version": "3"}).status_code == 409
+    assert submit(registered(browser(), "birch@example.org"), "Bark").status_code == 201
+    assert olga.post(page, data={"text": ""}).status_code == 303  # the same again
+    olga.post(page, data={"text": RULES})
+    assert ash.get("/api/v1/editions/oak/terms").json()["version"] == 4
 
 
 def test_terms_are_set_by_organisers_of_the_edition_alone(browser: Browser, platform: Platform) -> None:
