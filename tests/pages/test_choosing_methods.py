@@ -30,4 +30,4 @@ def test_where_not_all_methods_are_offered_the_chosen_and_the_best_are_and_the_p
 
     assert offered() == {"=cmd", "Beech_50%"}
     assert "Aaa" in offered(f"?methods={theirs['Chance']}")
-    assert "These are 2 of the methods" in client.get(address).text
+    assert "Only 2 of the methods" in client.get(address).text

@@ -69,7 +69,7 @@ def test_people_are_told_of_recovery_codes_and_of_the_end_of_a_second_factor(
         "New recovery codes were made",
         "Two-factor login was switched off",
     ]
-    assert "Codes that are left: 9." in letters(platform, "beech@example.org")[1].get_content()
+    assert "Codes left: 9." in letters(platform, "beech@example.org")[1].get_content()
 
 
 def test_a_login_by_another_browser_is_told_once(browser: Browser, platform: Platform) -> None:
