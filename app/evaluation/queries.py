@@ -10,6 +10,7 @@ from sqlalchemy import (
     Select,
     and_,
     func,
+    literal,
     or_,
     select,
     text,
@@ -162,8 +163,11 @@ def queues(session: Session) -> dict[int, PhaseQueue]:
 
     Failed runs of re-scorings are not among them. Read from indexes that hold nothing else, because nearly all runs have been scored long ago.
     """
-    standing = select(Entry.id).where(Entry.phase_id == Phase.id, Entry.state == EntryState.SCORED)
-    counted = standing.limit(MAX_COUNT).lateral()
+    # written into the statement: a plan for any state and any limit reads the whole table
+    scored = literal(EntryState.SCORED, Entry.state.type, literal_execute=True)
+    most = literal(MAX_COUNT, literal_execute=True)
+    standing = select(Entry.id).where(Entry.phase_id == Phase.id, Entry.state == scored)
+    counted = standing.limit(most).lateral()
     entries = select(Phase.id, func.count()).join(counted, true()).group_by(Phase.id)
     found = {phase: replace(NOTHING, entries=count) for phase, count in session.execute(entries)}
     for phase, state, count in session.execute(_unscored_runs()):
