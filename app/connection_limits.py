@@ -1,6 +1,9 @@
 """Connections of the web server: how many there are, and how long one may keep it waiting."""
 
 import asyncio
+import fcntl
+import sys
+import termios
 from typing import Any
 
 import h11
@@ -9,21 +12,26 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 MAX_CONNECTIONS = 800  # of a process; each takes a file descriptor, of which a process often has 1024
 HEADER_SECONDS = 10.0  # from the first byte of a request, or the connection, to the end of its headers
 BODY_SECONDS = 60.0  # between two pieces of a body
+READ_SECONDS = 60.0  # within which a client reads LEAST_READ of what waits for it
+LEAST_READ = 4096  # bytes
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP/1.1 that closes connections beyond a number, and those that send their request too slowly.
+    """HTTP/1.1 that closes connections beyond a number, and those that send their request or read the response too slowly.
 
-    uvicorn has a time limit only between two requests, and counts connections only once a request is complete.
+    uvicorn has a time limit only between two requests, and counts connections only once a request is complete. A response that
+    nobody reads stays in memory, and keeps a stream and its turn waiting.
     """
 
     max_connections = MAX_CONNECTIONS
     header_seconds = HEADER_SECONDS
     body_seconds = BODY_SECONDS
+    read_seconds = READ_SECONDS
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.deadline: asyncio.TimerHandle | None = None
+        self.look_at_reader: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
         """Take a connection, unless there are too many."""
@@ -36,6 +44,7 @@ class PatientProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget a connection."""
         self._stop_waiting()
+        self._stop_looking()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -59,6 +68,37 @@ class PatientProtocol(H11Protocol):
             self._wait(self.body_seconds, self._body_is_late)
         elif self.conn.their_state is h11.SEND_BODY:
             self.transport.abort()
+
+    def pause_writing(self) -> None:
+        """Look from now on whether the client reads."""
+        super().pause_writing()
+        self._look_again()
+
+    def resume_writing(self) -> None:
+        """Stop looking; little waits to be read."""
+        super().resume_writing()
+        self._stop_looking()
+
+    def _look_again(self) -> None:
+        self._stop_looking()
+        self.look_at_reader = self.loop.call_later(self.read_seconds, self._expect_less, self._unread())
+
+    def _expect_less(self, before: int) -> None:
+        """Close, unless the client has read something since `before` bytes waited for it."""
+        if self._unread() > before - LEAST_READ:
+            self.transport.abort()
+        else:
+            self._look_again()
+
+    def _unread(self) -> int:
+        """How many bytes of responses have not reached the client: what waits here, and what the kernel has of it."""
+        queued = fcntl.ioctl(self.transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, bytes(4))
+        return self.transport.get_write_buffer_size() + int.from_bytes(queued, sys.byteorder)
+
+    def _stop_looking(self) -> None:
+        if self.look_at_reader is not None:
+            self.look_at_reader.cancel()
+            self.look_at_reader = None
 
     def _wait(self, seconds: float, then: Any) -> None:
         self.deadline = self.loop.call_later(seconds, then)

@@ -79,9 +79,12 @@ class RecentResponses:
 def _address(request: Request) -> tuple[str, bytes] | None:
     """The address of a page as everybody sees it who is not logged in; none for a request that may be somebody's.
 
-    Path and query stay apart: a path may have a question mark in it.
+    None either for a client that takes no gzip: unpacking the JSON of 5,000 methods takes 13 ms, in which the event loop would answer
+    nobody. Path and query stay apart: a path may have a question mark in it.
     """
     headers, path, query = request.headers, request.scope["path"], request.scope["query_string"]
     if request.method != "GET" or any(name in headers for name in OWN):
+        return None
+    if "gzip" not in headers.get("accept-encoding", ""):
         return None
     return (path, query) if len(path) + len(query) <= MOST_CHARACTERS else None

@@ -1,6 +1,5 @@
 """What everybody sees alike is given to the next reader at once, for a moment and to nobody whose own it might be."""
 
-from collections.abc import Mapping
 from weakref import WeakSet
 
 import pytest
@@ -31,9 +30,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def asked(
-    path: str = "/board", query: str = "", method: str = "GET", headers: Mapping[str, str] | None = None
+    path: str = "/board", query: str = "", method: str = "GET", headers: dict[str, str] | None = None
 ) -> Request:
-    sent = [(name.encode(), value.encode()) for name, value in (headers or {}).items()]
+    sent = [
+        (name.encode(), value.encode())
+        for name, value in ({"accept-encoding": "gzip"} | (headers or {})).items()
+    ]
     return Request(
         {"type": "http", "method": method, "path": path, "query_string": query.encode(), "headers": sent}
     )
@@ -71,11 +73,12 @@ def test_the_next_reader_of_an_address_is_given_the_response(clock: Clock) -> No
         asked(headers={"authorization": "Bearer x"}),
         asked(headers={"content-length": "3"}),
         asked(headers={"transfer-encoding": "chunked"}),
+        asked(headers={"accept-encoding": "identity"}),
         asked(method="HEAD"),
         asked(method="POST"),
     ],
 )
-def test_a_request_that_may_be_somebodys_own_neither_gives_nor_takes(
+def test_a_request_that_may_be_somebodys_own_or_needs_work_neither_gives_nor_takes(
     clock: Clock, request_of_one: Request
 ) -> None:
     assert kept(asked()).find(request_of_one) is None

@@ -13,7 +13,8 @@ from starlette.types import Receive, Scope, Send
 
 from app.connection_limits import PatientProtocol
 
-HEADER, BODY = 0.4, 0.4  # seconds
+HEADER, BODY, READ = 0.4, 0.4, 0.4  # seconds
+LARGE = 8 << 20  # bytes
 
 
 class Hurried(PatientProtocol):
@@ -22,17 +23,18 @@ class Hurried(PatientProtocol):
     max_connections = 3
     header_seconds = HEADER
     body_seconds = BODY
+    read_seconds = READ
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers once it has the whole body; the path /slow first waits longer than a client may."""
+    """Answers once it has the whole body; the path /slow first waits longer than a client may, /large has a large response."""
     if scope["path"] == "/slow":
         await asyncio.sleep(2 * BODY)
     size, more = 0, True
     while more:
         message = await receive()
         size, more = size + len(message.get("body", b"")), message.get("more_body", False)
-    answer = str(size).encode()
+    answer = b"x" * LARGE if scope["path"] == "/large" else str(size).encode()
     headers = [(b"content-length", str(len(answer)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": answer})
@@ -140,3 +142,30 @@ def test_connections_beyond_the_limit_are_closed_and_others_served(port: int) ->
     assert answers == [b"HTTP/1.1 200 OK"] * 3 + [b""] * 2
     for connection in opened:
         connection.close()
+
+
+def read_slowly(port: int, pieces: int, pause: float) -> int:
+    """How many bytes of a large response come, of which so many pieces are read with a pause after each, and then the rest."""
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        connection.settimeout(5)
+        connection.connect(("127.0.0.1", port))
+        connection.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        read = 0
+        try:
+            for _ in range(pieces):
+                read += len(connection.recv(65536))
+                time.sleep(pause)  # the pace of a slow client is what is tested
+            while piece := connection.recv(1 << 20):
+                read += len(piece)
+        except ConnectionError:
+            pass
+        return read
+
+
+def test_a_response_that_nobody_reads_is_not_kept(port: int) -> None:
+    assert read_slowly(port, pieces=1, pause=3 * READ) < LARGE
+
+
+def test_a_response_that_is_read_slowly_and_steadily_comes_to_its_end(port: int) -> None:
+    assert read_slowly(port, pieces=24, pause=READ / 8) > LARGE
