@@ -132,14 +132,14 @@ def _drained(running: Installation, people: list[Client], archive: bytes, count:
 
 
 def _until_all_are_scored(running: Installation) -> float:
-    """Wait until no run is left; when that was. Raises ValueError for one that has failed."""
-    states = (
-        "SELECT count(*) FILTER (WHERE state = 'failed'), count(*) FILTER (WHERE state <> 'scored') FROM run"
+    """Wait until no run is left and no re-scoring is under way; when that was. Raises ValueError where that takes too long."""
+    left = (
+        "SELECT (SELECT count(*) FROM run WHERE state <> 'scored')"
+        " + (SELECT count(*) FROM rescore WHERE activated_at IS NULL)"
     )
-    eventually(lambda: running.ask(states)[0][1] == 0, LONGEST)
-    [[failed, left]] = running.ask(states)
-    if failed or left:
-        raise ValueError(f"{failed} runs have failed, {left} are not scored after {LONGEST:.0f} s")
+    if not eventually(lambda: running.ask(left) == [(0,)], LONGEST):
+        states = running.ask("SELECT state, count(*) FROM run GROUP BY state")
+        raise ValueError(f"not all is scored after {LONGEST:.0f} s: {states}")
     return time.perf_counter()
 
 
