@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from scoring.painting import create_segmentations_from_detections
     from scoring.parallel import use_threads
     from scoring.protocols import (
+        COCO,
+        LVIS,
         PROTOCOLS,
         VOC2006,
         VOC2007,
@@ -72,7 +74,9 @@ if TYPE_CHECKING:
     from scoring.validation import FoundCompetition, Validation, validate
 
 __all__ = [
+    "COCO",
     "EXHIBITS",
+    "LVIS",
     "PROTOCOLS",
     "SCORER",
     "VOC2006",
@@ -187,6 +191,8 @@ _NAMES: Final = {
     "painting": ("create_segmentations_from_detections",),
     "parallel": ("use_threads",),
     "protocols": (
+        "COCO",
+        "LVIS",
         "PROTOCOLS",
         "VOC2006",
         "VOC2007",

@@ -39,8 +39,9 @@ class Problem:
 
     def __str__(self) -> str:
         """Say it with its place in front, as compilers do."""
-        place = self.file if self.line is None else f"{self.file}:{self.line}"
-        return self.message if place is None else f"{place}: {self.message}"
+        line = "" if self.line is None else f":{self.line}" if self.file else f"line {self.line}"
+        place = f"{self.file or ''}{line}"
+        return f"{place}: {self.message}" if place else self.message
 
 
 class SubmissionError(Exception):

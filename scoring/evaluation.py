@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from scoring.competitions import EDITIONS, CompetitionInfo, competition_of, competitions
-from scoring.data.checking import DataError, as_list
+from scoring.data.checking import DataError, as_list, assert_is
 from scoring.data.confidences import Confidences
 from scoring.data.description import Description
 from scoring.data.detections import Detections
@@ -109,8 +109,7 @@ def evaluate(  # noqa: PLR0913 - every argument that decides the scores has a na
     (ClassResult(name='cat', value=0.5, reason=None, positives=1, predictions=2),)
     """
     row = protocol_of(protocol)
-    if not isinstance(truth, GroundTruth):
-        raise DataError(f"expected a GroundTruth to score against, found {type(truth).__name__}")
+    assert_is(truth, GroundTruth, "to score against")
     if isinstance(predictions, Path | str):
         if competition is None:
             raise LookupError("an archive may hold several competitions: say which, such as competition=3")
@@ -261,7 +260,9 @@ def _check_classes(info: CompetitionInfo, known: Sequence[str], classes: Sequenc
     if classes is not None and not names:
         raise LookupError(f"no class is chosen; {info.name} has {', '.join(known)}")
     if unknown := set(names).difference(known):
-        raise LookupError(f"{info.name} has no {', '.join(sorted(unknown))}; it has {', '.join(known)}")
+        raise LookupError(
+            f"{info.name} has no {', '.join(sorted(map(str, unknown)))}; it has {', '.join(known)}"
+        )
 
 
 def _receipt(

@@ -169,7 +169,7 @@ def protocol_of(protocol: str | Protocol) -> Protocol:
     """
     if isinstance(protocol, Protocol):
         return protocol
-    if protocol not in PROTOCOLS:
+    if not isinstance(protocol, str) or protocol not in PROTOCOLS:
         raise LookupError(f"no protocol is called {protocol!r}; there are {', '.join(PROTOCOLS)}")
     return PROTOCOLS[protocol]
 

@@ -1,7 +1,7 @@
 """The result of an evaluation."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import wrap
@@ -62,8 +62,8 @@ class ClassView:
 
     score: ClassResult
     measure: str
-    curve: Curve | RocCurve | None
-    matches: RankedPredictions | None
+    curve: Curve | RocCurve | None = field(repr=False)
+    matches: RankedPredictions | None = field(repr=False)
     figures: Mapping[str, float | None]
 
     @property
@@ -96,7 +96,7 @@ class Result:
     headline: float | None
     headline_reason: str | None
     classes: tuple[ClassResult, ...]
-    exhibits: tuple[Exhibit, ...]
+    exhibits: tuple[Exhibit, ...] = field(repr=False)
     scorer: str
     truth: str
     receipt: str
@@ -119,6 +119,14 @@ class Result:
         matches = {each.class_name: each for each in ranked}
         figures = {} if self.details is None else self.details.figures[name]
         return ClassView(found[name], self.measure, curves.get(name), matches.get(name), figures)
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the classes, which `result[name]` takes.
+
+        >>> list(_example(ClassResult("car", 0.5, None, positives=2, predictions=3)))
+        ['car']
+        """
+        return iter([each.name for each in self.classes])
 
     @property
     def figures(self) -> Mapping[str, float | None]:

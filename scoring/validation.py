@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from scoring.competitions import CompetitionInfo, expected_files, offered
+from scoring.data.checking import assert_is
 from scoring.data.description import Description
 from scoring.data.limits import MAX_ARCHIVE_PROBLEMS, Limits
 from scoring.errors import Problem, Problems
@@ -130,6 +131,7 @@ def validate(
     >>> found.valid, str(found.problems[0])
     (False, 'comp3_det_val_cat.txt:1: expected 6 fields, found 5')
     """
+    assert_is(description, Description, "such as `truth.description`")
     archive = as_path(archive)
     limits = limits or default_limits(archive, description)
     problems, meter = Problems(), Meter.of(archive, limits)

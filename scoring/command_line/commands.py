@@ -14,7 +14,6 @@ from scoring.command_line.requirements import (
     find_results,
     require,
 )
-from scoring.files import read_file
 from scoring.protocol_table import describe_protocols
 from scoring.readers.voc.public_tree import read_public
 from scoring.readers.voc.tree import read_tree
@@ -54,11 +53,7 @@ def compare(options: Namespace) -> Mapping[str, Any]:
     Best first; `groups` names methods that cannot be told apart, `pairs` has the p-value of each difference after Nemenyi
     and after Holm. Methods without a value in every class are left out.
     """
-    try:
-        text = read_file(options.table).decode()
-    except UnicodeDecodeError as error:
-        raise WrongUseError("encoding", f"'{options.table}' is no text in UTF-8") from error
-    table = read_scoreboard(text, options.table.name)
+    table = read_scoreboard(options.table)
     if not table.complete().methods:
         raise WrongUseError("no-method", "no method of the table has a value in every class")
     found = rank_methods(table)

@@ -13,6 +13,8 @@ from scoring.data.arrays import Flags, Floats, Integers
 
 SHOWN: Final = 5
 """Names that a message lists at most."""
+SHOWN_CHARACTERS: Final = 60
+"""Of a single value."""
 
 
 class DataError(ValueError):
@@ -41,7 +43,7 @@ class Named:
 def as_array(values: Any) -> NDArray[Any]:
     """Anything that NumPy can read as an array; a tensor is detached and copied from its device first.
 
-    Raises DataError for rows of different lengths, and for masked values.
+    Raises DataError for rows of different lengths, for masked values, and for what NumPy cannot read.
 
     >>> as_array([1.5, 2]).tolist()
     [1.5, 2.0]
@@ -55,6 +57,8 @@ def as_array(values: Any) -> NDArray[Any]:
         return np.asarray(values)
     except ValueError:
         raise DataError("expected an array, found rows of different lengths") from None
+    except TypeError as error:
+        raise DataError(f"expected an array, found what NumPy cannot read: {error}") from error
 
 
 def as_floats(name: str, values: Any) -> Floats:
@@ -65,7 +69,7 @@ def as_floats(name: str, values: Any) -> Floats:
     """
     array = as_array(values)
     if array.ndim != 1:
-        raise DataError(f"expected '{name}' as one number each, shape (n,), found shape {array.shape}")
+        raise DataError(f"expected '{name}' as one number each, shape (n,), found {shape_of(array)}")
     return _finite(name, array)
 
 
@@ -77,7 +81,7 @@ def as_matrix(name: str, values: Any, shape: str = "(images, classes)") -> Float
     """
     array = as_array(values)
     if array.ndim != 2:
-        raise DataError(f"expected '{name}' as a table, shape {shape}, found shape {array.shape}")
+        raise DataError(f"expected '{name}' as a table, shape {shape}, found {shape_of(array)}")
     return _finite(name, array)
 
 
@@ -91,7 +95,7 @@ def as_flags(name: str, values: Any, shape: int | tuple[int, ...]) -> Flags:
         return np.zeros(shape, np.bool_)
     array, expected = as_array(values), (shape,) if isinstance(shape, int) else shape
     if array.shape != expected:
-        raise DataError(f"expected '{name}' with shape {expected}, found shape {array.shape}")
+        raise DataError(f"expected '{name}' with shape {expected}, found {shape_of(array)}")
     if others := array[~np.isin(array, (0, 1))].tolist():
         raise DataError(f"expected 0 or 1 in '{name}', found {others[0]!r}")
     return array.astype(np.bool_)
@@ -109,7 +113,7 @@ def as_boxes(name: str, values: Any, box_format: BoxFormat | str = BoxFormat.XYX
     if array.size == 0:
         return np.empty((0, 4))
     if array.ndim != 2 or array.shape[1] != 4:
-        raise DataError(f"expected '{name}' as four numbers each, shape (n, 4), found shape {array.shape}")
+        raise DataError(f"expected '{name}' as four numbers each, shape (n, 4), found {shape_of(array)}")
     boxes = _finite(name, array)
     given = as_choice("box_format", box_format, BoxFormat)
     if given is BoxFormat.XYXY:
@@ -118,6 +122,28 @@ def as_boxes(name: str, values: Any, box_format: BoxFormat | str = BoxFormat.XYX
         return np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], axis=1)
     half = boxes[:, 2:] / 2
     return np.concatenate([boxes[:, :2] - half, boxes[:, :2] + half], axis=1)
+
+
+def assert_upright(name: str, boxes: Floats) -> None:
+    """Raises DataError if a box, of float64 (n, 4), has its right edge left of its left one, or its bottom edge above its top one.
+
+    >>> assert_upright("boxes", np.array([[10.0, 10, 40, 40]]))
+    """
+    inverted = (boxes[:, 2:] < boxes[:, :2]).any(axis=1)
+    if inverted.any():
+        row = int(np.flatnonzero(inverted)[0])
+        raise DataError(
+            f"expected left, top, right and bottom in '{name}', found {boxes[row].tolist()} in row {row}, which ends before it begins"
+        )
+
+
+def assert_is(value: object, kind: type, purpose: str) -> None:
+    """Raises DataError for a value of another type; purpose: what the value is for, as the message says it.
+
+    >>> assert_is(0.5, float, "to count")
+    """
+    if not isinstance(value, kind):
+        raise DataError(f"expected {kind.__name__} {purpose}, found {type(value).__name__}")
 
 
 def as_choice(name: str, value: Choice | str, choices: type[Choice]) -> Choice:
@@ -147,7 +173,7 @@ def as_named(name: str, values: Any, names: Sequence[str] | None) -> Named:
     known = None if names is None else as_names(name, names)
     array = as_array(values)
     if array.ndim != 1:
-        raise DataError(f"expected '{name}' as one each, shape (n,), found shape {array.shape}")
+        raise DataError(f"expected '{name}' as one each, shape (n,), found {shape_of(array)}")
     if array.dtype.kind in "iu" or array.size == 0:
         return _numbered(name, array.astype(np.int64), known)
     texts = array.tolist()
@@ -165,7 +191,8 @@ def as_names(name: str, names: Sequence[str]) -> tuple[str, ...]:
     """
     known = tuple(str(each) if isinstance(each, np.str_) else each for each in as_list(name, names))
     if not all(isinstance(each, str) for each in known):
-        raise DataError(f"expected a list of texts as the names of '{name}', found {names!r}")
+        other = next(each for each in known if not isinstance(each, str))
+        raise DataError(f"expected texts as the names of '{name}', found {other!r}")
     if len(set(known)) < len(known):
         [(repeated, _)] = Counter(known).most_common(1)
         raise DataError(f"'{repeated}' stands twice among the names of '{name}'")
@@ -180,6 +207,9 @@ def as_list(name: str, values: Any) -> list[Any]:
     >>> as_list("images", ("a", "b"))
     ['a', 'b']
     """
+    if hasattr(values, "__array__"):  # a tensor need not be iterable
+        array = as_array(values)
+        values = array if array.ndim else array.item()
     if isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping):
         return list(values)
     found = repr(values) if isinstance(values, str) else type(values).__name__
@@ -209,6 +239,15 @@ def assert_lengths(**columns: Any) -> int:
         found = ", ".join(f"{length} of '{name}'" for name, length in lengths.items())
         raise DataError(f"expected columns of one length, found {found}")
     return next(iter(lengths.values()))
+
+
+def shape_of(array: NDArray[Any]) -> str:
+    """The shape of an array as a message calls it; a single value itself.
+
+    >>> shape_of(np.ones((2, 1))), shape_of(np.array(None)), shape_of(np.array("cat"))
+    ('shape (2, 1)', 'None', "'cat'")
+    """
+    return f"shape {array.shape}" if array.ndim else repr(array.item())[:SHOWN_CHARACTERS]
 
 
 def kind_of(array: NDArray[Any]) -> str:

@@ -7,7 +7,16 @@ from typing import Any, Final, Self
 import numpy as np
 
 from scoring.data.arrays import Flags, Floats, Integers
-from scoring.data.checking import DataError, as_floats, as_list, as_matrix, as_named, as_names, assert_lengths
+from scoring.data.checking import (
+    DataError,
+    as_floats,
+    as_list,
+    as_matrix,
+    as_named,
+    as_names,
+    assert_lengths,
+    some_of,
+)
 from scoring.data.frames import columns_of
 
 
@@ -44,6 +53,10 @@ class Confidences:
     images: tuple[str, ...]
     classes: tuple[str, ...]
     person: Integers | None = None
+
+    def __repr__(self) -> str:
+        """How many there are, and which classes."""
+        return f"Confidences({len(self)} in {len(self.images)} images, classes: {some_of(self.classes)})"
 
     def __len__(self) -> int:
         """The number of confidences."""

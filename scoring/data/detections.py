@@ -17,16 +17,15 @@ from scoring.data.checking import (
     as_choice,
     as_floats,
     as_named,
+    assert_is,
     assert_lengths,
+    some_of,
 )
-from scoring.data.frames import columns_of
+from scoring.data.frames import SIDES, boxes_of, columns_of
 from scoring.data.per_image import PerImage, Rows, rows_of_dicts, rows_of_supervision
 
 if TYPE_CHECKING:
     from scoring.data.ground_truth import GroundTruth
-
-SIDES: Final = ("left", "top", "right", "bottom")
-"""The columns of a box in a data frame, unless others are named."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +75,10 @@ class Detections:
     classes: tuple[str, ...]
     convention: BoxConvention | None = None
     sizes: Floats | None = None
+
+    def __repr__(self) -> str:
+        """How many detections and images there are, and which classes."""
+        return f"Detections({len(self)} in {len(self.images)} images, classes: {some_of(self.classes)})"
 
     def __len__(self) -> int:
         """The number of detections."""
@@ -132,9 +135,8 @@ class Detections:
         >>> Detections.from_frame(frame, boxes="xywh", box_format="xywh").boxes.tolist()
         [[1.0, 1.0, 10.0, 10.0]]
         """
-        images, labels, scores, *sides = columns_of(frame, image, label, score, *boxes)
-        corners: NDArray[Any] = np.stack(sides, axis=1)
-        return cls.from_arrays(images, labels, scores, corners, **options)
+        images, labels, scores = columns_of(frame, image, label, score)
+        return cls.from_arrays(images, labels, scores, boxes_of(frame, boxes), **options)
 
     @classmethod
     def from_dicts(cls, entries: PerImage, *, images: Sequence[str] | None = None, **options: Any) -> Self:
@@ -166,8 +168,10 @@ class Detections:
         >>> [round(evaluate(found, truth, protocol=name).headline, 6) for name in ("coco", "voc2012")]
         [1.0, 1.0]
         """
+        from scoring.data.ground_truth import GroundTruth  # noqa: PLC0415 - rests on this module
         from scoring.readers.coco_json.to_data import columns_of_coco, read_source  # noqa: PLC0415 - rests on this module
 
+        assert_is(truth, GroundTruth, "that was made from COCO's JSON")
         if not truth.lists.class_numbers:
             raise DataError("expected a ground truth from COCO's JSON, whose images and classes have numbers")
         name, data = read_source(source, "detections.json")

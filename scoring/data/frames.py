@@ -8,7 +8,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.data.checking import DataError, as_array, some_of
+from scoring.data.checking import DataError, as_array, assert_lengths, some_of
+
+SIDES: Final = ("left", "top", "right", "bottom")
+"""The columns of a box in a data frame, unless others are named."""
 
 _INT, _UINT, _FLOAT, _BOOL, _STRING = 0, 1, 2, 20, 21
 _LETTERS: Final = {_INT: "i", _UINT: "u", _FLOAT: "f", _BOOL: "u"}
@@ -23,6 +26,8 @@ def columns_of(frame: Any, *names: str) -> tuple[NDArray[Any], ...]:
     >>> columns_of({"score": [0.5, 0.25]}, "score")
     (array([0.5 , 0.25]),)
     """
+    if hasattr(frame, "collect"):
+        frame = frame.collect()  # polars' LazyFrame
     if hasattr(frame, "__getitem__") and not isinstance(frame, str | bytes | Sequence | np.ndarray):
         return tuple(_column(frame, name) for name in names)
     if hasattr(frame, "__dataframe__"):
@@ -32,6 +37,19 @@ def columns_of(frame: Any, *names: str) -> tuple[NDArray[Any], ...]:
             _assert_known(name, known)
         return tuple(_exchanged(exchanged, name) for name in names)
     raise DataError(f"expected a data frame, found {type(frame).__name__}")
+
+
+def boxes_of(frame: Any, names: Sequence[str]) -> NDArray[Any]:
+    """Boxes, (n, 4), from four columns of a data frame. Raises DataError for another number of names, and as `columns_of` does.
+
+    >>> boxes_of({"x": [1], "y": [2], "w": [3], "h": [4]}, "xywh").tolist()
+    [[1, 2, 3, 4]]
+    """
+    if len(names) != len(SIDES):
+        raise DataError(f"expected the names of four columns as 'boxes', found {names!r}")
+    sides = columns_of(frame, *names)
+    assert_lengths(**dict(zip(names, sides, strict=True)))
+    return np.stack(sides, axis=1)
 
 
 def _column(frame: Any, name: str) -> NDArray[Any]:

@@ -10,14 +10,22 @@ import numpy as np
 
 from scoring.array_files import read_from
 from scoring.data.boxes import BoxConvention
-from scoring.data.checking import BoxFormat, as_boxes, as_choice, as_flags, as_named, assert_lengths
+from scoring.data.checking import (
+    BoxFormat,
+    as_boxes,
+    as_choice,
+    as_flags,
+    as_named,
+    assert_lengths,
+    assert_upright,
+    some_of,
+)
 from scoring.data.description import Description
-from scoring.data.detections import SIDES
-from scoring.data.frames import columns_of
+from scoring.data.frames import SIDES, boxes_of, columns_of
 from scoring.data.instance_masks import InstanceMasks
 from scoring.data.label_maps import LabelMaps
 from scoring.data.layouts import Layouts
-from scoring.data.per_image import PerImage, rows_of_dicts
+from scoring.data.per_image import PerImage, rows_of_dicts, rows_of_supervision
 from scoring.data.tables import Lists, Tables
 from scoring.data.tables_from_arrays import (
     ObjectRows,
@@ -45,6 +53,13 @@ class GroundTruth:
     description: Description
     content: bytes
     fingerprint: str
+
+    def __repr__(self) -> str:
+        """How many images and objects there are, and which classes."""
+        lists, objects = self.lists, len(self.tables.objects.image)
+        return (
+            f"GroundTruth({len(lists.images)} images, {objects} objects, classes: {some_of(lists.classes)})"
+        )
 
     @classmethod
     def of(cls, lists: Lists, tables: Tables) -> Self:
@@ -79,13 +94,15 @@ class GroundTruth:
         out; boxes: numbers (n, 4) by `convention` and `box_format`; difficult, crowd: 0 or 1 (n,), objects that need not be
         found, and boxes around several objects, which need not be found either; area: pixels (n,), which decide what COCO's
         protocols call small, medium and large, by default those of the boxes; images: all that are evaluated, also those
-        without an object, by default those that have one; sizes: width and height (images, 2). Raises DataError for anything else.
+        without an object, by default those that have one; sizes: width and height (images, 2). Raises DataError for anything else,
+        and for boxes that end before they begin.
 
         >>> truth = GroundTruth.from_arrays(["a"], ["cat"], [[0, 0, 10, 10]], convention="half-open", images=["a", "b"])
         >>> truth.lists.images, truth.lists.classes
         (('a', 'b'), ('cat',))
         """
         corners = as_boxes("boxes", boxes, box_format)
+        assert_upright("boxes", corners)
         rows = ObjectRows(
             as_named("image", image, images),
             as_named("label", label, classes),
@@ -145,10 +162,10 @@ class GroundTruth:
         >>> GroundTruth.from_frame(frame, convention="inclusive").tables.objects.boxes.tolist()
         [[1.0, 1.0, 10.0, 10.0]]
         """
-        images, labels, *sides = columns_of(frame, image, label, *boxes)
+        images, labels = columns_of(frame, image, label)
         given = {"difficult": difficult, "crowd": crowd, "area": area}
         options |= {name: columns_of(frame, column)[0] for name, column in given.items() if column}
-        return cls.from_arrays(images, labels, np.stack(sides, axis=1), **options)
+        return cls.from_arrays(images, labels, boxes_of(frame, boxes), **options)
 
     @classmethod
     def from_dicts(cls, entries: PerImage, *, images: Sequence[str] | None = None, **options: Any) -> Self:
@@ -163,6 +180,23 @@ class GroundTruth:
         rows = rows_of_dicts(entries, images, ("boxes", "labels", "difficult", "iscrowd", "area"))
         fields = {"difficult": "difficult", "crowd": "iscrowd", "area": "area"}
         options |= {name: rows.columns[field] for name, field in fields.items() if field in rows.columns}
+        labels, boxes = rows.column("labels"), rows.column("boxes")
+        return cls.from_arrays(rows.image, labels, boxes, images=rows.images, **options)
+
+    @classmethod
+    def from_supervision(
+        cls, entries: PerImage, *, images: Sequence[str] | None = None, **options: Any
+    ) -> Self:
+        """Ground truth from a `supervision.Detections` for each image, whose confidence may be None.
+
+        entries: as for `Detections.from_supervision`; options: as for `from_arrays`, `convention` among them.
+
+        >>> from types import SimpleNamespace
+        >>> one = SimpleNamespace(xyxy=np.array([[0, 0, 9, 9]]), confidence=None, class_id=np.array([0]))
+        >>> GroundTruth.from_supervision({"a": one}, classes=["cat"], convention="half-open")
+        GroundTruth(1 images, 1 objects, classes: cat)
+        """
+        rows = rows_of_supervision(entries, images, confidence=False)
         labels, boxes = rows.column("labels"), rows.column("boxes")
         return cls.from_arrays(rows.image, labels, boxes, images=rows.images, **options)
 

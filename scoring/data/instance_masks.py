@@ -7,7 +7,16 @@ from typing import Any, Self
 import numpy as np
 
 from scoring.data.arrays import Flags, Floats, Integers
-from scoring.data.checking import DataError, as_array, as_floats, as_list, as_named, assert_lengths, kind_of
+from scoring.data.checking import (
+    DataError,
+    as_array,
+    as_floats,
+    as_list,
+    as_named,
+    assert_lengths,
+    kind_of,
+    some_of,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,6 +33,10 @@ class InstanceMasks:
     masks: tuple[Flags, ...]
     images: tuple[str, ...]
     classes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """How many there are, and which classes."""
+        return f"InstanceMasks({len(self)} in {len(self.images)} images, classes: {some_of(self.classes)})"
 
     def __len__(self) -> int:
         """The number of detections."""

@@ -76,6 +76,10 @@ class LabelMaps:
     images: tuple[str, ...]
     labels: tuple[Bytes, ...]
 
+    def __repr__(self) -> str:
+        """How many there are."""
+        return f"LabelMaps({len(self)} images)"
+
     def __len__(self) -> int:
         """The number of images."""
         return len(self.images)

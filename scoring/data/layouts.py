@@ -121,6 +121,10 @@ class Layouts:
     parts: Floats
     images: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        """How many there are."""
+        return f"Layouts({len(self)} in {len(self.images)} images)"
+
     def __len__(self) -> int:
         """The number of layouts."""
         return len(self.image)

@@ -54,10 +54,10 @@ def rows_of_dicts(entries: PerImage, images: Sequence[str] | None, fields: Itera
     return _joined(names, [{name: _field(name, entry[name]) for name in present} for entry in listed])
 
 
-def rows_of_supervision(entries: PerImage, images: Sequence[str] | None) -> Rows:
+def rows_of_supervision(entries: PerImage, images: Sequence[str] | None, *, confidence: bool = True) -> Rows:
     """The arrays of an object for each image that has `xyxy`, `confidence` and `class_id`, as `supervision.Detections` does.
 
-    `confidence` and `class_id` may be None. Raises DataError for an object without these.
+    confidence: whether it is read. Raises DataError for an object without these, or where one that is not empty has None.
 
     >>> from types import SimpleNamespace
     >>> found = SimpleNamespace(xyxy=np.ones((1, 4)), confidence=np.array([0.5]), class_id=np.array([2]))
@@ -66,14 +66,23 @@ def rows_of_supervision(entries: PerImage, images: Sequence[str] | None) -> Rows
     """
     names, listed = _by_name(entries, images)
     fields = {"boxes": "xyxy", "scores": "confidence", "labels": "class_id"}
+    if not confidence:
+        del fields["scores"]
     plain = []
     for image, entry in zip(names, listed, strict=True):
         if not all(hasattr(entry, attribute) for attribute in fields.values()):
             raise DataError(
-                f"expected xyxy, confidence and class_id for '{image}', found {type(entry).__name__}"
+                f"expected {', '.join(fields.values())} for '{image}', found {type(entry).__name__}"
             )
         values = {name: getattr(entry, attribute) for name, attribute in fields.items()}
-        plain.append({name: value for name, value in values.items() if value is not None})
+        is_empty = not len(entry.xyxy)
+        plain.append(
+            {
+                name: [] if is_empty else value
+                for name, value in values.items()
+                if is_empty or value is not None
+            }
+        )
     return rows_of_dicts(plain, names, fields)
 
 
@@ -81,7 +90,8 @@ def _by_name(entries: PerImage, images: Sequence[str] | None) -> tuple[tuple[str
     if isinstance(entries, Mapping):
         if images is not None:
             raise DataError("images have names already where entries are a mapping; leave `images` out")
-        return as_names("images", list(entries)), list(entries.values())
+        keys = [str(key) if isinstance(key, int | np.integer) else key for key in entries]
+        return as_names("images", keys), list(entries.values())
     listed = as_list("entries", entries)
     names = tuple(map(str, range(len(listed)))) if images is None else as_names("images", images)
     if len(names) != len(listed):

@@ -9,6 +9,7 @@ from typing import Final
 from isal import isal_zlib
 
 from scoring.data.arrays import Bytes
+from scoring.data.checking import DataError, as_array
 from scoring.readers.voc.label_images import LABEL_COLOURS
 
 SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
@@ -196,14 +197,15 @@ def _walk(chunks: Iterator[tuple[bytes, memoryview]]) -> tuple[bytes, bytes]:
 def labels_to_png(labels: Bytes, palette: bytes = LABEL_COLOURS) -> bytes:
     """A label image, uint8 (height, width), as an indexed PNG with the palette of the development kits.
 
-    Raises TypeError for arrays of another type.
+    Raises DataError for anything else.
 
     >>> import numpy as np
     >>> open_png(labels_to_png(np.zeros((2, 3), np.uint8)), (3, 2)).header
     Header(width=3, height=2, depth=8, kind=3, interlaced=False)
     """
-    if labels.dtype != "uint8":
-        raise TypeError(f"expected labels of the type uint8, found {labels.dtype}")
+    labels = as_array(labels)
+    if labels.dtype != "uint8" or labels.ndim != 2:
+        raise DataError(f"expected labels uint8 (height, width), found {labels.dtype} {labels.shape}")
     height, width = labels.shape
     rows = b"".join(b"\0" + row.tobytes() for row in labels)
     header = Header(width, height, 8, INDEXED, interlaced=False)

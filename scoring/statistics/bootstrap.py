@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from scoring.data.arrays import Floats
+from scoring.data.checking import DataError, assert_is
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.matches import AllMatches
 from scoring.protocols import TASKS, protocol_of
@@ -47,6 +48,8 @@ def bootstrap(
     >>> bootstrap(evaluate(found, truth, protocol="voc2012"), truth, replicates=6).values[-1].tolist()
     [0.5, 1.0, 1.0, 1.0, 0.5, 0.0]
     """
+    if replicates < 1:
+        raise DataError(f"expected at least 1 replicate, found {replicates}")
     sample = sample_of(result, truth, statistics=statistics)
     scores = {each.name: each.value for each in result.classes}
     if isinstance(sample, PixelSample):
@@ -71,6 +74,8 @@ def sample_of(result: Result, truth: GroundTruth, *, statistics: Path | str | No
     >>> sample_of(evaluate(found, truth, protocol="voc2012"), truth).positives.tolist()
     [[1, 1]]
     """
+    assert_is(result, Result, "whose matches are drawn")
+    assert_is(truth, GroundTruth, "of the result")
     origin, matches = _open(result, statistics)
     _check_same(origin, result, truth)
     if isinstance(matches, tuple):

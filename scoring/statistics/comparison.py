@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from scoring.data.arrays import Flags, Floats
+from scoring.data.checking import assert_is
 from scoring.statistics.distributions import normal_p_value
 from scoring.statistics.grouping import Group, homogeneous_groups, letters
 from scoring.statistics.intervals import FEWEST, HEADLINE, LEVEL, WIDENING, Interval, interval, quantile
@@ -126,6 +127,8 @@ def _share_better(differences: Floats) -> float | None:
 
 
 def _check_paired(one: Replicates, other: Replicates) -> None:
+    for each in (one, other):
+        assert_is(each, Replicates, "as `bootstrap` gives them")
     if one.setup != other.setup:
         raise ValueError(f"these runs cannot be compared: {one.setup} and {other.setup}")
     if one.draws != other.draws or one.names != other.names:
@@ -180,6 +183,7 @@ def standings(
     >>> [(each.name, each.letters) for each in standings(methods).methods]
     [('elm', 'a'), ('ash', 'b'), ('oak', 'b')]
     """
+    assert_is(methods, Mapping, "of replicates by the name of their method")
     if not methods:
         return Standings(level, 0.0, (), ())
     for one, other in pairwise(methods.values()):

@@ -58,6 +58,27 @@ class IntervalTable:
     replicates: int
     rows: tuple[Interval, ...]
 
+    def __str__(self) -> str:
+        """The score of each class with the bounds of its interval, as a table.
+
+        >>> print(IntervalTable(0.95, 1000, (Interval("mean", 0.4, 0.3, 0.5, None, 1000),)))
+        95 % confidence intervals
+        class      value      low     high
+        mean      0.4000   0.3000   0.5000
+        """
+        width = max([8, *(len(each.name) for each in self.rows)])
+        lines = [
+            f"{100 * self.level:g} % confidence intervals",
+            f"{'class':{width}} {'value':>7}  {'low':>7}  {'high':>7}",
+        ]
+        for each in self.rows:
+            numbers = (
+                "-" if value is None else f"{value:.4f}" for value in (each.value, each.low, each.high)
+            )
+            shown = "  ".join(f"{number:>7}" for number in numbers)
+            lines.append(f"{each.name:{width}} {shown}" + (f"  {each.reason}" if each.reason else ""))
+        return "\n".join(lines)
+
     def by_class(self) -> Mapping[str | None, Interval]:
         """The interval of each class, and under None that of the headline.
 

@@ -14,6 +14,7 @@ from typing import ClassVar, Final
 import numpy as np
 
 from scoring.data.arrays import Flags, Floats
+from scoring.data.checking import assert_is
 from scoring.statistics.distributions import (
     chi_square_p_value,
     normal_p_value,
@@ -86,6 +87,7 @@ def rank_methods(table: Scoreboard, *, level: float = LEVEL) -> RankDiagram:
     >>> [(method.name, method.mean_rank) for method in diagram.methods], diagram.statistic
     ([('one', 1.0), ('two', 2.0)], 2.0)
     """
+    assert_is(table, Scoreboard, "of scores with the names of methods and classes")
     complete = table.complete()
     if not complete.methods or not complete.classes:
         raise ValueError("there is no method with a value in every class")
@@ -169,6 +171,7 @@ def compare_pairs(table: Scoreboard) -> tuple[Pair, ...]:
     >>> pair.one, pair.difference, round(pair.holm, 3)
     ('one', 1.0, 0.157)
     """
+    assert_is(table, Scoreboard, "of scores with the names of methods and classes")
     complete = table.complete()
     methods, classes = len(complete.methods), len(complete.classes)
     means = _mean_ranks(ranks_of(complete))

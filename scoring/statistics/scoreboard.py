@@ -6,9 +6,12 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final, Self
 
+from scoring.data.checking import DataError
 from scoring.errors import Problem, Problems, SubmissionError, shown
+from scoring.files import read_file
 
 MAX_METHODS: Final = 1000
 MAX_CLASSES: Final = 10_000
@@ -20,7 +23,9 @@ Row = tuple[float | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Scoreboard:
-    """Scores of methods in classes, in any unit, higher being better; None where a method has no score.
+    """Scores of methods in classes, in any unit, higher being better; None or NaN where a method has no score.
+
+    values: a row for each method, which may be an array, float (methods, classes). Raises DataError where it has another shape.
 
     >>> Scoreboard(("Oxford", "TKK"), ("car", "cat"), ((43.2, None), (18.4, 5.0))).complete().methods
     ('TKK',)
@@ -30,26 +35,42 @@ class Scoreboard:
     classes: tuple[str, ...]
     values: tuple[Row, ...]
 
+    def __post_init__(self) -> None:
+        """Refuse rows that do not fit the names."""
+        expected = [len(self.classes)] * len(self.methods)
+        if [len(row) for row in self.values] != expected:
+            raise DataError(
+                f"expected a row for each of {len(expected)} methods with {len(self.classes)} scores"
+            )
+
     def complete(self) -> Self:
         """The table of the methods that have a score in every class."""
-        rows = [(name, row) for name, row in zip(self.methods, self.values, strict=True) if None not in row]
+        rows = [(name, row) for name, row in zip(self.methods, self.values, strict=True) if _is_complete(row)]
         return replace(self, methods=tuple(name for name, _ in rows), values=tuple(row for _, row in rows))
 
     def incomplete(self) -> tuple[str, ...]:
         """The methods without a score in every class."""
-        return tuple(name for name, row in zip(self.methods, self.values, strict=True) if None in row)
+        rows = zip(self.methods, self.values, strict=True)
+        return tuple(name for name, row in rows if not _is_complete(row))
 
 
-def read_scoreboard(text: str, file: str | None = None) -> Scoreboard:
+def _is_complete(row: Row) -> bool:
+    return not any(value is None or math.isnan(value) for value in row)
+
+
+def read_scoreboard(table: Path | str, file: str | None = None) -> Scoreboard:
     r"""Read comma-separated values: a header with the classes from its second field on, then a line for each method.
 
-    An empty field means no score. Raises SubmissionError with every problem, by line.
+    table: the path of a file, or its text, which has several lines; file: what messages call a text. An empty field means no score. Raises SubmissionError
+    with every problem, by line, and PathError for a file that cannot be read.
 
     >>> read_scoreboard("method,car,cat\nOxford,43.2,\n").values
     ((43.2, None),)
     """
+    if isinstance(table, Path) or (table and not set("\r\n") & set(table)):
+        table, file = _text_of(table), Path(table).name
     reading = _Reading(file, Problems())
-    (first, head), *rows = _records(text, file)
+    (first, head), *rows = _records(table, file)
     classes = tuple(head[1:])
     reading.check_size(len(rows), len(classes), first)
     reading.check_names([(first, name) for name in classes], "class")
@@ -58,6 +79,13 @@ def read_scoreboard(text: str, file: str | None = None) -> Scoreboard:
     if reading.problems.listed:
         raise SubmissionError(*reading.problems.listed)
     return Scoreboard(tuple(fields[0] for _, fields in rows), classes, values)
+
+
+def _text_of(path: Path | str) -> str:
+    try:
+        return read_file(path).decode()
+    except UnicodeDecodeError as error:
+        raise SubmissionError(Problem("encoding", "this is no text in UTF-8", Path(path).name)) from error
 
 
 def _records(text: str, file: str | None) -> list[tuple[int, list[str]]]:

@@ -1,9 +1,11 @@
 """What is no fitting array is refused with one sentence, whatever it is."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from scoring import (
@@ -14,15 +16,53 @@ from scoring import (
     InstanceMasks,
     LabelMaps,
     Layouts,
+    Result,
+    Scoreboard,
+    SubmissionError,
     average_precision,
+    bootstrap,
+    compare,
+    compare_pairs,
     confusion_matrix,
     evaluate,
+    evaluate_coco,
     iou_matrix,
+    labels_to_png,
+    rank_methods,
+    read_scoreboard,
+    standings,
+    validate,
 )
 
 BOX = [[0, 0, 10, 10]]
 OBJECT: dict[str, Any] = {"image": ["a"], "label": ["cat"], "boxes": BOX}
+FRAME: dict[str, Any] = {
+    "image": ["a"],
+    "label": ["cat"],
+    "score": [0.5],
+    "left": [0],
+    "top": [0],
+    "right": [9],
+    "bottom": [9],
+}
 PERSON: dict[str, Any] = {"image": ["a"], "person": [1], "owner": [0], "kind": ["head"], "parts": BOX}
+
+
+class Tensor:
+    """Offers nothing but `__array__`."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = np.asarray(values)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.values
+
+
+class Found:
+    """As `supervision.Detections` is."""
+
+    def __init__(self, confidence: Any, boxes: Any = BOX) -> None:
+        self.xyxy, self.confidence, self.class_id = boxes, confidence, [0] * len(boxes)
 
 
 def objects(**changed: Any) -> GroundTruth:
@@ -46,6 +86,10 @@ def actions(**changed: Any) -> GroundTruth:
     return GroundTruth.from_actions(**(given | changed))
 
 
+def scored() -> Result:
+    return evaluate(detections(), objects(), protocol="voc2012")
+
+
 def untyped(value: object) -> Any:
     """A value that the types forbid."""
     return value
@@ -64,6 +108,11 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("expected numbers in 'score', found Python objects", lambda: detections(score=plain([0.5]))),
     ("expected an array without masked values", lambda: detections(score=np.ma.masked_array([0.5], [True]))),
     ("expected an array, found rows of different lengths$", lambda: detections(boxes=[[0, 0], [1]])),
+    ("expected an array, found what NumPy cannot read", lambda: detections(score=[Tensor(0.5)])),
+    ("expected 'boxes' as four numbers each, .*, found None", lambda: detections(boxes=None)),
+    ("expected texts as the names of 'image', found 1$", lambda: detections(images=range(1, 9))),
+    ("found \\[9.0, 0.0, 1.0, 5.0\\] in row 0, which ends before it", lambda: objects(boxes=[[9, 0, 1, 5]])),
+    ("found \\[0.0, 0.0, 0.0, -1.0\\] in row 1", lambda: objects(image=["a"] * 2, label=["cat"] * 2, boxes=[*BOX, [0, 0, 0, -1]])),
     ("expected 0 or 1 in 'difficult', found nan$", lambda: objects(difficult=[np.nan])),
     ("expected 'sizes' as a table, shape \\(images, 2\\)", lambda: objects(sizes=5)),
     ("expected width and height in whole pixels", lambda: objects(sizes=[[1.5, 2]])),
@@ -86,13 +135,30 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("expected a list in 'entries', found NoneType", lambda: Detections.from_dicts(untyped(None))),
     ("expected a data frame, found str", lambda: Detections.from_frame("x")),
     ("expected a data frame, found ndarray", lambda: Detections.from_frame(np.ones(3))),
+    ("names of four columns as 'boxes', found 'box'", lambda: Detections.from_frame(FRAME, boxes="box")),
+    ("expected columns of one length, .* 2 of 'top'", lambda: Detections.from_frame(FRAME | {"top": [0, 0]})),
+    ("expected xyxy, class_id for 'a', found dict", lambda: GroundTruth.from_supervision({"a": {}})),
+    ("the image 'a' has no 'scores'", lambda: Detections.from_supervision({"a": untyped(Found(None)), "b": untyped(Found([1]))})),
+    ("expected a list in 'labels', found int", lambda: LabelMaps.from_arrays(untyped(Tensor(5)))),
     ("expected a data frame, found list", lambda: Confidences.from_frame([1])),
     ("has no column 'image'; it has none", lambda: Confidences.from_frame({})),
     ("expected masks of shape", lambda: InstanceMasks.from_arrays(["a"], ["cat"], [1], [["x"]])),
     ("found one of texts", lambda: InstanceMasks.from_arrays(["a"], ["cat"], [1], [[["x"]]])),
-    ("expected a GroundTruth to score against, found ndarray", lambda: evaluate(detections(), untyped(np.ones(1)), protocol="coco")),
+    ("expected GroundTruth to score against, found ndarray", lambda: evaluate(detections(), untyped(np.ones(1)), protocol="coco")),
     ("expected a list in 'classes', found 'cat'", lambda: evaluate(detections(), objects(), protocol="coco", classes="cat")),
     ("expected Detections, .* found ndarray", lambda: evaluate(untyped(np.ones(1)), objects(), protocol="coco")),
+    ("expected GroundTruth that was made from COCO's JSON, found str", lambda: Detections.from_coco([], untyped("truth.json"))),
+    ("expected a path, JSON, or lists .*: found set", lambda: GroundTruth.from_coco({"images": untyped({1})})),
+    ("expected Description such as `truth.description`, found GroundTruth", lambda: validate(".", untyped(objects()))),
+    ("expected Result whose matches are drawn, found str", lambda: bootstrap(untyped("x"), objects())),
+    ("expected GroundTruth of the result, found str", lambda: bootstrap(scored(), untyped("x"))),
+    ("expected at least 1 replicate, found 0", lambda: bootstrap(scored(), objects(), replicates=0)),
+    ("expected Replicates as `bootstrap` gives them, found Result", lambda: compare(untyped(scored()), untyped(scored()))),
+    ("expected Mapping of replicates by the name of their method, found list", lambda: standings(untyped([]))),
+    ("expected Scoreboard of scores .*, found ndarray", lambda: rank_methods(untyped(np.ones((2, 2))))),
+    ("expected Scoreboard of scores .*, found ndarray", lambda: compare_pairs(untyped(np.ones((2, 2))))),
+    ("expected a row for each of 1 methods with 2 scores", lambda: Scoreboard(("a",), ("x", "y"), ((1.0,),))),
+    ("expected labels uint8 \\(height, width\\), found uint8 \\(1,\\)", lambda: labels_to_png(np.ones(1, np.uint8))),
     ("expected texts or whole numbers in 'y_true', found NaN", lambda: confusion_matrix([np.nan], [1])),
     ("expected texts or whole numbers in 'y_pred', found Python", lambda: confusion_matrix([1], [None])),
     ("expected either texts or numbers as labels, found both", lambda: confusion_matrix([1], ["cat"])),
@@ -105,6 +171,82 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
 def test_what_does_not_fit_is_refused(sentence: str, call: Callable[[], object]) -> None:
     with pytest.raises(DataError, match=sentence):
         call()
+
+
+def test_masks_and_labels_may_be_tensors_that_cannot_be_iterated() -> None:
+    assert len(InstanceMasks.from_arrays(["a"], ["cat"], [1], untyped(Tensor(np.ones((1, 2, 3), bool))))) == 1
+    assert len(LabelMaps.from_arrays(untyped(Tensor(np.ones((2, 2, 3), int))))) == 2
+
+
+def test_a_lazy_frame_is_collected() -> None:
+    assert len(Detections.from_frame(pl.LazyFrame(FRAME))) == 1
+
+
+def test_images_of_a_mapping_may_be_numbers() -> None:
+    targets = untyped({397133: {"boxes": BOX, "labels": ["cat"]}})
+
+    assert GroundTruth.from_dicts(targets, convention="half-open").lists.images == ("397133",)
+
+
+def test_an_image_without_detections_needs_no_confidence() -> None:
+    found = Detections.from_supervision({"a": Found([0.5]), "b": Found(None, boxes=[])}, classes=["cat"])
+
+    assert (len(found), found.images) == (1, ("a", "b"))
+
+
+def test_data_is_shown_in_one_line() -> None:
+    maps = LabelMaps.from_arrays([[[0]]])
+    masks = InstanceMasks.from_arrays(["a"], ["cat"], [1], [[[1]]])
+
+    assert repr(objects()) == "GroundTruth(1 images, 1 objects, classes: cat)"
+    assert repr(detections()) == "Detections(1 in 1 images, classes: cat)"
+    assert repr(Confidences.from_matrix([[1]])) == "Confidences(1 in 1 images, classes: 0)"
+    assert repr(masks) == "InstanceMasks(1 in 1 images, classes: cat)"
+    assert repr(layouts()) == "Layouts(1 in 1 images)"
+    assert repr(maps) == "LabelMaps(1 images)"
+
+
+def test_a_row_with_nan_is_a_method_without_a_score() -> None:
+    table = Scoreboard(("a", "b"), ("x",), untyped(np.array([[np.nan], [0.5]], np.float32)))
+
+    assert rank_methods(table).left_out == ("a",)
+
+
+def test_a_scoreboard_is_read_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("method,car\nours,0.5\n")
+    broken = tmp_path / "latin.csv"
+    broken.write_bytes(b"method,car\n\xe9,0.5\n")
+
+    assert read_scoreboard(path) == read_scoreboard(str(path)) == read_scoreboard(path.read_text())
+    with pytest.raises(SubmissionError, match=r"latin\.csv: this is no text in UTF-8"):
+        read_scoreboard(broken)
+
+
+def test_coco_s_json_may_hold_numbers_of_numpy() -> None:
+    annotation = {
+        "id": 1,
+        "image_id": 3,
+        "category_id": 7,
+        "bbox": np.array([0, 0, 10, 10], np.float32),
+        "area": np.float32(100),
+    }
+    truth = GroundTruth.from_coco(
+        {
+            "images": [{"id": np.int64(3)}],
+            "categories": [{"id": 7, "name": "car"}],
+            "annotations": [annotation],
+        }
+    )
+
+    assert truth.tables.objects.boxes.tolist() == [[0, 0, 10, 10]]
+
+
+def test_protocols_are_named_by_nothing_but_texts() -> None:
+    with pytest.raises(LookupError, match="no protocol is called"):
+        evaluate(detections(), objects(), protocol=untyped(["coco"]))
+    with pytest.raises(LookupError, match="COCO's JSON is scored by coco or lvis, not by 'voc2012'"):
+        evaluate_coco(b"{}", b"[]", protocol="voc2012")
 
 
 def test_texts_in_an_array_of_objects_are_labels() -> None:

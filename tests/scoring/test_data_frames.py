@@ -204,7 +204,7 @@ def test_detections_of_supervision_are_known_by_their_attributes() -> None:
         Detections.from_supervision(
             [SimpleNamespace(xyxy=np.array(BOXES), confidence=None, class_id=[0, 1, 1])]
         )
-    with pytest.raises(DataError, match="expected xyxy, confidence and class_id for '0', found int"):
+    with pytest.raises(DataError, match="expected xyxy, confidence, class_id for '0', found int"):
         Detections.from_supervision([3])
 
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from scoring.data.checking import DataError
 from scoring.intake.png import INDEXED, MOST_CHUNKS, Header, PngError, labels_to_png, open_png
 from scoring.readers.voc.label_images import LABEL_COLOURS
 from tests.scoring.pngs import SIGNATURE, Parts, chunk, picture, saved
@@ -162,5 +163,5 @@ def test_what_is_written_is_what_pillow_reads() -> None:
 def test_labels_of_another_type_are_not_written() -> None:
     labels: Any = np.zeros((2, 3), np.int64)
 
-    with pytest.raises(TypeError, match="expected labels of the type uint8, found int64"):
+    with pytest.raises(DataError, match="expected labels uint8 \\(height, width\\), found int64"):
         labels_to_png(labels)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from scoring.data.boxes import BoxConvention
-from scoring.data.checking import Named
+from scoring.data.checking import DataError, Named, as_array
 from scoring.data.description import UNKNOWN_SIDE, Description
 from scoring.data.masks import Masks
 from scoring.data.tables import CocoTable, Lists, Tables
@@ -27,7 +27,7 @@ Source = Path | str | bytes | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 def read_source(source: Source, name: str) -> tuple[str, bytes]:
     """The name and the content of a JSON file, given in any of these ways; a text that begins with a bracket is content.
 
-    name: what a file is called that has none. Raises PathError for a file that cannot be read.
+    name: what a file is called that has none. Raises PathError for a file that cannot be read, DataError for what has no form in JSON.
 
     >>> read_source("[]", "detections.json"), read_source([{"id": 1}], "detections.json")
     (('detections.json', b'[]'), ('detections.json', b'[{"id": 1}]'))
@@ -38,7 +38,19 @@ def read_source(source: Source, name: str) -> tuple[str, bytes]:
         return name, source.encode()
     if isinstance(source, Path | str):
         return Path(source).name, read_file(source)
-    return name, json.dumps(source).encode()
+    try:
+        return name, json.dumps(source, default=_plain).encode()
+    except TypeError as error:
+        raise DataError(
+            f"expected a path, JSON, or lists and mappings of numbers and texts: {error}"
+        ) from error
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and arrays of NumPy and of others as JSON has them."""
+    if hasattr(value, "__array__"):
+        return as_array(value).tolist()
+    raise TypeError(f"found {type(value).__name__}")
 
 
 def tables_of_coco(

@@ -51,7 +51,7 @@ def evaluate_coco(
     parser makes of it. Figures equal those of pycocotools 2.0.11 to 1e-12;
     what it calls -1 is None. protocol: "coco", or "lvis" for annotation of LVIS, whose figures are those of lvis 0.5.3.
     Raises SubmissionError with every problem of the first file that has one, PathError where there is no file, LookupError
-    for "lvis" and other annotation.
+    for "lvis" and other annotation, and for an unknown protocol.
 
     >>> truth = b'''{"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations":
     ...   [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 50, 40], "area": 2000, "iscrowd": 0}]}'''
@@ -60,6 +60,10 @@ def evaluate_coco(
     >>> round(result.figures["AP"], 6), round(result["cat"].figures["AP75"], 6), result["cat"].positives
     (0.6, 1.0, 1)
     """
+    if protocol not in RULES:
+        raise LookupError(
+            f"COCO's JSON is scored by {' or '.join(RULES)}, not by {protocol!r}; other protocols: scoring.evaluate"
+        )
     name, annotation = read_source(truth, "instances.json")
     file, content = read_source(results, "detections.json")
     instances = read_instances(annotation, file=name, masks=masks)

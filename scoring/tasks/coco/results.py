@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from scoring.data.checking import some_of
 from scoring.results import Explanation
 from scoring.tasks.coco.explaining import Evidence, explain
 
@@ -45,7 +46,10 @@ class CocoResult:
 
     def __getitem__(self, class_name: str) -> CocoClass:
         """The figures of a class. Raises KeyError for an unknown one."""
-        return {each.name: each for each in self.classes}[class_name]
+        found = {each.name: each for each in self.classes}
+        if class_name not in found:
+            raise KeyError(f"the result has no class '{class_name}'; it has {some_of(list(found))}")
+        return found[class_name]
 
     def explain(self) -> tuple[Explanation, ...]:
         """Why a figure is below 1, or is none, class by class.
