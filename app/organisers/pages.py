@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from app.access import Action
 from app.disclosure.schemas import LEAKS
@@ -43,7 +43,8 @@ def overview(
     request: Request, platform: ThePlatform, actor: CurrentActor, following: TheFollowing
 ) -> Response:
     """Every phase of your editions with its queue."""
-    return render(request, "organisers/overview.html", phases=service.overview(platform, actor, following))
+    phases = service.overview(platform, actor, following)
+    return render(request, "organisers/overview.html", phases=phases, following=following)
 
 
 @router.post("/phases/{phase_id}/rescore")
@@ -60,17 +61,28 @@ def rescore_entry(platform: ThePlatform, actor: CurrentActor, entry_id: int) -> 
     return RedirectResponse("/organise", status_code=303)
 
 
+class DecisionForm(BaseModel):
+    """A decision, and the page of undecided runs that it was taken on."""
+
+    choice: Choice
+    reason: Annotated[str, Field(max_length=1000)] = ""
+    phase: int | None = None
+    rescore: int | None = None
+    after: int | None = None
+
+    def page(self) -> str:
+        """The address of that page."""
+        query = f"?rescore={self.rescore}&after={self.after}" if self.rescore and self.after else ""
+        return f"/organise{query}" + (f"#phase-{self.phase}" if self.phase else "")
+
+
 @router.post("/runs/{run_id}/decision")
 def decide(
-    platform: ThePlatform,
-    actor: CurrentActor,
-    run_id: int,
-    choice: Annotated[Choice, Form()],
-    reason: Annotated[str, Form(max_length=1000)] = "",
+    platform: ThePlatform, actor: CurrentActor, run_id: int, form: Annotated[DecisionForm, Form()]
 ) -> Response:
     """Decide about an entry that a re-scoring could not score."""
-    rescoring.decide(platform, actor, run_id, choice, reason)
-    return RedirectResponse("/organise", status_code=303)
+    rescoring.decide(platform, actor, run_id, form.choice, form.reason)
+    return RedirectResponse(form.page(), status_code=303)
 
 
 @router.post("/rescores/{rescore_id}/retry")

@@ -23,6 +23,7 @@ from app.phases.schemas import PhaseSheet
 from app.problems import PROBLEMS
 from app.quotas.schemas import Holder, QuotaLine, QuotaUse, SlotView
 from app.ranking.rules import FIGURES
+from app.rescoring.schemas import Following
 from app.retention.schemas import Retention, StorageLine, StorageView, UnusedContentView
 from app.roles.schemas import LinkView, OrganisedEdition, Organiser
 from app.selections.rules import column_groups
@@ -300,7 +301,7 @@ def of_the_rest() -> Iterator[Sample]:
     yield "administration/overview.html", {"dead": (message,), "older": "/x", "editions": (edition, edition)}
     yield "administration/overview.html", {"dead": (), "older": None, "editions": ()}
     yield from of_admins(edition)
-    yield "organisers/overview.html", {"phases": ()}
+    yield "organisers/overview.html", {"phases": (), "following": None}
     terms = Terms(Disclosure.CLASSES, details_at_close=False, only_complete=True)
     refusals = {each: EVIL if each is Disclosure.FULL else None for each in Disclosure}
     disclosed = {
@@ -331,7 +332,7 @@ def of_the_rest() -> Iterator[Sample]:
     untruthful = organised(upcoming, ground_truth=0, rescore=None, failed=2)
     yield (
         "organisers/overview.html",
-        {"phases": (organised(), organised(closed, rescore=None), untruthful)},
+        {"phases": (organised(), organised(closed, rescore=None), untruthful), "following": Following(1, 7)},
     )
     field = Field("id", "path", is_required=True, description=EVIL)
     paragraphs = (EVIL, f"`{EVIL}`")

@@ -101,6 +101,12 @@ def test_undecided_runs_that_a_page_has_no_room_for_are_on_the_next_one(
     assert f"/organise?rescore={rescore}&amp;after={last}#" in pages[0]
     assert "First undecided entries" in pages[1]
 
+    shown = {"phase": str(rows.phase_id), "rescore": str(rescore), "after": str(last)}
+    assert all(f'name="{name}" value="{value}"' in pages[1] for name, value in shown.items())
+    decision = f"/organise/runs/{following['rescore']['undecided'][0]['run']}/decision"
+    decided = organiser.post(decision, data={"choice": "keep", **shown}, follow_redirects=False)
+    assert decided.headers["Location"] == f"/organise?rescore={rescore}&after={last}#phase-{rows.phase_id}"
+
 
 def test_an_organiser_is_no_admin(scene: Scene) -> None:
     pages = ("/admin", "/admin/storage", "/api/v1/admin/storage", "/api/v1/admin/messages")
