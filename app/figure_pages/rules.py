@@ -64,7 +64,7 @@ def badge_of(board: str, place: Place) -> Drawing:
         " · ".join(
             [
                 *([f"#{place.rank}"] if place.rank is not None else []),
-                *([f"{score(place.mean)} %"] if place.mean is not None else []),
+                *([f"{score(place.mean)}%"] if place.mean is not None else []),
             ]
         )
         or "no rank"

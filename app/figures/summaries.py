@@ -76,7 +76,7 @@ def median_by_method(board: BoardScores) -> Iterator[Figure]:
     best, value = rows[0]
     description = (
         f"Horizontal bars, best first: the median over {_count(board)} of {plural(len(rows), 'method')}. {best.name} is first with"
-        f" {score(value)} %, {rows[-1][0].name} last with {score(rows[-1][1])} %.{_left_out(board, len(bars))}"
+        f" {score(value)}%, {rows[-1][0].name} last with {score(rows[-1][1])}%.{_left_out(board, len(bars))}"
     )
     table = Table(
         (Column("method", TEXT), Column("median")), tuple((each.name, value) for each, value in rows)
@@ -102,7 +102,7 @@ def parts_by_method(board: BoardScores) -> Iterator[Figure]:
             continue
         bars = [Bar(each.name, value, is_baseline=each.is_baseline) for each, value in rows[:MOST_METHODS]]
         title = f"{board.measure} of {name} by method"
-        description = f"Horizontal bars, best first: {plural(len(rows), 'method')}. {rows[0][0].name} is first with {score(rows[0][1])} %."
+        description = f"Horizontal bars, best first: {plural(len(rows), 'method')}. {rows[0][0].name} is first with {score(rows[0][1])}%."
         drawing = bar_chart(f"by-method-{place + 1}", title, description, bars, Legend(f"{name}, %"))
         columns = (Column("method", TEXT), Column(name))
         yield Figure(drawing, Table(columns, tuple((each.name, value) for each, value in rows)))
@@ -126,7 +126,7 @@ def summary_by_class(board: BoardScores) -> Iterator[Figure]:
     title = f"{board.measure} by {board.what}"
     description = (
         f"Horizontal bars by {board.what}, largest maximum first: the maximum and the median over {plural(len(board.methods), 'method')}."
-        f" {rows[0][0]} has the largest maximum, {score(rows[0][1])} %, {rows[-1][0]} the smallest, {score(rows[-1][1])} %."
+        f" {rows[0][0]} has the largest maximum, {score(rows[0][1])}%, {rows[-1][0]} the smallest, {score(rows[-1][1])}%."
         + (" A dashed line marks the score of random rankings." if has_baseline else "")
         + (f" Only the first {len(bars)} are drawn." if len(rows) > len(bars) else "")
     )
@@ -223,7 +223,7 @@ def progress(board: BoardScores) -> Iterator[Figure]:
     best = best_so_far(ordered)
     description = (
         f"{plural(len(results), 'result')} by the day they were sent in, and the best mean so far as a rising line: from"
-        f" {score(best[0].value)} % ({best[0].name}, {best[0].date:%Y-%m-%d}) to {score(best[-1].value)} % ({best[-1].name},"
+        f" {score(best[0].value)}% ({best[0].name}, {best[0].date:%Y-%m-%d}) to {score(best[-1].value)}% ({best[-1].name},"
         f" {best[-1].date:%Y-%m-%d})."
     )
     drawing = progress_chart("progress", f"Best mean {inside(board.measure)} over time", description, ordered)
@@ -236,14 +236,10 @@ def progress(board: BoardScores) -> Iterator[Figure]:
 
 def curves_of_class(place: int, name: str, curves: Sequence[Curve], axes: Axes, *, methods: int) -> Figure:
     """The curves of one class, best first: the first five apart, the others as thin lines (Figures 6 and 10)."""
-    shown = [f"{each.name} {score(each.value)} %" for each in curves[:NAMED]]
+    shown = [f"{each.name} {score(each.value)}%" for each in curves[:NAMED]]
     description = (
         f"{axes.up} over {axes.across.lower()} of {plural(methods, 'method')} for {name}. Best: {', '.join(shown)}."
-        + (
-            f" A dashed line marks {axes.level_name}, {score(axes.level)} %."
-            if axes.level is not None
-            else ""
-        )
+        + (f" A dashed line marks {axes.level_name}, {score(axes.level)}%." if axes.level is not None else "")
         + (f" The best {len(curves)} are drawn." if methods > len(curves) else "")
     )
     drawing = curve_chart(
@@ -270,7 +266,7 @@ def confusion(method: str, labels: Sequence[str], counts: Sequence[Sequence[int]
     best, worst = max(known), min(known)
     description = (
         f"Rows are true labels, columns those that {method} gave, more strongly shaded for a larger share of a row's pixels. Most of {best[1]} was found,"
-        f" {score(best[0])} %, least of {worst[1]}, {score(worst[0])} %."
+        f" {score(best[0])}%, least of {worst[1]}, {score(worst[0])}%."
     )
     rows = tuple((name, *row) for name, row in zip(labels, shares, strict=True))
     table = Table((Column("true label", TEXT), *map(Column, labels)), rows)

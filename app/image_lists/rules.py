@@ -1,6 +1,7 @@
 """Which lists of images a page has, and what they mean."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from app.overlays.schemas import ClassExamples, ClassHardImages, ExampleView, HardImage
@@ -53,13 +54,16 @@ _LISTS: Final = {
     ),
 }
 
+_VALUES: Final = {"segmentation": ("IoU", None, "share of pixels", "IoU")}  # of examples that have no rank
+
 
 def lists_of(found: ClassExamples, task: str) -> Iterator[tuple[str, str, tuple[ExampleView, ...]]]:
     """The lists of a class that have examples, with a title and what they mean in the task."""
     listed = (found.true_positives, found.near_misses, found.false_positives, found.missed)
-    for (title, meaning), examples in zip(_LISTS.get(task, _LISTS[""]), listed, strict=True):
+    kinds = _VALUES.get(task, (None,) * len(listed))
+    for (title, meaning), examples, kind in zip(_LISTS.get(task, _LISTS[""]), listed, kinds, strict=True):
         if meaning:
-            yield title, meaning, examples
+            yield title, meaning, tuple(replace(each, kind=kind) for each in examples) if kind else examples
 
 
 def hard_lists_of(found: ClassHardImages, task: str) -> Iterator[tuple[str, str, tuple[HardImage, ...]]]:

@@ -126,7 +126,7 @@ def test_curves_of_classification_are_compared_with_random_rankings(make: Make) 
     board.deliver()
 
     drawing = board.browser.get(f"{board.address}/figures/curves-1.svg").text
-    assert "A dashed line marks random rankings, 60.0 %." in drawing  # 3 of 5 predictions are positives
+    assert "A dashed line marks random rankings, 60.0%." in drawing  # 3 of 5 predictions are positives
 
 
 def test_a_figure_alone_brings_its_styles_and_may_stand_in_other_pages(make: Make) -> None:
@@ -214,7 +214,7 @@ def test_a_badge_says_rank_and_mean(make: Make) -> None:
 
     texts = [board.browser.get(f"{board.address}/badges/{method}.svg").text for method in (first, second)]
 
-    assert ["#1 · 70.0 %" in texts[0], "#2 · 50.0 %" in texts[1]] == [True, True]
+    assert ["#1 · 70.0%" in texts[0], "#2 · 50.0%" in texts[1]] == [True, True]
     assert board.browser.get(f"{board.address}/badges/999999.svg").status_code == 404
 
 

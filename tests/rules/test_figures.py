@@ -85,7 +85,7 @@ def test_a_confusion_matrix_has_the_shares_of_each_row() -> None:
     figure = confusion("Oak", ("background", "cat", "none"), ((90, 10, 0), (5, 15, 0), (0, 0, 0)))
 
     assert [row[1:] for row in figure.table.rows] == [(0.9, 0.1, 0.0), (0.25, 0.75, 0.0), (None, None, None)]
-    assert "Most of background was found, 90.0 %, least of cat, 75.0 %." in figure.drawing.description
+    assert "Most of background was found, 90.0%, least of cat, 75.0%." in figure.drawing.description
     cells = [shape.style for shape in figure.drawing.shapes if isinstance(shape, Rect)]
     assert cells[:3] == ["cell shade-9", "cell shade-1", "cell shade-0"]
     assert cells[6:] == ["cell none"] * 3

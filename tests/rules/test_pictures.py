@@ -203,6 +203,11 @@ def test_lists_of_images_are_read_as_they_were_written() -> None:
     assert compared.easiest == (HardImage("a", "rank", 1.5),)
     assert compared.confusing == (HardImage("b", "share", 0.2),)
     assert len(list(lists_of(found, "detection"))) == 4
+    segmented = replace(found, missed=(ExampleView("a", None, 0.8, None, None, None),))
+    assert [examples[0].kind for _, _, examples in lists_of(segmented, "segmentation") if examples] == [
+        "IoU",
+        "IoU",
+    ]
     nothing = ClassExamples("cat", (), (), (), ())
     assert [title for title, _, _ in lists_of(nothing, "action")] == [
         "True positives",
