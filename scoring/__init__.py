@@ -69,7 +69,6 @@ if TYPE_CHECKING:
     from scoring.statistics.resampling import Replicates
     from scoring.statistics.scoreboard import Scoreboard, read_scoreboard
     from scoring.tasks.coco.evaluation import evaluate_coco
-    from scoring.tasks.coco.results import CocoClass, CocoResult
     from scoring.tasks.layout.writer import layouts_to_xml
     from scoring.validation import FoundCompetition, Validation, validate
 
@@ -92,8 +91,6 @@ __all__ = [
     "Box",
     "BoxConvention",
     "ClassResult",
-    "CocoClass",
-    "CocoResult",
     "Comparison",
     "CompetitionInfo",
     "Confidences",
@@ -224,7 +221,6 @@ _NAMES: Final = {
     "statistics.rank_tests": ("RankDiagram", "compare_pairs", "rank_methods"),
     "statistics.resampling": ("Replicates",),
     "statistics.scoreboard": ("Scoreboard", "read_scoreboard"),
-    "tasks.coco.results": ("CocoClass", "CocoResult"),
     "tasks.coco.evaluation": ("evaluate_coco",),
     "tasks.layout.writer": ("layouts_to_xml",),
     "validation": ("FoundCompetition", "Validation", "validate"),

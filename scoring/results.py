@@ -185,7 +185,7 @@ class Result:
         )
 
     def to_frame(self) -> "pl.DataFrame":
-        """A row for each class: class, value (null where there is none), positives, predictions, reason.
+        """A row for each class: class, value (null where there is none), positives, predictions, reason, and the figures of COCO's protocols.
 
         >>> _example(ClassResult("car", 0.5, None, positives=2, predictions=3)).to_frame().row(0)
         ('car', 0.5, 2, 3, None)
@@ -202,7 +202,11 @@ class Result:
         rows = [
             (each.name, each.value, each.positives, each.predictions, each.reason) for each in self.classes
         ]
-        return pl.DataFrame(rows, types, orient="row")
+        frame = pl.DataFrame(rows, types, orient="row")
+        if self.details is None or not rows:
+            return frame
+        figures = [self.details.figures[each.name] for each in self.classes]
+        return frame.hstack(pl.DataFrame(figures, dict.fromkeys(figures[0], pl.Float64)))
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the curves of the classes, or their values where there are none, and return the axes.

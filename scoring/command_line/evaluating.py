@@ -104,6 +104,26 @@ def score_coco_files(options: Namespace) -> Mapping[str, Any]:
         result = evaluate_coco(options.truth, options.results, masks=options.masks, protocol=options.protocol)
     except LookupError as error:
         raise WrongUseError("no-lvis", str(error)) from None
-    return result.to_plain() | (
-        {"explanations": [to_plain(each) for each in result.explain()]} if options.explain else {}
-    )
+    explanations = {"explanations": to_plain(result.explain())} if options.explain else {}
+    return _plain_coco(result) | explanations
+
+
+def _plain_coco(result: Result) -> dict[str, Any]:
+    figures = {} if result.details is None else result.details.figures
+    return {
+        "protocol": result.protocol,
+        "measure": result.measure,
+        "headline": result.headline,
+        "figures": result.figures,
+        "classes": {
+            each.name: {
+                "value": each.value,
+                "reason": each.reason,
+                "positives": each.positives,
+                "predictions": each.predictions,
+                "figures": figures[each.name],
+            }
+            for each in result.classes
+        },
+        "receipt": result.receipt,
+    }

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scoring.competitions import classes_of
-from scoring.tasks.coco.results import CocoResult
+from scoring.results import Result
 from tests.scoring.coco_sets import Plain, official, official_figures
 from tests.scoring.conftest import ReadTruth, Unpack
 
@@ -29,7 +29,7 @@ def by_class(instances: Plain, evaluation: Any) -> Mapping[str, float | None]:
     }
 
 
-def assert_equal(result: CocoResult, instances: Plain, detections: list[Plain], kind: str = "bbox") -> None:
+def assert_equal(result: Result, instances: Plain, detections: list[Plain], kind: str = "bbox") -> None:
     evaluation = official(instances, detections, kind)
     assert result.figures == pytest.approx(official_figures(evaluation), abs=CLOSE)
     values = {each.name: each.value for each in result.classes}

@@ -258,4 +258,5 @@ def test_without_classes_there_is_no_headline() -> None:
     found = detections(image=[], label=[], score=[], boxes=[])
 
     for protocol in ("coco", "voc2012"):
-        assert evaluate(found, truth, protocol=protocol).headline is None
+        result = evaluate(found, truth, protocol=protocol)
+        assert (result.headline, len(result.to_frame())) == (None, 0)

@@ -3,6 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scoring import Result
 from scoring.errors import SubmissionError
 from scoring.tasks.coco.evaluation import evaluate_coco
 from tests.scoring.coco_detectors import as_json, assert_equal, real_detections
@@ -66,14 +67,16 @@ def test_the_receipt_changes_with_either_file_and_the_kind_only() -> None:
     assert evaluate_coco(*files).receipt == receipts[0]
 
 
-def test_a_result_prints_as_a_table_of_percent() -> None:
+def test_a_result_prints_as_a_table_with_all_figures_below_and_has_a_frame_with_those_of_each_class() -> None:
     truth, found = draw_coco_set(201)
 
-    lines = str(evaluate_coco(as_json(truth), as_json(found))).splitlines()
+    result = evaluate_coco(as_json(truth), as_json(found))
+    frame = result.to_frame()
 
-    assert lines[0].split() == list(FIGURES)
-    assert lines[1].split()[0] == "all"
-    assert len(lines) == 2 + len(truth["categories"])
+    assert f"AP {result.headline:.4f}  AP50" in str(result)
+    assert frame.columns[5:] == list(FIGURES)
+    assert frame["AP50"].to_list() == [result[name].figures["AP50"] for name in result]
+    assert Result.from_json(result.to_json()) == result
 
 
 @pytest.mark.shared

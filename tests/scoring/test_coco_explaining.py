@@ -3,13 +3,11 @@ from typing import Any
 
 import pytest
 
+from scoring.results import Result
 from scoring.tasks.coco.evaluation import evaluate_coco
-from scoring.tasks.coco.results import CocoResult
 
 
-def result_of(
-    annotations: list[dict[str, Any]], detections: list[dict[str, Any]], **options: Any
-) -> CocoResult:
+def result_of(annotations: list[dict[str, Any]], detections: list[dict[str, Any]], **options: Any) -> Result:
     boxes = [{"image_id": 1, "category_id": 1, "iscrowd": 0} | each for each in annotations]
     truth = {
         "images": [{"id": 1, "width": 640, "height": 480}],
@@ -23,7 +21,7 @@ def result_of(
     return evaluate_coco(json.dumps(truth).encode(), json.dumps(found).encode(), **options)
 
 
-def sentences(result: CocoResult, code: str) -> list[tuple[str, int, str]]:
+def sentences(result: Result, code: str) -> list[tuple[str, int, str]]:
     return [(each.class_name, each.count, each.message) for each in result.explain() if each.code == code]
 
 
@@ -110,7 +108,7 @@ def test_what_is_missed_and_what_is_wrong_is_told_of_its_class() -> None:
 
     assert sentences(result, "missed") == [("car", 1, "1 objects are matched by no detection")]
     assert sentences(result, "wrong") == [("cat", 1, "1 detections match no object")]
-    assert result["cat"].reason == "no object of the class counts"
+    assert result["cat"].score.reason == "no object of the class counts"
 
 
 def test_masks_are_explained_by_their_own_area() -> None:

@@ -117,7 +117,7 @@ def test_curves_at_an_iou_of_half_have_the_ap50_of_the_class(tmp_path: Path, see
         curve = result[each.name].curve
         assert curve is not None
         if each.value is not None:
-            assert ap_of_101_points(curve) == pytest.approx(each.figures["AP50"], abs=CLOSE)
+            assert ap_of_101_points(curve) == pytest.approx(expected[each.name].figures["AP50"], abs=CLOSE)
 
 
 def test_some_classes_are_averaged_alone(tmp_path: Path) -> None:

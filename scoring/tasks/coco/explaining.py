@@ -35,7 +35,7 @@ def explain(evidence: Evidence) -> tuple[Explanation, ...]:
     >>> from scoring.tasks.coco.evaluation import evaluate_coco
     >>> truth = b'''{"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations":
     ...   [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 50, 40], "area": 2000, "iscrowd": 1}]}'''
-    >>> explain(evaluate_coco(truth, b"[]").evidence)[0].message
+    >>> evaluate_coco(truth, b"[]").explain()[0].message
     '1 annotated crowds are ignored: they need not be found'
     """
     reasons = [

@@ -1,7 +1,7 @@
 """Scoring by COCO's rules as a task: scores, matches, and what the bootstrap draws from."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -15,18 +15,27 @@ from scoring.data.masks import join_masks
 from scoring.data.matches import RankedPredictions
 from scoring.exhibits import ALL_FIGURES, Exhibit, ScoreTable, draw_precision
 from scoring.metrics.averaging import mean_of_classes_with_a_value
-from scoring.metrics.coco.arrays import EVERY_SIZE, CocoDetections, CocoRules
+from scoring.metrics.coco.arrays import EVERY_SIZE, CocoDetections, CocoRules, PairIoU, box_iou
+from scoring.metrics.coco.federated import annotated, most_confident_in_images, with_exemptions
 from scoring.metrics.coco.outcomes import outcomes_of
-from scoring.metrics.coco.tables import CocoTables, figures_by_class
+from scoring.metrics.coco.tables import (
+    CocoTables,
+    figures_by_class,
+    figures_by_frequency,
+    figures_of,
+    tabulate_coco,
+)
+from scoring.metrics.masks.runs import mask_iou
 from scoring.metrics.weighting import Runs, Weights, weighted_average_precision_at
-from scoring.readers.coco_json.detections import CocoResults
+from scoring.readers.coco_json.detections import CocoResults, take_results
+from scoring.readers.coco_json.instances import CocoInstances
 from scoring.results import ClassResult, Details, Explanation
-from scoring.tasks.coco.evaluation import ABSENT, figures_by_rules, measure_of, tabulate
 from scoring.tasks.coco.explaining import Evidence, explain
 from scoring.tasks.coco.truth import Loaded, load_boxes
 from scoring.tasks.resampling import RankingSample, count_by_class
 from scoring.tasks.task import Keyed, Scores
 
+ABSENT: Final = "no object of the class counts"
 NOTHING_COUNTS: Final = "no class has an object that counts"
 _ALL_FIGURES: Final = ALL_FIGURES + "; the curves are those at an IoU of {:g}"
 _IN_DETAIL: Final = ("AP50", "AP75")
@@ -49,6 +58,13 @@ def score(matched: Iterator[Keyed[CocoResults]], loaded: Loaded, rules: CocoRule
     """AP of each class, and of all; the other figures as tables, precision and recall at the lowest threshold as curves."""
     results = next((each.value for each in matched), _nothing(loaded))
     found = tabulate(loaded.instances, results, rules)
+    ranked = tuple(_ranked(found.tables, found.results.detections, loaded, rules))
+    scores = scores_of(found, results, loaded, rules)
+    return replace(scores, exhibits=(*scores.exhibits, *map(draw_precision, ranked)), matches=ranked)
+
+
+def scores_of(found: "Tabulated", results: CocoResults, loaded: Loaded, rules: CocoRules) -> Scores:
+    """All figures, without curves and matches; results: all detections, also those that do not count."""
     tables = _of_classes(found.tables, loaded.scored)
     by_class = figures_by_class(tables, rules)
     figures = figures_by_rules(tables, loaded.instances, loaded.scored, rules)
@@ -60,7 +76,6 @@ def score(matched: Iterator[Keyed[CocoResults]], loaded: Loaded, rules: CocoRule
             names, by_class["AP"], tables.positives[EVERY_SIZE].tolist(), loaded.scored.tolist(), strict=True
         )
     )
-    ranked = tuple(_ranked(found.tables, found.results.detections, loaded, rules))
     measure = measure_of(results, rules)
     exhibits: tuple[Exhibit, ...] = (
         ScoreTable(measure, tuple((each.name, each.value) for each in classes)),
@@ -70,14 +85,81 @@ def score(matched: Iterator[Keyed[CocoResults]], loaded: Loaded, rules: CocoRule
             for name in _IN_DETAIL
             if name in figures
         ),
-        *map(draw_precision, ranked),
     )
     headline = figures["AP"]
     reason = NOTHING_COUNTS if headline is None else None
     of_classes = {name: {key: row[k] for key, row in by_class.items()} for k, name in enumerate(names)}
     evidence = Evidence(loaded.instances, found.results, found.tables, found.iou)
     details = Details(of_classes, partial(_explain, evidence, frozenset(names)))
-    return Scores(measure, headline, reason, classes, exhibits, ranked, details)
+    return Scores(measure, headline, reason, classes, exhibits, (), details)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tabulated:
+    """Precision and recall of every class, the detections that counted, and the IoU of these."""
+
+    tables: CocoTables
+    results: CocoResults
+    iou: PairIoU
+
+
+def tabulate(truth: CocoInstances, results: CocoResults, rules: CocoRules) -> Tabulated:
+    """Match and count by these rules. Raises LookupError where they ask for what LVIS' annotation has and this has not."""
+    if rules.in_image is not None:
+        results = take_results(results, most_confident_in_images(results.detections, rules.in_image))
+    if rules.federated:
+        results = _federated(truth, results)
+    iou = _pair_iou(truth, results)
+    tables = tabulate_coco(
+        results.detections,
+        truth.objects,
+        iou,
+        images=len(truth.images),
+        classes=len(truth.classes),
+        rules=rules,
+    )
+    return Tabulated(tables, results, iou)
+
+
+def figures_by_rules(
+    tables: CocoTables, truth: CocoInstances, labels: Places, rules: CocoRules
+) -> Mapping[str, float | None]:
+    """All figures of some classes, by frequency where the rules are those of LVIS; labels: intp (classes,) of the tables."""
+    figures = figures_of(tables, rules)
+    if truth.federation is None or not rules.federated:
+        return figures
+    return {**figures, **figures_by_frequency(tables, truth.federation.frequency[labels])}
+
+
+def _federated(truth: CocoInstances, results: CocoResults) -> CocoResults:
+    if truth.federation is None:
+        raise LookupError(
+            "the annotation does not say which classes are absent from an image: LVIS' JSON does in 'neg_category_ids',"
+            " which GroundTruth.from_coco reads, from a file or as a mapping"
+        )
+    counted = annotated(results.detections, truth.objects, truth.federation)
+    results = take_results(results, np.flatnonzero(counted))
+    return replace(results, detections=with_exemptions(results.detections, truth.federation))
+
+
+def measure_of(results: CocoResults, rules: CocoRules) -> str:
+    """What is measured, in words."""
+    low, high = rules.iou_thresholds[[0, -1]]
+    return f"Average precision of {kind_of(results)}, IoU {low:.2f}:{high:.2f}"
+
+
+def kind_of(results: CocoResults) -> str:
+    """What was detected, in a word."""
+    return "boxes" if results.masks is None else "masks"
+
+
+def _pair_iou(truth: CocoInstances, results: CocoResults) -> PairIoU:
+    """IoU of masks where there are some, and else of boxes."""
+    crowd = truth.objects.crowd
+    if truth.masks is None or results.masks is None:
+        return box_iou(results.boxes, truth.boxes, crowd)
+    masks, first = join_masks([results.masks, truth.masks]), len(results.masks)
+    return lambda detections, objects: mask_iou(masks, detections, objects + first, crowd[objects])
 
 
 def _explain(evidence: Evidence, names: frozenset[str]) -> tuple[Explanation, ...]:
@@ -91,6 +173,8 @@ def _nothing(loaded: Loaded) -> CocoResults:
 
 
 def _of_classes(tables: CocoTables, labels: Places) -> CocoTables:
+    if len(labels) == tables.positives.shape[1]:
+        return tables  # all of them
     return replace(
         tables,
         precision=np.take(tables.precision, labels, axis=2),
