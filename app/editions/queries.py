@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, SQLColumnExpression, false, func, not_, select
+from sqlalchemy import ColumnElement, Select, SQLColumnExpression, bindparam, false, func, not_, select
 from sqlalchemy.orm import Session, aliased
 
 from app.access import Action, Actor
@@ -13,24 +14,28 @@ from app.models import Board, Disclosure, Edition, GroundTruth, Phase, PictureSo
 from app.visibility import rows_for
 
 ANY_PHASE = aliased(Phase)  # made once: an alias costs more than the rest of a statement
+# what nearly every page asks, made once: making a statement costs more than asking it
+NOW: Final = select(func.clock_timestamp())
+PHASES: Final = (
+    select(Phase, Edition, func.clock_timestamp(), PictureSource.is_public)
+    .join(Edition)
+    .outerjoin(PictureSource, PictureSource.phase_id == Phase.id)
+    .order_by(Edition.id.desc(), Phase.image_set)
+)
+PHASE_OF_ID: Final = PHASES.where(Phase.id == bindparam("phase_id"))
+PHASES_OF_EDITION: Final = PHASES.where(Edition.code == bindparam("edition"))
+PHASE_OF_ADDRESS: Final = PHASES_OF_EDITION.where(Phase.image_set == bindparam("image_set"))
 IMPORT_LOCK = 0x494D504F  # advisory lock: one import at a time
 
 
 def now(session: Session) -> datetime:
     """The database's clock, by which everything is decided."""
-    moment: datetime = session.execute(select(func.clock_timestamp())).scalar_one()
+    moment: datetime = session.execute(NOW).scalar_one()
     return moment
 
 
-def _phases(session: Session, *conditions: ColumnElement[bool]) -> list[PhaseView]:
-    statement = (
-        select(Phase, Edition, func.clock_timestamp(), PictureSource.is_public)
-        .join(Edition)
-        .outerjoin(PictureSource, PictureSource.phase_id == Phase.id)
-        .where(*conditions)
-    )
-    rows = session.execute(statement.order_by(Edition.id.desc(), Phase.image_set))
-    return [_view(*row) for row in rows]
+def _phases(session: Session, statement: Select[Any], **values: object) -> list[PhaseView]:
+    return [_view(*row) for row in session.execute(statement, values)]
 
 
 def _view(phase: Phase, edition: Edition, moment: datetime, images: bool | None) -> PhaseView:  # noqa: FBT001 - None: no pictures
@@ -70,17 +75,17 @@ def is_past_embargo(phase_id: SQLColumnExpression[int]) -> ColumnElement[bool]:
 
 def phase_of(session: Session, edition: str, image_set: str) -> PhaseView | None:
     """A phase by what stands in its address."""
-    return next(iter(_phases(session, Edition.code == edition, Phase.image_set == image_set)), None)
+    return next(iter(_phases(session, PHASE_OF_ADDRESS, edition=edition, image_set=image_set)), None)
 
 
 def phase_of_id(session: Session, phase_id: int) -> PhaseView | None:
     """A phase by its id."""
-    return next(iter(_phases(session, Phase.id == phase_id)), None)
+    return next(iter(_phases(session, PHASE_OF_ID, phase_id=phase_id)), None)
 
 
 def all_phases(session: Session) -> list[PhaseView]:
     """Every phase, the newest edition first."""
-    return _phases(session)
+    return _phases(session, PHASES)
 
 
 def organised_by(actor: Actor) -> ColumnElement[bool]:
@@ -90,12 +95,12 @@ def organised_by(actor: Actor) -> ColumnElement[bool]:
 
 def organised_phases(session: Session, actor: Actor) -> list[PhaseView]:
     """The phases of the editions that somebody organises, the newest edition first."""
-    return _phases(session, organised_by(actor))
+    return _phases(session, PHASES.where(organised_by(actor)))
 
 
 def phases_of(session: Session, edition: str) -> list[PhaseView]:
     """The phases of an edition."""
-    return _phases(session, Edition.code == edition)
+    return _phases(session, PHASES_OF_EDITION, edition=edition)
 
 
 def edition_of(session: Session, code: str) -> Edition | None:

@@ -1,10 +1,13 @@
 """Teams and their members in the database."""
 
+from typing import Final
+
 from sqlalchemy import (
     ColumnElement,
     Select,
     SQLColumnExpression,
     and_,
+    bindparam,
     delete,
     func,
     not_,
@@ -37,13 +40,14 @@ from app.names import lookalike_key
 from app.outbox import queries as outbox
 
 PAGE = 200  # members of a team
+TEAM_IN: Final = select(Member.team_id).where(
+    Member.user_id == bindparam("user_id"), Member.edition_id == bindparam("edition_id")
+)
 
 
 def team_in(session: Session, user_id: int | None, edition_id: int) -> int | None:
     """The team of a person in an edition."""
-    return session.scalar(
-        select(Member.team_id).where(Member.user_id == user_id, Member.edition_id == edition_id)
-    )
+    return session.scalar(TEAM_IN, {"user_id": user_id, "edition_id": edition_id})
 
 
 def teams_now(actor: Actor) -> Select[int]:

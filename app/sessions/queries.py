@@ -1,15 +1,32 @@
 """Sessions in the database, and the people they belong to."""
 
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, delete, exists, func, null, or_, select, text, update
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Interval,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    func,
+    null,
+    or_,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.orm import Session
 
 from app.access import Actor, Scope
 from app.login_settings import LoginSettings
-from app.models import EditionOrganiser, Identity, LoginSession, Member, SecondFactor, User
+from app.models import ApiToken, EditionOrganiser, Identity, LoginSession, Member, SecondFactor, User
 from app.sessions.rules import KEEP_ENDED
-from app.sessions.schemas import SessionRow, SessionView
+from app.sessions.schemas import OpenSession, SessionView
+from app.tokens import queries as tokens
 
 MINUTE = timedelta(minutes=1)
 
@@ -25,28 +42,54 @@ def can_log_in() -> ColumnElement[bool]:
     return or_(User.password_hash.is_not(None), has_link)
 
 
-def live_session(session: Session, token_hash: bytes, lifetimes: LoginSettings) -> SessionRow | None:
-    """The session of this cookie, if it is not over; notes once a minute that somebody uses it."""
-    columns = (
-        LoginSession.user_id,
-        LoginSession.authenticated_at > func.now() - lifetimes.recent_login,
-        LoginSession.last_seen_at < func.now() - MINUTE,
-        LoginSession.awaits_code,
-        LoginSession.draft,
-    )
-    is_this = LoginSession.token_hash == token_hash
-    found = session.execute(select(*columns).where(is_this, *_is_live(lifetimes))).one_or_none()
-    row = SessionRow(*found) if found else None
-    if row and row.is_unseen:
+def open_session(session: Session, token_hash: bytes, lifetimes: LoginSettings) -> OpenSession | None:
+    """The session of this cookie, if it is not over, with its person; notes once a minute that somebody uses it."""
+    times = {"recent": lifetimes.recent_login, "idle": lifetimes.session_idle}
+    found = session.execute(OF_COOKIE, {"token_hash": token_hash, **times}).one_or_none()
+    if found is None:
+        return None
+    is_recent, is_unseen, awaits_code, draft, *person = found
+    if is_unseen:
+        is_this = LoginSession.token_hash == token_hash
         session.execute(update(LoginSession).where(is_this).values(last_seen_at=func.now()))
-    return row
+    return OpenSession(_actor(person, is_recent=is_recent), awaits_code, draft)
 
 
-def _is_live(lifetimes: LoginSettings) -> tuple[ColumnElement[bool], ...]:
-    return (
-        LoginSession.expires_at > func.now(),
-        LoginSession.last_seen_at > func.now() - lifetimes.session_idle,
+def owner_of_token(session: Session, token_hash: bytes) -> Actor | None:
+    """For whom a token acts that is neither revoked nor expired; notes, once a minute, that it was used."""
+    found = session.execute(OF_TOKEN, {"token_hash": token_hash}).one_or_none()
+    if found is None:
+        return None
+    scopes, is_due, *person = found
+    if is_due:
+        tokens.note_use(session, token_hash)
+    return _actor(person, scopes=frozenset(map(Scope, scopes)))
+
+
+def _actor(
+    person: Sequence[Any], *, scopes: frozenset[Scope] | None = None, is_recent: bool = False
+) -> Actor | None:
+    """A person with what decides about permissions, from the columns of `_PERSON`; none who is suspended."""
+    user_id, teams, name, email, role, is_verified, organised, has_password, has_second_factor = person
+    if user_id is None:
+        return None
+    return Actor(
+        user_id=user_id,
+        teams=frozenset(teams),
+        name=name,
+        email=email,
+        role=role,
+        is_verified=is_verified,
+        organises=frozenset(organised),
+        scopes=scopes,
+        has_password=has_password,
+        has_second_factor=has_second_factor,
+        is_recent=is_recent,
     )
+
+
+def _is_live(idle: timedelta | BindParameter[timedelta]) -> tuple[ColumnElement[bool], ...]:
+    return (LoginSession.expires_at > func.now(), LoginSession.last_seen_at > func.now() - idle)
 
 
 def sessions_of(
@@ -61,7 +104,7 @@ def sessions_of(
         LoginSession.token_hash == this,
     )
     is_theirs = (LoginSession.user_id == user_id, ~LoginSession.awaits_code)
-    statement = select(*columns).where(*is_theirs, *_is_live(lifetimes))
+    statement = select(*columns).where(*is_theirs, *_is_live(lifetimes.session_idle))
     rows = session.execute(statement.order_by(LoginSession.last_seen_at.desc(), LoginSession.token_hash))
     return tuple(SessionView(row[0].hex(), *row[1:]) for row in rows)
 
@@ -70,32 +113,6 @@ def browsers_of(session: Session, user_id: int) -> frozenset[str]:
     """The names of the browsers of a person's logins, as long as they are known; not of one that waits for a code."""
     of_person = (LoginSession.user_id == user_id, ~LoginSession.awaits_code)
     return frozenset(session.scalars(select(LoginSession.browser).where(*of_person).distinct()))
-
-
-def actor_of_person(
-    session: Session, user_id: int | None, *, scopes: frozenset[Scope] | None = None, is_recent: bool = False
-) -> Actor | None:
-    """A person with what decides about permissions."""
-    is_active = (User.id == user_id, User.suspended_at.is_(None))
-    found = session.execute(
-        select(User, _teams(), _organised(), _has_second_factor()).where(*is_active)
-    ).one_or_none()
-    if found is None:
-        return None
-    user, teams, organised, has_second_factor = found
-    return Actor(
-        user_id=user.id,
-        teams=frozenset(teams),
-        name=user.name,
-        email=user.email,
-        role=user.role,
-        is_verified=user.verified_at is not None,
-        organises=frozenset(organised),
-        scopes=scopes,
-        has_password=user.password_hash is not None,
-        has_second_factor=has_second_factor,
-        is_recent=is_recent,
-    )
 
 
 def _teams() -> ColumnElement[list[int]]:
@@ -114,6 +131,36 @@ def _has_second_factor() -> ColumnElement[bool]:
     """Whether logins of a person ask for a code, for statements about User."""
     in_use = (SecondFactor.user_id == User.id, SecondFactor.confirmed_at.is_not(None))
     return exists().where(*in_use).correlate(User)
+
+
+_PERSON: Final = (
+    User.id,
+    _teams(),
+    User.name,
+    User.email,
+    User.role,
+    User.verified_at.is_not(None),
+    _organised(),
+    User.password_hash.is_not(None),
+    _has_second_factor(),
+)
+# every request of somebody asks one of these two, so they are made once: making a statement costs more than asking it
+OF_COOKIE: Final = (
+    select(
+        LoginSession.authenticated_at > func.now() - bindparam("recent", type_=Interval),
+        LoginSession.last_seen_at < func.now() - MINUTE,
+        LoginSession.awaits_code,
+        LoginSession.draft,
+        *_PERSON,
+    )
+    .outerjoin(User, and_(User.id == LoginSession.user_id, User.suspended_at.is_(None)))
+    .where(LoginSession.token_hash == bindparam("token_hash"), *_is_live(bindparam("idle", type_=Interval)))
+)
+OF_TOKEN: Final = (
+    select(ApiToken.scopes, tokens.is_due(), *_PERSON)
+    .join(User, and_(User.id == ApiToken.user_id, User.suspended_at.is_(None)))
+    .where(ApiToken.token_hash == bindparam("token_hash"), *tokens.is_live())
+)
 
 
 def has_second_factor(session: Session, user_id: int) -> bool:

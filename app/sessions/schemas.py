@@ -30,12 +30,10 @@ class Browser:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionRow:
+class OpenSession:
     """A session that is not over."""
 
-    user_id: int
-    is_recent: bool
-    is_unseen: bool  # for a minute
+    actor: Actor | None  # whose it is; none where the person is suspended
     awaits_code: bool
     draft: dict[str, object] | None
 

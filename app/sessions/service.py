@@ -23,7 +23,6 @@ from app.secret_hashes import hash_of_token
 from app.sessions import queries
 from app.sessions.rules import CODE_TIME
 from app.sessions.schemas import Browser, Login, SessionView, Visit
-from app.tokens import queries as tokens
 from app.tokens.rules import is_token
 
 
@@ -213,27 +212,21 @@ def open_visit(platform: Platform, cookie: str | None, bearer: str | None) -> Vi
         return Visit(Actor())
     with platform.transaction() as session:
         if bearer:
-            return Visit(_actor_of_token(session, bearer))
-        found = queries.live_session(session, hash_of_token(cookie or ""), platform.settings)
-        if found and found.awaits_code:
-            return Visit(Actor(), awaits_code=True)
-        actor = queries.actor_of_person(session, found.user_id, is_recent=found.is_recent) if found else None
-    if found is None or actor is None:
+            return Visit(_acting(queries.owner_of_token(session, hash_of_token(bearer))))
+        found = queries.open_session(session, hash_of_token(cookie or ""), platform.settings)
+    if found and found.awaits_code:
+        return Visit(Actor(), awaits_code=True)
+    if found is None or found.actor is None:
         return Visit(Actor())
-    return Visit(actor, Draft.model_validate(found.draft) if found.draft else None)
+    return Visit(found.actor, Draft.model_validate(found.draft) if found.draft else None)
 
 
-def _actor_of_token(session: Session, token: str) -> Actor:
-    owner = tokens.use_token(session, hash_of_token(token))
-    actor = queries.actor_of_person(session, owner.user_id, scopes=owner.scopes) if owner else None
-    if owner is None or actor is None:
+def _acting(owner: Actor | None) -> Actor:
+    """As whom a token of this person acts: without its scope an organiser's token sees what any participant's sees."""
+    if owner is None:
         return Actor()
-    # without this scope an organiser's token sees what any participant's sees
-    return (
-        actor
-        if Scope.ORGANISE in owner.scopes
-        else replace(actor, role=Role.PARTICIPANT, organises=frozenset())
-    )
+    is_organising = Scope.ORGANISE in (owner.scopes or ())
+    return owner if is_organising else replace(owner, role=Role.PARTICIPANT, organises=frozenset())
 
 
 def drop_draft(platform: Platform, cookie: str) -> None:

@@ -174,8 +174,7 @@ def _messages_by_field(refusals: Iterable[Refusal]) -> dict[str, str]:
 @router.get("/submissions", dependencies=[requires(Action.READ_OWN)])
 def mine(request: Request, platform: ThePlatform, actor: CurrentActor, before: Before = None) -> Response:
     """What the reader's team has entered."""
-    page = service.team_rows(platform, actor, actor.teams, before=before)
-    quotas = {} if before else service.my_quotas(platform, actor)
+    page, quotas = service.own_page(platform, actor, before)
     older = f"/submissions?before={page.next}" if page.next else None
     return render(request, "submissions/mine.html", rows=page.rows, older=older, quota=quotas)
 

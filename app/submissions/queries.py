@@ -2,8 +2,10 @@
 
 import uuid
 from collections.abc import Collection, Sequence
+from functools import cache
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, func, literal, null, select, true
+from sqlalchemy import ColumnElement, Select, and_, bindparam, func, literal, null, select, true
 from sqlalchemy.orm import Session, aliased
 
 from app.access import Action, Actor, State
@@ -38,6 +40,12 @@ ANY_ENTRY, ANY_RUN = (
     aliased(Entry),
     aliased(Run),
 )  # made once: an alias costs more than the rest of a statement
+PHASES_ENTERED: Final = select(Phase.id).where(
+    select(Submission.id)
+    .join(Method, Submission.method_id == Method.id)
+    .where(Submission.phase_id == Phase.id, Method.team_id.in_(bindparam("teams", expanding=True)))
+    .exists()
+)
 
 
 def visible_submissions(actor: Actor) -> ColumnElement[bool]:
@@ -160,18 +168,13 @@ def scores_of(session: Session, run_ids: Sequence[int]) -> dict[int, list[ClassS
     return found
 
 
-def rows_of_teams(
-    session: Session, teams: Collection[int], *, only_public: bool, before: int | None
-) -> RowPage[tuple[SubmissionRow, int, int | None]]:
-    """The entries of these teams, or their public results, newest first, each with its run and the run whose mean the ladder shows for it.
-
-    before: the last submission of the page before. Positions and means are filled in by the service.
-    """
+@cache
+def _rows_of_teams(*, only_public: bool, is_first: bool) -> Select[*tuple[Any, ...]]:
     latest = (
         select(func.max(ANY_RUN.id)).where(ANY_RUN.entry_id == Entry.id).correlate(Entry).scalar_subquery()
     )
     run = func.coalesce(Entry.published_run_id, latest)
-    statement = (
+    return (
         select(
             Submission.id, Edition.code, Phase.image_set, Entry.competition, Method.name, Submission.created_at,
             Entry.state, Run.state, Run.id, null(), Run.failure_message, Run.ladder_run_id,
@@ -182,24 +185,30 @@ def rows_of_teams(
         .join(Edition, Phase.edition_id == Edition.id)
         .join(Method, Entry.method_id == Method.id)
         .join(Run, Run.id == run)
-        .where(Method.team_id.in_(teams), _is_public_result() if only_public else true())
-        .where(Submission.id < before if before else true())
+        .where(Method.team_id.in_(bindparam("teams", expanding=True)), _is_public_result() if only_public else true())
+        .where(true() if is_first else Submission.id < bindparam("before"))
         .order_by(Submission.id.desc(), Entry.competition)
-        .limit(PAGE + 1)
+        .limit(bindparam("most"))
     )  # fmt: skip
-    found = [(SubmissionRow(*row), ladder) for *row, ladder in session.execute(statement)]
+
+
+def rows_of_teams(
+    session: Session, teams: Collection[int], *, only_public: bool, before: int | None
+) -> RowPage[tuple[SubmissionRow, int, int | None]]:
+    """The entries of these teams, or their public results, newest first, each with its run and the run whose mean the ladder shows for it.
+
+    before: the last submission of the page before. Positions and means are filled in by the service.
+    """
+    statement = _rows_of_teams(only_public=only_public, is_first=not before)
+    values = {"teams": [*teams], "most": PAGE + 1, **({"before": before} if before else {})}
+    found = [(SubmissionRow(*row), ladder) for *row, ladder in session.execute(statement, values)]
     rows = [(row, row.position or 0, ladder) for row, ladder in found]
     return page_of(rows, PAGE, number=lambda one: one[0].submission)
 
 
 def phases_entered(session: Session, teams: Collection[int]) -> set[int]:
     """The phases that these teams have submitted to."""
-    entered = (
-        select(Submission.id)
-        .join(Method, Submission.method_id == Method.id)
-        .where(Submission.phase_id == Phase.id, Method.team_id.in_(teams))
-    )
-    return set(session.scalars(select(Phase.id).where(entered.exists())))
+    return set(session.scalars(PHASES_ENTERED, {"teams": [*teams]}))
 
 
 def enter(

@@ -5,13 +5,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import scoring
 from app.editions.schemas import PhaseState, PhaseView
 from app.errors import ConflictError, ForbiddenError, MalformedError
-from app.methods.rules import METHOD_NAME, NAME_RACED
-from app.models import Disclosure, EntryState
+from app.methods.rules import METHOD_NAME, NAME_RACED, training_refusals
+from app.methods.schemas import Training
+from app.models import Disclosure, EntryState, Upload, UploadState
 from app.quotas.rules import quota_refusals
 from app.quotas.schemas import Usage
 from app.refusals import Refusal, RefusalCode, RefusedError
+from app.uploads.schemas import competitions_of
 
 COUNTED_STATES = frozenset({EntryState.PENDING, EntryState.SCORED})  # an entry is its method's one result
 
@@ -45,6 +48,12 @@ class Archive:
     valid: bool | None
     competitions: tuple[int, ...]
     is_removed: bool = False
+
+
+def archive_of(upload: Upload) -> Archive:
+    """What counts of a stored upload."""
+    is_removed = upload.state in (UploadState.REJECTED, UploadState.EXPIRED)
+    return Archive(upload.started_at, upload.valid, competitions_of(upload.report), is_removed)
 
 
 def refusals(
@@ -95,6 +104,14 @@ def _archive_refusals(archive: Archive, competitions: Sequence[int]) -> Iterable
             RefusalCode.NOT_IN_ARCHIVE,
             f"the archive has no files for competition {which}; choose others, or upload an archive with them",
         )
+
+
+def statement_refusals(phase: PhaseView, proposal: Proposal, training: Training) -> tuple[Refusal, ...]:
+    """What is missing of the statement on training data; baselines are organisers' own, and state nothing."""
+    if proposal.is_baseline:
+        return ()
+    known = (each for each in scoring.competitions(phase.dataset) if each.number in proposal.competitions)
+    return training_refusals(training, known)
 
 
 def is_replaceable(phase: PhaseView) -> bool:

@@ -9,7 +9,6 @@ import structlog
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-import scoring
 from app.access import Actor
 from app.disclosure import queries as disclosure
 from app.disclosure.rules import Sight, sight_of
@@ -20,14 +19,14 @@ from app.errors import ConflictError, ForbiddenError, NotFoundError, violated_co
 from app.memberships import queries as memberships
 from app.methods import queries as method_queries
 from app.methods import service as methods
-from app.methods.rules import SHOWN_STATES, training_refusals
-from app.models import RunState, Submission, Upload, UploadState
+from app.methods.rules import SHOWN_STATES
+from app.models import RunState, Submission, Upload
 from app.participation import service as participation
 from app.platform import Platform
 from app.quotas import service as quotas
 from app.quotas.rules import quota_lines, rate_limit_fields, slots_to_use
 from app.quotas.schemas import QuotaLine
-from app.refusals import Refusal, RefusedError
+from app.refusals import RefusedError
 from app.results import service as results
 from app.results.schemas import Asked, ResultDetail, ShownRun, Standing
 from app.row_pages import RowPage
@@ -35,10 +34,12 @@ from app.submissions import queries
 from app.submissions.rules import (
     Archive,
     Proposal,
+    archive_of,
     is_replaceable,
     race_conflict,
     refusals,
     smallest_proposal,
+    statement_refusals,
     wanted,
 )
 from app.submissions.schemas import (
@@ -51,7 +52,7 @@ from app.submissions.schemas import (
     run_view,
     submission_view,
 )
-from app.uploads.schemas import UploadView, competitions_of
+from app.uploads.schemas import UploadView
 from app.workers import service as workers
 from app.workers.schemas import Queue
 
@@ -96,7 +97,7 @@ def _confirm(
             raise ConflictError(message)
         return before.id, 0
     upload, phase = _upload_and_phase(session, actor, team_id, requested)
-    archive = _archive(upload)
+    archive = archive_of(upload)
     chosen = tuple(sorted(set(requested.competitions or archive.competitions)))
     prior = queries.prior_entries(session, team_id, phase.id)
     proposal = Proposal(requested.method.name, chosen, tasks_of(phase), requested.method.is_baseline)
@@ -108,7 +109,7 @@ def _confirm(
     found = [
         *participation.against_submission(session, actor, phase),
         *refusals(now, phase, archive, proposal, prior, usage),
-        *_statement_refusals(phase, chosen, requested),
+        *statement_refusals(phase, proposal, requested.training),
         *against,
     ]
     if found or method is None:
@@ -163,21 +164,6 @@ def _enter(
     return submission.id, len(boards)
 
 
-def _archive(upload: Upload) -> Archive:
-    is_removed = upload.state in (UploadState.REJECTED, UploadState.EXPIRED)
-    return Archive(upload.started_at, upload.valid, competitions_of(upload.report), is_removed)
-
-
-def _statement_refusals(
-    phase: PhaseView, chosen: Sequence[int], requested: NewSubmission
-) -> tuple[Refusal, ...]:
-    """What is missing of the statement on training data; baselines are organisers' own, and state nothing."""
-    if requested.method.is_baseline:
-        return ()
-    known = (each for each in scoring.competitions(phase.dataset) if each.number in chosen)
-    return training_refusals(requested.training, known)
-
-
 def confirmation(platform: Platform, actor: Actor, upload: UploadView) -> Confirmation:
     """What the form that confirms an upload shows: the team's methods, the quota, and what is against it.
 
@@ -215,10 +201,37 @@ def team_rows(
     """What these teams have entered, or their public results, newest first; before: the last submission of the page before."""
     with platform.transaction() as session:
         page = queries.rows_of_teams(session, teams, only_public=only_public, before=before)
-        places = workers.queue_of(platform, session, [run for _, run, _ in page.rows]).places
-        phases = {(phase.edition, phase.image_set): phase for phase in editions.all_phases(session)}
-        headlines = disclosure.headlines(session, {each for _, *runs in page.rows for each in runs})
-    sights = {key: sight_of(actor, phase) for key, phase in phases.items()}
+        return _shown_rows(platform, session, actor, page, editions.all_phases(session))
+
+
+def own_page(
+    platform: Platform, actor: Actor, before: int | None
+) -> tuple[RowPage[SubmissionRow], dict[PhaseView, tuple[QuotaLine, ...]]]:
+    """What somebody's teams have entered, with what is left in the open phases that they have submitted to, on the first page."""
+    with platform.snapshot() as session:
+        phases = editions.all_phases(session)
+        page = queries.rows_of_teams(session, actor.teams, only_public=False, before=before)
+        rows = _shown_rows(platform, session, actor, page, phases)
+        if before:
+            return rows, {}
+        entered = queries.phases_entered(session, actor.teams)
+        limited = [phase for phase in phases if phase.quotas and phase.id in entered]
+        open_phases = [phase for phase in limited if phase.state is PhaseState.OPEN]
+        return rows, {phase: quotas.lines(session, actor, phase) for phase in open_phases}
+
+
+def _shown_rows(
+    platform: Platform,
+    session: Session,
+    actor: Actor,
+    page: RowPage[tuple[SubmissionRow, int, int | None]],
+    phases: Sequence[PhaseView],
+) -> RowPage[SubmissionRow]:
+    """Rows as a reader may see them, with their places in the queue and their means."""
+    queued = [run for row, run, _ in page.rows if row.run_state is RunState.QUEUED]
+    places = workers.queue_of(platform, session, queued).places
+    headlines = disclosure.headlines(session, {each for _, *runs in page.rows for each in runs})
+    sights = {(phase.edition, phase.image_set): sight_of(actor, phase) for phase in phases}
     shown = tuple(
         replace(
             row,
@@ -229,18 +242,6 @@ def team_rows(
         for row, run, ladder in page.rows
     )
     return RowPage(shown, page.next)
-
-
-def my_quotas(platform: Platform, actor: Actor) -> dict[PhaseView, tuple[QuotaLine, ...]]:
-    """What is left in the open phases that the teams of somebody have submitted to."""
-    with platform.snapshot() as session:
-        entered = queries.phases_entered(session, actor.teams)
-        phases = [
-            phase
-            for phase in editions.all_phases(session)
-            if phase.quotas and phase.state is PhaseState.OPEN and phase.id in entered
-        ]
-        return {phase: quotas.lines(session, actor, phase) for phase in phases}
 
 
 def submission_page(platform: Platform, actor: Actor, submission_id: int) -> SubmissionView:

@@ -6,25 +6,23 @@ from sqlalchemy.orm import Session
 from app.access import Scope
 from app.models import ApiToken, User
 from app.tokens.rules import NOTED_EVERY
-from app.tokens.schemas import TokenOwner, TokenView
+from app.tokens.schemas import TokenView
 
 
-def use_token(session: Session, token_hash: bytes) -> TokenOwner | None:
-    """For whom a token acts that is neither revoked nor expired; notes, once a minute, that it was used."""
-    is_this = ApiToken.token_hash == token_hash
-    is_due = func.coalesce(ApiToken.last_used_at, ApiToken.created_at) < func.now() - NOTED_EVERY
-    found = select(ApiToken.user_id, ApiToken.scopes, is_due).where(is_this, *_is_live())
-    row = session.execute(found).one_or_none()
-    if row is None:
-        return None
-    user_id, scopes, note = row
-    if note:
-        session.execute(update(ApiToken).where(is_this, is_due).values(last_used_at=func.now()))
-    return TokenOwner(user_id, frozenset(map(Scope, scopes)))
-
-
-def _is_live() -> tuple[ColumnElement[bool], ...]:
+def is_live() -> tuple[ColumnElement[bool], ...]:
+    """Whether a token is neither revoked nor expired, for statements about ApiToken."""
     return (ApiToken.revoked_at.is_(None), ApiToken.expires_at > func.now())
+
+
+def is_due() -> ColumnElement[bool]:
+    """Whether a use of a token is to be noted, for statements about ApiToken."""
+    return func.coalesce(ApiToken.last_used_at, ApiToken.created_at) < func.now() - NOTED_EVERY
+
+
+def note_use(session: Session, token_hash: bytes) -> None:
+    """Note that a token is used, unless another request has done so by now."""
+    is_this = ApiToken.token_hash == token_hash
+    session.execute(update(ApiToken).where(is_this, is_due()).values(last_used_at=func.now()))
 
 
 def tokens_of(session: Session, user_id: int) -> tuple[TokenView, ...]:
@@ -50,7 +48,7 @@ def tokens_of(session: Session, user_id: int) -> tuple[TokenView, ...]:
 def count_active(session: Session, user_id: int) -> int:
     """How many tokens of a person work; the person is locked until the end of the transaction."""
     session.execute(select(User.id).where(User.id == user_id).with_for_update())
-    statement = select(func.count()).select_from(ApiToken).where(ApiToken.user_id == user_id, *_is_live())
+    statement = select(func.count()).select_from(ApiToken).where(ApiToken.user_id == user_id, *is_live())
     return session.scalars(statement).one()
 
 

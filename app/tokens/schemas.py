@@ -22,14 +22,6 @@ class NewToken(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class TokenOwner:
-    """For whom a token acts, and what it may do."""
-
-    user_id: int
-    scopes: frozenset[Scope]
-
-
-@dataclass(frozen=True, slots=True)
 class TokenView:
     """A token as its owner sees it: never the token itself."""
 

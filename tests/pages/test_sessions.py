@@ -7,8 +7,10 @@ from starlette.testclient import TestClient
 from app.platform import Platform
 from app.sessions import service as sessions
 from tests.pages.conftest import Browser
+from tests.pages.statements import asked
 from tests.pages.test_accounts import PASSWORD, registered
 from tests.pages.test_drafts import hidden
+from tests.pages.test_tokens import READ, program
 
 
 def age(platform: Platform, column: str, interval: str) -> None:
@@ -31,6 +33,20 @@ def test_a_session_ends_after_its_time_and_without_use(
     age(platform, column, interval)
 
     assert ash.get("/account").status_code == 303
+
+
+def test_one_query_tells_whose_session_or_token_it_is(browser: Browser, platform: Platform) -> None:
+    owner = registered(browser(), "holly@example.org")
+    token = program(browser, owner, READ).headers["Authorization"].removeprefix("Bearer ")
+
+    with asked(platform) as statements:
+        people = [
+            sessions.identify(platform, cookie_of(owner), None),
+            sessions.identify(platform, None, token),
+        ]
+
+    assert [person.email for person in people] == ["holly@example.org"] * 2
+    assert len(statements) == 2, statements
 
 
 def test_use_is_noted_and_keeps_a_session_alive(browser: Browser, platform: Platform) -> None:

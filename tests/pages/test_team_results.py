@@ -18,6 +18,7 @@ from app.submissions import queries as submissions
 from app.teams.schemas import TeamPage
 from tests.pages.boards import DIGITS, board_of
 from tests.pages.conftest import Browser
+from tests.pages.statements import asked
 from tests.pages.test_accounts import registered
 from tests.system.rows import Rows
 
@@ -140,8 +141,10 @@ def test_what_is_left_is_said_of_every_open_phase_that_somebody_entered(
             session.add(Member(team_id=each.team_id, edition_id=phase.edition_id, user_id=person))
     monkeypatch.setattr(submissions, "PAGE", 1)  # so that no other phase has an entry on it
 
-    page = client.get("/submissions").text
+    with asked(platform) as statements:
+        page = client.get("/submissions").text
 
+    assert len(statements) <= 5 + 4 * len(entered), statements
     assert [f"/editions/team-{name}/test/submit" in page for name in ("full", "classes", "at_close")] == [
         True,
         True,
