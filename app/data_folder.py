@@ -14,6 +14,7 @@ from pathlib import Path
 from app.settings import Settings
 
 NOTE = "installation.json"
+EMBEDDED_DATABASE = "postgres"  # its folder, where the database is our own
 ANOTHER_FOLDER = "name another folder with HELDOUT_DATA"
 LOCK_SECONDS = 1.0  # a command that looks whether an installation runs holds the lock for a moment
 

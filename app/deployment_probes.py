@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import redis
 
+from app.data_folder import EMBEDDED_DATABASE
 from app.deployment.schemas import Announced, Broker, Disk, Mail, Secret, SecretFile, WebSecrets
 from app.errors import StorageUnavailableError
 from app.processes import NOT_FOR_WEB
@@ -116,8 +117,9 @@ def _is_reachable(path: Path) -> bool:
 
 
 def disks(settings: Settings) -> list[Disk]:
-    """The disks that archives pass through or stay on."""
+    """The disks that archives pass through or stay on, and that of a database in the data folder."""
     folders = [Path(tempfile.gettempdir()), settings.private_storage]
+    folders += [own] if (own := settings.data / EMBEDDED_DATABASE).exists() else []
     folders += [settings.public_storage] if settings.s3_bucket is None else []
     return [Disk(each, disk_usage(_existing(each)).free) for each in folders if each is not None]
 

@@ -33,6 +33,11 @@ def now(session: Session) -> float:
     return float(session.scalar(select(func.extract("epoch", func.clock_timestamp()))) or 0)
 
 
+def size(session: Session) -> int:
+    """The bytes of the database, without those of PostgreSQL's log of changes."""
+    return session.scalar(select(func.pg_database_size(func.current_database()))) or 0
+
+
 def fingerprints(session: Session) -> list[str]:
     """The keys of all ground truth, the newest first."""
     statement = select(GroundTruth.fingerprint).group_by(GroundTruth.fingerprint)

@@ -1,7 +1,7 @@
 """Verdicts about a deployment: what is right, what is wrong and what to do about it."""
 
 from collections.abc import Mapping, Sequence
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_network
 from urllib.parse import urlsplit
 
 from app.deployment.schemas import (
@@ -21,10 +21,12 @@ from app.deployment.schemas import (
     skipped,
 )
 from app.health.schemas import Part as HealthPart
+from app.local_hosts import is_local
 
 GiB = 1 << 30
 
 MAX_CLOCK_DIFFERENCE = 2.0  # seconds
+PROBED = 64  # MiB that the disk of the database has to take
 MIN_SECRET = 16  # characters
 COMMON = {"admin", "changeme", "heldout", "minioadmin", "password", "postgres", "secret", "valkey"}
 MOUNTED = "/run/secrets"  # what is there is for one container alone, however its files are marked
@@ -32,11 +34,7 @@ SHOWN = 3  # missing contents that a sentence names
 
 
 def role(found: Role) -> Check:
-    """The application's role reads and writes rows and can do no more.
-
-    >>> role(Role("heldout", False, False, 0, False, ())).finding
-    'heldout reads and writes rows, and can do no more'
-    """
+    """The application's role reads and writes rows and can do no more."""
     name = "database role"
     powers = [
         *(["is a superuser"] if found.is_superuser else []),
@@ -76,6 +74,20 @@ def clock(difference: float) -> Check:
         "clock",
         f"this machine's clock is {abs(difference):.1f} s {side} the database's",
         "have both machines synchronise their clocks (NTP); deadlines are by the database's, links and codes by both",
+    )
+
+
+def room(size: int, *, has_room: bool | None) -> Check:
+    """The disk of the database takes another PROBED MiB; size: bytes of the database."""
+    name, more = "disk of database", f"{PROBED} MiB beside the {size / GiB:.1f} GiB of the database"
+    if has_room is None:
+        return skipped(name, f"temp_file_limit forbids to try whether there is room for {more}")
+    if has_room:
+        return passed(name, f"has room for {more}; PostgreSQL cannot tell how much is free")
+    return failed(
+        name,
+        f"has no room for {more}",
+        "make room on its machine now: what cannot be stored gets 507, and without room for its log PostgreSQL stops",
     )
 
 
@@ -256,25 +268,12 @@ def address(found: Address) -> Check:
     return passed(name, f"{found.url}, behind {', '.join(found.proxies)}")
 
 
-def is_local(host: str) -> bool:
-    """Whether only this machine can reach a host of this name.
-
-    >>> is_local("127.0.0.1"), is_local("localhost"), is_local("0.0.0.0"), is_local("voc.example.org")
-    (True, True, False, False)
-    """
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def upload_limit(found: Announced, url: str, largest: int) -> Check:
     """What stands in front lets the largest archive through; largest: in bytes."""
     name = "upload limit"
     if found.error is not None:
-        return skipped(
-            name, f"{url} cannot be reached from here ({found.error}); send a large archive from outside"
-        )
+        advice = "send a large archive from outside"
+        return skipped(name, f"{url} cannot be reached from here ({found.error}); {advice}")
     if found.status == 413:
         return failed(
             name,

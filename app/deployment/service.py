@@ -17,7 +17,7 @@ from app.platform import Platform
 from app.settings import SettingsError
 from app.workers import queries as workers
 
-OF_DATABASE = ("database role", "migrations", "clock", "workers", "sweeper", "outbox")
+OF_DATABASE = ("database role", "migrations", "clock", "disk of database", "workers", "sweeper", "outbox")
 
 
 def checks(platform: Platform, part: Part, *, is_embedded: bool) -> Iterator[Check]:
@@ -52,6 +52,8 @@ def _database(platform: Platform) -> Iterator[Check]:
             before = time.time()
             moment = queries.now(session)
             difference = (before + time.time()) / 2 - moment
+            size = queries.size(session)
+            has_room = health.has_room(session, rules.PROBED)
     except SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         yield failed(
@@ -66,6 +68,7 @@ def _database(platform: Platform) -> Iterator[Check]:
     yield rules.role(found)
     yield rules.schema(problem)
     yield rules.clock(difference)
+    yield rules.room(size, has_room=has_room)
     if problem is None:
         yield from _work(platform)
         return

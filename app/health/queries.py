@@ -1,11 +1,17 @@
 """Signs of life in the database."""
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from app.health.schemas import Progress
 from app.models import OutboxMessage
 from app.workers import queries as workers
+
+DISK_FULL, CONFIGURED_LIMIT = "53100", "53400"  # as PostgreSQL calls its errors
+PROBE = text("""
+WITH filled AS MATERIALIZED (SELECT repeat('x', 1 << 20) FROM generate_series(1, :mebibytes)) SELECT count(*) FROM filled
+""")
 
 
 def progress(session: Session) -> Progress:
@@ -21,3 +27,20 @@ def progress(session: Session) -> Progress:
         outbox_lag=max(float(session.scalar(lag) or 0), 0.0),
         outbox_dead=session.scalar(dead) or 0,
     )
+
+
+def has_room(session: Session, mebibytes: int) -> bool | None:
+    """Whether the disk of the database takes so much more; none where a limit on temporary files forbids to try.
+
+    PostgreSQL does not tell how much is free. This writes a temporary file where the tables are, which ends with the query.
+    """
+    try:
+        with session.begin_nested():
+            session.execute(text("SET LOCAL work_mem = '64kB'"))  # what fits into memory is not written
+            session.execute(PROBE, {"mebibytes": mebibytes})
+    except DBAPIError as error:
+        state = getattr(error.orig, "sqlstate", None)
+        if state not in (DISK_FULL, CONFIGURED_LIMIT):
+            raise
+        return False if state == DISK_FULL else None
+    return True

@@ -61,6 +61,9 @@ def metrics_of(readings: Readings) -> Iterator[Metric]:
     uploads = readings.uploads
     states = [(["receiving"], uploads.receiving), (["checking"], uploads.checking)]
     yield _gauge("heldout_uploads", "Uploads that are not complete or are being checked.", ["state"], states)
+    if readings.has_room is not None:
+        meaning = "Whether the disk of the database takes a MiB more."
+        yield _gauge("heldout_database_has_room", meaning, [], [([], readings.has_room)])
 
 
 def _queue(readings: Readings) -> Iterator[Metric]:

@@ -84,6 +84,7 @@ class Readings:
     wait: tuple[Bar, ...]  # seconds from queue to claim
     messages: tuple[Messages, ...]
     uploads: Uploads
+    has_room: bool | None  # whether the disk of the database takes more; none: it cannot be tried
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from prometheus_client.registry import Collector
 from sqlalchemy.orm import Session
 
 from app import counters
+from app.data_folder import EMBEDDED_DATABASE
 from app.errors import NotFoundError
 from app.health import queries as health_queries
 from app.health import service as health
@@ -26,6 +27,8 @@ from app.metrics.rules import (
 )
 from app.metrics.schemas import Disk, Readings
 from app.platform import Platform
+
+PROBED = 1  # MiB that the disk of the database has to take at every scrape
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,13 +91,14 @@ def read(session: Session) -> Readings:
         wait=queries.wait_seconds(session, WAIT_BOUNDS),
         messages=queries.messages(session),
         uploads=queries.uploads(session),
+        has_room=health_queries.has_room(session, PROBED),
     )
 
 
 def _disks(platform: Platform) -> tuple[Disk, ...]:
-    """The disk of the storage, unless it is a bucket, and the one that archives pass through."""
+    """The disks of the storage and the database, where they are folders of ours, and the one that archives pass through."""
     settings = platform.settings
-    folders = {"scratch": Path(tempfile.gettempdir())}
+    folders = {"scratch": Path(tempfile.gettempdir()), "database": settings.data / EMBEDDED_DATABASE}
     if settings.s3_bucket is None:
         folders["storage"] = settings.public_storage
     usage = {place: shutil.disk_usage(folder) for place, folder in folders.items() if folder.exists()}

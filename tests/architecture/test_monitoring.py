@@ -48,6 +48,7 @@ READINGS = Readings(
     wait=(Bar(3, 2, 1.5),),
     messages=tuple(Messages(topic.value, 1, 2.0, 0) for topic in Topic),
     uploads=Uploads(1, 1),
+    has_room=True,
 )
 Exposed = Mapping[str, Mapping[str, set[str]]]
 
@@ -58,7 +59,7 @@ def exposed() -> Exposed:
     for status in (302, 404, 503, None):
         counters.count_request({"method": "GET", "path": "/"}, status, 0.1)
     counters.count_refusal("login")
-    disks = [Disk("storage", 1, 2), Disk("scratch", 1, 2)]
+    disks = [Disk(place, 1, 2) for place in ("storage", "scratch", "database")]
     metrics: list[Metric] = [
         *(metric for collector in counters.collectors() for metric in collector.collect()),
         *metrics_of_health(health_of(WELL, 15), dict.fromkeys(CHECKS, "")),

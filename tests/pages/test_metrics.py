@@ -211,6 +211,7 @@ def test_workers_messages_and_uploads_are_counted_and_told_as_health_tells_them(
     assert found["heldout_uploads state=receiving"] >= 1
     assert found["heldout_sweep_age_seconds"] < 60
     assert found["heldout_disk_free_bytes place=scratch"] > 0
+    assert found["heldout_database_has_room"] == 1
     said = {
         name: part["status"] == "ok"
         for name, part in prometheus.get("/health").json().items()

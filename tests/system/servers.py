@@ -47,12 +47,12 @@ class OwnServers:
         return self._create_database(f"test_{next(DATABASES)}", WITH_TABLES)
 
     def _has_database(self, name: str) -> bool:
-        with psycopg.connect(self._superuser_url()) as connection:
+        with psycopg.connect(self.superusers_url()) as connection:
             found = connection.execute("SELECT FROM pg_database WHERE datname = %s", (name,))
             return found.rowcount == 1
 
     def _create_database(self, name: str, template: str) -> str:
-        with psycopg.connect(self._superuser_url(), autocommit=True) as connection:
+        with psycopg.connect(self.superusers_url(), autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name} OWNER {OWNER} TEMPLATE {template}".encode())
         return make_url(self.urls.database_url).set(database=name).render_as_string(hide_password=False)
 
@@ -62,8 +62,23 @@ class OwnServers:
         return owner.set(database=make_url(url).database).render_as_string(hide_password=False)
 
     def drop_database(self, url: str) -> None:
-        with psycopg.connect(self._superuser_url(), autocommit=True) as connection:
+        with psycopg.connect(self.superusers_url(), autocommit=True) as connection:
             connection.execute(f"DROP DATABASE {make_url(url).database} WITH (FORCE)")
+
+    @contextmanager
+    def database_in(self, folder: Path) -> Iterator[str]:
+        """The application's URL of a database whose files lie in this folder."""
+        url = self.fresh_database()
+        with psycopg.connect(self.superusers_url(), autocommit=True) as connection:
+            connection.execute(f"CREATE TABLESPACE elsewhere LOCATION '{folder}'".encode())
+            try:
+                connection.execute(
+                    f"ALTER DATABASE {make_url(url).database} SET TABLESPACE elsewhere".encode()
+                )
+                yield url
+            finally:
+                self.drop_database(url)
+                connection.execute("DROP TABLESPACE elsewhere")
 
     def empty_broker(self) -> None:
         with redis.Redis.from_url(self.urls.broker_url) as client:
@@ -71,7 +86,7 @@ class OwnServers:
 
     def spare_the_disk(self) -> None:
         """Let the database not wait for the disk: what is killed loses nothing by that, only a machine without power would."""
-        with psycopg.connect(self._superuser_url(), autocommit=True) as connection:
+        with psycopg.connect(self.superusers_url(), autocommit=True) as connection:
             connection.execute("ALTER SYSTEM SET fsync = off")
             connection.execute("SELECT pg_reload_conf()")
 
@@ -115,8 +130,9 @@ class OwnServers:
         finally:
             os.kill(pid, signal.SIGCONT)
 
-    def _superuser_url(self) -> str:
-        url = make_url(self.urls.database_url).set(drivername="postgresql", database="postgres")
+    def superusers_url(self, driver: str = "postgresql") -> str:
+        """The URL of a database without tables for the role that may do everything."""
+        url = make_url(self.urls.database_url).set(drivername=driver, database="postgres")
         password = read_secrets(self.data).superuser
         return url.set(username=SUPERUSER, password=password).render_as_string(hide_password=False)
 

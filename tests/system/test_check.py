@@ -7,16 +7,20 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+from sqlalchemy import create_engine
+from sqlalchemy.orm import Session
 
 from app.data_folder import advertised, exclusive
-from app.deployment import service
+from app.deployment import rules, service
 from app.deployment.schemas import Check, Part, State
-from app.deployment_probes import announce, ask_broker, exposure, secrets, web_secrets
+from app.deployment_probes import announce, ask_broker, disks, exposure, secrets, web_secrets
+from app.health.queries import has_room
 from app.platform import platform_of
 from app.settings import Settings
 from tests.system.conftest import SharedSite
 from tests.system.kits import small_kit
-from tests.system.servers import free_port
+from tests.system.servers import OwnServers, free_port
+from tests.system.test_startup import as_root, small_disk
 
 pytestmark = pytest.mark.system
 
@@ -50,7 +54,7 @@ def test_a_running_installation_passes_as_its_worker_and_as_its_web_server(
         code, found, words = outcomes(site, part, **ALONE)
 
     assert {name for name, result in found.items() if result != "ok"} <= OTHERS, words
-    assert (len(found), code) == (16, 0 if "none failed" in words else 1)
+    assert (len(found), code) == (17, 0 if "none failed" in words else 1)
 
 
 def test_each_thing_that_is_broken_is_named_with_what_to_do(site: SharedSite, tmp_path: Path) -> None:
@@ -113,6 +117,34 @@ def test_without_a_database_what_it_knows_is_not_checked(site: SharedSite) -> No
     states = [found[name].state for name in ("database", "workers", "migrations")]
     assert states == [State.FAILED, State.SKIPPED, State.SKIPPED]
     assert "secret" not in found["database"].finding
+
+
+@as_root
+def test_a_full_disk_of_the_database_is_told(own_servers: OwnServers, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", "48m") as disk, own_servers.database_in(disk) as url:
+        engine = create_engine(url)
+        with Session(engine) as session, session.begin():
+            found = {mebibytes: has_room(session, mebibytes) for mebibytes in (1, rules.PROBED, 2)}
+        engine.dispose()
+
+    assert found == {1: True, rules.PROBED: False, 2: True}
+
+
+def test_where_temporary_files_are_limited_it_is_not_known(own_servers: OwnServers) -> None:
+    limited = {"options": "-c temp_file_limit=1MB"}
+    engine = create_engine(own_servers.superusers_url("postgresql+psycopg"), connect_args=limited)
+    with Session(engine) as session, session.begin():
+        unknown = has_room(session, rules.PROBED)
+    engine.dispose()
+
+    assert unknown is None
+    assert rules.room(1 << 30, has_room=unknown).state is State.SKIPPED
+
+
+def test_the_disk_of_the_embedded_database_is_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "postgres").mkdir()
+
+    assert tmp_path / "postgres" in {each.folder for each in disks(Settings(data=tmp_path))}
 
 
 @pytest.fixture

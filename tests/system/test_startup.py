@@ -142,13 +142,14 @@ def test_a_full_disk_is_reported(data: Path) -> None:
 
 
 @contextmanager
-def small_disk(folder: Path) -> Iterator[None]:
+def small_disk(folder: Path, size: str = "2m") -> Iterator[Path]:
     folder.mkdir(mode=0o700)
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m,mode=700", "tmpfs", folder], check=False)
+    options = f"size={size},mode=700"
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], check=False)
     if mounted.returncode:
         pytest.skip("this machine lets nobody mount")
     try:
-        yield
+        yield folder
     finally:
         subprocess.run(["umount", folder], check=True)
 
