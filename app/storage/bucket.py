@@ -59,7 +59,7 @@ def client_of(account: Account) -> "S3Client":
         aws_secret_access_key=account.secret_key,
         config=Config(
             connect_timeout=3,
-            read_timeout=20,
+            read_timeout=9,  # a service that goes silent costs two of them, as long as a silent database
             retries={"mode": "standard", "total_max_attempts": 2},
             max_pool_connections=32,
             s3={"addressing_style": "path"},

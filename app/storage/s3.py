@@ -153,8 +153,13 @@ class S3Storage:
                 yield Partial(uuid.UUID(name), sum(each.size for each in objects), changed_at)
 
     def sweep(self, age: timedelta) -> int:
-        """Abort old multipart uploads, and remove old drafts of this machine."""
-        removed = self.bucket.abort_uploads(datetime.now(UTC) - age)
+        """Abort old multipart uploads, and remove old drafts of this machine and what a check could not delete any more."""
+        before = datetime.now(UTC) - age
+        removed = self.bucket.abort_uploads(before)
+        for each in self.bucket.objects("check/"):
+            if each.changed_at < before:
+                self.bucket.delete(each.name)
+                removed += 1
         for folder in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*"):
             with suppress(OSError):
                 if folder.stat().st_mtime < time.time() - age.total_seconds():

@@ -10,21 +10,25 @@ import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from datetime import timedelta
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 
 from app.errors import ConflictError, StorageFullError, StorageUnavailableError
+from app.platform import INTERACTIVE
 from app.storage import FolderStorage, Storage
 from app.storage.bucket import Account, Bucket, client_of
 from app.storage.s3 import S3Storage
 from tests.system.conftest import SharedSite
 from tests.system.installations import good
 from tests.system.kits import results, small_kit
-from tests.system.object_store import MiB, ObjectStore
+from tests.system.object_store import MiB, ObjectStore, store_at
 from tests.system.process_trees import tree_of
+from tests.system.proxies import proxy
 from tests.system.test_storage import append, read
 
 pytestmark = pytest.mark.system
@@ -59,6 +63,53 @@ def test_an_s3_server_that_is_down_is_one_error_and_comes_back(objects: ObjectSt
     assert append(store, upload, b"second") == 11
     assert read(store, store.commit(upload, 11)) == b"firstsecond"
     assert read(store, key) == b"content"
+
+
+def test_an_s3_server_that_is_cut_off_in_the_middle_loses_and_doubles_nothing(objects: ObjectStore) -> None:
+    with proxy("127.0.0.1", int(objects.endpoint.rpartition(":")[2])) as link:
+        store, upload = store_at(f"http://127.0.0.1:{link.port}", "cut/"), uuid.uuid4()
+        large = CONTENT * 5
+        key = store.put(large)
+
+        class Cutting(io.BytesIO):
+            """A piece of an upload, in the middle of which the service is cut off."""
+
+            def read(self, size: int | None = -1) -> bytes:
+                if self.tell() > MiB:
+                    link.go_away()
+                return super().read(size)
+
+        with pytest.raises(StorageUnavailableError):
+            store.append(upload, 0, Cutting(CONTENT))
+        link.serve_new_connections()
+        with store.open(key) as stream:
+            assert stream.read(100) == CONTENT[:100]
+            link.go_away()  # what is under way in buffers is less than the content
+            with pytest.raises(StorageUnavailableError):
+                stream.read()
+        link.serve_new_connections()
+
+        assert store.length(upload) == 0
+        assert append(store, upload, CONTENT) == len(CONTENT)
+        assert read(store, store.commit(upload, len(CONTENT))) == CONTENT
+        assert read(store, key) == large
+
+
+def test_what_a_check_could_not_delete_any_more_is_swept(objects: ObjectStore) -> None:
+    store = objects.storage()
+    assert isinstance(store, S3Storage)
+    store.bucket.create("check/left behind", io.BytesIO(b"check"))
+
+    assert store.sweep(timedelta(hours=1)) == 0
+    assert store.sweep(timedelta(seconds=-5)) >= 1
+
+    assert list(store.bucket.objects("")) == []
+
+
+def test_a_silent_s3_server_holds_a_request_no_longer_than_a_silent_database() -> None:
+    config: Any = client_of(NOWHERE).meta.config
+
+    assert config.read_timeout * config.retries["total_max_attempts"] <= INTERACTIVE.response
 
 
 def test_keys_of_one_bucket_do_not_open_another(objects: ObjectStore) -> None:
