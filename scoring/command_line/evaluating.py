@@ -94,10 +94,11 @@ def _ends(interval: Interval | None) -> dict[str, float | None]:
 
 def score_coco_files(options: Namespace) -> Mapping[str, Any]:
     """Score one results file against one annotation file; with `explain` say why figures are below 1."""
-    for option in ("competition", "image_set", "classes", "bootstrap"):
-        if getattr(options, option) is not None:
-            message = f"--{option.replace('_', '-')} does not go with --protocol {options.protocol}"
-            raise WrongUseError("usage", message)
+    asked = ("competition", "image_set", "classes", "bootstrap")
+    given = [f"--{each.replace('_', '-')}" for each in asked if getattr(options, each) is not None]
+    if given:
+        verb = "does" if len(given) == 1 else "do"
+        raise WrongUseError("usage", f"{', '.join(given)} {verb} not go with --protocol {options.protocol}")
     if options.explain and options.protocol != PROTOCOL:
         raise WrongUseError("usage", f"--explain goes with --protocol {PROTOCOL} only")
     try:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from scoring.data.description import UNKNOWN_SIDE, Description, Image
 from scoring.data.layouts import LayoutSet
-from scoring.readers.coco_json.numbers import CocoNumbers
+from scoring.readers.coco_json.fields import CocoNumbers
 from scoring.readers.lines.subjects import Subjects, Words, as_written, check_names, images_of, persons_of
 
 

@@ -114,6 +114,7 @@ def test_every_problem_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str
     ("more", "message"),
     [
         (("--competition", "3"), "--competition does not go with --protocol coco"),
+        (("--classes", "car", "--image-set", "val"), "--image-set, --classes do not go with --protocol coco"),
         (("--image-set", "val"), "--image-set does not go with --protocol coco"),
         (("--classes", "car"), "--classes does not go with --protocol coco"),
         (("--bootstrap", "10"), "--bootstrap does not go with --protocol coco"),

@@ -11,10 +11,9 @@ from scoring.data.masks import Masks, join_masks, take_masks
 from scoring.errors import Problem, Problems
 from scoring.metrics.coco.arrays import CocoDetections
 from scoring.parallel import parallel_map
-from scoring.readers.coco_json.fields import Entries, numbers_of
+from scoring.readers.coco_json.fields import CocoNumbers, Entries, numbers_of
 from scoring.readers.coco_json.instances import CocoInstances
 from scoring.readers.coco_json.masks import read_masks
-from scoring.readers.coco_json.numbers import CocoNumbers
 from scoring.readers.coco_json.records import JsonError, Records, Table, read_records
 
 _BOX: Final = tuple(f"bbox.{side}" for side in range(4))

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scoring.data.arrays import Flags, Floats
+from scoring.data.description import UNKNOWN_SIDE, Description
 from scoring.data.limits import MAX_FILE_PROBLEMS
 from scoring.errors import Problem, Problems, shown
 from scoring.readers.coco_json.records import Table
@@ -222,3 +223,33 @@ def _are_sound(boxes: Floats) -> bool:
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CocoNumbers:
+    """The identifiers of images and categories.
+
+    images: int64 (images,), categories: int64 (classes,), both rising; sizes: int64 (images, 2), width and height of the
+    images in pixels, 0 where they are not known.
+    """
+
+    images: Identifiers
+    categories: Identifiers
+    sizes: Identifiers
+
+    @classmethod
+    def of(cls, description: Description) -> Self:
+        """The identifiers of a description; none where it does not come from COCO's JSON.
+
+        >>> from scoring.data.description import Image
+        >>> phase = Description("COCO", "val", ("cat",), (), (Image("42", 640, 480),), class_numbers=(17,))
+        >>> CocoNumbers.of(phase).images.tolist(), CocoNumbers.of(phase).categories.tolist()
+        ([42], [17])
+        """
+        listed = description.images if description.class_numbers else ()
+        sizes = np.array([(image.width, image.height) for image in listed], np.int64).reshape(-1, 2)
+        return cls(
+            images=np.array([int(image.id) for image in listed], np.int64),
+            categories=np.array(description.class_numbers, np.int64),
+            sizes=np.where(sizes == UNKNOWN_SIDE, 0, sizes),
+        )

@@ -17,8 +17,8 @@ from scoring.data.tables_from_arrays import ObjectRows, tables_of_objects
 from scoring.errors import Problems, SubmissionError
 from scoring.files import read_file
 from scoring.readers.coco_json.detections import CocoResults, read_coco_detections
+from scoring.readers.coco_json.fields import CocoNumbers
 from scoring.readers.coco_json.instances import CocoInstances, read_instances
-from scoring.readers.coco_json.numbers import CocoNumbers
 
 Source = Path | str | bytes | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 """A JSON file by its path, its content, or what a JSON parser makes of it."""

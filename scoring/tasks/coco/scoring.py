@@ -17,12 +17,12 @@ from scoring.exhibits import ALL_FIGURES, Exhibit, ScoreTable, draw_precision
 from scoring.metrics.averaging import mean_of_classes_with_a_value
 from scoring.metrics.coco.arrays import EVERY_SIZE, CocoDetections, CocoRules, PairIoU, box_iou
 from scoring.metrics.coco.federated import annotated, most_confident_in_images, with_exemptions
-from scoring.metrics.coco.outcomes import outcomes_of
 from scoring.metrics.coco.tables import (
     CocoTables,
     figures_by_class,
     figures_by_frequency,
     figures_of,
+    outcomes_of,
     tabulate_coco,
 )
 from scoring.metrics.masks.runs import mask_iou
