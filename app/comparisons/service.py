@@ -24,13 +24,12 @@ from app.comparisons.rules import (
 from app.comparisons.schemas import Candidate, ComparedMethod, ComparisonView, Drawings, Statistics
 from app.disclosure import queries as disclosure
 from app.disclosure.rules import Sight, sight_of, withheld
-from app.disclosure.schemas import StoredScore
+from app.disclosure.schemas import RunScore, StoredScore
 from app.editions import service as editions
 from app.editions.schemas import PhaseView
 from app.errors import NotFoundError
 from app.exhibits import queries as exhibits
 from app.leaderboards.rules import BoardAddress
-from app.models import ClassScore
 from app.platform import Platform
 from app.results.rules import classes_to_draw, curves_figure, errors_figure, view_of
 from app.submissions import queries as submissions
@@ -105,7 +104,7 @@ def _methods(
 def _method(
     run: StandingRun,
     sight: Sight,
-    scores: Sequence[ClassScore],
+    scores: Sequence[RunScore],
     ladder: StoredScore | None,
     analysis: AnalysisView,
 ) -> ComparedMethod:

@@ -22,6 +22,20 @@ class StoredScore:
 
 
 @dataclass(frozen=True, slots=True)
+class RunScore:
+    """A score of a run, as `StoredScore`: of a class, or of all of them together where there is no name."""
+
+    class_name: str | None
+    value: float | None
+    held_out_value: float | None
+    reason: str | None
+    low: float | None = None
+    high: float | None = None
+    positives: int | None = None
+    predictions: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TermsChange:
     """What of a phase's terms a change replaced, as it was; None for what it left alone."""
 

@@ -3,9 +3,24 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, func, literal, or_, select, true, union_all
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Select,
+    Text,
+    and_,
+    any_,
+    bindparam,
+    func,
+    literal,
+    or_,
+    select,
+    true,
+    union_all,
+)
 from sqlalchemy.orm import Session, aliased
 
 from app.access import Actor
@@ -54,6 +69,13 @@ def ranks(
 
     Counted in the database, by what ranks are told by: every digit where the reader sees all, else the keys of the board's order.
     """
+    statement = _ranks(sight, is_organised=actor.runs(phase.edition_id))
+    found = session.execute(statement, {"own": [*own], "phase_id": phase.id})
+    return {entry: Rank(rank, of) for entry, rank, of in found}
+
+
+@cache
+def _ranks(sight: Sight, *, is_organised: bool) -> Select[int, int, int]:
     ranked = (
         select(
             OWN_ENTRY.id,
@@ -62,31 +84,30 @@ def ranks(
             _mean(OWN_ENTRY, sight).label("mean"),
         )
         .join(Board, stands_on_board(OWN_ENTRY))
-        .where(OWN_ENTRY.id.in_(own))
+        .where(OWN_ENTRY.id.in_(bindparam("own", expanding=True)))
         .cte("ranked")
         .prefix_with("MATERIALIZED")
     )
-    shown = true() if actor.runs(phase.edition_id) else and_(is_public(), is_past_embargo(Entry.phase_id))
+    shown = true() if is_organised else and_(is_public(), is_past_embargo(Entry.phase_id))
     others = (
         select(_mean(Entry, sight).label("mean"))
         .select_from(Entry)
         .join(Method, Entry.method_id == Method.id)
         .where(
-            Entry.phase_id == phase.id, Entry.competition == ranked.c.competition, Entry.state == EntryState.SCORED,
+            Entry.phase_id == bindparam("phase_id"), Entry.competition == ranked.c.competition, Entry.state == EntryState.SCORED,
             Entry.published_generation == ranked.c.published_generation, Entry.id != ranked.c.id, shown,
         )
         .correlate(ranked)
         .lateral()
     )  # fmt: skip
     better = func.count().filter(others.c.mean > ranked.c.mean)
-    statement = (
+    return (
         select(ranked.c.id, 1 + better, 1 + func.count(others.c.mean))
         .select_from(ranked)
         .outerjoin(others, true())
         .where(ranked.c.mean.is_not(None))
         .group_by(ranked.c.id)
     )
-    return {entry: Rank(rank, of) for entry, rank, of in session.execute(statement)}
 
 
 def _mean(entry: type[Entry], sight: Sight) -> ColumnElement[Any]:
@@ -126,14 +147,26 @@ def scores_of(session: Session, run_ids: Collection[int]) -> dict[int, dict[str 
     return found
 
 
+def _detail() -> Select[int, dict[str, Any]]:
+    shown = or_(
+        Exhibit.kind.not_in(CURVES),
+        Exhibit.content["class_name"].astext == any_(bindparam("classes", type_=ARRAY(Text))),
+    )
+    exhibits = select(Exhibit.position, Exhibit.content).where(Exhibit.run_id == bindparam("run"), shown)
+    diagnosis = select(literal(DIAGNOSIS), RunAnalysis.diagnosis).where(
+        RunAnalysis.run_id == bindparam("run")
+    )
+    both = union_all(exhibits, diagnosis).subquery()
+    return select(both).order_by(both.c.position)
+
+
+DETAIL: Final = _detail()
+
+
 def stored_detail(
     session: Session, run_id: int, classes: Sequence[str]
 ) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
     """The exhibits of a run without the curves of other classes than these, and its diagnosis, if it has one."""
-    shown = or_(Exhibit.kind.not_in(CURVES), Exhibit.content["class_name"].astext.in_(classes))
-    exhibits = select(Exhibit.position, Exhibit.content).where(Exhibit.run_id == run_id, shown)
-    diagnosis = select(literal(DIAGNOSIS), RunAnalysis.diagnosis).where(RunAnalysis.run_id == run_id)
-    both = union_all(exhibits, diagnosis).subquery()
-    rows = session.execute(select(both).order_by(both.c.position)).all()
+    rows = session.execute(DETAIL, {"run": run_id, "classes": [*classes]}).all()
     found = [content for position, content in rows if position != DIAGNOSIS]
     return found, next((content for position, content in rows if position == DIAGNOSIS), None)

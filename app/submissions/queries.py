@@ -5,10 +5,24 @@ from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, func, literal, null, select, true
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    Select,
+    and_,
+    any_,
+    bindparam,
+    func,
+    literal,
+    null,
+    select,
+    true,
+)
 from sqlalchemy.orm import Session, aliased
 
 from app.access import Action, Actor, State
+from app.disclosure.schemas import RunScore
 from app.editions.queries import is_past_embargo
 from app.memberships.queries import is_public
 from app.methods.rules import SHOWN_STATES
@@ -40,6 +54,14 @@ ANY_ENTRY, ANY_RUN = (
     aliased(Entry),
     aliased(Run),
 )  # made once: an alias costs more than the rest of a statement
+SCORES_OF_RUNS: Final[Select[*tuple[Any, ...]]] = (
+    select(
+        ClassScore.run_id, ClassScore.class_name, ClassScore.value, ClassScore.held_out_value, ClassScore.reason,
+        ClassScore.low, ClassScore.high, ClassScore.positives, ClassScore.predictions,
+    )
+    .where(ClassScore.run_id == any_(bindparam("runs", type_=ARRAY(BigInteger))))
+    .order_by(ClassScore.run_id, ClassScore.position)
+)  # fmt: skip
 PHASES_ENTERED: Final = select(Phase.id).where(
     select(Submission.id)
     .join(Method, Submission.method_id == Method.id)
@@ -127,8 +149,7 @@ def submission_of(
     return session.execute(statement).one_or_none()
 
 
-def runs_of(session: Session, submission_id: int) -> list[ShownRun]:
-    """The entries of a submission, each with the run to show: the board's, else the latest."""
+def _runs_of_submission() -> Select[Entry, Run, int, int]:
     latest = (
         select(ANY_RUN.id)
         .where(ANY_RUN.entry_id == Entry.id)
@@ -138,15 +159,22 @@ def runs_of(session: Session, submission_id: int) -> list[ShownRun]:
         .scalar_subquery()
     )
     count = select(func.count()).where(ANY_RUN.entry_id == Entry.id).correlate(Entry).scalar_subquery()
-    statement = (
+    return (
         select(Entry, Run, count, GroundTruth.version)
         .select_from(Entry)
         .join(Run, Run.id == latest)
         .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
-        .where(Entry.submission_id == submission_id)
+        .where(Entry.submission_id == bindparam("submission"))
         .order_by(Entry.competition)
     )
-    return [ShownRun(*row) for row in session.execute(statement)]
+
+
+RUNS_OF_SUBMISSION: Final = _runs_of_submission()
+
+
+def runs_of(session: Session, submission_id: int) -> list[ShownRun]:
+    """The entries of a submission, each with the run to show: the board's, else the latest."""
+    return [ShownRun(*row) for row in session.execute(RUNS_OF_SUBMISSION, {"submission": submission_id})]
 
 
 def truth_versions(session: Session, numbers: Sequence[int]) -> dict[int, int]:
@@ -155,16 +183,11 @@ def truth_versions(session: Session, numbers: Sequence[int]) -> dict[int, int]:
     return dict(session.execute(statement).all())
 
 
-def scores_of(session: Session, run_ids: Sequence[int]) -> dict[int, list[ClassScore]]:
-    """The score rows of runs, the headline first, then the classes in their order."""
-    statement = (
-        select(ClassScore)
-        .where(ClassScore.run_id.in_(run_ids))
-        .order_by(ClassScore.run_id, ClassScore.position)
-    )
-    found: dict[int, list[ClassScore]] = {}
-    for score in session.scalars(statement):
-        found.setdefault(score.run_id, []).append(score)
+def scores_of(session: Session, run_ids: Sequence[int]) -> dict[int, list[RunScore]]:
+    """The scores of runs, that of all classes first, then the classes in their order."""
+    found: dict[int, list[RunScore]] = {}
+    for run, *score in session.execute(SCORES_OF_RUNS, {"runs": [*run_ids]}):
+        found.setdefault(run, []).append(RunScore(*score))
     return found
 
 

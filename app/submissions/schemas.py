@@ -11,13 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field
 import scoring
 from app.access import Actor
 from app.disclosure.rules import Sight, sight_of, withheld
-from app.disclosure.schemas import StoredScore
+from app.disclosure.schemas import RunScore, StoredScore
 from app.editions.schemas import PhaseView
 from app.exhibits.schemas import ClassValue
 from app.methods.queries import method_view, unpublishable_reason
 from app.methods.rules import training_text
 from app.methods.schemas import MethodView, NewMethod, Training
-from app.models import ClassScore, EntryState, Method, Run, RunState, Submission, Team, Upload
+from app.models import EntryState, Method, Run, RunState, Submission, Team, Upload
 from app.quotas.schemas import QuotaLine
 from app.results.rules import seconds_between
 from app.results.schemas import PublishedRun, Rank, ShownRun, Standing
@@ -174,7 +174,7 @@ class SubmissionRow:
 class RunScores:
     """What is stored of a run's scores, and the score that the ladder shows for its mean, if not its own."""
 
-    rows: Sequence[ClassScore]
+    rows: Sequence[RunScore]
     ladder: StoredScore | None
 
 
@@ -212,7 +212,7 @@ def run_view(run: Run, version: int, scores: RunScores, queue: Queue, sight: Sig
     )
 
 
-def class_value(score: ClassScore, sight: Sight) -> ClassValue:
+def class_value(score: RunScore, sight: Sight) -> ClassValue:
     """A class's score as a reader may see it; counts and intervals reveal something of the hidden objects."""
     return ClassValue(
         name=score.class_name or "",
