@@ -41,8 +41,13 @@ def nearest_page(request: Request) -> str:
     return "/"
 
 
-def page_above(request: Request) -> str | None:
-    """The nearest page whose address this one begins with; none where only home is left."""
+def page_above(request: Request, *, without_query: bool = False) -> str | None:
+    """The nearest page whose address this one begins with; none where only home is left.
+
+    without_query: this page itself counts, if what its address asks for is dropped.
+    """
+    if without_query and request.method == "GET" and request.url.query:
+        return request.url.path
     path = request.url.path.rstrip("/").rpartition("/")[0]
     while path:
         if _is_page(request, path):

@@ -194,7 +194,7 @@ def _page(request: Request, kind: ProblemType, detail: str, problems: Problems) 
         detail=detail,
         reference=getattr(request.state, "reference", ""),
         is_form=request.method == "POST",
-        above=page_above(request),
+        above=page_above(request, without_query=kind.status == 422),
         words=words_of(request.url.path) if kind.status in (404, 410) else None,
         problems=tuple(problem.message for problem in problems),
     )

@@ -133,6 +133,15 @@ def test_a_person_gets_a_page_with_a_way_back(scene: Scene, situation: str) -> N
     assert "default-src 'none'" in response.headers["content-security-policy"]
 
 
+def test_a_query_that_is_not_valid_leads_back_to_the_page_without_it(scene: Scene) -> None:
+    board = "/leaderboards/open/test/3"
+
+    page = scene.visitor.get(f"{board}?as_of=soon")
+
+    assert page.status_code == 422
+    assert f'<a href="{board}">' in page.text
+
+
 def test_a_form_says_once_that_the_quota_is_used_up(scene: Scene) -> None:
     page = confirmation_beyond_the_quota(scene).text
 
