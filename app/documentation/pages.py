@@ -95,6 +95,6 @@ def first_submission(request: Request) -> Response:
 
 
 @router.get("/help/api")
-def api_by_example(request: Request) -> Response:
-    """The way of a result by curl and by Python."""
-    return render(request, "help/api.html")
+def api_by_example(request: Request, platform: ThePlatform) -> Response:
+    """The way of a result by curl and by Python, through a phase of this server."""
+    return render(request, "help/api.html", tried=service.board_to_try(platform))

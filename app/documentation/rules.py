@@ -2,11 +2,15 @@
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
+import scoring
 from app.documentation.schemas import Field, Operation
+from app.editions.schemas import PhaseState, PhaseView
+from app.leaderboards.rules import BoardAddress
+from app.models import Disclosure
 
 Schema = Mapping[str, Any]  # a piece of the OpenAPI description
 
@@ -162,3 +166,17 @@ def _command(
 
 def _response(schema: Schema, schemas: Schema) -> str:
     return json.dumps(example_of(schema, schemas), indent=2, ensure_ascii=False) if schema else ""
+
+
+def first_to_try(phases: Sequence[PhaseView]) -> BoardAddress | None:
+    """The board that a newcomer tries calls with: of an open phase if there is one, with public annotation if possible.
+
+    phases: in any order; none of them has to be open.
+    """
+    for phase in sorted(
+        phases, key=lambda one: (one.state is not PhaseState.OPEN, one.disclosure is not Disclosure.FULL)
+    ):
+        for info in scoring.competitions(phase.dataset):
+            if not info.own_data and info.number not in phase.not_offered:
+                return BoardAddress(phase.edition, phase.image_set, info.number)
+    return None

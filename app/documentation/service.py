@@ -1,11 +1,13 @@
 """The formats of results, and where examples of them can be downloaded."""
 
 import scoring
+from app.documentation.rules import first_to_try
 from app.documentation.schemas import FormatView
 from app.editions import queries as editions
 from app.editions.schemas import PhaseView
 from app.errors import NotFoundError
 from app.examples.rules import first_file, line_grammar, protocol_named
+from app.leaderboards.rules import BoardAddress
 from app.platform import Platform
 from scoring import CompetitionInfo, Description, Image
 from scoring.protocol_table import ProtocolDescription
@@ -59,3 +61,8 @@ def phases_with_examples(platform: Platform) -> tuple[PhaseView, ...]:
     """The phases whose pages have examples to download, the newest edition first."""
     with platform.snapshot() as session:
         return tuple(editions.all_phases(session))
+
+
+def board_to_try(platform: Platform) -> BoardAddress | None:
+    """The board whose address the examples of calls have."""
+    return first_to_try(phases_with_examples(platform))

@@ -10,6 +10,7 @@ from app.documentation.service import formats
 from app.editions.rules import HELD_OUT_QUOTAS
 from app.examples.rules import protocols, task_rules
 from app.home.schemas import CompetitionView, ExampleFile
+from app.leaderboards.rules import BoardAddress
 from tests.pages.drawn import EVIL
 from tests.pages.edition_samples import CLOSED
 from tests.pages.views import PHASE, VAL
@@ -20,7 +21,8 @@ TRUTH = "ab" * 32
 def of_help() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "help/index.html", {}
     yield "help/first_submission.html", {}
-    yield "help/api.html", {}
+    yield "help/api.html", {"tried": None}
+    yield "help/api.html", {"tried": BoardAddress(EVIL, EVIL, 3)}
     yield "help/rules.html", {"leaks": LEAKS, "quotas": HELD_OUT_QUOTAS, "shortest": 500}
     yield "help/protocols.html", {"protocols": protocols()}
     for protocol in protocols():

@@ -2,15 +2,21 @@
 
 import io
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import scoring
+from app.documentation.rules import first_to_try
+from app.editions.schemas import PhaseState
 from app.examples.rules import WHOLE_IMAGE, example_files, has_sizes, line_grammar
 from app.examples.service import _packed
+from app.leaderboards.rules import BoardAddress
+from app.models import Disclosure
 from scoring import Description, Image
 from scoring.data.description import UNKNOWN_SIDE
+from tests.pages.views import PHASE
 
 IMAGES = (Image("000001", 40, 30), Image("000002", 30, 50))
 DATASETS = ("VOC2006", "VOC2007", "VOC2012", "COCO", "LVIS", "sample")
@@ -71,3 +77,15 @@ def test_there_is_no_example_where_sizes_are_unknown() -> None:
 
 def test_every_task_has_a_grammar() -> None:
     assert all(line_grammar(each.task) for dataset in DATASETS for each in scoring.competitions(dataset))
+
+
+def test_calls_are_tried_on_an_open_board_with_public_annotation() -> None:
+    closed = replace(PHASE, edition="old", state=PhaseState.CLOSED, disclosure=Disclosure.FULL)
+    held_out = replace(PHASE, state=PhaseState.OPEN, disclosure=Disclosure.CLASSES)
+    public = replace(held_out, image_set="val", disclosure=Disclosure.FULL, not_offered=(1, 2))
+    without_truth = replace(PHASE, not_offered=tuple(range(1, 11)))
+
+    assert first_to_try([closed, held_out, public]) == BoardAddress(PHASE.edition, "val", 3)
+    assert first_to_try([closed, held_out]) == BoardAddress(PHASE.edition, PHASE.image_set, 1)
+    assert first_to_try([without_truth, closed]) == BoardAddress("old", PHASE.image_set, 1)
+    assert first_to_try([]) is None
