@@ -82,7 +82,7 @@ class Cache:
     # variants are rendered one by one: eight who share the interpreter with a short request keep it waiting eight times as long
     _variants: threading.Lock = field(default_factory=threading.Lock)
     _epoch: int = 0
-    _versions: dict[Hashable, tuple[float, Hashable]] = field(default_factory=dict)
+    _versions: dict[Hashable, tuple[float, Hashable, float | None]] = field(default_factory=dict)
     _shelves: tuple[_Shelf, _Shelf] = field(init=False)
     _flights: dict[Hashable, Future[Any]] = field(default_factory=dict)
     _resting: dict[Hashable, tuple[float, Rendered]] = field(default_factory=dict)
@@ -91,20 +91,23 @@ class Cache:
         """Put up the shelves."""
         self._shelves = _Shelf(self.max_bytes), _Shelf(self.variant_bytes)
 
-    def version(self, key: Hashable, read: Callable[[], Version]) -> Version:
-        """The version of what `key` names, at most a second old."""
+    def version(self, key: Hashable, read: Callable[[], Version], lasting: float | None = None) -> Version:
+        """The version of what `key` names, at most a second old.
+
+        lasting: seconds for which a version is used that this process does not change, whatever else it changes.
+        """
         with self._lock:
             epoch, known = self._epoch, self._versions.get(key)
-        if known is not None and time.monotonic() - known[0] < FRESH:
+        if known is not None and time.monotonic() - known[0] < (FRESH if known[2] is None else known[2]):
             return cast("Version", known[1])
 
         def read_and_keep() -> Version:
             started = time.monotonic()
             version = read()
             with self._lock:
-                if epoch == self._epoch:
+                if epoch == self._epoch or lasting is not None:
                     self._versions.pop(key, None)
-                    self._versions[key] = started, version
+                    self._versions[key] = started, version, lasting
                     if len(self._versions) > MOST_VERSIONS:
                         del self._versions[next(iter(self._versions))]
             return version
@@ -116,7 +119,7 @@ class Cache:
         """Read every version again at its next use; the results of reads that are under way are dropped."""
         with self._lock:
             self._epoch += 1
-            self._versions.clear()
+            self._versions = {key: each for key, each in self._versions.items() if each[2] is not None}
         self.recent.forget()
 
     def has_variant(self, key: Hashable) -> bool:

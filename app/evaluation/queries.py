@@ -36,7 +36,7 @@ from app.storage import content_key
 from app.workers.queries import CLAIM_ORDER, is_held
 
 MAX_LOST = 1000  # runs of one sweep
-MAX_COUNT = 10_000  # entries of a phase that are counted for its organisers
+MAX_COUNT = 10_000  # entries of a phase, and failed runs of all, that are counted for organisers
 
 
 def _is_due() -> ColumnElement[bool]:
@@ -158,10 +158,11 @@ def count_running(session: Session) -> dict[str, int]:
     return dict(session.execute(statement).all())
 
 
-def queues(session: Session) -> dict[int, PhaseQueue]:
+def queues(session: Session) -> tuple[dict[int, PhaseQueue], bool]:
     """By phase, how many entries stand on boards, as far as `MAX_COUNT`, and how many runs wait, run or have failed.
 
-    Failed runs of re-scorings are not among them. Read from indexes that hold nothing else, because nearly all runs have been scored long ago.
+    Failed runs are counted among the `MAX_COUNT` that failed last; whether there may be more is the second value. Those of re-scorings
+    are not counted. Read from indexes that hold nothing else, because nearly all runs have been scored long ago.
     """
     # written into the statement: a plan for any state and any limit reads the whole table
     scored = literal(EntryState.SCORED, Entry.state.type, literal_execute=True)
@@ -170,20 +171,36 @@ def queues(session: Session) -> dict[int, PhaseQueue]:
     counted = standing.limit(most).lateral()
     entries = select(Phase.id, func.count()).join(counted, true()).group_by(Phase.id)
     found = {phase: replace(NOTHING, entries=count) for phase, count in session.execute(entries)}
-    for phase, state, count in session.execute(_unscored_runs()):
+    looked_at = 0
+    for phase, state, count, read in session.execute(_unscored_runs(most)):
         found[phase] = replace(found.get(phase, NOTHING), **{state.value: count})
-    return found
+        looked_at += read if state is RunState.FAILED else 0
+    return found, looked_at >= MAX_COUNT
 
 
-def _unscored_runs() -> CompoundSelect[int, RunState, int]:
-    """By phase and state, how many runs wait, run or have failed."""
-    counted = select(Entry.phase_id, Run.state, func.count()).join(Run, Run.entry_id == Entry.id)
-    grouped = counted.group_by(Entry.phase_id, Run.state)
-    under_way = grouped.where(Run.state.in_((RunState.QUEUED, RunState.RUNNING)))
-    failed = grouped.where(
-        Run.state == RunState.FAILED, Run.finished_at.is_not(None), Run.rescore_id.is_(None)
+def _unscored_runs(most: ColumnElement[int]) -> CompoundSelect[int, RunState, int, int]:
+    """By phase and state, how many runs wait, run or have failed, and how many were read for it."""
+    under_way = (
+        select(Entry.phase_id, Run.state, func.count(), func.count())
+        .join(Run, Run.entry_id == Entry.id)
+        .where(Run.state.in_((RunState.QUEUED, RunState.RUNNING)))
+        .group_by(Entry.phase_id, Run.state)
     )
-    return union_all(under_way, failed)
+    failed = literal(RunState.FAILED, Run.state.type, literal_execute=True)
+    latest = (
+        select(Run.entry_id, Run.state, Run.rescore_id)
+        .where(Run.state == failed, Run.finished_at.is_not(None))
+        .order_by(Run.finished_at.desc())
+        .limit(most)
+        .subquery()
+    )
+    own = func.count().filter(latest.c.rescore_id.is_(None))
+    ended = (
+        select(Entry.phase_id, latest.c.state, own, func.count())
+        .join(latest, latest.c.entry_id == Entry.id)
+        .group_by(Entry.phase_id, latest.c.state)
+    )
+    return union_all(under_way, ended)
 
 
 def is_reachable(session: Session) -> bool:

@@ -1,6 +1,6 @@
 """Home, the overview of an edition, and what somebody needs to know before an upload."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy.orm import Session
 
@@ -43,6 +43,7 @@ from scoring import CompetitionInfo, Description
 
 ARRIVALS = 8  # submissions
 MOST_LOOKED_AT = 4  # open phases among which one with pictures is looked for
+USES_FRESH = 60.0  # seconds for which an edition's page says how much was disclosed to any team
 LONGEST_EXAMPLE = 1200  # characters
 
 
@@ -120,16 +121,20 @@ def _bits(platform: Platform, session: Session, phase: PhaseView) -> int | None:
         each.number: len(scoring.columns(public, each.number, phase.protocol))
         for each in offered_competitions(phase)
     }
-    results = disclosure.scored_results(session, phase.id).values()
-    uses = [
-        Use(
-            sum(each.values()),
-            sum(count * values[number] for number, count in each.items()),
-            sum(each.values()),
-        )
-        for each in results
-    ]
+
+    def read() -> tuple[Use, ...]:
+        results = disclosure.scored_results(session, phase.id).values()
+        return tuple({_use(each, values) for each in results})
+
+    # every scored run is read for it: after 100,000 of them once a minute takes a thousandth of a processor, once a second a twentieth
+    uses = platform.cache.version(("uses", phase.id, phase.description_key, phase.protocol), read, USES_FRESH)
     return most_bits(rows_so_far(phase, disclosure.terms_changes(session, phase.id)), uses)
+
+
+def _use(results: Mapping[int, int], values: Mapping[int, int]) -> Use:
+    """What a team learnt at most; results: scored ones, values: of a result, each by competition."""
+    count = sum(results.values())
+    return Use(count, sum(each * values[number] for number, each in results.items()), count)
 
 
 def _competitions(phase: PhaseView) -> tuple[CompetitionLine, ...]:

@@ -129,7 +129,7 @@ def overview(
     """
     with platform.transaction() as session:
         phases = editions.organised_phases(session, actor)
-        queues = evaluation.queues(session)
+        queues, more_failed = evaluation.queues(session)
         rescores = rescoring.open_rescores(session, following)
         newest, shown = editions.truth_versions(session)
         not_offered = editions.reasons_not_offered(session)
@@ -146,6 +146,7 @@ def overview(
             rescore=rescores.get(phase.id),
             not_offered=not_offered.get(phase.id, {}),
             stopped_counting=queue.entries == evaluation.MAX_COUNT,
+            more_failed=more_failed,
             alike=alike.get(phase.id, 0),
         )
         for phase in phases

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from app.models import Disclosure
+from app.models import Disclosure, Phase
 from app.platform import Platform
 from tests.pages.boards import Result, add_result, board_of, group, publish_at, withdraw
 from tests.pages.conftest import Browser
+from tests.pages.statements import asked
 from tests.system.rows import Rows
 
 OPEN, HELD_OUT = "/leaderboards/open/test/4", "/leaderboards/held/test/4"
@@ -298,3 +299,21 @@ def test_a_board_says_that_its_groups_are_being_computed(
     board_of(platform, tmp_path_factory.mktemp("soon"), "soon", Disclosure.FULL)
 
     assert reader.get("/leaderboards/soon/test/4").text.count('title="being computed"') == 3
+
+
+def test_what_was_disclosed_to_any_team_is_counted_once_a_minute(
+    platform: Platform, rows: dict[str, Rows], reader: TestClient
+) -> None:
+    with platform.transaction() as session:
+        session.get_one(Phase, rows["held"].phase_id).shows_exposure = True
+    pages: list[str] = []
+    counts: list[int] = []
+
+    for _ in range(2):
+        platform.cache.forget_versions()
+        with asked(platform) as statements:
+            pages.append(reader.get("/editions/held").text)
+        counts.append(sum("GROUP BY run.team_id" in each for each in statements))
+
+    assert counts == [1, 0]
+    assert all("bits of the hidden labels can have been disclosed to any team" in page for page in pages)

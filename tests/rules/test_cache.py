@@ -77,6 +77,15 @@ def test_a_version_is_used_for_a_moment_and_read_again_after_a_change_of_our_own
     assert cache.version("board", lambda: next(versions)) == 2
 
 
+def test_a_version_that_lasts_longer_survives_a_change_of_our_own() -> None:
+    cache, versions = Cache(), iter((1, 2))
+
+    assert cache.version("uses", lambda: next(versions), 60) == 1
+    cache.forget_versions()
+    assert cache.version("uses", lambda: next(versions), 60) == 1
+    assert cache.version("others", lambda: next(versions), 0) == 2
+
+
 def test_a_version_that_was_read_before_a_change_is_not_used_after_it() -> None:
     cache = Cache()
 

@@ -60,7 +60,7 @@ def test_the_counts_of_the_organisers_overview_come_from_indexes_of_what_is_unsc
     rows.end(rows.run_of(rows.entry()), RunState.FAILED)
 
     with plans(history.platform) as found, history.platform.transaction() as session:
-        counts = evaluation.queues(session)
+        counts, _ = evaluation.queues(session)
 
     assert counts[rows.phase_id] == PhaseQueue(entries=3, queued=1, running=1, failed=1)
     assert "Seq Scan" not in "\n".join(found).replace("Seq Scan on phase", "")
@@ -85,6 +85,21 @@ def test_the_organisers_overview_counts_no_further_than_it_says(
     assert found["entry"] <= RUNS / 20, found
     # a plan that is kept for any state cannot use the index of scored entries, and none knows then that few are counted
     assert any("entry.state = 'scored'" in each and "LIMIT 10" in each for each in statements), statements
+
+
+def test_failed_runs_are_counted_among_those_that_failed_last(
+    history: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluation, "MAX_COUNT", 2)
+    rows = made(history.platform)
+    for _ in range(4):
+        rows.end(rows.run_of(rows.entry()), RunState.FAILED)
+
+    with rows_read(history.platform) as found, history.platform.transaction() as session:
+        counts, there_may_be_more = evaluation.queues(session)
+
+    assert (counts[rows.phase_id].failed, there_may_be_more) == (2, True)
+    assert found["run"] <= 10, found
 
 
 def test_only_the_results_of_the_teams_on_a_page_are_read(history: Rows) -> None:
