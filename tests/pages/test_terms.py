@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from app.imports.schemas import TreeImport
 from app.imports.service import import_tree
-from app.models import AuditRecord
+from app.models import AuditRecord, Edition
 from app.platform import Platform
 from app.roles import service as roles
 from tests.pages.conftest import Browser
@@ -26,9 +26,9 @@ def _edition(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> No
     import_tree(platform, TreeImport(small_kit(tmp_path_factory.mktemp("terms")), "elm", "test"))
 
 
-def organiser(browser: Browser, platform: Platform, email: str) -> TestClient:
+def organiser(browser: Browser, platform: Platform, email: str, edition: str = "oak") -> TestClient:
     client = registered(browser(), email)
-    client.post(f"/role-links/{roles.create_organiser_link(platform, 'oak')}")
+    client.post(f"/role-links/{roles.create_organiser_link(platform, edition)}")
     return client
 
 
@@ -69,8 +69,11 @@ def test_a_new_version_is_accepted_before_the_next_submission_until_there_are_no
     ash.post("/editions/oak/terms", data={"version": "2"})
     ash.post("/editions/oak/terms", data={"version": "2"})
     assert submit(ash, "Bough").status_code == 201
+    of_oak = AuditRecord.edition_id == select(Edition.id).where(Edition.code == "oak").scalar_subquery()
     with platform.transaction() as session:
-        recorded = session.scalars(select(AuditRecord.after).where(AuditRecord.action == "terms.set")).all()
+        recorded = session.scalars(
+            select(AuditRecord.after).where(AuditRecord.action == "terms.set", of_oak)
+        ).all()
         accepted = session.execute(text("SELECT count(*) FROM terms_acceptance")).scalar()
     assert recorded == [{"version": 1}, {"version": 2}]
     assert accepted == 2
@@ -103,10 +106,10 @@ def test_terms_are_set_by_organisers_of_the_edition_alone(browser: Browser, plat
 
 
 def test_what_an_organiser_writes_is_text(browser: Browser, platform: Platform) -> None:
-    olga = organiser(browser, platform, "holly@example.org")
+    olga = organiser(browser, platform, "holly@example.org", "elm")
 
-    olga.post("/organise/editions/oak/terms", data={"text": "<script>alert(1)</script> & <b>more</b>"})
+    olga.post("/organise/editions/elm/terms", data={"text": "<script>alert(1)</script> & <b>more</b>"})
 
-    page = browser().get("/editions/oak/terms").text
+    page = browser().get("/editions/elm/terms").text
     assert "&lt;script&gt;alert(1)" in page
     assert re.search(r'href="/login\?next=', page)
