@@ -96,10 +96,9 @@ def test_only_the_newest_methods_are_listed_and_private_ones_for_no_stranger(
 
 
 def test_members_page_and_none_is_left_out(
-    browser: Browser, platform: Platform, rows: dict[Disclosure, Rows], monkeypatch: pytest.MonkeyPatch
+    browser: Browser, platform: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows_of, client = rows[Disclosure.FULL], browser()
-    rows_of.entry(mean=0.5)
+    rows_of, client = board_of(platform, tmp_path, "team-members", Disclosure.FULL), browser()
     with platform.transaction() as session:
         edition_id = session.get_one(Phase, rows_of.phase_id).edition_id
         people = [User(email=f"{place}.member@example.org", name=f"Member {place}") for place in range(7)]
