@@ -28,7 +28,7 @@ from app.accounts import service as accounts
 from app.models import Role
 from benchmarks.machine import describe_machine
 from benchmarks.server import wrk
-from benchmarks.server.processor import Spent, below, resident, spent
+from benchmarks.server.processor import Spent, resident, spent_with_ended
 from benchmarks.server.sites import DEFAULTS, own_servers
 from benchmarks.server.table import COSTS, markdown, write_between_marks
 from tests.system.installations import DESCRIPTION, STATEMENT, Installation, installation
@@ -188,14 +188,14 @@ def spend_night(
     night, web = Night(), running.pid("web")
     servers = {name: running.servers.urls.processes.pid(name) or 0 for name in ("postgres", "valkey")}
     with _readers(address, max(1, people // 2), seconds) as reading:
-        groups = {
-            "web": below(web),
-            "worker": below(running.pid("worker")),
-            "database": below(servers["postgres"]),
-            "broker": below(servers["valkey"]),
+        roots = {
+            "web": web,
+            "worker": running.pid("worker"),
+            "database": servers["postgres"],
+            "broker": servers["valkey"],
         }
         busy, ended = time.process_time(), _of_ended_children()
-        with spent(**groups) as used:
+        with spent_with_ended(**roots) as used:
             asyncio.run(_spend(night, tokens, address, seconds, web))
         used.seconds["people"] = time.process_time() - busy
         printed = reading.communicate()[0] if reading else ""
