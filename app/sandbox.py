@@ -27,9 +27,9 @@ CRASHED, OUT_OF_MEMORY, FILE_ERROR = 1, 77, 78  # exit codes of children
 
 # A fork server has imported the library once, so a child costs milliseconds; it never holds sockets of ours.
 _context = multiprocessing.get_context("forkserver")
-# polars is imported once, not in each child: that took ten times as long as checking a small archive. It starts its pools when it is
-# first used, which the fork server never does.
-_context.set_forkserver_preload(["app.children", "app.sandbox", "polars"])
+# What the library imports when it first needs it is imported once, not in each child: polars took ten times as long as checking a
+# small archive. It starts its pools when it is first used, which the fork server never does.
+_context.set_forkserver_preload(["app.children", "app.sandbox", "polars", "numpy.ma", "numpy.random"])
 
 
 class ChildError(Exception):

@@ -34,25 +34,22 @@ _NUMBERS: Final = select(
 )
 
 
-def _submissions() -> ColumnElement[Any]:
-    """The numbers of the submissions that an upload was confirmed as."""
-    return _NUMBERS.where(Submission.upload_id == Upload.id).correlate(Upload).scalar_subquery()
+# the submissions that an upload was confirmed as
+_SUBMISSIONS: Final = _NUMBERS.where(Submission.upload_id == Upload.id).correlate(Upload).scalar_subquery()
 
-
-def _same_content() -> ColumnElement[Any]:
-    """The numbers of its team's submissions in its phase that have the same bytes, from another upload."""
-    other = aliased(Upload)
-    return (
-        _NUMBERS.join(other, Submission.upload_id == other.id)
-        .where(
-            other.team_id == Upload.team_id,
-            other.phase_id == Upload.phase_id,
-            other.sha256 == Upload.sha256,
-            other.id != Upload.id,
-        )
-        .correlate(Upload)
-        .scalar_subquery()
+_OTHER: Final = aliased(Upload)
+# its team's submissions in its phase that have the same bytes, from another upload
+_SAME_CONTENT: Final = (
+    _NUMBERS.join(_OTHER, Submission.upload_id == _OTHER.id)
+    .where(
+        _OTHER.team_id == Upload.team_id,
+        _OTHER.phase_id == Upload.phase_id,
+        _OTHER.sha256 == Upload.sha256,
+        _OTHER.id != Upload.id,
     )
+    .correlate(Upload)
+    .scalar_subquery()
+)
 
 
 def _problems() -> ColumnElement[Any]:
@@ -76,7 +73,7 @@ def upload_of(
     columns = (
         Upload.id, Edition.code, Phase.image_set, Upload.filename, Upload.size, Upload.received, Upload.sha256,
         Upload.state, Upload.valid, Upload.report, Upload.started_at, Upload.checked_at,
-        expires_at(retention), Upload.expected_sha256, Upload.competitions, _submissions(), _same_content(),
+        expires_at(retention), Upload.expected_sha256, Upload.competitions, _SUBMISSIONS, _SAME_CONTENT,
         visible_uploads(actor, Action.CHANGE_UPLOAD),
     )  # fmt: skip
     statement = (
@@ -121,7 +118,7 @@ def uploads_of_teams(
     columns = (
         Upload.id, Edition.code, Phase.image_set, Upload.filename, Upload.size, Upload.received, Upload.state,
         Upload.valid, _problems(), Upload.started_at,
-        expires_at(retention), _submissions(),
+        expires_at(retention), _SUBMISSIONS,
     )  # fmt: skip
     earlier = tuple_(Upload.started_at, Upload.id) < (before.started_at, before.id) if before else true()
     statement = (
