@@ -115,9 +115,16 @@ class Cache:
         result: Version = self._once(("version", epoch, key), read_and_keep)
         return result
 
-    def forget_versions(self) -> None:
-        """Read every version again at its next use; the results of reads that are under way are dropped."""
+    def forget_versions(self, kind: str | None = None) -> None:
+        """Read every version again at its next use; the results of reads that are under way are dropped.
+
+        kind: of which alone, a read that is under way excepted; the name with which their keys begin.
+        """
         with self._lock:
+            if kind is not None:
+                for key in [each for each in self._versions if isinstance(each, tuple) and each[0] == kind]:
+                    del self._versions[key]
+                return
             self._epoch += 1
             self._versions = {key: each for key, each in self._versions.items() if each[2] is not None}
         self.recent.forget()

@@ -4,6 +4,7 @@ import time
 import uuid
 from collections.abc import MutableMapping
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any
 
 import structlog
@@ -18,7 +19,7 @@ from app.addresses import address_of
 from app.error_responses import answer_error
 from app.errors import SecondFactorNeededError
 from app.platform import Platform
-from app.request_checks import MAX_SMALL_BODY, bounded, check_request, refuse_other_host
+from app.request_checks import MAX_SMALL_BODY, SAFE_METHODS, bounded, check_request, refuse_other_host
 from app.sessions import service as sessions
 from app.sessions.schemas import Visit
 from app.turns import Turns
@@ -93,7 +94,8 @@ class RequestMiddleware:
         epoch = recent.epoch
         async with AsyncExitStack() as turn:
             if not request.url.path.startswith(HEALTH_PATHS):
-                await turn.enter_async_context(self.turns.of(client_of_request(request)))
+                has_left = partial(_has_left, request, receive)
+                await turn.enter_async_context(self.turns.of(client_of_request(request), has_left))
             visit = await self._identify(request)
             state.actor, state.draft = visit.actor, visit.draft
             state.awaits_code = visit.awaits_code
@@ -123,6 +125,15 @@ class RequestMiddleware:
         if request.state.status < 400:
             cookie = request.cookies.get(SESSION_COOKIE, "")
             await run_in_threadpool(sessions.drop_draft, self.platform, cookie)
+
+
+async def _has_left(request: Request, receive: Receive) -> bool:
+    """Whether nobody waits for a page any more; what changes something, and what has a body, goes on."""
+    if request.method not in SAFE_METHODS or not {"content-length", "transfer-encoding"}.isdisjoint(
+        request.headers
+    ):
+        return False
+    return await Request(request.scope, receive).is_disconnected()
 
 
 def _is_small(request: Request) -> bool:

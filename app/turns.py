@@ -1,11 +1,12 @@
 """How many requests of one client are handled at the same time, so that nobody waits behind another's hundred."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 import anyio
+from starlette.requests import ClientDisconnect
 
 from app import counters
 from app.errors import RateLimitedError
@@ -31,10 +32,10 @@ class Turns:
         self._clients: WeakValueDictionary[str, _Client] = WeakValueDictionary()
 
     @asynccontextmanager
-    async def of(self, client: str) -> AsyncIterator[None]:
-        """Wait for a turn and hold it; raises RateLimitedError where too many of this client wait.
+    async def of(self, client: str, has_left: Callable[[], Awaitable[bool]]) -> AsyncIterator[None]:
+        """Wait for a turn and hold it; raises RateLimitedError where too many of this client wait, ClientDisconnect after it has left.
 
-        That takes a pause, and only so many at a time: a refusal costs a millisecond, and those who do not wait come back at once.
+        A refusal takes a pause, and only so many at a time: it costs a millisecond, and those who do not wait come back at once.
         """
         here = self._clients.get(client)
         if here is None:
@@ -43,7 +44,14 @@ class Turns:
         if here.places.statistics().tasks_waiting >= MOST_WAITING * self.at_once:
             counters.count_refusal("turns")
             async with here.refusals:
+                await _go_on_with(has_left)  # so that they do not wait here in thousands
                 await anyio.sleep(PAUSE)
             raise RateLimitedError("requests at the same time from your address", 1)
         async with here.places:
+            await _go_on_with(has_left)
             yield
+
+
+async def _go_on_with(has_left: Callable[[], Awaitable[bool]]) -> None:
+    if await has_left():
+        raise ClientDisconnect

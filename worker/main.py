@@ -33,6 +33,7 @@ celery = celery_of(settings)
 sweeper = RestartingProcess()
 
 ORDINARY_PROCESS = process.current_process()
+NICE = 5  # where web server and workers share a machine, whoever reads a page goes first
 
 
 @cache
@@ -69,10 +70,11 @@ def _deliver(job: Job) -> None:
 
 @worker_process_init.connect
 def _allow_children(**_: object) -> None:
-    """Make a process of the pool an ordinary one for the standard library.
+    """Make a process of the pool an ordinary one for the standard library, behind the web server for the operating system.
 
     billiard's daemons count as the library's own, which may not have children; ours end with their parent.
     """
+    os.nice(NICE)
     process._current_process = ORDINARY_PROCESS  # type: ignore[attr-defined]  # noqa: SLF001
     warm_up()
 

@@ -5,7 +5,7 @@ import socket
 
 from app.settings import Settings, variable
 
-BACKLOG = 2048
+BACKLOG = 512  # connections that wait in the kernel to be taken; whoever comes last waits for all of them
 
 
 class ListenError(Exception):

@@ -11,7 +11,7 @@ import sys
 
 import uvicorn
 
-from app.connection_limits import PatientProtocol
+from app.connection_limits import TAKEN_AT_ONCE, PatientProtocol, PatientServer
 
 SWITCH_INTERVAL = 0.0005  # seconds for which a thread keeps the interpreter from a request that wants it
 
@@ -30,12 +30,13 @@ def main(descriptor: int) -> None:
         timeout_keep_alive=30,
         timeout_graceful_shutdown=5,
         log_level="warning",
+        backlog=TAKEN_AT_ONCE,
     )
     config.load()
     # the program itself stays: looking through it for garbage took 0.2 s, in which nobody was answered
     gc.collect()
     gc.freeze()
-    server = uvicorn.Server(config)
+    server = PatientServer(config)
     server.run(sockets=[socket.socket(fileno=descriptor)])
     if not server.started:
         sys.exit(os.EX_SOFTWARE)

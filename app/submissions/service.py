@@ -71,31 +71,30 @@ def confirm(
     digest = hashlib.sha256(json.dumps(requested.model_dump(mode="json"), sort_keys=True).encode()).digest()
     try:
         with platform.transaction() as session:
-            submission_id, runs = _confirm(session, actor, requested, key, digest)
+            submission_id, runs, is_known = _confirm(session, actor, requested, key, digest)
             slots = sum(workers.slots_of(platform, session).values())
     except IntegrityError as error:
         raise race_conflict(violated_constraint(error)) from error
     if runs:
         log.info("submission confirmed", submission=submission_id, runs=runs)
-        platform.cache.forget_versions()  # what boards say of the method may have changed
+        platform.cache.forget_versions(None if is_known else "queue")  # boards say nothing of a new method
         platform.notifier.wake_workers(count=max(1, min(runs, slots)))
     return submission_id, runs > 0
 
 
 def _confirm(
     session: Session, actor: Actor, requested: NewSubmission, key: str | None, digest: bytes
-) -> tuple[int, int]:
-    """The id of the submission, and how many runs were queued for it: none where the key was used before."""
+) -> tuple[int, int, bool]:
+    """The id of the submission, how many runs were queued (none where the key was used before), and whether the method is known."""
     assert actor.user_id is not None
     team_id = queries.team_of_upload(session, actor, requested.upload) or 0
     memberships.lock_person(session, actor.user_id)  # so that nobody can race quotas and one-result rule
     memberships.lock_team(session, team_id)
-    before = queries.submission_of_key(session, actor.user_id, key) if key else None
-    if before is not None:
+    if key and (before := queries.submission_of_key(session, actor.user_id, key)) is not None:
         if before.request_digest != digest:
             message = f"the idempotency key {key!r} was used for submission {before.id}; use another key"
             raise ConflictError(message)
-        return before.id, 0
+        return before.id, 0, True
     upload, phase = _upload_and_phase(session, actor, team_id, requested)
     archive = archive_of(upload)
     chosen = tuple(sorted(set(requested.competitions or archive.competitions)))
@@ -125,7 +124,8 @@ def _confirm(
         training=requested.training.model_dump(mode="json"),
     )
     slots = slots_to_use(now, phase.quotas, wanted(proposal), usage)
-    return _enter(session, submission, phase, upload, proposal, slots)
+    numbers = _enter(session, submission, phase, upload, proposal, slots)
+    return *numbers, any(each.method == method.name for each in prior)
 
 
 def _upload_and_phase(
@@ -158,8 +158,7 @@ def _enter(
     session.flush()
     boards = queries.boards_for(session, phase.id, proposal.competitions)
     for board in boards:
-        extra = slots.get(proposal.tasks[board.competition])
-        slot = extra.pop() if extra else None
+        slot = extra.pop() if (extra := slots.get(proposal.tasks[board.competition])) else None
         queries.enter(session, submission, board, upload, slot, is_replaceable=is_replaceable(phase))
     return submission.id, len(boards)
 

@@ -86,6 +86,17 @@ def test_a_version_that_lasts_longer_survives_a_change_of_our_own() -> None:
     assert cache.version("others", lambda: next(versions), 0) == 2
 
 
+def test_a_change_of_one_kind_leaves_the_versions_of_others() -> None:
+    cache = Cache()
+    keys = ("board", ("board", 3), ("queue", "1"))
+    for key in keys:
+        cache.version(key, lambda: 1)
+
+    cache.forget_versions("queue")
+
+    assert [cache.version(key, lambda: 2) for key in keys] == [1, 1, 2]
+
+
 def test_a_version_that_was_read_before_a_change_is_not_used_after_it() -> None:
     cache = Cache()
 

@@ -4,17 +4,26 @@ import time
 
 import anyio
 import pytest
+from starlette.requests import ClientDisconnect
 
 from app import turns as turns_module
 from app.errors import RateLimitedError
 from app.turns import MOST_WAITING, REFUSED_AT_ONCE, Turns
 
 
+async def stays() -> bool:
+    return False
+
+
+async def has_left() -> bool:
+    return True
+
+
 def test_a_client_has_so_many_requests_at_once_and_keeps_nobody_else_waiting() -> None:
     handled = {"hammer": 0, "person": 0}
 
     async def request(turns: Turns, client: str, end: anyio.Event) -> None:
-        async with turns.of(client):
+        async with turns.of(client, stays):
             handled[client] += 1
             await end.wait()
 
@@ -39,7 +48,7 @@ def test_who_has_too_many_waiting_is_told_to_come_again() -> None:
         turns = Turns(1)
 
         async def wait() -> None:
-            async with turns.of("hammer"):
+            async with turns.of("hammer", stays):
                 await anyio.sleep_forever()
 
         async with anyio.create_task_group() as tasks:
@@ -47,9 +56,9 @@ def test_who_has_too_many_waiting_is_told_to_come_again() -> None:
                 tasks.start_soon(wait)
             await anyio.wait_all_tasks_blocked()
             with pytest.raises(RateLimitedError):
-                async with turns.of("hammer"):
+                async with turns.of("hammer", stays):
                     pass
-            async with turns.of("person"):
+            async with turns.of("person", stays):
                 pass
             tasks.cancel_scope.cancel()
 
@@ -66,12 +75,12 @@ def test_who_goes_on_all_the_same_is_refused_no_faster_than_a_few_in_each_pause(
         turns = Turns(1)
 
         async def wait() -> None:
-            async with turns.of("hammer"):
+            async with turns.of("hammer", stays):
                 await anyio.sleep_forever()
 
         async def ask() -> None:
             with pytest.raises(RateLimitedError):
-                async with turns.of("hammer"):
+                async with turns.of("hammer", stays):
                     pass
 
         async with anyio.create_task_group() as waiting:
@@ -88,10 +97,38 @@ def test_who_goes_on_all_the_same_is_refused_no_faster_than_a_few_in_each_pause(
     assert anyio.run(hammer) >= rounds * 0.05
 
 
+def test_nothing_is_done_for_clients_that_have_left_and_they_wait_for_no_pause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(turns_module, "PAUSE", 3600)
+
+    async def hammer() -> None:
+        turns, end = Turns(1), anyio.Event()
+
+        async def wait() -> None:
+            async with turns.of("hammer", stays):
+                await end.wait()
+
+        async def leave() -> None:
+            with pytest.raises(ClientDisconnect):
+                async with turns.of("hammer", has_left):
+                    raise AssertionError("handled")
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wait)
+            await anyio.wait_all_tasks_blocked()
+            for _ in range(MOST_WAITING + 10 * REFUSED_AT_ONCE):
+                tasks.start_soon(leave)
+            await anyio.wait_all_tasks_blocked()
+            end.set()
+
+    anyio.run(hammer)
+
+
 def test_a_client_without_requests_is_forgotten() -> None:
     async def visit() -> int:
         turns = Turns(1)
-        async with turns.of("person"):
+        async with turns.of("person", stays):
             pass
         return len(turns._clients)
 

@@ -6,15 +6,18 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPConnection
 
 import pytest
 import uvicorn
+from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive, Scope, Send
 
-from app.connection_limits import PatientProtocol
+from app.connection_limits import TAKEN_AT_ONCE, THREADS, PatientProtocol, PatientServer
 
 HEADER, BODY, READ = 0.4, 0.4, 0.4  # seconds
 LARGE = 8 << 20  # bytes
+CROWD = 100  # connections, fewer than wait in the kernel
 
 
 class Hurried(PatientProtocol):
@@ -42,16 +45,24 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
         application, http=Hurried, lifespan="off", log_level="error", timeout_keep_alive=30
     )
-    server = uvicorn.Server(config)
+    with served(uvicorn.Server(config)) as port:
+        yield port
+
+
+@contextmanager
+def served(server: uvicorn.Server) -> Iterator[int]:
+    """The port of a server that runs in a thread."""
+    listener = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
-    yield listener.getsockname()[1]
-    server.should_exit = True
-    thread.join()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 @contextmanager
@@ -169,3 +180,96 @@ def test_a_response_that_nobody_reads_is_not_kept(port: int) -> None:
 
 def test_a_response_that_is_read_slowly_and_steadily_comes_to_its_end(port: int) -> None:
     assert read_slowly(port, pieces=24, pause=READ / 8) > LARGE
+
+
+def test_so_many_requests_as_there_are_threads_are_handled_at_the_same_time() -> None:
+    here, most = set(), 0
+
+    def work(name: object) -> None:
+        nonlocal most
+        here.add(name)
+        most = max(most, len(here))
+        time.sleep(0.02)  # so that others would come in meanwhile
+        here.discard(name)
+
+    async def threaded(scope: Scope, receive: Receive, send: Send) -> None:
+        await run_in_threadpool(work, object())
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    config = uvicorn.Config(threaded, http=PatientProtocol, lifespan="off", log_level="error")
+    with served(PatientServer(config)) as port:
+        asking = [HTTPConnection("127.0.0.1", port, timeout=10) for _ in range(3 * THREADS)]
+        for each in asking:
+            each.request("GET", "/")
+        statuses = [each.getresponse().status for each in asking]
+        for each in asking:
+            each.close()
+
+    assert statuses == [204] * len(asking)
+    assert most == THREADS
+
+
+def test_no_page_is_made_for_clients_that_have_hung_up() -> None:
+    asked = []
+
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        asked.append((scope["method"], scope["path"]))
+        time.sleep(0.5 if scope["path"] == "/begin" else 0)  # noqa: ASYNC251 - it is the event loop that is to be busy
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    config = uvicorn.Config(slow, http=PatientProtocol, lifespan="off", log_level="error")
+    with served(PatientServer(config)) as port:
+        first, last = (HTTPConnection("127.0.0.1", port, timeout=10) for _ in range(2))
+        first.request("GET", "/begin")
+        for method in ("GET", "GET", "POST"):
+            left = HTTPConnection("127.0.0.1", port, timeout=10)
+            left.request(method, "/left")
+            left.close()
+        last.request("GET", "/end")
+        for each in (first, last):
+            assert each.getresponse().status == 204
+            each.close()
+
+    assert asked == [("GET", "/begin"), ("POST", "/left"), ("GET", "/end")]
+
+
+def test_whoever_is_connected_is_answered_before_a_crowd_of_newcomers() -> None:
+    answered = 0
+
+    async def busy(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal answered
+        time.sleep(1 if scope["path"] == "/begin" else 0.002)  # noqa: ASYNC251 - it is the event loop that is to be busy
+        answered += 1
+        body = str(answered).encode()
+        headers = [(b"content-length", str(len(body)).encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    def ask(connection: HTTPConnection, path: str) -> int:
+        connection.request("GET", path)
+        return int(connection.getresponse().read())
+
+    config = uvicorn.Config(
+        busy,
+        http=PatientProtocol,
+        lifespan="off",
+        log_level="error",
+        backlog=TAKEN_AT_ONCE,
+        timeout_graceful_shutdown=1,
+    )
+    with served(PatientServer(config)) as port:
+        first, second = (HTTPConnection("127.0.0.1", port, timeout=10) for _ in range(2))
+        assert (ask(first, "/"), ask(second, "/")) == (1, 2)
+        first.request("GET", "/begin")
+        crowd = [HTTPConnection("127.0.0.1", port, timeout=10) for _ in range(CROWD)]
+        for each in crowd:
+            each.request("GET", "/")
+        numbers = [ask(second, "/") for _ in range(2)]
+        answers = sorted(int(each.getresponse().read()) for each in crowd)
+        for each in (first, second, *crowd):
+            each.close()
+
+    assert numbers[1] < CROWD / 2
+    assert answers[-1] == CROWD + 5
