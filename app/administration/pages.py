@@ -33,6 +33,7 @@ def overview(request: Request, platform: ThePlatform, before: Before = None) -> 
         request,
         "administration/overview.html",
         editions=roles.editions_with_organisers(platform),
+        workers=service.alive_workers(platform),
         dead=page.rows,
         older=f"/admin?before={page.next}#messages" if page.next else None,
     )

@@ -14,6 +14,7 @@ from app.models import Role, User
 from app.platform import Platform
 from app.row_pages import RowPage
 from app.sessions import queries as sessions
+from app.workers import queries as workers
 
 PAGE = 50  # people
 LAST_ADMIN = ConflictError("this is the last admin who can log in; make another one first")
@@ -112,6 +113,12 @@ def _record(
         after={"suspended": suspended},
         details=details,
     )
+
+
+def alive_workers(platform: Platform) -> int:
+    """How many workers are alive, of any version."""
+    with platform.transaction() as session:
+        return workers.alive_workers(session)
 
 
 def dead_messages(platform: Platform, before: int | None = None) -> RowPage[DeadMessage]:

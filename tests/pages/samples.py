@@ -298,8 +298,11 @@ def of_alike_results() -> Iterator[Sample]:
 def of_the_rest() -> Iterator[Sample]:
     message = DeadMessage(3, Topic.INTERVALS, {"run_id": 7}, 5, EVIL, NOW)
     edition = OrganisedEdition(EVIL, EVIL, (Organiser(7, EVIL, EVIL, NOW),))
-    yield "administration/overview.html", {"dead": (message,), "older": "/x", "editions": (edition, edition)}
-    yield "administration/overview.html", {"dead": (), "older": None, "editions": ()}
+    yield (
+        "administration/overview.html",
+        {"dead": (message,), "older": "/x", "editions": (edition, edition), "workers": 1},
+    )
+    yield "administration/overview.html", {"dead": (), "older": None, "editions": (), "workers": 0}
     yield from of_admins(edition)
     yield "organisers/overview.html", {"phases": (), "following": None}
     terms = Terms(Disclosure.CLASSES, details_at_close=False, only_complete=True)

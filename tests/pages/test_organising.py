@@ -4,15 +4,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import delete, select
 from starlette.testclient import TestClient
 
+from app.accounts.service import token_of_program
 from app.disclosure.schemas import LEAKS
-from app.models import AuditRecord, Disclosure, Edition, Phase, RunState
+from app.models import AuditRecord, Disclosure, Edition, Heartbeat, Phase, Role, RunState, Service
 from app.platform import Platform
 from app.rescoring import queries as rescoring
 from app.roles import service as roles
 from app.roles.schemas import Grant
+from app.workers import queries as workers
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
 from tests.system.rows import made
@@ -114,6 +116,20 @@ def test_an_organiser_is_no_admin(scene: Scene) -> None:
     assert {scene.organiser.get(page).status_code for page in pages} == {403}
     assert "Only admins may do this" in scene.organiser.get("/admin").text
     assert 'href="/admin"' not in scene.organiser.get("/organise").text
+
+
+def test_admins_see_that_no_worker_is_alive(browser: Browser, platform: Platform) -> None:
+    token = token_of_program(platform, "watching@localhost", "Watching", Role.ADMIN)
+    admin = browser()
+    admin.headers["Authorization"] = f"Bearer {token}"
+    with platform.transaction() as session:
+        session.execute(delete(Heartbeat))
+    alone = admin.get("/admin").text
+    with platform.transaction() as session:
+        workers.write_heartbeat(session, "here:1", Service.WORKER, scorer="1", slots=1)
+
+    assert "No worker has shown a sign of life" in alone
+    assert "No worker" not in admin.get("/admin").text
 
 
 def test_an_organiser_chooses_what_a_phase_discloses(scene: Scene, platform: Platform) -> None:
