@@ -25,6 +25,14 @@ PHASES: Final = (
 PHASE_OF_ID: Final = PHASES.where(Phase.id == bindparam("phase_id"))
 PHASES_OF_EDITION: Final = PHASES.where(Edition.code == bindparam("edition"))
 PHASE_OF_ADDRESS: Final = PHASES_OF_EDITION.where(Phase.image_set == bindparam("image_set"))
+NEWEST_TRUTHS: Final = select(GroundTruth.phase_id, func.max(GroundTruth.version)).group_by(
+    GroundTruth.phase_id
+)
+SHOWN_TRUTHS: Final = (
+    select(Board.phase_id, func.min(GroundTruth.version))
+    .join(GroundTruth, Board.ground_truth_id == GroundTruth.id)
+    .group_by(Board.phase_id)
+)
 IMPORT_LOCK = 0x494D504F  # advisory lock: one import at a time
 
 
@@ -163,13 +171,7 @@ def stored_phase(session: Session, edition_id: int, image_set: str) -> Phase | N
 
 def truth_versions(session: Session) -> tuple[dict[int, int], dict[int, int]]:
     """By phase, the newest version of its ground truth, and the one that its boards show."""
-    newest = select(GroundTruth.phase_id, func.max(GroundTruth.version)).group_by(GroundTruth.phase_id)
-    shown = (
-        select(Board.phase_id, func.min(GroundTruth.version))
-        .join(GroundTruth, Board.ground_truth_id == GroundTruth.id)
-        .group_by(Board.phase_id)
-    )
-    return dict(session.execute(newest).all()), dict(session.execute(shown).all())
+    return dict(session.execute(NEWEST_TRUTHS).all()), dict(session.execute(SHOWN_TRUTHS).all())
 
 
 def reasons_not_offered(session: Session) -> dict[int, dict[int, str]]:

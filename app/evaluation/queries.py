@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import cache
 
 from sqlalchemy import (
     ColumnElement,
@@ -164,21 +165,29 @@ def queues(session: Session) -> tuple[dict[int, PhaseQueue], bool]:
     Failed runs are counted among the `MAX_COUNT` that failed last; whether there may be more is the second value. Those of re-scorings
     are not counted. Read from indexes that hold nothing else, because nearly all runs have been scored long ago.
     """
-    # written into the statement: a plan for any state and any limit reads the whole table
-    scored = literal(EntryState.SCORED, Entry.state.type, literal_execute=True)
-    most = literal(MAX_COUNT, literal_execute=True)
-    standing = select(Entry.id).where(Entry.phase_id == Phase.id, Entry.state == scored)
-    counted = standing.limit(most).lateral()
-    entries = select(Phase.id, func.count()).join(counted, true()).group_by(Phase.id)
-    found = {phase: replace(NOTHING, entries=count) for phase, count in session.execute(entries)}
+    entries = session.execute(_standing_entries(MAX_COUNT))
+    found = {phase: replace(NOTHING, entries=count) for phase, count in entries}
     looked_at = 0
-    for phase, state, count, read in session.execute(_unscored_runs(most)):
+    for phase, state, count, read in session.execute(_unscored_runs(MAX_COUNT)):
         found[phase] = replace(found.get(phase, NOTHING), **{state.value: count})
         looked_at += read if state is RunState.FAILED else 0
     return found, looked_at >= MAX_COUNT
 
 
-def _unscored_runs(most: ColumnElement[int]) -> CompoundSelect[int, RunState, int, int]:
+# states and limits are written into these statements: a plan for any state and any limit reads the whole table
+
+
+@cache
+def _standing_entries(most: int) -> Select[int, int]:
+    """By phase, how many entries stand on boards, as far as `most`."""
+    scored = literal(EntryState.SCORED, Entry.state.type, literal_execute=True)
+    standing = select(Entry.id).where(Entry.phase_id == Phase.id, Entry.state == scored)
+    counted = standing.limit(literal(most, literal_execute=True)).lateral()
+    return select(Phase.id, func.count()).join(counted, true()).group_by(Phase.id)
+
+
+@cache
+def _unscored_runs(most: int) -> CompoundSelect[int, RunState, int, int]:
     """By phase and state, how many runs wait, run or have failed, and how many were read for it."""
     under_way = (
         select(Entry.phase_id, Run.state, func.count(), func.count())
@@ -191,7 +200,7 @@ def _unscored_runs(most: ColumnElement[int]) -> CompoundSelect[int, RunState, in
         select(Run.entry_id, Run.state, Run.rescore_id)
         .where(Run.state == failed, Run.finished_at.is_not(None))
         .order_by(Run.finished_at.desc())
-        .limit(most)
+        .limit(literal(most, literal_execute=True))
         .subquery()
     )
     own = func.count().filter(latest.c.rescore_id.is_(None))

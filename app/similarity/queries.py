@@ -1,7 +1,7 @@
 """Sketches and pairs of alike results in the database."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select
 from sqlalchemy.dialects.postgresql import insert
@@ -113,14 +113,25 @@ def _stands(entry: type[Entry]) -> ColumnElement[bool]:
     return entry.state == EntryState.SCORED
 
 
+# made once: an alias costs more than the rest of a statement
+SIDES: Final = tuple((aliased(Entry), aliased(Submission), aliased(Method), aliased(Team)) for _ in range(2))
+ONE, OTHER = (entry for entry, *_ in SIDES)
+OPEN_PAIRS: Final = (
+    select(AlikePair.phase_id, func.count())
+    .join(ONE, ONE.id == AlikePair.entry_id)
+    .join(OTHER, OTHER.id == AlikePair.other_id)
+    .where(AlikePair.dismissed_at.is_(None), _stands(ONE), _stands(OTHER))
+    .group_by(AlikePair.phase_id)
+)
+
+
 def pairs(session: Session, phase_id: int, before: int | None, limit: int, *, dismissed: bool) -> list[Pair]:
     """The pairs of a phase whose results stand, the newest first, by id below `before`."""
-    sides = [(aliased(Entry), aliased(Submission), aliased(Method), aliased(Team)) for _ in range(2)]
     statement: Select[*tuple[Any, ...]] = select(AlikePair, User.name).outerjoin(
         User, AlikePair.dismissed_by == User.id
     )
     for (entry, submission, method, team), number in zip(
-        sides, (AlikePair.entry_id, AlikePair.other_id), strict=True
+        SIDES, (AlikePair.entry_id, AlikePair.other_id), strict=True
     ):
         statement = (
             statement.add_columns(
@@ -160,15 +171,7 @@ def _pair(pair: AlikePair, dismissed_by: str | None, *sides: Any) -> Pair:
 
 def count_open(session: Session) -> dict[int, int]:
     """By phase, the pairs that nobody has dismissed and whose results stand."""
-    one, other = aliased(Entry), aliased(Entry)
-    statement = (
-        select(AlikePair.phase_id, func.count())
-        .join(one, one.id == AlikePair.entry_id)
-        .join(other, other.id == AlikePair.other_id)
-        .where(AlikePair.dismissed_at.is_(None), _stands(one), _stands(other))
-        .group_by(AlikePair.phase_id)
-    )
-    return dict(session.execute(statement).all())
+    return dict(session.execute(OPEN_PAIRS).all())
 
 
 def organised_pair(session: Session, actor: Actor, pair_id: int) -> tuple[AlikePair, int] | None:
