@@ -12,6 +12,7 @@ from scoring.command_line.requirements import (
     find_results,
     require,
 )
+from scoring.errors import Problem, SubmissionError
 from scoring.evaluation import columns, evaluate
 from scoring.exhibits import ConfusionMatrix
 from scoring.protocols import PROTOCOLS, default_protocol
@@ -101,6 +102,9 @@ def score_coco_files(options: Namespace) -> Mapping[str, Any]:
         raise WrongUseError("usage", f"{', '.join(given)} {verb} not go with --protocol {options.protocol}")
     if options.explain and options.protocol != PROTOCOL:
         raise WrongUseError("usage", f"--explain goes with --protocol {PROTOCOL} only")
+    absent = [path for path in (options.truth, options.results) if not path.exists()]
+    if absent:
+        raise SubmissionError(*(Problem("no-file", f"there is no file '{path}'") for path in absent))
     try:
         result = evaluate_coco(options.truth, options.results, masks=options.masks, protocol=options.protocol)
     except LookupError as error:

@@ -146,3 +146,12 @@ def test_options_of_coco_are_refused_elsewhere(
         2,
         "--masks and --explain go with --protocol coco or lvis only",
     )
+
+
+def test_all_files_that_are_not_there_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    files = ("--truth", tmp_path / "truth.json", "--results", tmp_path / "found.json")
+
+    code, said = carry_out(capsys, "evaluate", "--protocol", "coco", *files)
+
+    assert code == 2
+    assert [each["message"].rpartition("/")[2] for each in said["problems"]] == ["truth.json'", "found.json'"]
