@@ -47,7 +47,7 @@ def confirm(
 def mine(
     platform: ThePlatform, actor: CurrentActor, response: Response, before: Before = None
 ) -> tuple[SubmissionRow, ...]:
-    """Your team's entries, newest first, up to 500; the field `Link` has the address of those before them."""
+    """Your team's entries, newest first, up to 100; the field `Link` has the address of those before them."""
     page = service.team_rows(platform, actor, actor.teams, before=before)
     if page.next:
         response.headers["Link"] = f'</api/v1/submissions?before={page.next}>; rel="next"'

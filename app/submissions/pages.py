@@ -176,7 +176,9 @@ def mine(request: Request, platform: ThePlatform, actor: CurrentActor, before: B
     """What the reader's team has entered."""
     page, quotas = service.own_page(platform, actor, before)
     older = f"/submissions?before={page.next}" if page.next else None
-    return render(request, "submissions/mine.html", rows=page.rows, older=older, quota=quotas)
+    return render(
+        request, "submissions/mine.html", rows=page.rows, older=older, quota=quotas, is_first=before is None
+    )
 
 
 @router.get("/submissions/{submission_id}", dependencies=[requires(Action.READ_SUBMISSION)])

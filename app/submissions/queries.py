@@ -49,7 +49,7 @@ from app.visibility import rows_for
 from app.workers import queries as workers
 from app.workers.schemas import LIVE
 
-PAGE = 500  # entries
+PAGE = 100  # entries
 ANY_ENTRY, ANY_RUN = (
     aliased(Entry),
     aliased(Run),

@@ -224,10 +224,10 @@ def of_submissions() -> Iterator[Sample]:
         row, state=EntryState.FAILED, run_state=RunState.FAILED, position=None, failure_message=EVIL
     )
     scored = replace(row, state=EntryState.SCORED, run_state=RunState.SCORED, position=None, mean=0.0)
-    yield "submissions/mine.html", {"rows": (), "older": None, "quota": {}}
+    yield "submissions/mine.html", {"rows": (), "older": None, "quota": {}, "is_first": True}
     yield (
         "submissions/mine.html",
-        {"rows": (row, failed, scored), "older": "/x", "quota": {PHASE: (QUOTA_LINE,)}},
+        {"rows": (row, failed, scored), "older": "/x", "quota": {PHASE: (QUOTA_LINE,)}, "is_first": False},
     )
 
 

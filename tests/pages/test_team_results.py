@@ -1,5 +1,6 @@
 """What the page of a team shows of its methods by competition."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,9 @@ def test_what_is_left_is_said_of_every_open_phase_that_somebody_entered(
 
     with asked(platform) as statements:
         page = client.get("/submissions").text
+    [older] = re.findall(r'<a href="(/submissions\?before=\d+)">Older entries</a>', page)
+    assert "Newest entries" not in page
+    assert '<a href="/submissions">Newest entries</a>' in client.get(older).text
 
     assert len(statements) <= 5 + 4 * len(entered), statements
     assert [f"/editions/team-{name}/test/submit" in page for name in ("full", "classes", "at_close")] == [
