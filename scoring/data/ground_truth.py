@@ -1,6 +1,5 @@
 """Ground truth: one version of the annotation of an image set, immutable and identified by its hash."""
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from scoring.array_files import read_from
 from scoring.data.boxes import BoxConvention
 from scoring.data.checking import (
     BoxFormat,
@@ -18,14 +16,13 @@ from scoring.data.checking import (
     as_named,
     assert_lengths,
     assert_upright,
-    some_of,
 )
-from scoring.data.description import Description
 from scoring.data.frames import SIDES, boxes_of, columns_of
 from scoring.data.instance_masks import InstanceMasks
 from scoring.data.label_maps import LabelMaps
 from scoring.data.layouts import Layouts
 from scoring.data.per_image import PerImage, rows_of_dicts, rows_of_supervision
+from scoring.data.stored_truth import StoredTruth
 from scoring.data.tables import Lists, Tables
 from scoring.data.tables_from_arrays import (
     ObjectRows,
@@ -37,29 +34,15 @@ from scoring.data.tables_from_arrays import (
     tables_of_masks,
     tables_of_objects,
 )
-from scoring.data.truth_content import content_of, describe, read_content
-from scoring.files import read_file, write_file
+from scoring.data.truth_content import content_of
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GroundTruth:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class GroundTruth(StoredTruth):
     """One version of a phase's annotation, for all tasks; `description` is what participants may know of it.
 
     `scoring.missing_truth` says which competitions the annotation cannot score.
     """
-
-    lists: Lists
-    tables: Tables
-    description: Description
-    content: bytes
-    fingerprint: str
-
-    def __repr__(self) -> str:
-        """How many images and objects there are, and which classes."""
-        lists, objects = self.lists, len(self.tables.objects.image)
-        return (
-            f"GroundTruth({len(lists.images)} images, {objects} objects, classes: {some_of(lists.classes)})"
-        )
 
     @classmethod
     def of(cls, lists: Lists, tables: Tables) -> Self:
@@ -304,31 +287,3 @@ class GroundTruth:
         ('0',)
         """
         return cls.of(*tables_of_label_maps(LabelMaps.from_arrays(labels, images=images), classes))
-
-    @classmethod
-    def open(cls, path: Path | str) -> Self:
-        """The ground truth that `save` wrote. Raises PathError where there is no file, ForeignFileError for another file.
-
-        >>> from tempfile import TemporaryDirectory
-        >>> truth = GroundTruth.from_labels([[1], [0]], classes=["cat"])
-        >>> with TemporaryDirectory() as folder:
-        ...     truth.save(Path(folder, "truth"))
-        ...     GroundTruth.open(Path(folder, "truth")).fingerprint == truth.fingerprint
-        True
-        """
-        with read_from(path):
-            return cls.of_bytes(read_file(path))
-
-    def save(self, path: Path | str) -> None:
-        """Write the whole of it to one file; the same annotation gives the same bytes. Raises PathError."""
-        write_file(path, self.content)
-
-    @classmethod
-    def of_bytes(cls, content: bytes) -> Self:
-        """The ground truth in the content of a file. Raises ForeignFileError for anything else.
-
-        >>> GroundTruth.of_bytes(GroundTruth.from_labels([[1], [0]], classes=["cat"]).content).lists.classes
-        ('cat',)
-        """
-        lists, tables = read_content(content)
-        return cls(lists, tables, describe(lists, tables), content, hashlib.sha256(content).hexdigest())
