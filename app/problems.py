@@ -203,7 +203,7 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
         _row(
             "malformed",
             422,
-            "Unprocessable content",
+            "Request not understood",
             "The request cannot be understood. The list of problems names each field.",
         ),
         _row(

@@ -151,7 +151,7 @@ def test_a_token_can_be_revoked_on_a_phone(site: Site, visit: Visit) -> None:
         (None, "/nowhere", 404, "Not found"),
         (None, "/submissions/999999", 404, "Not found"),
         ("participant", "/organise", 403, "Forbidden"),
-        (None, "/leaderboards/sample/test/3?sort=nothing", 422, "Unprocessable content"),
+        (None, "/leaderboards/sample/test/3?sort=nothing", 422, "Request not understood"),
     ],
 )
 def test_an_error_page_shows_its_reference(

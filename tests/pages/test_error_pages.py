@@ -72,7 +72,7 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "no archive in the form": (
         lambda scene: scene.visitor.post("/editions/open/test/submit", data={}),
-        422, "<h1>Unprocessable content</h1>", "Choose an archive first.",
+        422, "<h1>Request not understood</h1>", "Choose an archive first.",
     ),
     "a method without a name": (
         lambda scene: confirmation(scene, method=""), 422, "Fix 1 problem", "must have at least 2 characters",

@@ -146,6 +146,7 @@ def test_what_is_left_is_said_of_every_open_phase_that_somebody_entered(
     [older] = re.findall(r'<a href="(/submissions\?before=\d+)">Older entries</a>', page)
     assert "Newest entries" not in page
     assert '<a href="/submissions">Newest entries</a>' in client.get(older).text
+    assert "There are no older entries." in client.get("/submissions?before=1").text
 
     assert len(statements) <= 5 + 4 * len(entered), statements
     assert [f"/editions/team-{name}/test/submit" in page for name in ("full", "classes", "at_close")] == [
