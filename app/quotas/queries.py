@@ -24,7 +24,7 @@ from app.quotas.schemas import CountedResult, SlotView
 from app.row_pages import RowPage, page_of
 
 PAGE = 200  # slots
-MOST_TEAMS = 1000  # offered in a form
+MOST_TEAMS = 200  # offered in a form, which takes others, too
 
 
 def counts() -> ColumnElement[bool]:
