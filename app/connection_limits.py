@@ -76,7 +76,7 @@ class PatientProtocol(H11Protocol):
         A page for somebody who has closed the connection is not made. What was to change something goes on, and an upload keeps
         what has arrived of it.
         """
-        if self.conn.their_state is h11.IDLE and data.startswith(b"GET ") and self._is_left():
+        if self.conn.their_state is h11.IDLE and data.startswith(b"GET ") and self._has_left():
             self.transport.abort()
             return
         super().data_received(data)
@@ -88,7 +88,7 @@ class PatientProtocol(H11Protocol):
         else:
             self._stop_waiting()
 
-    def _is_left(self) -> bool:
+    def _has_left(self) -> bool:
         """Whether the client has closed its side; asyncio tells so only when it reads again."""
         looking = select.poll()
         looking.register(self.transport.get_extra_info("socket"), select.POLLRDHUP)

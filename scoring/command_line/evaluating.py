@@ -18,7 +18,7 @@ from scoring.exhibits import ConfusionMatrix
 from scoring.protocols import PROTOCOLS, default_protocol
 from scoring.readers.voc.kit_files import dataset_of
 from scoring.readers.voc.tree import read_tree
-from scoring.results import Result
+from scoring.results import ClassResult, Result
 from scoring.statistics.bootstrap import intervals_of
 from scoring.statistics.intervals import Interval
 from scoring.tasks.coco.evaluation import PROTOCOL, RULES, evaluate_coco
@@ -72,19 +72,21 @@ def _plain(report: Result, bounds: Mapping[str | None, Interval]) -> dict[str, A
         "reason": report.headline_reason,
         **_ends(bounds.get(None)),
         "classes": {
-            each.name: {
-                "value": each.value,
-                "reason": each.reason,
-                "positives": each.positives,
-                "predictions": each.predictions,
-                **_ends(bounds.get(each.name)),
-            }
-            for each in report.classes
+            each.name: {**_plain_class(each), **_ends(bounds.get(each.name))} for each in report.classes
         },
         **confusion,
         "scorer": report.scorer,
         "receipt": report.receipt,
         "notes": [to_plain(note) for note in report.notes],
+    }
+
+
+def _plain_class(scored: ClassResult) -> dict[str, Any]:
+    return {
+        "value": scored.value,
+        "reason": scored.reason,
+        "positives": scored.positives,
+        "predictions": scored.predictions,
     }
 
 
@@ -121,14 +123,7 @@ def _plain_coco(result: Result) -> dict[str, Any]:
         "headline": result.headline,
         "figures": result.figures,
         "classes": {
-            each.name: {
-                "value": each.value,
-                "reason": each.reason,
-                "positives": each.positives,
-                "predictions": each.predictions,
-                "figures": figures[each.name],
-            }
-            for each in result.classes
+            each.name: {**_plain_class(each), "figures": figures[each.name]} for each in result.classes
         },
         "receipt": result.receipt,
     }
