@@ -12,7 +12,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Any, TypeVar, cast
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from app.recent_responses import RecentResponses
@@ -42,6 +42,19 @@ class Rendered:
     def of(cls, content: bytes) -> "Rendered":
         """Compress a content; the same content has the same ETag in every process."""
         return cls(gzip.compress(content, mtime=0), f'W/"{sha256(content).hexdigest()[:24]}"')
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who asks for a page that takes long to make: under which name a limit counts them, and whether they have left meanwhile."""
+
+    counted_as: str
+    has_left: Callable[[], bool]
+
+    def check_waits(self) -> None:
+        """Raise ClientDisconnect once nobody waits for the page any more; called between the steps of making it."""
+        if self.has_left():
+            raise ClientDisconnect
 
 
 @dataclass(slots=True)
@@ -179,7 +192,10 @@ class Cache:
             if flight is None:
                 flight = self._flights[key] = Future()
         if not is_mine:
-            return flight.result(LONGEST_WAIT)
+            try:
+                return flight.result(LONGEST_WAIT)
+            except ClientDisconnect:  # whoever was to make it has left, and we have not
+                return self._once(key, work)
         try:
             flight.set_result(work())
         except BaseException as error:

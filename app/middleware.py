@@ -61,6 +61,7 @@ class RequestMiddleware:
         state["reference"] = uuid.uuid4().hex[:12]
         state["actor"] = Actor()
         state["awaits_code"] = False
+        state["has_left"] = False  # app/connection_limits.py knows when
         state["is_tus"] = "tus-resumable" in Headers(scope=scope)
         state["started"] = time.monotonic()
         request = Request(scope)

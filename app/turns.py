@@ -36,6 +36,7 @@ class Turns:
         """Wait for a turn and hold it; raises RateLimitedError where too many of this client wait, ClientDisconnect after it has left.
 
         A refusal takes a pause, and only so many at a time: it costs a millisecond, and those who do not wait come back at once.
+        So does leaving a page that was begun, which kept the server busy for nobody.
         """
         here = self._clients.get(client)
         if here is None:
@@ -49,7 +50,11 @@ class Turns:
             raise RateLimitedError("requests at the same time from your address", 1)
         async with here.places:
             await _go_on_with(has_left)
-            yield
+            try:
+                yield
+            except ClientDisconnect:
+                await anyio.sleep(PAUSE)
+                raise
 
 
 async def _go_on_with(has_left: Callable[[], Awaitable[bool]]) -> None:

@@ -17,7 +17,7 @@ from app.leaderboards.rules import BoardAddress, Form, one_page
 from app.leaderboards.schemas import BoardPage, BoardRow, BoardView, Cell
 from app.ranking.rules import FIGURES
 from app.selections.schemas import Format, PageParameters
-from app.web import ACCOUNT, CurrentActor, ThePlatform, draw, requires, who_is_counted
+from app.web import ACCOUNT, CurrentActor, ThePlatform, draw, reader_of, requires
 
 router = APIRouter()
 
@@ -37,19 +37,19 @@ def board(
 ) -> Response:
     """A leaderboard as its address asks for it; who is logged in is put into the page that all share."""
     address, query = BoardAddress(edition, image_set, competition), asked.query()
-    who = who_is_counted(request)
+    reader = reader_of(request)
     if asked.format not in (None, Format.HTML):
         form = Form(asked.format.value)
         export = service.Document(form, lambda page: EXPORTS[form](page, platform.settings.address))
-        document = service.rendered_board(platform, actor, address, query.of_all(), export, who)
+        document = service.rendered_board(platform, actor, address, query.of_all(), export, reader)
         name = f"{edition}-{image_set}-{competition}.{form}" if form is not Form.JSON else None
         return conditional_response(
             request, document, MEDIA_TYPES[form], is_private=actor.is_logged_in, filename=name
         )
     if not actor.is_logged_in:
-        page = service.rendered_board(platform, actor, address, query, ANONYMOUS, who)
+        page = service.rendered_board(platform, actor, address, query, ANONYMOUS, reader)
         return conditional_response(request, page, "text/html", is_private=False)
-    page = service.rendered_board(platform, actor, address, query, SHARED, who)
+    page = service.rendered_board(platform, actor, address, query, SHARED, reader)
     splice = Splice(ACCOUNT.encode(), account_of(actor).encode())
     return conditional_response(request, page, "text/html", is_private=True, splice=splice)
 

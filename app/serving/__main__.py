@@ -18,7 +18,7 @@ SWITCH_INTERVAL = 0.0005  # seconds for which a thread keeps the interpreter fro
 
 # new objects until the youngest are looked through, as often before the next older ones are: a page makes thousands and leaves no cycles,
 # and a tenth of its time went into looking for them
-GARBAGE = (20_000, 10, 20)
+GARBAGE = (5_000, 100, 20)
 
 
 def main(descriptor: int) -> None:

@@ -9,6 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
+from app import cache
 from app.main import create_app
 from app.metrics import service
 from app.models import Service, Topic
@@ -17,6 +18,7 @@ from app.platform import Platform
 from app.rate_limits import limiter_of
 from app.workers import queries as workers
 from tests.pages.conftest import Browser
+from tests.pages.statements import asked
 from tests.system.rows import Rows, made
 from tests.system.servers import OwnServers, plain
 
@@ -220,6 +222,18 @@ def test_workers_messages_and_uploads_are_counted_and_told_as_health_tells_them(
     assert {name: found[f"heldout_healthy part={name}"] == 1 for name in said} == said
     assert (said["outbox"], said["outbox_dead"], said["workers"]) == (False, False, True)
     assert found["heldout_ready check=database"] == found["heldout_ready check=storage"] == 1
+
+
+def test_the_database_is_asked_once_a_second_how_the_installation_is(
+    prometheus: TestClient, platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "FRESH", 60.0)  # on a slow machine a second is over too soon
+    first = prometheus.get("/health").json()
+    with asked(platform) as found:
+        again = prometheus.get("/health").json()
+
+    assert first == again
+    assert found == []
 
 
 def test_without_a_database_it_says_so_and_still_counts_requests(

@@ -125,6 +125,22 @@ def test_nothing_is_done_for_clients_that_have_left_and_they_wait_for_no_pause(
     anyio.run(hammer)
 
 
+def test_who_leaves_a_page_that_was_begun_keeps_its_place_for_a_pause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(turns_module, "PAUSE", 0.05)
+
+    async def hammer() -> float:
+        turns = Turns(1)
+        begun = time.monotonic()
+        with pytest.raises(ClientDisconnect):
+            async with turns.of("hammer", stays):
+                raise ClientDisconnect
+        return time.monotonic() - begun
+
+    assert anyio.run(hammer) >= 0.05
+
+
 def test_a_client_without_requests_is_forgotten() -> None:
     async def visit() -> int:
         turns = Turns(1)

@@ -1,12 +1,15 @@
 """Clients that keep the web server waiting, or send what two servers could understand in two ways."""
 
 import asyncio
+import gc
 import socket
 import threading
 import time
+from asyncio.selector_events import _SelectorSocketTransport  # type: ignore[attr-defined]
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
+from queue import Queue
 
 import pytest
 import uvicorn
@@ -233,6 +236,49 @@ def test_no_page_is_made_for_clients_that_have_hung_up() -> None:
             each.close()
 
     assert asked == [("GET", "/begin"), ("POST", "/left"), ("GET", "/end")]
+
+
+def test_a_page_that_is_being_made_learns_that_its_client_has_hung_up() -> None:
+    begun, learned = threading.Event(), Queue[bool]()
+
+    def make(state: dict[str, bool]) -> None:
+        begun.set()
+        end = time.monotonic() + 10
+        while not (has_left := state.get("has_left", False)) and time.monotonic() < end:
+            time.sleep(0.001)  # a step of its work
+        learned.put(has_left)
+
+    async def working(scope: Scope, receive: Receive, send: Send) -> None:
+        await run_in_threadpool(make, scope["state"])
+
+    config = uvicorn.Config(working, http=PatientProtocol, lifespan="off", log_level="critical")
+    with served(PatientServer(config)) as port:
+        client = HTTPConnection("127.0.0.1", port, timeout=10)
+        client.request("GET", "/")
+        assert begun.wait(10)
+        client.close()
+
+        assert learned.get(timeout=15)
+
+
+def test_connections_that_were_closed_leave_nothing_to_the_garbage_collection() -> None:
+    def transports() -> int:
+        return sum(type(each) is _SelectorSocketTransport for each in gc.get_objects())
+
+    config = uvicorn.Config(application, http=PatientProtocol, lifespan="off", log_level="error")
+    gc.collect()
+    before = transports()
+    gc.disable()
+    try:
+        with served(PatientServer(config)) as port:
+            for _ in range(CROWD):
+                with connected(port) as connection:
+                    connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                    while connection.recv(1000):
+                        pass
+        assert transports() <= before
+    finally:
+        gc.enable()
 
 
 def test_whoever_is_connected_is_answered_before_a_crowd_of_newcomers() -> None:
