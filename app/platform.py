@@ -11,7 +11,7 @@ from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from app.cache import Cache
-from app.connections import limit_response_time
+from app.connections import limit_response_time, try_idle_connections
 from app.errors import StorageUnavailableError
 from app.models import Artefact, GroundTruth, Phase, Upload
 from app.queue import Notifier, celery_of
@@ -68,11 +68,22 @@ class Platform:
     checks: CapacityLimiter  # how many archives are checked at the same time
     cache: Cache = field(default_factory=Cache)  # of rendered boards
     guard: Callable[[], AbstractContextManager[None]] = nullcontext  # around each transaction
+    autocommit: Engine = field(init=False)  # the same connections, without transactions
+
+    def __post_init__(self) -> None:
+        """Look at the engine in the other way, too."""
+        object.__setattr__(self, "autocommit", self.engine.execution_options(isolation_level="AUTOCOMMIT"))
 
     @contextmanager
     def transaction(self) -> Iterator[Session]:
         """A session that commits at the end of the block, or leaves no trace when it raises."""
         with self.guard(), Session(self.engine, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """A session whose statements stand by themselves: one round trip each, none to begin and to commit."""
+        with self.guard(), Session(self.autocommit, autoflush=False) as session:
             yield session
 
     @contextmanager
@@ -130,7 +141,6 @@ def platform_of(settings: Settings, limits: TimeLimits = BACKGROUND) -> Platform
         raise ValueError(message)
     engine = create_engine(
         settings.database_url,
-        pool_pre_ping=True,
         hide_parameters=True,  # values do not belong into logs
         pool_size=10,
         max_overflow=20,
@@ -138,6 +148,7 @@ def platform_of(settings: Settings, limits: TimeLimits = BACKGROUND) -> Platform
         connect_args={**CONNECTION, "options": _session_options(limits)},
     )
     limit_response_time(engine, limits.response)
+    try_idle_connections(engine)
     return Platform(
         settings=settings,
         engine=engine,

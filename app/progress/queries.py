@@ -1,6 +1,9 @@
 """The runs of a submission that waits."""
 
-from sqlalchemy import func, select
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Select, bindparam, func, select
 from sqlalchemy.orm import Session
 
 from app.access import Actor
@@ -12,17 +15,22 @@ from app.workers.queries import is_held
 
 def latest_runs(session: Session, actor: Actor, submission_id: int) -> list[LatestRun]:
     """The latest run of each entry of a submission that the reader may see."""
+    rows = session.execute(_latest_runs(actor), {"submission": submission_id})
+    return [LatestRun(*row) for row in rows]
+
+
+@lru_cache(maxsize=500)  # whoever waits asks again and again, and half of the cost was to write the statement
+def _latest_runs(actor: Actor) -> Select[*tuple[Any, ...]]:
     latest = (
         select(func.max(ANY_RUN.id)).where(ANY_RUN.entry_id == Entry.id).correlate(Entry).scalar_subquery()
     )
-    statement = (
+    return (
         select(Entry.state, Run.id, Run.state, Run.attempt, Run.scorer, Run.queued_at, is_held())
         .select_from(Entry)
         .join(Submission, Entry.submission_id == Submission.id)
         .join(Method, Submission.method_id == Method.id)
         .join(Phase, Submission.phase_id == Phase.id)
         .join(Run, Run.id == latest)
-        .where(Submission.id == submission_id, visible_submissions(actor))
+        .where(Submission.id == bindparam("submission"), visible_submissions(actor))
         .order_by(Entry.id)
     )
-    return [LatestRun(*row) for row in session.execute(statement)]

@@ -21,7 +21,7 @@ def etag_while_waiting(platform: Platform, actor: Actor, submission_id: int) -> 
     Costs one query: the queue is read once a second, whoever waits in it. The name changes with the pause between two questions,
     too, three times in all, because a page learns its next pause only by being drawn.
     """
-    with platform.transaction() as session:
+    with platform.reading() as session:
         found = queries.latest_runs(session, actor, submission_id)
         if not found or any(run.entry is not EntryState.PENDING or run.state not in WAITING for run in found):
             return None

@@ -210,7 +210,7 @@ def open_visit(platform: Platform, cookie: str | None, bearer: str | None) -> Vi
     """Who makes a request, and the form that they have not sent again yet."""
     if not (bearer or cookie) or (bearer and not is_token(bearer)):
         return Visit(Actor())
-    with platform.transaction() as session:
+    with platform.reading() as session:
         if bearer:
             return Visit(_acting(queries.owner_of_token(session, hash_of_token(bearer))))
         found = queries.open_session(session, hash_of_token(cookie or ""), platform.settings)

@@ -1,18 +1,23 @@
 """What is answered while the database is away, late or of another version."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 
+import psycopg
 import pytest
 from sqlalchemy import create_engine, text
+from sqlalchemy.orm import Session
 
+from app import connections
 from app.platform import Platform
 from app.tokens.rules import new_token
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
-from tests.system.servers import OwnServers
+from tests.system.servers import OwnServers, plain
 
+Opened = Callable[[Platform], AbstractContextManager[Session]]
 PAGES = ["/", "/editions/sample", "/leaderboards/sample/test/3", "/account", "/submissions", "/organise"]
 
 
@@ -22,6 +27,21 @@ def without_database(own_servers: OwnServers, platform: Platform) -> Iterator[No
     with own_servers.database_down():
         yield
     platform.engine.dispose()
+
+
+@pytest.mark.parametrize("opened", [Platform.transaction, Platform.reading], ids=["transaction", "reading"])
+def test_a_connection_that_was_lost_while_nobody_used_it_is_replaced_unnoticed(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch, opened: Opened
+) -> None:
+    platform.engine.dispose()
+    with opened(platform) as session:
+        lost = session.scalar(text("SELECT pg_backend_pid()"))
+    with psycopg.connect(plain(str(platform.settings.database_url))) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 5000)", [lost])
+    monkeypatch.setattr(connections, "IDLE", 0.0)
+
+    with opened(platform) as session:
+        assert session.scalar(text("SELECT pg_backend_pid()")) != lost
 
 
 @pytest.mark.parametrize("path", PAGES)
