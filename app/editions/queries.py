@@ -33,6 +33,7 @@ SHOWN_TRUTHS: Final = (
     .join(GroundTruth, Board.ground_truth_id == GroundTruth.id)
     .group_by(Board.phase_id)
 )
+NOT_OFFERED: Final = select(Phase.id, Phase.not_offered)
 IMPORT_LOCK = 0x494D504F  # advisory lock: one import at a time
 
 
@@ -176,5 +177,5 @@ def truth_versions(session: Session) -> tuple[dict[int, int], dict[int, int]]:
 
 def reasons_not_offered(session: Session) -> dict[int, dict[int, str]]:
     """By phase, the competitions that are not offered, and what the annotation lacks."""
-    rows = session.execute(select(Phase.id, Phase.not_offered))
+    rows = session.execute(NOT_OFFERED)
     return {phase: {int(number): reason for number, reason in sorted(found.items())} for phase, found in rows}

@@ -1,5 +1,7 @@
 """Re-scorings in the database; all of them work on sets, so that ten thousand entries are a few statements."""
 
+from typing import Final
+
 from sqlalchemy import (
     ColumnElement,
     SQLColumnExpression,
@@ -29,6 +31,16 @@ MOST_UNDECIDED = 50  # on a page
 UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
 UNSCORED = (RunState.REFUSED, RunState.FAILED)
 NEW_RUN = ("entry_id", "rescore_id", "ground_truth_id", "protocol", "scorer", "priority", "team_id", "turn")
+OPEN_RESCORES: Final = (  # with how many of their runs there are, have ended, and ended without a score that is decided on
+    select(
+        Rescore.phase_id, Rescore.id, func.count(Run.id), func.count().filter(Run.state.in_(ENDED)),
+        func.count().filter(Run.state.in_(UNSCORED), Run.decision.is_(None)), Rescore.created_at,
+    )
+    .outerjoin(Run, Run.rescore_id == Rescore.id)
+    .where(Rescore.activated_at.is_(None), Rescore.abandoned_at.is_(None))
+    .group_by(Rescore.id)
+    .order_by(Rescore.id)
+)  # fmt: skip
 
 
 def open_rescore_ids(session: Session) -> list[int]:
@@ -221,17 +233,8 @@ def requeue_unscored(session: Session, rescore_id: int, run_id: int | None = Non
 
 def open_rescores(session: Session, following: Following | None = None) -> dict[int, RescoreView]:
     """By phase, how far its latest open re-scoring has come, with a page of its undecided runs: by default the first."""
-    done = func.count().filter(Run.state.in_(ENDED))
-    failed = func.count().filter(Run.state.in_(UNSCORED), Run.decision.is_(None))
-    statement = (
-        select(Rescore.phase_id, Rescore.id, func.count(Run.id), done, failed, Rescore.created_at)
-        .outerjoin(Run, Run.rescore_id == Rescore.id)
-        .where(Rescore.activated_at.is_(None), Rescore.abandoned_at.is_(None))
-        .group_by(Rescore.id)
-        .order_by(Rescore.id)
-    )
     views = {}
-    for row in session.execute(statement):
+    for row in session.execute(OPEN_RESCORES):
         after = following.run if following and following.rescore == row[1] else 0
         page = undecided_runs(session, row[1], after)
         views[row[0]] = RescoreView(*row[1:], undecided=page.rows, next=page.next)

@@ -2,8 +2,21 @@
 
 from collections.abc import Collection
 from datetime import timedelta
+from typing import Final
 
-from sqlalchemy import ColumnElement, SQLColumnExpression, and_, delete, exists, func, select
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    SQLColumnExpression,
+    and_,
+    any_,
+    bindparam,
+    delete,
+    exists,
+    func,
+    select,
+)
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
@@ -29,6 +42,11 @@ def is_held(run: type[Run] = Run) -> ColumnElement[bool]:
     # one look at the index of suspended teams for each run, while a list of them would be made anew for each claim
     suspended = exists().where(Team.id == run.team_id, Team.suspended_at.is_not(None)).correlate(run)
     return and_(run.rescore_id.is_(None), suspended)
+
+
+WAITING: Final = select(Run.id, Run.scorer, is_held()).where(
+    Run.id == any_(bindparam("runs", type_=ARRAY(BigInteger))), Run.state == RunState.QUEUED
+)
 
 
 def next_turn(
@@ -120,8 +138,8 @@ def is_alive_worker() -> ColumnElement[bool]:
 
 def waiting(session: Session, run_ids: Collection[int]) -> dict[int, tuple[str, bool]]:
     """Those of these runs that are queued, each with its scorer version and whether it is held."""
-    statement = select(Run.id, Run.scorer, is_held()).where(Run.id.in_(run_ids), Run.state == RunState.QUEUED)
-    return {run: (scorer, held) for run, scorer, held in session.execute(statement)}
+    rows = session.execute(WAITING, {"runs": [*run_ids]})
+    return {run: (scorer, held) for run, scorer, held in rows}
 
 
 def order(session: Session, scorer: str) -> tuple[int, ...]:
