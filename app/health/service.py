@@ -85,12 +85,17 @@ def _schema(platform: Platform) -> str:
 
 
 def _storage(platform: Platform) -> str:
-    try:
-        platform.archives.check()
-    except StorageUnavailableError as error:
-        log.warning("health check failed", check="storage", error=error.cause)
-        return "the storage cannot be written"
-    return ""
+    """Tried once a second, for the same reason: it writes a file, or an object that is paid for."""
+
+    def write() -> str:
+        try:
+            platform.archives.check()
+        except StorageUnavailableError as error:
+            log.warning("health check failed", check="storage", error=error.cause)
+            return "the storage cannot be written"
+        return ""
+
+    return platform.cache.version("storage", write)
 
 
 CHECKS = {"database": _schema, "storage": _storage}

@@ -29,6 +29,7 @@ from tests.system.kits import results, small_kit
 from tests.system.object_store import MiB, ObjectStore, store_at
 from tests.system.process_trees import tree_of
 from tests.system.proxies import proxy
+from tests.system.servers import eventually
 from tests.system.test_storage import append, read
 
 pytestmark = pytest.mark.system
@@ -198,6 +199,7 @@ def test_a_store_that_vanishes_is_answered_with_503_until_it_is_back(
     aside = archives.rename(archives.with_name("unmounted"))
     try:
         refused = someone.append(where, b"first", 0)
+        assert eventually(lambda: not httpx2.get(f"{address}/ready").is_success)  # it is tried once a second
         unready = httpx2.get(f"{address}/ready")
         checked = running.command("check")
         words = " ".join(checked.stdout.replace("│", " ").split())
@@ -211,7 +213,7 @@ def test_a_store_that_vanishes_is_answered_with_503_until_it_is_back(
     assert not was_made
     assert someone.append(where, b"first", 0).status_code == 204
     assert good(someone.http.get(f"/api/v1/uploads/{first}"))["state"] == "checked"
-    assert httpx2.get(f"{address}/ready").status_code == 200
+    assert eventually(lambda: httpx2.get(f"{address}/ready").is_success)
 
 
 def fill_the_disk(root: str, upload: str) -> str:
