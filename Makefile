@@ -40,8 +40,8 @@ in_processes := --numprocesses 3 --dist loadfile
 test-slow: $(development) ## the tests that take minutes (HELDOUT_SHORT=1: a short form of them)
 	@$(python) -m pytest -m slow --timeout 1800 tests/slow
 
-nemesis: $(development) ## break a busy installation at random and check what became of it (MINUTES=10 SEED=1)
-	@$(python) -m tests.nemesis --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
+nemesis: $(development) ## break a busy installation at random and check what became of it (MINUTES=10 SEED=1 STORE=folder)
+	@$(python) -m tests.nemesis --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1) --store $(or $(STORE),folder)
 
 coverage: $(development) ## the tests with coverage of every process, and its thresholds
 	@$(python) -m coverage erase

@@ -10,15 +10,17 @@ from app.supervisor import interrupted_by_signals
 from tests.nemesis.checker import figures, violations
 from tests.nemesis.history import HISTORY, History
 from tests.nemesis.night import Night
-from tests.nemesis.site import site
+from tests.nemesis.site import Store, site
 from tests.system.servers import OwnServers
 
 KEPT = Path("build/nemesis")
 
 
-def broken_night(servers: OwnServers, folder: Path, seed: int, seconds: float) -> tuple[History, list[str]]:
+def broken_night(
+    servers: OwnServers, folder: Path, seed: int, seconds: float, store: Store = Store.FOLDER
+) -> tuple[History, list[str]]:
     """The history of a night, and what is wrong with it."""
-    with site(servers) as running:
+    with site(servers, store) as running:
         history = Night(running, folder, seed, seconds).run()
         found = violations(history)
         sys.stdout.write(figures(history) + "\n")
@@ -39,6 +41,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.nemesis")
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--store", type=Store, choices=list(Store), default=Store.FOLDER, help="where archives are"
+    )
     parser.add_argument("--check", type=Path, help="check a history that was kept, and break nothing")
     options = parser.parse_args()
     if options.check:
@@ -52,7 +57,7 @@ def main() -> None:
             servers = OwnServers(Path(folder, "data"), urls)
             kits = Path(folder, "kits")
             kits.mkdir()
-            _, found = broken_night(servers, kits, options.seed, options.minutes * 60)
+            _, found = broken_night(servers, kits, options.seed, options.minutes * 60, options.store)
     sys.stdout.write("\n".join(found or ["nothing is wrong"]) + "\n")
     sys.exit(bool(found))
 

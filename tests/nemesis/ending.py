@@ -1,25 +1,20 @@
 """Waiting until all is well again, and writing down how everything stands then."""
 
 import hashlib
-import os
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import httpx2
 
-from app.storage import Storage, content_key
 from tests.nemesis.history import End, Entry, Look, Run
 from tests.nemesis.people import COMPETITION, PHASE, look_of
+from tests.nemesis.remains import let_days_pass, remains
 from tests.nemesis.site import Site
 from tests.system.installations import Client
 from tests.system.servers import eventually
 
 FRESH = 2.0  # seconds that a board may be old
 PATIENCE = 150.0  # seconds; the checker allows fewer, so that the history says how many it took
-DAY = 86_400
-LATER = "interval '30 days'"
 
 UNDER_WAY = """
 SELECT 'run ' || id || ' is ' || state || ', attempt ' || attempt || ', requeued ' || requeues FROM run WHERE state IN ('queued', 'running')
@@ -70,8 +65,9 @@ def end_of(
     board = seen()
     entries = tuple(_entries(site, team))
     given_up = tuple(sentence for [sentence] in site.running.ask(GIVEN_UP))
-    _let_days_pass(site)
-    leftovers, missing = _files(site)
+    let_days_pass(site)
+    eventually(lambda: not any(remains(site)), 15)
+    leftovers, missing = remains(site)
     return End(recovered_after, settled_after, waiting, entries, board, given_up, leftovers, missing)
 
 
@@ -90,58 +86,3 @@ def _entries(site: Site, team: dict[str, Client]) -> Iterator[Entry]:
 def _digest(http: httpx2.Client, address: str) -> str:
     response = http.get(address)
     return hashlib.sha256(response.content).hexdigest() if response.is_success else ""
-
-
-def _let_days_pass(site: Site) -> None:
-    """What may be removed only after some time is as old as that, and the sweep that looks for it has come."""
-    ask = site.running.ask
-    for column in ("started_at", "received_at", "checked_at"):
-        ask(f"UPDATE upload SET {column} = {column} - {LATER}")
-    ask("UPDATE removal SET claimed_until = now()")
-    for store in site.running.platform.stores:
-        for path in _files_of(store):
-            found = path.stat()
-            os.utime(path, (found.st_atime, found.st_mtime - 3 * DAY))
-    ask(f"UPDATE heartbeat SET seen_at = seen_at - {LATER} WHERE name = 'leftovers'")
-    looked = "SELECT count(*) FROM heartbeat WHERE name = 'leftovers' AND seen_at > now() - interval '1 hour'"
-    eventually(lambda: ask(looked) == [(1,)], PATIENCE)
-    eventually(lambda: not any(_files(site)), 15)
-
-
-def _files(site: Site) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Files that nothing names, and contents that are named and are not there."""
-    ask, platform = site.running.ask, site.running.platform
-    confirmed = ask("SELECT u.sha256, u.id FROM upload u WHERE id IN (SELECT upload_id FROM submission)")
-    known: dict[str, tuple[Storage, set[str], set[str]]] = {
-        "archives": (platform.archives, {content_key(*one) for one in confirmed}, set()),
-        "artefacts": (platform.artefacts, _column(ask("SELECT key FROM artefact")), set()),
-        "descriptions": (
-            platform.descriptions,
-            _column(ask("SELECT description_key FROM phase")),
-            _column(ask("SELECT key FROM unused_content WHERE store = 'descriptions'")),
-        ),
-        "ground truth": (
-            platform.truths,
-            _column(
-                ask(
-                    "SELECT fingerprint FROM ground_truth UNION SELECT statistics_key FROM run WHERE statistics_key IS NOT NULL"
-                )
-            ),
-            _column(ask("SELECT key FROM unused_content WHERE store = 'ground truth'")),
-        ),
-    }
-    leftovers, missing = [], []
-    for name, (store, named, noted) in known.items():
-        there = {path.name for path in _files_of(store)}
-        leftovers += [f"{name}: {one}" for one in sorted(there - named - noted)]
-        missing += [f"{name}: {one}" for one in sorted(named - there)]
-    return tuple(leftovers), tuple(missing)
-
-
-def _files_of(store: Storage) -> list[Path]:
-    root: Path = getattr(store, "root")  # noqa: B009 - all of these stores are folders
-    return [path for path in root.rglob("*") if path.is_file()]
-
-
-def _column(rows: list[tuple[Any, ...]]) -> set[str]:
-    return {str(one) for [one] in rows}

@@ -4,19 +4,20 @@ import ctypes
 import os
 import resource
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from tests.nemesis.schedule import Kind
 from tests.nemesis.site import WORKERS, Site
+from tests.system.object_proxy import SHARE
 from tests.system.process_trees import command_of, tree_of, working_children
 from tests.system.servers import eventually
 
 FULL = 4096  # bytes that a file may have while the disk is full
 PATIENCE = 2.0  # seconds to wait for a process of a kind that is not always there
+EVERY = 0.4  # of troubles of an S3 service meet every request
 HERE, EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of the kernel
 
 Block = AbstractContextManager[str]  # gives the name of what is broken
@@ -92,6 +93,12 @@ def _working(site: Site, names: Sequence[str]) -> list[int]:
 
 def _server(site: Site, name: str) -> list[int]:
     pid = site.running.servers.urls.processes.pid(name)
+    return tree_of(pid) if pid else []
+
+
+def objects(site: Site, _choice: float) -> list[int]:
+    assert site.objects
+    pid = site.objects.service.processes.pid("weed")
     return tree_of(pid) if pid else []
 
 
@@ -204,45 +211,18 @@ def database_down(site: Site, _choice: float) -> Iterator[str]:
         yield ""
 
 
-def _faults() -> Iterator[Fault]:
-    yield from _process_faults()
-    for names in (("web",), WORKERS):
-        yield Fault(Kind(f"disk full for {names[0].split()[0]}", f"disk {names[0]}", 6), partial(full, names))
-    for store in ("archives", "truths"):
-        yield Fault(Kind(f"{store} away", store, 6), partial(away, store))
-    for link in ("web database", "web broker", "worker database", "worker broker", "people web"):
-        yield Fault(Kind(f"cut {link}", link, 6), partial(cut, link))
-        yield Fault(Kind(f"half-open {link}", link, 8), partial(half_open, link))
-    yield Fault(Kind("broker forgets", "broker", 3), forgetful_broker)
-    yield Fault(Kind("database down", "database", 6), database_down)
+@contextmanager
+def in_trouble(name: str, site: Site, choice: float) -> Iterator[str]:
+    """The S3 service answers most requests as one in trouble does, or all of them."""
+    assert site.objects
+    share = 1.0 if choice < EVERY else SHARE
+    with site.objects.proxy.in_trouble(name, share):
+        yield f"{share:.0%} of requests"
 
 
-def _process_faults() -> Iterator[Fault]:
-    kill: Mapping[str, tuple[str, Choosing]] = {
-        "web": ("web", web_itself),
-        "checking child": ("web", checking_child),
-        "worker": ("worker", worker_itself),
-        "pool process": ("worker", pool_process),
-        "scoring child": ("worker", scoring_child),
-        "fork server": ("worker", fork_server),
-        "sweeper": ("worker", sweeper),
-        "database": ("database", lambda site, choice: database(site, choice)[:1]),
-        "broker": ("broker", broker),
-    }
-    stop: Mapping[str, tuple[str, float, Choosing]] = {
-        "web": ("web", 6, whole_web),
-        "worker": ("worker", 3 * 3, whole_worker),
-        "pool process": ("worker", 9, pool_process),
-        "scoring child": ("worker", 6, scoring_child),
-        "sweeper": ("worker", 6, sweeper),
-        "database": ("database", 6, database),
-        "broker": ("broker", 8, broker),
-    }
-    for name, (takes, choosing) in kill.items():
-        yield Fault(Kind(f"kill {name}", takes), partial(killed, choosing))
-    for name, (takes, longest, choosing) in stop.items():
-        yield Fault(Kind(f"stop {name}", takes, longest), partial(stopped, choosing))
-
-
-FAULTS: Mapping[str, Fault] = {fault.kind.name: fault for fault in _faults()}
-KINDS: Mapping[str, Kind] = {name: fault.kind for name, fault in FAULTS.items()}
+@contextmanager
+def objects_away(site: Site, _choice: float) -> Iterator[str]:
+    """The S3 service is stopped, so that connections are refused behind the proxy, and started again."""
+    assert site.objects
+    with site.objects.service.down():
+        yield ""

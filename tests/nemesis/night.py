@@ -14,8 +14,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 import scoring
 from app.errors import DomainError
+from tests.nemesis.all_faults import FAULTS, KINDS
 from tests.nemesis.ending import end_of, seconds_until, under_way
-from tests.nemesis.faults import FAULTS, KINDS
 from tests.nemesis.history import Fault, History, Promise, Response
 from tests.nemesis.people import COMPETITION, PHASE, Notebook, Person
 from tests.nemesis.schedule import Planned, schedule
@@ -45,7 +45,7 @@ class Night:
 
     def run(self) -> History:
         """Let all of it happen; the history of it."""
-        planned = schedule(self.seed, self.seconds, KINDS)
+        planned = schedule(self.seed, self.seconds, KINDS[self.site.store])
         _report(f"nemesis: seed {self.seed}, {self.seconds:g} s, {len(planned)} faults", *map(str, planned))
         self.site.running.load(self.kit(1), PHASE.partition("/")[0])
         team = {
@@ -101,7 +101,7 @@ class Night:
     def _break(self, planned: tuple[Planned, ...]) -> None:
         """Break things as planned, several at a time."""
         begun = time.monotonic()
-        with ThreadPoolExecutor(len(KINDS)) as together:
+        with ThreadPoolExecutor(len(FAULTS[self.site.store])) as together:
             breaking: list[Future[None]] = []
             for each in planned:
                 time.sleep(max(0.0, begun + each.at - time.monotonic()))
@@ -112,7 +112,7 @@ class Night:
 
     def _break_one(self, planned: Planned) -> None:
         begun = self.notebook.now()
-        with FAULTS[planned.name].breaking(self.site, planned.choice) as what:
+        with FAULTS[self.site.store][planned.name].breaking(self.site, planned.choice) as what:
             time.sleep(planned.lasts)
         self.faults.append(Fault(planned.name, begun, self.notebook.now(), what))
 

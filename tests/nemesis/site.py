@@ -1,15 +1,21 @@
 """The installation that is broken: a web server and two workers, which reach their servers through proxies."""
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 from sqlalchemy import make_url
 
 from tests.system.installations import Installation, installation, is_healthy
+from tests.system.object_proxy import ObjectProxy, object_proxy
+from tests.system.object_store import ObjectStore, object_store
 from tests.system.process_trees import tree_of
 from tests.system.proxies import Proxy, proxy
 from tests.system.servers import OwnServers
@@ -28,14 +34,35 @@ SETTINGS: dict[str, Any] = {
 }
 
 
+class Store(StrEnum):
+    """Where all stores of a night are."""
+
+    FOLDER = "folder"
+    S3 = "s3"
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """A service for all stores, and the proxy through which everybody reaches it, the test included."""
+
+    service: ObjectStore
+    proxy: ObjectProxy
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """What runs; `links` are the proxies by who reaches what: `web database`, `people web`."""
 
     running: Installation
+    objects: Objects | None  # none where stores are folders
+    scratch: Path  # temporary files of all processes
     links: dict[str, Proxy]
     address: str  # of the web server, through a proxy
     direct: str  # without one
+
+    @property
+    def store(self) -> Store:
+        return Store.S3 if self.objects else Store.FOLDER
 
     def trees(self, *names: str) -> list[int]:
         """The processes of these children and all below them, which are there just now."""
@@ -51,25 +78,62 @@ class Site:
 
 
 @contextmanager
-def site(servers: OwnServers) -> Iterator[Site]:
-    with installation(servers, **SETTINGS) as running:
-        reached = {
-            "database": make_url(str(running.settings.database_url)),
-            "broker": make_url(str(running.settings.broker_url)),
-        }
-        links = {}
-        through: dict[str, dict[str, str]] = {"web": {}, "worker": {}}
-        for who, changed in through.items():
-            for what, url in reached.items():
-                link = running.stack.enter_context(proxy(url.host or "", url.port or 0))
-                links[f"{who} {what}"] = link
-                between = url.set(host="127.0.0.1", port=link.port)
-                changed[f"{what}_url"] = between.render_as_string(hide_password=False)
+def site(servers: OwnServers, store: Store) -> Iterator[Site]:
+    with ExitStack() as stack:
+        objects = stack.enter_context(_objects()) if store is Store.S3 else None
+        settings = SETTINGS | (objects.service.settings() | _through(objects) if objects else {})
+        running = stack.enter_context(installation(servers, **settings))
+        scratch = stack.enter_context(_own_scratch(running.settings.data / "scratch"))
+        links, web, worker = _links(running)
         with ThreadPoolExecutor() as together:
-            started = [together.submit(running.start_worker, name, **through["worker"]) for name in WORKERS]
-            direct = running.start_web(**through["web"])
+            started = [together.submit(running.start_worker, name, **worker) for name in WORKERS]
+            direct = running.start_web(**web)
         for each in started:
             each.result()
         port = int(direct.rpartition(":")[2])
         links["people web"] = running.stack.enter_context(proxy("127.0.0.1", port))
-        yield Site(running, links, f"http://127.0.0.1:{links['people web'].port}", direct)
+        yield Site(running, objects, scratch, links, f"http://127.0.0.1:{links['people web'].port}", direct)
+
+
+def _links(running: Installation) -> tuple[dict[str, Proxy], dict[str, str], dict[str, str]]:
+    """Proxies to all servers, and what the settings of the web server and of workers are with them."""
+    settings = running.settings
+    reached = {"database": make_url(str(settings.database_url)), "broker": make_url(str(settings.broker_url))}
+    links = {}
+    through: dict[str, dict[str, str]] = {"web": {}, "worker": {}}
+    for who, changed in through.items():
+        for what, url in reached.items():
+            link = running.stack.enter_context(proxy(url.host or "", url.port or 0))
+            links[f"{who} {what}"] = link
+            between = url.set(host="127.0.0.1", port=link.port)
+            changed[f"{what}_url"] = between.render_as_string(hide_password=False)
+        if settings.s3_endpoint:
+            link = running.stack.enter_context(proxy("127.0.0.1", urlsplit(settings.s3_endpoint).port or 0))
+            links[f"{who} objects"] = link
+            changed["s3_endpoint"] = f"http://127.0.0.1:{link.port}"
+    return links, through["web"], through["worker"]
+
+
+@contextmanager
+def _objects() -> Iterator[Objects]:
+    with object_store() as service, object_proxy(service.endpoint) as between:
+        yield Objects(service, between)
+
+
+def _through(objects: Objects) -> dict[str, str]:
+    return {"s3_endpoint": objects.proxy.endpoint}
+
+
+@contextmanager
+def _own_scratch(folder: Path) -> Iterator[Path]:
+    """A folder of their own for temporary files of processes that are started meanwhile."""
+    folder.mkdir()
+    before = os.environ.get("TMPDIR")
+    os.environ["TMPDIR"] = str(folder)
+    try:
+        yield folder
+    finally:
+        if before is None:
+            del os.environ["TMPDIR"]
+        else:
+            os.environ["TMPDIR"] = before

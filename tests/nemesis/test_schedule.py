@@ -3,42 +3,48 @@
 from itertools import combinations
 
 from hypothesis import given, settings
-from hypothesis.strategies import integers
+from hypothesis.strategies import integers, sampled_from
 
-from tests.nemesis.faults import KINDS
+from tests.nemesis.all_faults import KINDS
 from tests.nemesis.schedule import schedule
+from tests.nemesis.site import Store
 
 SECONDS = 120.0
 SEEDS = integers(0, 1 << 32)
+STORES = sampled_from(Store)
 
 
 @settings(deadline=None)
-@given(SEEDS)
-def test_a_seed_gives_the_same_schedule_each_time(seed: int) -> None:
-    assert schedule(seed, SECONDS, KINDS) == schedule(seed, SECONDS, KINDS)
+@given(SEEDS, STORES)
+def test_a_seed_gives_the_same_schedule_each_time(seed: int, store: Store) -> None:
+    assert schedule(seed, SECONDS, KINDS[store]) == schedule(seed, SECONDS, KINDS[store])
 
 
 def test_another_seed_gives_another_schedule() -> None:
-    assert schedule(1, SECONDS, KINDS) != schedule(2, SECONDS, KINDS)
+    kinds = KINDS[Store.FOLDER]
+
+    assert schedule(1, SECONDS, kinds) != schedule(2, SECONDS, kinds)
 
 
 @settings(deadline=None)
-@given(SEEDS)
-def test_everything_is_mended_at_the_end(seed: int) -> None:
-    assert all(each.at > 0 and each.at + each.lasts <= SECONDS for each in schedule(seed, SECONDS, KINDS))
+@given(SEEDS, STORES)
+def test_everything_is_mended_at_the_end(seed: int, store: Store) -> None:
+    assert all(
+        each.at > 0 and each.at + each.lasts <= SECONDS for each in schedule(seed, SECONDS, KINDS[store])
+    )
 
 
 @settings(deadline=None)
-@given(SEEDS)
-def test_nothing_is_broken_that_is_broken_already(seed: int) -> None:
-    for one, other in combinations(schedule(seed, SECONDS, KINDS), 2):
-        if KINDS[one.name].takes == KINDS[other.name].takes:
+@given(SEEDS, STORES)
+def test_nothing_is_broken_that_is_broken_already(seed: int, store: Store) -> None:
+    for one, other in combinations(schedule(seed, SECONDS, KINDS[store]), 2):
+        if KINDS[store][one.name].takes == KINDS[store][other.name].takes:
             assert one.at + one.lasts < other.at
 
 
 @settings(deadline=None)
-@given(SEEDS)
-def test_two_minutes_have_a_fault_of_every_kind(seed: int) -> None:
-    planned = schedule(seed, SECONDS, KINDS)
+@given(SEEDS, STORES)
+def test_two_minutes_have_a_fault_of_every_kind(seed: int, store: Store) -> None:
+    planned = schedule(seed, SECONDS, KINDS[store])
 
-    assert {each.name for each in planned} == set(KINDS)
+    assert {each.name for each in planned} == set(KINDS[store])

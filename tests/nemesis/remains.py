@@ -1,0 +1,86 @@
+"""What lies in the stores days later, when all that nobody needs has to be gone."""
+
+import os
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from app.storage import FolderStorage, Storage, content_key
+from app.storage.s3 import SCRATCH, S3Storage
+from tests.nemesis.site import Site
+from tests.system.servers import eventually
+
+PATIENCE = 150.0  # seconds until the sweep that looks for leftovers has come
+LATER = timedelta(days=3)
+MUCH_LATER = "interval '30 days'"
+
+
+def let_days_pass(site: Site) -> None:
+    """What may be removed only after some time is as old as that, and the sweep that looks for it has come."""
+    ask = site.running.ask
+    for column in ("started_at", "received_at", "checked_at"):
+        ask(f"UPDATE upload SET {column} = {column} - {MUCH_LATER}")
+    ask("UPDATE removal SET claimed_until = now()")
+    for path in _local_files(site):
+        found = path.stat()
+        os.utime(path, (found.st_atime, found.st_mtime - LATER.total_seconds()))
+    if site.objects:
+        site.objects.proxy.age = LATER
+    ask(f"UPDATE heartbeat SET seen_at = seen_at - {MUCH_LATER} WHERE name = 'leftovers'")
+    looked = "SELECT count(*) FROM heartbeat WHERE name = 'leftovers' AND seen_at > now() - interval '1 hour'"
+    eventually(lambda: ask(looked) == [(1,)], PATIENCE)
+
+
+def remains(site: Site) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What nothing names, and contents that are named and are not there."""
+    ask, platform = site.running.ask, site.running.platform
+    confirmed = ask("SELECT u.sha256, u.id FROM upload u WHERE id IN (SELECT upload_id FROM submission)")
+    known: dict[str, tuple[Storage, set[str], set[str]]] = {
+        "archives": (platform.archives, {content_key(*one) for one in confirmed}, set()),
+        "artefacts": (platform.artefacts, _column(ask("SELECT key FROM artefact")), set()),
+        "descriptions": (
+            platform.descriptions,
+            _column(ask("SELECT description_key FROM phase")),
+            _column(ask("SELECT key FROM unused_content WHERE store = 'descriptions'")),
+        ),
+        "ground truth": (
+            platform.truths,
+            _column(
+                ask(
+                    "SELECT fingerprint FROM ground_truth UNION SELECT statistics_key FROM run WHERE statistics_key IS NOT NULL"
+                )
+            ),
+            _column(ask("SELECT key FROM unused_content WHERE store = 'ground truth'")),
+        ),
+    }
+    leftovers = [f"scratch: {path.name}" for path in site.scratch.glob(f"{SCRATCH}*")]
+    missing = []
+    for name, (store, named, noted) in known.items():
+        there = _names(store)
+        leftovers += [f"{name}: {one}" for one in sorted(there - named - noted)]
+        missing += [f"{name}: {one}" for one in sorted(named - there)]
+    return tuple(leftovers), tuple(missing)
+
+
+def _names(store: Storage) -> set[str]:
+    """Contents by their keys, and whatever else is there."""
+    if isinstance(store, S3Storage):
+        return {each.name.removeprefix("content/") for each in store.bucket.objects("")}
+    assert isinstance(store, FolderStorage)
+    return {path.name for path in _files_below(store.root)}
+
+
+def _local_files(site: Site) -> Iterator[Path]:
+    yield from site.scratch.iterdir()
+    for store in site.running.platform.stores:
+        if isinstance(store, FolderStorage):
+            yield from _files_below(store.root)
+
+
+def _files_below(root: Path) -> list[Path]:
+    return [path for path in root.rglob("*") if path.is_file()]
+
+
+def _column(rows: list[tuple[Any, ...]]) -> set[str]:
+    return {str(one) for [one] in rows}
