@@ -1,9 +1,11 @@
 """Runs in the database: claims, leases, fences."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -37,7 +39,7 @@ from app.storage import content_key
 from app.workers.queries import CLAIM_ORDER, is_held
 
 MAX_LOST = 1000  # runs of one sweep
-MAX_COUNT = 10_000  # entries of a phase, and failed runs of all, that are counted for organisers
+MAX_COUNT = 10_000  # entries of a phase, and runs of a state, that are counted for organisers
 
 
 def _is_due() -> ColumnElement[bool]:
@@ -159,19 +161,20 @@ def count_running(session: Session) -> dict[str, int]:
     return dict(session.execute(statement).all())
 
 
-def queues(session: Session) -> tuple[dict[int, PhaseQueue], bool]:
+def queues(session: Session) -> tuple[dict[int, PhaseQueue], frozenset[RunState]]:
     """By phase, how many entries stand on boards, as far as `MAX_COUNT`, and how many runs wait, run or have failed.
 
-    Failed runs are counted among the `MAX_COUNT` that failed last; whether there may be more is the second value. Those of re-scorings
-    are not counted. Read from indexes that hold nothing else, because nearly all runs have been scored long ago.
+    Runs of a state are counted as far as `MAX_COUNT`, those of all phases together: the first of the queue, and those that failed last. The
+    second value has the states that have so many, so that each phase may have more. Failed runs of re-scorings are not counted. Read from
+    indexes that hold nothing else, because nearly all runs have been scored long ago.
     """
     entries = session.execute(_standing_entries(MAX_COUNT))
     found = {phase: replace(NOTHING, entries=count) for phase, count in entries}
-    looked_at = 0
+    looked_at = Counter[RunState]()
     for phase, state, count, read in session.execute(_unscored_runs(MAX_COUNT)):
         found[phase] = replace(found.get(phase, NOTHING), **{state.value: count})
-        looked_at += read if state is RunState.FAILED else 0
-    return found, looked_at >= MAX_COUNT
+        looked_at[state] += read
+    return found, frozenset(state for state, read in looked_at.items() if read >= MAX_COUNT)
 
 
 # states and limits are written into these statements: a plan for any state and any limit reads the whole table
@@ -189,27 +192,30 @@ def _standing_entries(most: int) -> Select[int, int]:
 @cache
 def _unscored_runs(most: int) -> CompoundSelect[int, RunState, int, int]:
     """By phase and state, how many runs wait, run or have failed, and how many were read for it."""
-    under_way = (
-        select(Entry.phase_id, Run.state, func.count(), func.count())
-        .join(Run, Run.entry_id == Entry.id)
-        .where(Run.state.in_((RunState.QUEUED, RunState.RUNNING)))
-        .group_by(Entry.phase_id, Run.state)
+    return union_all(
+        _by_phase(RunState.QUEUED, (Run.scorer, *CLAIM_ORDER), most),
+        _by_phase(RunState.RUNNING, (Run.scorer, Run.priority, Run.turn), most),
+        _by_phase(RunState.FAILED, (Run.finished_at.desc(),), most, Run.finished_at.is_not(None)),
     )
-    failed = literal(RunState.FAILED, Run.state.type, literal_execute=True)
-    latest = (
-        select(Run.entry_id, Run.state, Run.rescore_id)
-        .where(Run.state == failed, Run.finished_at.is_not(None))
-        .order_by(Run.finished_at.desc())
+
+
+def _by_phase(
+    state: RunState, order: Sequence[Any], most: int, *which: ColumnElement[bool]
+) -> Select[int, RunState, int, int]:
+    """How many of the first runs of a state belong to which phase, and how many were read for it."""
+    first = (
+        select(Run.ground_truth_id, Run.state, Run.rescore_id)
+        .where(Run.state == literal(state, Run.state.type, literal_execute=True), *which)
+        .order_by(*order)
         .limit(literal(most, literal_execute=True))
         .subquery()
     )
-    own = func.count().filter(latest.c.rescore_id.is_(None))
-    ended = (
-        select(Entry.phase_id, latest.c.state, own, func.count())
-        .join(latest, latest.c.entry_id == Entry.id)
-        .group_by(Entry.phase_id, latest.c.state)
+    counted = func.count().filter(first.c.rescore_id.is_(None)) if state is RunState.FAILED else func.count()
+    return (
+        select(GroundTruth.phase_id, first.c.state, counted, func.count())
+        .join(first, first.c.ground_truth_id == GroundTruth.id)
+        .group_by(GroundTruth.phase_id, first.c.state)
     )
-    return union_all(under_way, ended)
 
 
 def is_reachable(session: Session) -> bool:

@@ -26,6 +26,7 @@ class OrganiserPhase:
     rescore: RescoreView | None
     not_offered: Mapping[int, str]  # competitions without ground truth, and what the annotation lacks
     stopped_counting: bool = False  # there may be more entries
+    more_queued: bool = False  # behind those of all phases that were counted there may be further queued runs
     more_failed: bool = False  # longer ago there may be further failed runs
     alike: int = 0  # pairs of alike results that nobody has dismissed
 

@@ -16,7 +16,7 @@ from app.errors import ConflictError, MalformedError, NotFoundError
 from app.evaluation import queries as evaluation
 from app.evaluation.schemas import NOTHING
 from app.ladder import queries as ladder
-from app.models import Disclosure, Entry, Phase
+from app.models import Disclosure, Entry, Phase, RunState
 from app.organisers.schemas import DisclosureView, NewDisclosure, OrganiserPhase
 from app.outbox import queries as outbox
 from app.platform import Platform
@@ -129,7 +129,7 @@ def overview(
     """
     with platform.transaction() as session:
         phases = editions.organised_phases(session, actor)
-        queues, more_failed = evaluation.queues(session)
+        queues, beyond = evaluation.queues(session)
         rescores = rescoring.open_rescores(session, following)
         newest, shown = editions.truth_versions(session)
         not_offered = editions.reasons_not_offered(session)
@@ -146,7 +146,8 @@ def overview(
             rescore=rescores.get(phase.id),
             not_offered=not_offered.get(phase.id, {}),
             stopped_counting=queue.entries == evaluation.MAX_COUNT,
-            more_failed=more_failed,
+            more_queued=RunState.QUEUED in beyond,
+            more_failed=RunState.FAILED in beyond,
             alike=alike.get(phase.id, 0),
         )
         for phase in phases

@@ -65,7 +65,11 @@ def test_the_counts_of_the_organisers_overview_come_from_indexes_of_what_is_unsc
     assert counts[rows.phase_id] == PhaseQueue(entries=3, queued=1, running=1, failed=1)
     assert "Seq Scan" not in "\n".join(found).replace("Seq Scan on phase", "")
     assert re.search(r"using ix_entry_\w+ on entry", found[0])
-    assert re.search(r"ix_run_(team|running|queued|ended)", found[1])
+    assert {*re.findall(r"using (ix_run_\w+) on run", found[1])} == {
+        "ix_run_queued",
+        "ix_run_running",
+        "ix_run_ended",
+    }
 
 
 def test_the_organisers_overview_counts_no_further_than_it_says(
@@ -98,7 +102,22 @@ def test_failed_runs_are_counted_among_those_that_failed_last(
     with rows_read(history.platform) as found, history.platform.transaction() as session:
         counts, there_may_be_more = evaluation.queues(session)
 
-    assert (counts[rows.phase_id].failed, there_may_be_more) == (2, True)
+    assert (counts[rows.phase_id].failed, RunState.FAILED in there_may_be_more) == (2, True)
+    assert found["run"] <= 10, found
+
+
+def test_queued_runs_are_counted_as_far_as_the_overview_says(
+    history: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluation, "MAX_COUNT", 3)
+    rows = made(history.platform)
+    for _ in range(20):
+        rows.entry()
+
+    with rows_read(history.platform) as found, history.platform.transaction() as session:
+        counts, there_may_be_more = evaluation.queues(session)
+
+    assert (sum(each.queued for each in counts.values()), RunState.QUEUED in there_may_be_more) == (3, True)
     assert found["run"] <= 10, found
 
 
