@@ -11,7 +11,7 @@ from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from app.cache import Cache
-from app.connections import limit_response_time, try_idle_connections
+from app.connections import PatientPool, limit_response_time, try_idle_connections
 from app.errors import StorageUnavailableError
 from app.models import Artefact, GroundTruth, Phase, Upload
 from app.queue import Notifier, celery_of
@@ -141,6 +141,7 @@ def platform_of(settings: Settings, limits: TimeLimits = BACKGROUND) -> Platform
         raise ValueError(message)
     engine = create_engine(
         settings.database_url,
+        poolclass=PatientPool,
         hide_parameters=True,  # values do not belong into logs
         pool_size=10,
         max_overflow=20,

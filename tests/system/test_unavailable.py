@@ -6,12 +6,15 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx2
+import psycopg
 import pytest
 
+from app.connections import PING_SECONDS
 from tests.system.installations import LONGEST, Installation, installation
 from tests.system.kits import results, small_kit
 from tests.system.process_trees import stopped, tree_of
-from tests.system.servers import OwnServers, eventually
+from tests.system.servers import OwnServers, eventually, plain
+from tests.system.test_stalls import waits_for_lock
 
 pytestmark = pytest.mark.system
 
@@ -55,9 +58,7 @@ def test_pages_and_health_answer_while_the_database_takes_connections_and_says_n
     headers = {"Accept": "text/html"}
     with httpx2.Client(base_url=address, timeout=LONGEST, headers=headers) as visitor:
         assert visitor.get(PAGE).status_code == 200
-        postgres = running.servers.urls.processes.pid("postgres")
-        assert postgres
-        with ThreadPoolExecutor(64) as together, stopped(tree_of(postgres)):
+        with ThreadPoolExecutor(64) as together, stopped(database_processes(running)):
             before = time.monotonic()
             waiting = [together.submit(visitor.get, PAGE) for _ in range(64)]
             alive = visitor.get("/health")
@@ -68,6 +69,58 @@ def test_pages_and_health_answer_while_the_database_takes_connections_and_says_n
             assert {one.result().status_code for one in waiting} == {503}
             assert time.monotonic() - before < 40
         assert eventually(lambda: visitor.get(PAGE).status_code == 200)
+
+
+def test_a_silent_database_is_found_out_by_a_few_and_refuses_everybody_else_at_once(
+    running: Installation, address: str
+) -> None:
+    someone = running.participant(address, "Ash")
+    headers = {**someone.http.headers, "Accept": "text/html"}
+    with httpx2.Client(base_url=address, timeout=LONGEST, headers=headers) as visitor:
+
+        def visit(_: object = None) -> tuple[int, float]:
+            begun = time.monotonic()
+            response = visitor.get(PAGE)
+            assert response.status_code == 200 or int(response.headers["Retry-After"]) > 0
+            return response.status_code, time.monotonic() - begun
+
+        assert visit()[0] == 200
+        with ThreadPoolExecutor(24) as together, stopped(database_processes(running)):
+            first = list(together.map(visit, range(24)))
+            later = list(together.map(visit, range(240)))
+            ready = visitor.get("/ready")
+        begun = time.monotonic()
+        assert eventually(lambda: visit()[0] == 200)
+        recovered = time.monotonic() - begun
+
+    assert {status for status, _ in first + later} == {503}
+    # two of three at least: whose connection was in use a moment before is taken for one whose statement takes long
+    assert sorted(seconds for _, seconds in first)[15] < 9
+    assert sorted(seconds for _, seconds in later)[-4] < 1  # but for those who try meanwhile
+    assert (ready.status_code, "database does not answer" in ready.text) == (503, True)
+    assert recovered < 2
+
+
+def test_a_statement_that_waits_is_not_taken_for_a_silent_database(
+    running: Installation, address: str
+) -> None:
+    someone = running.participant(address, "Elm")
+    with ThreadPoolExecutor(1) as together, httpx2.Client(base_url=address, timeout=LONGEST) as visitor:
+        with psycopg.connect(plain(str(running.settings.database_url))) as connection:
+            connection.execute("LOCK TABLE upload IN ACCESS EXCLUSIVE MODE")
+            waiting = together.submit(someone.http.get, "/uploads")
+            assert eventually(lambda: waits_for_lock(running))
+            time.sleep(PING_SECONDS + 1)  # longer than a silent database is waited for
+            others = [visitor.get(PAGE).status_code for _ in range(8)]
+        waited = waiting.result()
+
+    assert (others, waited.status_code) == ([200] * 8, 200)
+
+
+def database_processes(running: Installation) -> list[int]:
+    postgres = running.servers.urls.processes.pid("postgres")
+    assert postgres
+    return tree_of(postgres)
 
 
 def health(address: str) -> dict[str, Any]:
