@@ -8,7 +8,7 @@ import httpx2
 
 from tests.nemesis.history import End, Entry, Look, Run
 from tests.nemesis.people import COMPETITION, PHASE, look_of
-from tests.nemesis.remains import let_days_pass, remains
+from tests.nemesis.remains import last_remains, let_days_pass
 from tests.nemesis.site import Site
 from tests.system.installations import Client
 from tests.system.servers import eventually
@@ -66,8 +66,7 @@ def end_of(
     entries = tuple(_entries(site, team))
     given_up = tuple(sentence for [sentence] in site.running.ask(GIVEN_UP))
     let_days_pass(site)
-    eventually(lambda: not any(remains(site)), 15)
-    leftovers, missing = remains(site)
+    leftovers, missing = last_remains(site)
     return End(recovered_after, settled_after, waiting, entries, board, given_up, leftovers, missing)
 
 

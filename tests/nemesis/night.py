@@ -3,6 +3,7 @@
 import sys
 import threading
 import time
+from collections import defaultdict
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -42,6 +43,7 @@ class Night:
     over: threading.Event = field(default_factory=threading.Event)
     faults: list[Fault] = field(default_factory=list)
     ground_truth: int = 1
+    taken: defaultdict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
     def run(self) -> History:
         """Let all of it happen; the history of it."""
@@ -64,8 +66,10 @@ class Night:
         with ThreadPoolExecutor(len(people) + 1) as together:
             sending = [together.submit(each.take_part, pause) for each in people]
             sending.append(together.submit(self._correct, correcting))
-            self._break(planned)
-            self.over.set()
+            try:
+                self._break(planned)
+            finally:
+                self.over.set()
             recovered = seconds_until(self.site.is_complete)
             for each in sending:
                 each.result()
@@ -111,10 +115,12 @@ class Night:
         time.sleep(max(0.0, begun + self.seconds - time.monotonic()))
 
     def _break_one(self, planned: Planned) -> None:
-        begun = self.notebook.now()
-        with FAULTS[self.site.store][planned.name].breaking(self.site, planned.choice) as what:
-            time.sleep(planned.lasts)
-        self.faults.append(Fault(planned.name, begun, self.notebook.now(), what))
+        fault = FAULTS[self.site.store][planned.name]
+        with self.taken[fault.kind.takes]:  # a server may take longer to start again than was planned
+            begun = self.notebook.now()
+            with fault.breaking(self.site, planned.choice) as what:
+                time.sleep(planned.lasts)
+            self.faults.append(Fault(planned.name, begun, self.notebook.now(), what))
 
     def _correct(self, organiser: Person) -> None:
         """Correct the ground truth and have all scored again, at a quarter and at a half of the night."""
