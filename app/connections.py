@@ -56,7 +56,9 @@ class PatientPool(QueuePool):
         if not self._is_silent:
             return self._tried()
         if not self._trying.acquire(blocking=False):
-            raise psycopg.OperationalError("the database is silent, and another request is trying to reach it")
+            raise psycopg.OperationalError(
+                "the database is silent, and another request is trying to reach it"
+            )
         try:
             return self._tried()
         finally:
