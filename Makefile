@@ -24,13 +24,13 @@ help: ## this list
 install: $(development) ## build .venv with all tools (PYTHON=python3.12 chooses the interpreter); `make run` needs fewer
 
 run: $(server) ## everything on this machine, until Ctrl-C (ONCE=1: until the board is complete)
-	@$(python) -m app.commands run $(if $(ONCE),--once)
+	@$(python) -m app run $(if $(ONCE),--once)
 
 serve: $(server) ## a web server alone, on the servers of HELDOUT_DATABASE_URL and HELDOUT_BROKER_URL
-	@$(python) -m app.commands serve
+	@$(python) -m app serve
 
 worker: $(server) ## a worker alone, on the same servers
-	@$(python) -m app.commands worker
+	@$(python) -m app worker
 
 test: $(development) ## the tests, on servers of their own, in three processes (ONLY=tests/system chooses)
 	@$(python) -m pytest $(or $(ONLY),$(in_processes))
@@ -68,10 +68,10 @@ fix: $(development) ## format, and fix what can be fixed by machine
 	$(python) -m ruff format .
 
 migration: $(development) ## write a migration from the models (m="what changes")
-	$(python) -m app.commands migration "$(m)"
+	$(python) -m app migration "$(m)"
 
 migrate: $(server) ## bring the database of HELDOUT_DATABASE_URL to the newest schema
-	$(python) -m app.commands migrate
+	$(python) -m app migrate
 
 attackers: $(development) ## what programs recover of hidden labels under each disclosure (an hour), written into SECURITY.md
 	@$(python) -m tests.security.attackers

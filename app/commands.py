@@ -225,5 +225,5 @@ def _short_errors() -> Iterator[None]:
         raise typer.Exit(1) from None
 
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # of `heldout-server` as it was installed before there was `python -m app`
     main()

@@ -40,14 +40,14 @@ def web_command(listener: socket.socket) -> list[str]:
 def worker_command(settings: Settings) -> list[str]:
     """A worker, which starts a sweeper of its own; several may run."""
     return [
-        sys.executable, "-m", "celery", "--app", "worker.main", "worker",
+        sys.executable, "-m", "worker", "--app", "worker.main", "worker",
         "--concurrency", str(settings.workers), "--without-gossip", "--without-mingle",
     ]  # fmt: skip
 
 
 def sweeper_command() -> list[str]:
     """The sweeper alone."""
-    return [sys.executable, "-m", "worker.sweeper"]
+    return [sys.executable, "-m", "worker.sweeping"]
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from celery.signals import (
     setup_logging,
     task_postrun,
     task_prerun,
+    worker_init,
     worker_process_init,
     worker_ready,
     worker_shutdown,
@@ -18,6 +19,7 @@ from celery.signals import (
 from app import logs
 from app.delivery import service as delivery
 from app.evaluation import service as evaluation
+from app.garbage import keep_what_is_there
 from app.platform import Platform
 from app.queue import Job, celery_of
 from app.rescoring import service as rescoring
@@ -68,6 +70,12 @@ def _deliver(job: Job) -> None:
         platform().notifier.wake_workers(job)
 
 
+@worker_init.connect
+def _keep_program(**_: object) -> None:
+    """Look for garbage again, which `python -m worker` does not while it imports this module; the pool shares what is kept."""
+    keep_what_is_there()
+
+
 @worker_process_init.connect
 def _allow_children(**_: object) -> None:
     """Make a process of the pool an ordinary one for the standard library, behind the web server for the operating system.
@@ -94,7 +102,7 @@ def _end_of_task(**_: object) -> None:
 def _start_sweeper(**_: object) -> None:
     options = {"--worker": os.getpid(), "--slots": settings.workers}
     words = [str(word) for option in options.items() for word in option]
-    sweeper.start([sys.executable, "-m", "worker.sweeper", *words])
+    sweeper.start([sys.executable, "-m", "worker.sweeping", *words])
 
 
 @worker_shutdown.connect

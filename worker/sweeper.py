@@ -46,7 +46,7 @@ STEPS = (
 
 def main() -> None:
     """Sweep until a signal."""
-    parser = argparse.ArgumentParser(prog="worker.sweeper")
+    parser = argparse.ArgumentParser(prog="worker.sweeping")
     parser.add_argument("--worker", type=int, default=0, help="process to end with, and to report alive")
     parser.add_argument(
         "--slots", type=int, default=0, help="how many runs that worker scores at the same time"
@@ -117,7 +117,3 @@ def _end_with(worker: int) -> None:
     platforms.set_pdeathsig("SIGKILL")  # type: ignore[attr-defined]  # the stubs lack it
     if os.getppid() != worker:
         sys.exit("the worker is gone")
-
-
-if __name__ == "__main__":
-    main()

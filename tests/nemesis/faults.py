@@ -71,7 +71,7 @@ def fork_server(site: Site, choice: float) -> list[int]:
 
 
 def sweeper(site: Site, choice: float) -> list[int]:
-    return one_of([pid for pid in site.trees(*WORKERS) if "worker.sweeper" in command_of(pid)], choice)
+    return one_of([pid for pid in site.trees(*WORKERS) if "worker.sweeping" in command_of(pid)], choice)
 
 
 def database(site: Site, _choice: float) -> list[int]:

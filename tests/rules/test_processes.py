@@ -3,15 +3,15 @@
 import socket
 from importlib.util import find_spec
 
-from app.processes import web_command, worker_command
+from app.processes import sweeper_command, web_command, worker_command
 from app.settings import Settings
 
 
 def test_children_of_the_programs_that_fork_them_do_not_import_the_program_again() -> None:
     with socket.socket() as listener:
-        commands = (web_command(listener), worker_command(Settings(workers=1)))
+        commands = (web_command(listener), worker_command(Settings(workers=1)), sweeper_command())
 
     programs = [command[command.index("-m") + 1] for command in commands]
 
     # multiprocessing imports the main program in each child, unless it is the `__main__` of a package
-    assert [find_spec(f"{program}.__main__") is not None for program in programs] == [True, True]
+    assert [program for program in programs if find_spec(f"{program}.__main__") is None] == []

@@ -53,7 +53,7 @@ class Scene:
 
     def sweeper(self, worker: str = "worker") -> int | None:
         """The sweeper of a worker, if it is there."""
-        found = [pid for pid in tree_of(self.running.pid(worker)) if "worker.sweeper" in command_of(pid)]
+        found = [pid for pid in tree_of(self.running.pid(worker)) if "worker.sweeping" in command_of(pid)]
         return found[0] if found else None
 
     def is_reported(self, worker: str) -> bool:

@@ -41,7 +41,7 @@ def start(data: Path, *before: str, **variables: object) -> str:
     }
     environment |= {name: str(value) for name, value in variables.items()}
     done = subprocess.run(
-        [*before, sys.executable, "-m", "app.commands", "run", "--once"],
+        [*before, sys.executable, "-m", "app", "run", "--once"],
         env=environment,
         cwd=ROOT,
         capture_output=True,

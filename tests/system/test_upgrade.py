@@ -46,7 +46,7 @@ class Site:
             "PYTHONDONTWRITEBYTECODE": "",
             "PYTHONPYCACHEPREFIX": str(self.running.servers.data / "bytecode"),
         }
-        command = [sys.executable, "-m", "app.commands", *words]
+        command = [sys.executable, "-m", "app", *words]
         return subprocess.run(
             command,
             cwd=self.later,

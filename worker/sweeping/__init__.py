@@ -1,0 +1,1 @@
+"""The sweeper as a process."""
