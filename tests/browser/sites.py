@@ -68,7 +68,7 @@ class Site:
 def running_site(servers: OwnServers) -> Iterator[Site]:
     """A site that is served until the end of the block, with three baselines on its board of the test set."""
     with (
-        installation(servers, max_upload=1 << 20, workers=1) as place,
+        installation(servers, max_upload=1 << 20, workers=1, sweep_seconds=5) as place,
         tempfile.TemporaryDirectory(prefix="heldout sample ") as folder,
     ):
         tree = sample.draw_edition(Path(folder), images=IMAGES).tree

@@ -11,6 +11,7 @@ from tests.system.installations import Client, Installation, installation
 from tests.system.object_store import ObjectStore, object_store
 from tests.system.servers import OwnServers
 
+SWEEP_SECONDS = 5  # of sites that no test breaks: what nothing is lost of needs no sweep
 collect_ignore = ["other_scorer.py"]  # a program: importing it would change the scorer version of every test
 
 
@@ -30,7 +31,8 @@ class SharedSite:
 @contextmanager
 def running_site(servers: OwnServers) -> Iterator[SharedSite]:
     """A site with an empty database; everything ends with it."""
-    with installation(servers) as running:
+    # rarely, as operated sites do: three sites that sweep each second took a tenth of the processors
+    with installation(servers, sweep_seconds=SWEEP_SECONDS) as running:
         with ThreadPoolExecutor() as together:
             worker = together.submit(running.start_worker)
             first, second = together.map(running.start_web, ("web 1", "web 2"))
