@@ -44,7 +44,10 @@ def overview(
 ) -> Response:
     """Every phase of your editions with its queue."""
     phases = service.overview(platform, actor, following)
-    return render(request, "organisers/overview.html", phases=phases, following=following)
+    lacks_worker = service.lacks_worker(platform, phases)
+    return render(
+        request, "organisers/overview.html", phases=phases, following=following, lacks_worker=lacks_worker
+    )
 
 
 @router.post("/phases/{phase_id}/rescore")

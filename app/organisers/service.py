@@ -1,5 +1,6 @@
 """The organiser's overview."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from sqlalchemy.orm import Session
@@ -23,6 +24,7 @@ from app.platform import Platform
 from app.rescoring import queries as rescoring
 from app.rescoring.schemas import Following
 from app.similarity import queries as similarity
+from app.workers import queries as workers
 
 TEAMS = 20  # on a page
 
@@ -152,3 +154,11 @@ def overview(
         )
         for phase in phases
     )
+
+
+def lacks_worker(platform: Platform, phases: Sequence[OrganiserPhase]) -> bool:
+    """Whether something waits in one of these phases, and no worker is alive that could score it."""
+    if not any(each.queued for each in phases):
+        return False
+    with platform.reading() as session:
+        return not workers.alive_workers(session)

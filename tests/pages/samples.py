@@ -304,7 +304,7 @@ def of_the_rest() -> Iterator[Sample]:
     )
     yield "administration/overview.html", {"dead": (), "older": None, "editions": (), "workers": 0}
     yield from of_admins(edition)
-    yield "organisers/overview.html", {"phases": (), "following": None}
+    yield "organisers/overview.html", {"phases": (), "following": None, "lacks_worker": False}
     terms = Terms(Disclosure.CLASSES, details_at_close=False, only_complete=True)
     refusals = {each: EVIL if each is Disclosure.FULL else None for each in Disclosure}
     disclosed = {
@@ -335,7 +335,11 @@ def of_the_rest() -> Iterator[Sample]:
     untruthful = organised(upcoming, ground_truth=0, rescore=None, failed=2)
     yield (
         "organisers/overview.html",
-        {"phases": (organised(), organised(closed, rescore=None), untruthful), "following": Following(1, 7)},
+        {
+            "phases": (organised(), organised(closed, rescore=None), untruthful),
+            "following": Following(1, 7),
+            "lacks_worker": True,
+        },
     )
     field = Field("id", "path", is_required=True, description=EVIL)
     paragraphs = (EVIL, f"`{EVIL}`")

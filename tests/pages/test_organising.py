@@ -132,6 +132,30 @@ def test_admins_see_that_no_worker_is_alive(browser: Browser, platform: Platform
     assert "No worker" not in admin.get("/admin").text
 
 
+def test_organisers_see_that_no_worker_is_alive_where_something_waits(
+    browser: Browser, platform: Platform
+) -> None:
+    rows = made(platform)
+    with platform.transaction() as session:
+        code = session.get_one(Edition, session.get_one(Phase, rows.phase_id).edition_id).code
+        session.execute(delete(Heartbeat))
+    organiser = registered(browser(), f"{code}.waiting@example.org")
+    roles.grant(platform, f"{code}.waiting@example.org", Grant.ORGANISER, code)
+
+    idle = organiser.get("/organise").text
+    rows.entry()
+    waiting = organiser.get("/organise").text
+    with platform.transaction() as session:
+        workers.write_heartbeat(session, "here:1", Service.WORKER, scorer="1", slots=1)
+    served = organiser.get("/organise").text
+
+    assert ["No worker has shown a sign of life" in each for each in (idle, waiting, served)] == [
+        False,
+        True,
+        False,
+    ]
+
+
 def test_an_organiser_chooses_what_a_phase_discloses(scene: Scene, platform: Platform) -> None:
     address = f"/organise/phases/{scene.own}/disclosure"
     page = scene.organiser.get(address, headers={"Accept": "text/html"}).text
