@@ -85,11 +85,13 @@ def installation_settings(settings: Settings) -> Settings:
 
 
 def is_running(data: Path) -> bool:
-    """Whether an installation holds the folder and has noted how it is reached."""
+    """Whether an installation holds the folder and has noted how it is reached; raises DataFolderError."""
     try:
         lock = os.open(data / "lock", os.O_RDONLY)
     except FileNotFoundError:
         return False
+    except OSError as error:
+        raise DataFolderError(folder_error(error, data)) from error
     try:
         fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

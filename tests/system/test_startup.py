@@ -31,8 +31,8 @@ def data() -> Iterator[Path]:
         yield Path(folder, "data")
 
 
-def start(data: Path, *before: str, **variables: object) -> str:
-    """What `heldout-server run` says when it does not start."""
+def start(data: Path, *before: str, command: tuple[str, ...] = ("run", "--once"), **variables: object) -> str:
+    """What `heldout-server run`, or another command, says when it does not start."""
     environment = {
         "PATH": os.defpath,
         "HELDOUT_DATA": str(data),
@@ -41,7 +41,7 @@ def start(data: Path, *before: str, **variables: object) -> str:
     }
     environment |= {name: str(value) for name, value in variables.items()}
     done = subprocess.run(
-        [*before, sys.executable, "-m", "app", "run", "--once"],
+        [*before, sys.executable, "-m", "app", *command],
         env=environment,
         cwd=ROOT,
         capture_output=True,
@@ -112,6 +112,28 @@ def test_a_file_in_place_of_the_folder_is_reported(data: Path) -> None:
     data.touch()
 
     assert f"{data} cannot be used: File exists" in start(data)
+
+
+@pytest.mark.parametrize("command", [("check",), ("backup", "/dev/null"), ("restore", "/dev/null")])
+def test_a_file_in_place_of_the_folder_is_reported_by_every_command(
+    data: Path, command: tuple[str, ...]
+) -> None:
+    data.touch()
+
+    output = start(data, command=command)
+
+    assert f"{data}/lock cannot be used: Not a directory; name another folder with HELDOUT_DATA" in output
+
+
+@as_root
+def test_a_command_as_another_user_says_whose_folder_it_is(data: Path) -> None:
+    data.mkdir(mode=0o700)
+    data.joinpath("lock").touch(mode=0o600)
+    os.chown(data, NOBODY, NOBODY)
+
+    output = start(data, "setpriv", "--bounding-set=-dac_override,-dac_read_search", command=("check",))
+
+    assert f"{data} belongs to user nobody, and this is user root" in output
 
 
 @as_root
