@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -217,7 +218,7 @@ def test_a_schema_of_another_version_is_reported_with_what_to_do(data: Path, own
     with psycopg.connect(plain(own_servers.owners_url(url)), autocommit=True) as owner:
         owner.execute("CREATE TABLE alembic_version (version_num varchar(32) PRIMARY KEY)")
         owner.execute("INSERT INTO alembic_version VALUES ('0123456789ab')")
-    addresses = {
+    addresses: dict[str, Any] = {
         "HELDOUT_DATABASE_URL": url,
         "HELDOUT_MIGRATION_DATABASE_URL": own_servers.owners_url(url),
         "HELDOUT_BROKER_URL": own_servers.urls.broker_url,
