@@ -32,6 +32,12 @@ class UndonePlatform(Platform):
             yield session
 
     @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """The same: what a request wrote is seen by none but its connection."""
+        with self.transaction() if self.held else Platform.reading(self) as session:
+            yield session
+
+    @contextmanager
     def snapshot(self) -> Iterator[Session]:
         """The same: within one connection nobody else changes anything."""
         with self.transaction() if self.held else Platform.snapshot(self) as session:
@@ -52,4 +58,6 @@ class UndonePlatform(Platform):
 
 def undone_platform(platform: Platform) -> UndonePlatform:
     """The same platform, with changes that can be undone."""
-    return UndonePlatform(**{each.name: getattr(platform, each.name) for each in fields(Platform)})
+    return UndonePlatform(
+        **{each.name: getattr(platform, each.name) for each in fields(Platform) if each.init}
+    )
