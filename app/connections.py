@@ -11,7 +11,7 @@ from psycopg.abc import RV, PQGen
 from sqlalchemy import Engine, PoolProxiedConnection, QueuePool, event
 from sqlalchemy.exc import DisconnectionError
 
-IDLE: Final = 1.0  # seconds without use after which a connection may have been lost unnoticed
+IDLE: Final = 0.1  # seconds without use after which a connection may have been lost unnoticed: no server starts again within them
 PING_SECONDS: Final = 3.0  # as for a new connection: no statement holds it up
 
 

@@ -36,7 +36,7 @@ def configure() -> None:
     shared = processors()
     structlog.configure(
         processors=[*shared, structlog.processors.JSONRenderer()],
-        logger_factory=structlog.PrintLoggerFactory(cast(TextIO, StandardError())),
+        logger_factory=structlog.WriteLoggerFactory(cast(TextIO, StandardError())),
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler()

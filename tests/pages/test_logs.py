@@ -73,3 +73,27 @@ def test_a_log_that_cannot_be_written_stops_nobody() -> None:
         )
 
     assert done.stdout == "went on\n"
+
+
+MANY_EVENTS = """
+import structlog
+from app import logs
+logs.configure()
+for number in range(2000):
+    structlog.get_logger().info("claimed", number=number, text="x" * 100)
+"""
+
+
+def test_processes_that_share_a_log_write_whole_lines(tmp_path: Path) -> None:
+    log = tmp_path / "shared.log"
+    with log.open("ab") as file:
+        writers = [
+            subprocess.Popen([sys.executable, "-u", "-c", MANY_EVENTS], cwd=ROOT, stderr=file)
+            for _ in range(3)
+        ]
+        assert [each.wait() for each in writers] == [0, 0, 0]
+
+    lines = log.read_text().splitlines()
+
+    assert len(lines) == 3 * 2000
+    assert {json.loads(line)["event"] for line in lines} == {"claimed"}
