@@ -1,13 +1,14 @@
-"""The corpus of hostile uploads, made once for all tests by the generator beside the project."""
+"""The corpus of hostile uploads, made once by the generator beside the project."""
 
 import fcntl
 import json
-import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -49,17 +50,20 @@ class Upload:
 
 
 @pytest.fixture(scope="session")
-def attacks(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the corpus."""
+def attacks(pytestconfig: pytest.Config) -> Path:
+    """The folder of the corpus, which takes 20 s to make: it is kept for later runs until the generator changes."""
     if not GENERATOR.is_file():
         pytest.skip(f"the generator of attacks is not at {GENERATOR}")
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "attacks"
-    folder.mkdir(exist_ok=True)
-    with Path(f"{folder}.lock").open("w") as lock:  # processes of one run share it: it takes 20 s to make
+    kept = pytestconfig.cache.mkdir("attacks")
+    folder = kept / sha256(GENERATOR.read_bytes()).hexdigest()[:16]
+    with (kept / "lock").open("w") as lock:  # several processes and runs share it
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "manifest.json").exists():
-            subprocess.run([sys.executable, str(GENERATOR), str(folder)], check=True, capture_output=True)
+        if not folder.exists():
+            unfinished = folder.with_suffix(".new")
+            shutil.rmtree(unfinished, ignore_errors=True)
+            unfinished.mkdir()
+            subprocess.run([sys.executable, str(GENERATOR), str(unfinished)], check=True, capture_output=True)
+            unfinished.rename(folder)
     return folder
 
 
