@@ -2,156 +2,65 @@
 
 Two hundred people send a result within a minute and watch its page as a browser does, asking as often as the page says and with
 its ETag, and go on reading their pages; readers look at boards a hundred times a second (by wrk, where it is installed). Web server, worker,
-database, broker and all clients share this machine, so the processor time of each is told.
+database, broker and all clients share this machine, so the processor time of each is told. With `--minutes 120 --people 40 --results 60`
+each of forty sends a result every two minutes for two hours, which shows whether memory grows.
 """
 
 import argparse
 import asyncio
 import contextlib
-import html
-import json
 import re
 import resource
 import statistics
 import subprocess
 import tempfile
 import time
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import httpx2
 
 from app.accounts import service as accounts
 from app.models import Role
 from benchmarks.machine import describe_machine
+from benchmarks.people import BOARDS, Night, Person
 from benchmarks.server import wrk
 from benchmarks.server.processor import Spent, resident, spent_with_ended
 from benchmarks.server.sites import DEFAULTS, own_servers
 from benchmarks.server.table import COSTS, markdown, write_between_marks
-from tests.system.installations import DESCRIPTION, STATEMENT, Installation, installation
-from tests.system.kits import results, small_kit
+from tests.system.installations import Installation, installation
+from tests.system.kits import small_kit
 
-PHASE: Final = "night/test"
-BOARDS: Final = ("/leaderboards/night/test/3", "/api/v1/leaderboards/night/test/3", "/editions/night", "/")
-READING_PAUSE: Final = 5.0  # seconds between two pages of somebody who has a score
 SAMPLE_PAUSE: Final = 5.0
 WARM: Final = 60.0  # seconds after which memory should not grow any more
 PERCENTILE: Final = 95
 SCRIPT: Final = Path(__file__).with_name("readers.lua")
 
 
-@dataclass(slots=True)
-class Night:
-    """What happened: milliseconds by kind of request, statuses, submissions with their last state, megabytes over time."""
-
-    waits: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    statuses: Counter[int] = field(default_factory=Counter)
-    broken: int = 0  # connections
-    submissions: dict[int, bool] = field(default_factory=dict)  # by number, whether it has its score
-    memory: list[tuple[float, float]] = field(default_factory=list)  # seconds and megabytes
-
-    @property
-    def errors(self) -> int:
-        """Responses that say that the server failed, and connections that broke."""
-        return self.broken + sum(count for status, count in self.statuses.items() if status >= 500)
-
-
-@dataclass(slots=True)
-class Person:
-    """A participant with a browser; every request is counted for the address that their proxy tells."""
-
-    number: int
-    client: httpx2.AsyncClient
-    token: str
-    night: Night
-
-    async def ask(self, kind: str, method: str, path: str, **content: Any) -> httpx2.Response:
-        """Send a request, and again after the time that a refusal names."""
-        headers = {
-            "Authorization": f"Bearer {self.token}",
-            "X-Forwarded-For": f"10.1.{self.number // 250}.{self.number % 250 + 1}",
-            "Accept": "text/html",
-            **content.pop("headers", {}),
-        }
-        while True:
-            begun = time.perf_counter()
-            try:
-                response = await self.client.request(method, path, headers=headers, **content)
-            except httpx2.HTTPError:
-                self.night.broken += 1
-                await asyncio.sleep(1)
-                continue
-            self.night.waits[kind].append(1000 * (time.perf_counter() - begun))
-            self.night.statuses[response.status_code] += 1
-            if response.status_code not in (429, 503):
-                return response
-            await asyncio.sleep(float(response.headers.get("Retry-After", 1)))
-
-    async def take_part(self, delay: float, end: float) -> None:
-        """Send a result, watch it, and read until the end."""
-        await asyncio.sleep(delay)
-        submission = await self._submit()
-        await self._watch(submission, end)
-        pages = (f"/submissions/{submission}", "/submissions", BOARDS[0])
-        turn = self.number
-        while time.monotonic() < end:
-            await self.ask("page", "GET", pages[turn % len(pages)])
-            turn += 1
-            await asyncio.sleep(READING_PAUSE)
-
-    async def _submit(self) -> int:
-        archive = results(cat=self.number % 10 + 1, dog=self.number % 7 + 1)
-        address = f"/api/v1/editions/{PHASE}/uploads?filename=results.tar.gz"
-        upload = (await self.ask("upload", "PUT", address, content=archive)).json()
-        while upload["state"] == "received":  # it waits for a place among the checks
-            upload = (await self.ask("check", "POST", f"/api/v1/uploads/{upload['id']}/check")).json()
-        request = {
-            "upload": upload["id"],
-            "method": {"name": f"Method {self.number}", "description": DESCRIPTION},
-            "training": STATEMENT,
-            "make_public": True,
-        }
-        key = {"Idempotency-Key": f"night {self.number}"}
-        confirmed = await self.ask("confirm", "POST", "/api/v1/submissions", json=request, headers=key)
-        submission = int(confirmed.json()["id"])
-        self.night.submissions[submission] = False
-        return submission
-
-    async def _watch(self, submission: int, end: float) -> None:
-        """Follow the page as htmx does: what is replaced says when to ask again, and with which ETag."""
-        page = (await self.ask("page", "GET", f"/submissions/{submission}")).text
-        while (
-            found := re.search(r'hx-get="([^"]+)" hx-trigger="every (\d+)s"', page)
-        ) and time.monotonic() < end:
-            named = re.search(r"hx-headers='([^']+)'", page)
-            headers = json.loads(html.unescape(named[1])) if named else {}
-            await asyncio.sleep(float(found[2]))
-            answer = await self.ask("status", "GET", html.unescape(found[1]), headers=headers)
-            page = answer.text if answer.status_code == 200 else page
-        self.night.submissions[submission] = "hx-get" not in page
-
-
-async def _spend(night: Night, people: Sequence[str], address: str, seconds: float, web: int) -> None:
-    """Let everybody take part, and look at the memory of the web process meanwhile."""
-    end, limits = (
-        time.monotonic() + seconds,
-        httpx2.Limits(max_connections=None, max_keepalive_connections=None),
-    )
+async def _spend(
+    night: Night,
+    people: Sequence[str],
+    sends: int,
+    address: str,
+    seconds: float,
+    memory: Callable[[], dict[str, float]],
+) -> None:
+    """Let everybody take part, and look at the memory of the processes meanwhile."""
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
     async with httpx2.AsyncClient(base_url=address, limits=limits, timeout=60) as client:
         rush = min(60.0, seconds / 3)
         persons = [Person(number, client, token, night) for number, token in enumerate(people)]
-        watching = asyncio.create_task(_sample(night, web))
-        await asyncio.gather(*(each.take_part(each.number * rush / len(persons), end) for each in persons))
+        watching = asyncio.create_task(_sample(night, memory))
+        await asyncio.gather(
+            *(each.take_part(each.number * rush / len(persons), seconds, sends) for each in persons)
+        )
         watching.cancel()
 
 
-async def _sample(night: Night, web: int) -> None:
-    begun = time.monotonic()
+async def _sample(night: Night, memory: Callable[[], dict[str, float]]) -> None:
     while True:
-        night.memory.append((time.monotonic() - begun, resident(web) / 1e6))
+        night.memory.append(memory())
         await asyncio.sleep(SAMPLE_PAUSE)
 
 
@@ -173,9 +82,9 @@ def _readers(address: str, rate: int, seconds: float) -> Iterator["subprocess.Po
 
 
 def spend_night(
-    running: Installation, folder: Path, people: int, seconds: float
+    running: Installation, folder: Path, people: int, seconds: float, sends: int = 1
 ) -> list[tuple[str, str, str]]:
-    """A night on an installation that has nothing yet: what was measured, its goal, and the figure."""
+    """A night on an installation that has nothing yet: what was measured, its goal, and the figure; sends: results of each of the people."""
     running.load(small_kit(folder), "night")
     address = running.start_web(**DEFAULTS, trusted_proxies="127.0.0.1")
     running.start_worker(workers=2)
@@ -186,6 +95,12 @@ def spend_night(
         for number in range(people)
     ]
     night, web = Night(), running.pid("web")
+
+    def memory() -> dict[str, float]:
+        """Megabytes of the web process, and of the largest of those that score."""
+        scoring = max(map(resident, running.pool()), default=0)
+        return {"web": resident(web) / 1e6, "scoring": scoring / 1e6}
+
     servers = {name: running.servers.urls.processes.pid(name) or 0 for name in ("postgres", "valkey")}
     with _readers(address, max(1, people // 2), seconds) as reading:
         roots = {
@@ -196,11 +111,15 @@ def spend_night(
         }
         busy, ended = time.process_time(), _of_ended_children()
         with spent_with_ended(**roots) as used:
-            asyncio.run(_spend(night, tokens, address, seconds, web))
+            asyncio.run(_spend(night, tokens, sends, address, seconds, memory))
         used.seconds["people"] = time.process_time() - busy
         printed = reading.communicate()[0] if reading else ""
         used.seconds["readers"] = _of_ended_children() - ended
-    return [*_lines(night, people, used, seconds), *_reader_lines(printed, seconds), _stored(running, night)]
+    return [
+        *_lines(night, people * sends, used, seconds),
+        *_reader_lines(printed, seconds),
+        _stored(running, night),
+    ]
 
 
 def _of_ended_children() -> float:
@@ -209,11 +128,11 @@ def _of_ended_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _lines(night: Night, people: int, used: Spent, seconds: float) -> Iterator[tuple[str, str, str]]:
+def _lines(night: Night, sent: int, used: Spent, seconds: float) -> Iterator[tuple[str, str, str]]:
     scored = sum(night.submissions.values())
     yield (
         "submissions sent, and scored while their people watched",
-        f"{people}, none lost",
+        f"{sent}, none lost",
         f"{len(night.submissions)}, {scored}",
     )
     yield "responses of 5xx and broken connections, people", "0", str(night.errors)
@@ -228,9 +147,14 @@ def _lines(night: Night, people: int, used: Spent, seconds: float) -> Iterator[t
         )
     asked, unchanged = len(night.waits["status"]), night.statuses[304]
     yield "polls answered by 304", "", f"{100 * unchanged / max(1, asked):.0f} %"
-    warm = [megabytes for at, megabytes in night.memory if at >= min(WARM, seconds / 2)]
-    first, last = (warm or [night.memory[-1][1]])[0], night.memory[-1][1]
-    yield "memory of the web process, warm and at the end", "flat", f"{first:.0f} and {last:.0f} MB"
+    warm = night.memory[min(int(WARM / SAMPLE_PAUSE), len(night.memory) // 2)]
+    for name, last in night.memory[-1].items():
+        first = warm[name]
+        yield (
+            f"memory of the {name} process, warm and at the end",
+            "within 10 %",
+            f"{first:.0f} and {last:.0f} MB ({100 * (last / max(first, 1) - 1):+.0f} %)",
+        )
     shares = ", ".join(f"{name} {100 * spent / seconds:.0f} %" for name, spent in used.seconds.items())
     yield "processors used, in per cent of one", "", shares
 
@@ -263,11 +187,12 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--minutes", type=float, default=10)
     options.add_argument("--people", type=int, default=200, help="half as many readers a second")
+    options.add_argument("--results", type=int, default=1, help="that each of the people sends")
     options.add_argument("--write", action="store_true", help="write the table into docs/costs.md")
     chosen = options.parse_args()
     machine = describe_machine()
     with own_servers() as servers, installation(servers) as running, tempfile.TemporaryDirectory() as folder:
-        lines = spend_night(running, Path(folder), chosen.people, 60 * chosen.minutes)
+        lines = spend_night(running, Path(folder), chosen.people, 60 * chosen.minutes, chosen.results)
     text = "\n".join(
         (*markdown(("", "goal", "measured"), lines), "", f"{chosen.minutes:g} minutes; {machine}.")
     )

@@ -13,10 +13,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 def test_a_short_night_loses_nothing(own_servers: OwnServers, tmp_path: Path) -> None:
     with installation(own_servers) as running:
-        lines = spend_night(running, tmp_path, people=2, seconds=12)
+        lines = spend_night(running, tmp_path, people=2, seconds=15, sends=2)
 
     figures = {what: measured for what, _, measured in lines}
-    assert figures["submissions sent, and scored while their people watched"] == "2, 2"
-    assert figures["entries in the database, and scored"] == "2, 2"
+    assert figures["submissions sent, and scored while their people watched"] == "4, 4"
+    assert figures["entries in the database, and scored"] == "4, 4"
     assert figures["responses of 5xx and broken connections, people"] == "0"
     assert "web" in figures["processors used, in per cent of one"]
