@@ -61,7 +61,7 @@ RANKING = Wanted(
 )
 OWN_PAGE = Wanted(
     "a page of somebody's own, drawn for each request, by wrk at 16 connections",
-    "≥ 150/s, p99 < 150 ms", 150, unit="{:,.0f}/s", more_is_better=True,
+    "≥ 150/s, p95 < 150 ms", 150, unit="{:,.0f}/s", more_is_better=True,
 )  # fmt: skip
 MEMORY = Wanted("memory of a web process after all this", "≤ 250 MB", 250, "327 MB", "{:.0f} MB")
 
@@ -93,19 +93,20 @@ def _rates(site: Site, seconds: int) -> Iterator[Goal]:
     with spent(web=site.web) as used:
         found = wrk.ask(address, seconds, HTML)
     note = f", p99 {found.p99:.0f} ms; {found.rate * seconds / used.total:,.0f} in a second of its processor"
-    yield _and_in_time(RATE.measured(found.rate, note), found, 100)
+    yield _and_in_time(RATE.measured(found.rate, note), found.p99, 100, found.failed)
     etag = site.anybody.http.get(BOARD, headers=HTML).headers["ETag"]
     with spent(web=site.web) as used:
         known = wrk.ask(address, seconds, HTML | {"If-None-Match": etag})
     note = f", p99 {known.p99:.0f} ms; {known.rate * seconds / used.total:,.0f} in a second of its processor"
     yield UNCHANGED.measured(known.rate, note)
     own = wrk.ask(f"{site.address}{OWN}", seconds, {**HTML, **site.participant.http.headers}, connections=16)
-    yield _and_in_time(OWN_PAGE.measured(own.rate, f", p99 {own.p99:.0f} ms"), own, 150)
+    note = f", p95 {own.p95:.0f} ms, p99 {own.p99:.0f} ms"
+    yield _and_in_time(OWN_PAGE.measured(own.rate, note), own.p95, 150, own.failed)
 
 
-def _and_in_time(goal: Goal, found: wrk.Answers, milliseconds: float) -> Goal:
-    """A goal that is only met if nothing failed and 99 of 100 answers came within so many milliseconds."""
-    return replace(goal, is_met=bool(goal.is_met) and found.p99 < milliseconds and not found.failed)
+def _and_in_time(goal: Goal, took: float, limit: float, failed: int) -> Goal:
+    """A goal that is only met if nothing failed and answers did not take longer; took, limit: milliseconds at a percentile."""
+    return replace(goal, is_met=bool(goal.is_met) and took < limit and not failed)
 
 
 def _renewed(site: Site, rounds: int) -> Goal:

@@ -124,15 +124,19 @@ def measure_worker(servers: OwnServers) -> Iterator[Goal]:
             oak.final(int(good(oak.confirm(upload, f"Acorn {number}"))["id"]))
             waits.append(time.perf_counter() - begun)
         yield TO_SCORE.measured(statistics.median(waits))
-        sent = [
-            oak.submit("small/test", results(cat=number % 10, dog=5), f"Late {number}")
-            for number in range(BACKLOG)
-        ]
-        longest = 0.0
-        while not oak.submission(sent[-1])["is_final"]:
-            [[age]] = running.ask(
-                "SELECT extract(epoch FROM clock_timestamp() - seen_at) FROM heartbeat WHERE name = 'sweep'"
-            )
-            longest = max(longest, float(age))
+        last, ages = 0, []
+        for number in range(BACKLOG):  # the worker is busy from the first on
+            last = oak.submit("small/test", results(cat=number % 10, dog=5), f"Late {number}")
+            ages.append(_sweep_age(running))
+        while not oak.submission(last)["is_final"]:
+            ages.append(_sweep_age(running))
             time.sleep(0.1)
-        yield SWEEP.measured(longest)
+        yield SWEEP.measured(max(ages))
+
+
+def _sweep_age(running: Installation) -> float:
+    """Seconds since the last sweep."""
+    [[age]] = running.ask(
+        "SELECT extract(epoch FROM clock_timestamp() - seen_at) FROM heartbeat WHERE name = 'sweep'"
+    )
+    return float(age)
