@@ -34,7 +34,7 @@ def overview(
     platform: ThePlatform, actor: CurrentActor, following: TheFollowing
 ) -> tuple[OrganiserPhase, ...]:
     """Every phase of your editions with its queue, its ground truth and a re-scoring that is under way."""
-    return service.overview(platform, actor, following)
+    return service.overview(platform, actor, following).phases
 
 
 @router.post("/entries/{entry_id}/rescore", status_code=202)

@@ -43,10 +43,13 @@ def overview(
     request: Request, platform: ThePlatform, actor: CurrentActor, following: TheFollowing
 ) -> Response:
     """Every phase of your editions with its queue."""
-    phases = service.overview(platform, actor, following)
-    lacks_worker = service.lacks_worker(platform, phases)
+    found = service.overview(platform, actor, following)
     return render(
-        request, "organisers/overview.html", phases=phases, following=following, lacks_worker=lacks_worker
+        request,
+        "organisers/overview.html",
+        phases=found.phases,
+        following=following,
+        lacks_worker=found.lacks_worker,
     )
 
 

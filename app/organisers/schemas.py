@@ -32,6 +32,14 @@ class OrganiserPhase:
 
 
 @dataclass(frozen=True, slots=True)
+class Overview:
+    """Phases; lacks_worker: whether something waits in one of them, or may wait, and no worker of any version is alive."""
+
+    phases: tuple[OrganiserPhase, ...]
+    lacks_worker: bool
+
+
+@dataclass(frozen=True, slots=True)
 class DisclosureView:
     """What a phase discloses; refusals: why a row may not be chosen, none where it may."""
 

@@ -1,6 +1,5 @@
 """The organiser's overview."""
 
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from sqlalchemy.orm import Session
@@ -18,7 +17,7 @@ from app.evaluation import queries as evaluation
 from app.evaluation.schemas import NOTHING
 from app.ladder import queries as ladder
 from app.models import Disclosure, Entry, Phase, RunState
-from app.organisers.schemas import DisclosureView, NewDisclosure, OrganiserPhase
+from app.organisers.schemas import DisclosureView, NewDisclosure, OrganiserPhase, Overview
 from app.outbox import queries as outbox
 from app.platform import Platform
 from app.rescoring import queries as rescoring
@@ -122,9 +121,7 @@ def _organised(session: Session, actor: Actor, phase_id: int) -> PhaseView:
     return found
 
 
-def overview(
-    platform: Platform, actor: Actor, following: Following | None = None
-) -> tuple[OrganiserPhase, ...]:
+def overview(platform: Platform, actor: Actor, following: Following | None = None) -> Overview:
     """Every phase of the editions that somebody organises, with its queue, its ground truth and a re-scoring that is under way.
 
     following: the page of a re-scoring's undecided runs, by default the first.
@@ -136,7 +133,9 @@ def overview(
         newest, shown = editions.truth_versions(session)
         not_offered = editions.reasons_not_offered(session)
         alike = similarity.count_open(session)
-    return tuple(
+        may_wait = RunState.QUEUED in beyond or any(queues.get(phase.id, NOTHING).queued for phase in phases)
+        lacks_worker = may_wait and not workers.alive_workers(session)
+    found = tuple(
         OrganiserPhase(
             phase=phase,
             entries=(queue := queues.get(phase.id, NOTHING)).entries,
@@ -154,11 +153,4 @@ def overview(
         )
         for phase in phases
     )
-
-
-def lacks_worker(platform: Platform, phases: Sequence[OrganiserPhase]) -> bool:
-    """Whether something waits in one of these phases, and no worker is alive that could score it."""
-    if not any(each.queued for each in phases):
-        return False
-    with platform.reading() as session:
-        return not workers.alive_workers(session)
+    return Overview(found, lacks_worker)

@@ -81,7 +81,7 @@ def test_the_organisers_overview_counts_no_further_than_it_says(
     with rows_read(history.platform) as found, asked(history.platform) as statements:
         [phase] = [
             each
-            for each in organisers.overview(history.platform, organiser)
+            for each in organisers.overview(history.platform, organiser).phases
             if each.phase.id == history.phase_id
         ]
 
