@@ -63,6 +63,7 @@ from app.retention import api as retention_api
 from app.retention import pages as retention_pages
 from app.roles import api as role_api
 from app.roles import pages as role_pages
+from app.routing import RoomRouter
 from app.sandbox import warm_up
 from app.second_factor import pages as second_factor_pages
 from app.sessions import pages as session_pages
@@ -177,8 +178,8 @@ def create_app(platform: Platform | None = None) -> FastAPI:
     app.state.routers = [*API, *PAGES]  # what the documentation reads permissions from
     app.state.page_routes = [route for page in PAGES for route in page.routes if isinstance(route, APIRoute)]
     for page in PAGES:
-        app.include_router(page, include_in_schema=False)
+        app.include_router(RoomRouter(page), include_in_schema=False)
     for room in API:
-        app.include_router(room)
+        app.include_router(RoomRouter(room))
     add_error_handlers(app)
     return app
