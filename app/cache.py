@@ -17,9 +17,9 @@ from starlette.responses import Response
 
 from app.recent_responses import RecentResponses
 
-MAX_BYTES = 64 << 20
+MAX_BYTES = 32 << 20
 VARIANT_BYTES = (
-    16 << 20
+    8 << 20
 )  # of pages that addresses ask for beside the usual one; whoever asks for many displaces only these
 SLOW = 0.25  # seconds of processor time from which on a rendering is slow
 REST = 10  # times as long as a slow rendering took, the next version is not rendered
@@ -59,25 +59,35 @@ class Reader:
 
 @dataclass(slots=True)
 class _Shelf:
-    """Renderings up to so many bytes; what was not asked for longest goes first."""
+    """Renderings up to so many bytes, of a document only the newest; what was not asked for longest goes first."""
 
     max_bytes: int
-    rendered: OrderedDict[Hashable, Rendered] = field(default_factory=OrderedDict)
+    rendered: OrderedDict[Hashable, tuple[Rendered, Hashable]] = field(default_factory=OrderedDict)
+    newest: dict[Hashable, Hashable] = field(default_factory=dict)  # the key of each document's rendering
     bytes: int = 0
 
     def find(self, key: Hashable) -> Rendered | None:
         known = self.rendered.get(key)
-        if known is not None:
-            self.rendered.move_to_end(key)
-        return known
+        if known is None:
+            return None
+        self.rendered.move_to_end(key)
+        return known[0]
 
-    def keep(self, key: Hashable, rendered: Rendered) -> None:
-        before = self.rendered.pop(key, None)
-        self.bytes += len(rendered.compressed) - (len(before.compressed) if before else 0)
-        self.rendered[key] = rendered
+    def keep(self, key: Hashable, rendered: Rendered, document: Hashable) -> None:
+        self._drop(key)
+        if document is not None:
+            self._drop(self.newest.get(document))
+            self.newest[document] = key
+        self.rendered[key] = rendered, document
+        self.bytes += len(rendered.compressed)
         while self.bytes > self.max_bytes:
-            _, oldest = self.rendered.popitem(last=False)
-            self.bytes -= len(oldest.compressed)
+            self._drop(next(iter(self.rendered)))
+
+    def _drop(self, key: Hashable) -> None:
+        if key in self.rendered:
+            rendered, document = self.rendered.pop(key)
+            self.bytes -= len(rendered.compressed)
+            self.newest.pop(document, None)
 
 
 @dataclass(slots=True)
@@ -157,8 +167,8 @@ class Cache:
     ) -> Rendered:
         """What was made for `key`, which names its version, too; made now if it is not there.
 
-        document: what `key` names without the version. Where its last rendering was slow, that one is given for a while whatever
-        the version is, so that a large board under constant change costs a tenth of a processor.
+        document: what `key` names without the version. Its newest rendering takes the place of the one before. Where the last was
+        slow, it is given for a while whatever the version is, so that a large board under constant change costs a tenth of a processor.
         """
         shelf = self._shelves[is_variant]
         with self._lock:
@@ -175,7 +185,7 @@ class Cache:
                 rendered = Rendered.of(make())
                 seconds, now = time.thread_time() - begun, time.monotonic()
             with self._lock:
-                shelf.keep(key, rendered)
+                shelf.keep(key, rendered, document)
                 self._resting = {each: one for each, one in self._resting.items() if one[0] > now}
                 if document is not None and seconds > SLOW:
                     self._resting[document] = now + REST * seconds, rendered

@@ -2,7 +2,7 @@
 
 import gzip
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -141,6 +141,29 @@ def test_what_was_not_asked_for_longest_goes_first_when_there_is_no_room() -> No
         cache.rendered(name, partial(page, name))
 
     assert made == [b"a", b"b", b"c", b"b"]
+
+
+def test_a_new_version_takes_the_place_of_the_one_before() -> None:
+    cache = Cache()
+    for version in range(100):
+        cache.rendered(("board", version), lambda: b"page", document="board")
+    cache.rendered(("other board", 1), lambda: b"page", document="other board")
+
+    assert is_kept(cache, ("board", 99))
+    assert is_kept(cache, ("other board", 1))
+    assert not any(is_kept(cache, ("board", version)) for version in range(99))
+
+
+def is_kept(cache: Cache, key: Hashable) -> bool:
+    """Whether a rendering is there without being made."""
+    made: list[int] = []
+
+    def make() -> bytes:
+        made.append(1)
+        return b"page"
+
+    cache.rendered(key, make)
+    return not made
 
 
 def test_whoever_asks_for_many_variants_displaces_no_page_that_all_ask_for() -> None:
