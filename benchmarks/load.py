@@ -55,7 +55,17 @@ async def _spend(
         await asyncio.gather(
             *(each.take_part(each.number * rush / len(persons), seconds, sends) for each in persons)
         )
+        if watching.done():
+            watching.result()  # raises what ended it
         watching.cancel()
+
+
+def _resident(pid: int) -> int:
+    """Bytes of memory of a process; none of one that has just been replaced."""
+    try:
+        return resident(pid)
+    except OSError:
+        return 0
 
 
 async def _sample(night: Night, memory: Callable[[], dict[str, float]]) -> None:
@@ -98,8 +108,7 @@ def spend_night(
 
     def memory() -> dict[str, float]:
         """Megabytes of the web process, and of the largest of those that score."""
-        scoring = max(map(resident, running.pool()), default=0)
-        return {"web": resident(web) / 1e6, "scoring": scoring / 1e6}
+        return {"web": resident(web) / 1e6, "scoring": max(map(_resident, running.pool()), default=0) / 1e6}
 
     servers = {name: running.servers.urls.processes.pid(name) or 0 for name in ("postgres", "valkey")}
     with _readers(address, max(1, people // 2), seconds) as reading:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import httpx2
 
-from tests.system.installations import DESCRIPTION, STATEMENT
+from tests.system.installations import DESCRIPTION, STATEMENT, good
 from tests.system.kits import results
 
 PHASE: Final = "night/test"
@@ -71,17 +71,17 @@ class Person:
         end, turn = time.monotonic() + seconds, self.number
         await asyncio.sleep(delay)
         for left in reversed(range(sends)):
-            submission = await self._submit(sends - left)
-            await self._watch(submission, end)
-            pages = (f"/submissions/{submission}", "/submissions", BOARDS[0])
             until = end - left * (seconds - delay) / sends
+            submission = await self._submit(sends - left)
+            await self._watch(submission, until)
+            pages = (f"/submissions/{submission}", "/submissions", BOARDS[0])
             while time.monotonic() < until:
                 await self.ask("page", "GET", pages[turn % len(pages)])
                 turn += 1
                 await asyncio.sleep(READING_PAUSE)
 
     async def _submit(self, turn: int) -> int:
-        archive = results(cat=self.number % 10 + 1, dog=self.number % 7 + 1)
+        archive = results(cat=(self.number + turn) % 10 + 1, dog=(self.number + turn // 10) % 10 + 1)
         address = f"/api/v1/editions/{PHASE}/uploads?filename=results.tar.gz"
         upload = (await self.ask("upload", "PUT", address, content=archive)).json()
         while upload["state"] == "received":  # it waits for a place among the checks
@@ -90,20 +90,20 @@ class Person:
             "upload": upload["id"],
             "method": {"name": f"Method {self.number}.{turn}", "description": DESCRIPTION},
             "training": STATEMENT,
-            "make_public": True,
+            "make_public": turn == 1,  # the board must not be what makes memory grow
         }
         key = {"Idempotency-Key": f"night {self.number}.{turn}"}
         confirmed = await self.ask("confirm", "POST", "/api/v1/submissions", json=request, headers=key)
-        submission = int(confirmed.json()["id"])
+        submission = int(good(confirmed)["id"])
         self.night.submissions[submission] = False
         return submission
 
-    async def _watch(self, submission: int, end: float) -> None:
+    async def _watch(self, submission: int, until: float) -> None:
         """Follow the page as htmx does: what is replaced says when to ask again, and with which ETag."""
         page = (await self.ask("page", "GET", f"/submissions/{submission}")).text
         while (
             found := re.search(r'hx-get="([^"]+)" hx-trigger="every (\d+)s"', page)
-        ) and time.monotonic() < end:
+        ) and time.monotonic() < until:
             named = re.search(r"hx-headers='([^']+)'", page)
             headers = json.loads(html.unescape(named[1])) if named else {}
             await asyncio.sleep(float(found[2]))
