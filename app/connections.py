@@ -9,16 +9,15 @@ from typing import Any, Final
 import psycopg
 from psycopg.abc import RV, PQGen
 from sqlalchemy import Engine, PoolProxiedConnection, QueuePool, event
-from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.exc import InvalidatePoolError
 
 IDLE: Final = 0.1  # seconds without use after which a connection may have been lost unnoticed: no server starts again within them
-PING_SECONDS: Final = 3.0  # as for a new connection: no statement holds it up
 
 
 class BoundedConnection(psycopg.Connection[Any]):
     """A connection whose statements take a limited time."""
 
-    seconds = PING_SECONDS
+    seconds = 3.0
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
         """Wait for a response; raises OperationalError when the time is up."""
@@ -38,8 +37,8 @@ class BoundedConnection(psycopg.Connection[Any]):
             self.seconds = before
 
 
-class PatientPool(QueuePool):
-    """Connections to a server that may be silent.
+class ImpatientPool(QueuePool):
+    """Connections of a process before which people wait, to a server that may be silent.
 
     Once it was silent to one who wanted a new connection, one at a time goes on trying, and everybody else is refused at once rather
     than kept waiting for the same. Whatever the server says ends that, a refusal included. A statement that takes long is nothing to
@@ -52,7 +51,7 @@ class PatientPool(QueuePool):
         self._trying = threading.Lock()
 
     def connect(self) -> PoolProxiedConnection:
-        """A connection that works; raises OperationalError."""
+        """A connection that works; raises OperationalError, TimeoutError when all are in use for too long."""
         if not self._is_silent:
             return self._tried()
         if not self._trying.acquire(blocking=False):
@@ -87,8 +86,8 @@ def limit_response_time(engine: Engine, seconds: float) -> None:
         return connection
 
 
-def try_idle_connections(engine: Engine) -> None:
-    """Replace a connection that was lost while nobody used it.
+def ping_idle_connections(engine: Engine, seconds: float) -> None:
+    """Replace all connections of the pool once one of them was lost while nobody used it; seconds: for which one may say nothing.
 
     A page asks for several connections in a row, and SQLAlchemy's own `pool_pre_ping` would try each of them every time.
     """
@@ -102,7 +101,7 @@ def try_idle_connections(engine: Engine) -> None:
         if time.monotonic() - record.info.get("used", time.monotonic()) < IDLE:
             return
         try:
-            with connection.limited(PING_SECONDS):
+            with connection.limited(seconds):
                 engine.dialect.do_ping(connection)
         except psycopg.Error as error:
-            raise DisconnectionError(str(error)) from error
+            raise InvalidatePoolError(str(error)) from error

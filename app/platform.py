@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from anyio import CapacityLimiter
-from sqlalchemy import ColumnElement, Engine, and_, create_engine, exists, select
+from sqlalchemy import ColumnElement, Engine, QueuePool, and_, create_engine, exists, select
 from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from app.cache import Cache
-from app.connections import PatientPool, limit_response_time, try_idle_connections
+from app.connections import ImpatientPool, limit_response_time, ping_idle_connections
 from app.errors import StorageUnavailableError
 from app.models import Artefact, GroundTruth, Phase, Upload
 from app.queue import Notifier, celery_of
@@ -22,16 +22,18 @@ from app.storage import Storage, private_store, public_store
 
 @dataclass(frozen=True, slots=True)
 class TimeLimits:
-    """How long the database may take, in seconds, before a statement fails."""
+    """How long the database may take, in seconds, before a statement fails, and what becomes of those who want a connection meanwhile."""
 
     statement: int
     lock: int
     response: int  # for a server that sends nothing at all
+    ping: int  # the same, for a connection that is tried before it is used: no statement holds it up
+    pool: type[QueuePool] = QueuePool
 
 
-BACKGROUND = TimeLimits(statement=60, lock=20, response=75)
+BACKGROUND = TimeLimits(statement=60, lock=20, response=75, ping=75)  # what was scored or sent must be noted
 # somebody is looking at an empty page; still, a process that stands still with a lock loses it first (after 10 s)
-INTERACTIVE = TimeLimits(statement=15, lock=12, response=18)
+INTERACTIVE = TimeLimits(statement=15, lock=12, response=18, ping=3, pool=ImpatientPool)
 
 CONNECTION = {
     "connect_timeout": 3,
@@ -82,7 +84,7 @@ class Platform:
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """A session whose statements stand by themselves: one round trip each, none to begin and to commit."""
+        """A session whose statements stand by themselves, also one that writes: a round trip each, none to begin and to commit."""
         with self.guard(), Session(self.autocommit, autoflush=False) as session:
             yield session
 
@@ -141,7 +143,7 @@ def platform_of(settings: Settings, limits: TimeLimits = BACKGROUND) -> Platform
         raise ValueError(message)
     engine = create_engine(
         settings.database_url,
-        poolclass=PatientPool,
+        poolclass=limits.pool,
         hide_parameters=True,  # values do not belong into logs
         pool_size=10,
         max_overflow=20,
@@ -149,7 +151,7 @@ def platform_of(settings: Settings, limits: TimeLimits = BACKGROUND) -> Platform
         connect_args={**CONNECTION, "options": _session_options(limits)},
     )
     limit_response_time(engine, limits.response)
-    try_idle_connections(engine)
+    ping_idle_connections(engine, limits.ping)
     return Platform(
         settings=settings,
         engine=engine,

@@ -9,7 +9,7 @@ import httpx2
 import psycopg
 import pytest
 
-from app.connections import PING_SECONDS
+from app.platform import INTERACTIVE
 from tests.system.installations import LONGEST, Installation, installation
 from tests.system.kits import results, small_kit
 from tests.system.process_trees import stopped, tree_of
@@ -110,7 +110,7 @@ def test_a_statement_that_waits_is_not_taken_for_a_silent_database(
             connection.execute("LOCK TABLE upload IN ACCESS EXCLUSIVE MODE")
             waiting = together.submit(someone.http.get, "/uploads")
             assert eventually(lambda: waits_for_lock(running))
-            time.sleep(PING_SECONDS + 1)  # longer than a silent database is waited for
+            time.sleep(INTERACTIVE.ping + 1)  # longer than a silent database is waited for
             others = [visitor.get(PAGE).status_code for _ in range(8)]
         waited = waiting.result()
 
