@@ -5,8 +5,8 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future
-from contextlib import nullcontext
+from concurrent.futures import Future, wait
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -25,7 +25,7 @@ SLOW = 0.25  # seconds of processor time from which on a rendering is slow
 REST = 10  # times as long as a slow rendering took, the next version is not rendered
 MOST_VERSIONS = 1000  # what was read longest ago goes first
 FRESH = 1.0  # seconds for which a version is used without reading it again
-LONGEST_WAIT = 60.0  # seconds for somebody else's rendering
+LONGEST_WAIT = 60.0  # seconds for somebody else's rendering; then one makes it oneself
 Version = TypeVar("Version", bound=Hashable)
 
 SPLICED_LEVEL = 1  # of compression, where a page is made for one person
@@ -114,10 +114,18 @@ class Cache:
         """Put up the shelves."""
         self._shelves = _Shelf(self.max_bytes), _Shelf(self.variant_bytes)
 
-    def version(self, key: Hashable, read: Callable[[], Version], lasting: float | None = None) -> Version:
+    def version(
+        self,
+        key: Hashable,
+        read: Callable[[], Version],
+        lasting: float | None = None,
+        *,
+        patience: float = LONGEST_WAIT,
+    ) -> Version:
         """The version of what `key` names, at most a second old.
 
         lasting: seconds for which a version is used that this process does not change, whatever else it changes.
+        patience: seconds for which one waits for somebody else's reading before one reads oneself.
         """
         with self._lock:
             epoch, known = self._epoch, self._versions.get(key)
@@ -135,7 +143,7 @@ class Cache:
                         del self._versions[next(iter(self._versions))]
             return version
 
-        result: Version = self._once(("version", epoch, key), read_and_keep)
+        result: Version = self._once(("version", epoch, key), read_and_keep, patience)
         return result
 
     def forget_versions(self, kind: str | None = None) -> None:
@@ -194,27 +202,33 @@ class Cache:
         result: Rendered = self._once(("rendered", key), make_and_keep)
         return result
 
-    def _once(self, key: Hashable, work: Callable[[], Any]) -> Any:
-        """The result of `work`, which one thread does while those who want the same wait; also its exception."""
-        with self._lock:
-            flight = self._flights.get(key)
-            is_mine = flight is None
-            if flight is None:
-                flight = self._flights[key] = Future()
-        if not is_mine:
-            try:
-                return flight.result(LONGEST_WAIT)
-            except ClientDisconnect:  # whoever was to make it has left, and we have not
-                return self._once(key, work)
+    def _once(self, key: Hashable, work: Callable[[], Any], patience: float = LONGEST_WAIT) -> Any:
+        """The result of `work`, which one thread does while those who want the same wait; also its exception.
+
+        patience: seconds for which one waits for somebody else before one does it oneself.
+        """
+        given_up: Future[Any] | None = None
+        while True:
+            with self._lock:
+                flight = self._flights.get(key)
+                if flight is None or flight is given_up:
+                    mine = self._flights[key] = Future[Any]()
+                    break
+            given_up = flight
+            if not wait([flight], patience).done:
+                continue
+            with suppress(ClientDisconnect):  # whoever was to make it has left, and we have not
+                return flight.result()
         try:
-            flight.set_result(work())
+            mine.set_result(work())
         except BaseException as error:
-            flight.set_exception(error)
+            mine.set_exception(error)
             raise
         finally:
             with self._lock:
-                del self._flights[key]
-        return flight.result()
+                if self._flights.get(key) is mine:
+                    del self._flights[key]
+        return mine.result()
 
 
 def conditional_response(

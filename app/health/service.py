@@ -19,6 +19,8 @@ from app.workers import queries as workers
 log = structlog.get_logger()
 
 CHECK_SECONDS = 3.0
+# seconds for which others are given what a check has found, and wait for one that has begun: one that hangs must not decide for them
+SHARED_SECONDS = 1.0
 THREADS = 4  # of their own, so that requests that wait for the database do not hold these checks up
 
 _own_threads = anyio.CapacityLimiter(THREADS)
@@ -76,7 +78,7 @@ def _progress(platform: Platform) -> Progress:
         with platform.transaction() as session:
             return queries.progress(session)
 
-    return platform.cache.version("health", read)
+    return platform.cache.version(("health",), read, SHARED_SECONDS, patience=SHARED_SECONDS)
 
 
 def _schema(platform: Platform) -> str:
@@ -95,7 +97,7 @@ def _storage(platform: Platform) -> str:
             return "the storage cannot be written"
         return ""
 
-    return platform.cache.version("storage", write)
+    return platform.cache.version(("storage",), write, SHARED_SECONDS, patience=SHARED_SECONDS)
 
 
 CHECKS = {"database": _schema, "storage": _storage}

@@ -10,7 +10,8 @@ import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.orm import Session
 
-from app import cache, connections
+from app import connections
+from app.health import service as health
 from app.platform import Platform
 from app.tokens.rules import new_token
 from tests.pages.conftest import Browser
@@ -125,18 +126,20 @@ def test_a_database_without_a_schema_is_not_ready(browser: Browser, platform: Pl
 def test_a_storage_that_cannot_be_written_is_not_ready(
     browser: Browser, platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cache, "FRESH", 60.0)  # on a slow machine a second is over too soon
+    monkeypatch.setattr(health, "SHARED_SECONDS", 60.0)  # on a slow machine a second is over too soon
+    platform.cache.forget_versions("storage")
     assert browser().get("/ready").status_code == 200
     folder = platform.settings.public_storage
     aside = folder.rename(folder.with_name("aside"))
     folder.write_text("a file in place of the folder")
     again = browser().get("/ready")
-    platform.cache.forget_versions()
+    platform.cache.forget_versions("storage")
     try:
         response = browser().get("/ready")
     finally:
         folder.unlink()
         aside.rename(folder)
+        platform.cache.forget_versions("storage")
 
     assert again.status_code == 200, "not tried again within a second"
     assert response.status_code == 503

@@ -63,6 +63,24 @@ def test_who_waits_for_a_page_gets_it_though_the_reader_for_whom_it_was_made_has
     assert gzip.decompress(other.result().compressed) == b"page"
 
 
+def test_who_has_waited_long_enough_for_somebody_else_does_it_alone() -> None:
+    cache, begun, hangs = Cache(), threading.Event(), threading.Event()
+
+    def hang() -> int:
+        begun.set()
+        hangs.wait(10)
+        return 1
+
+    with ThreadPoolExecutor(2) as readers:
+        stuck = readers.submit(cache.version, "storage", hang)
+        begun.wait(5)
+        found = cache.version("storage", lambda: 2, patience=0.05)
+        again = cache.version("storage", lambda: 3)
+        hangs.set()
+
+    assert (found, again, stuck.result()) == (2, 2, 1)
+
+
 def test_variants_are_rendered_one_by_one() -> None:
     cache, at_work, most = Cache(), [], []
 
