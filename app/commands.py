@@ -43,7 +43,7 @@ def main() -> None:
     os.umask(0o077)  # for every process that a command starts, too
 
     try:
-        app()
+        app(prog_name="heldout-server")  # whatever started Python
     except Exception as error:
         sentence = explanation(error)
         if sentence is None:
