@@ -15,6 +15,7 @@ from app.models import User
 from app.platform import platform_of
 from app.rate_limits import Limited
 from app.settings import Settings
+from app.supervisor import interrupted_by_signals
 from benchmarks.server.rows import (
     Results,
     add_boards,
@@ -70,8 +71,8 @@ class Site:
 
 @contextmanager
 def own_servers() -> Iterator[OwnServers]:
-    """A database server and a broker for one benchmark."""
-    with tempfile.TemporaryDirectory(prefix="heldout benchmark ") as folder:
+    """A database server and a broker for one benchmark, which ends all that it has started when it is stopped."""
+    with interrupted_by_signals(), tempfile.TemporaryDirectory(prefix="heldout benchmark ") as folder:
         data = Path(folder, "data")
         with embedded_servers(data, report=print) as urls:
             yield OwnServers(data, urls)
