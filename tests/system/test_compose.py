@@ -115,4 +115,4 @@ def test_what_one_worker_has_begun_the_other_finishes_whichever_is_killed(site: 
         assert site.ask("SELECT FROM run WHERE crashes > 0") == []
         project.up("worker", killed)
 
-    assert len(person.means(PHASE)) == 6
+    assert eventually(lambda: len(person.means(PHASE)) == 6)

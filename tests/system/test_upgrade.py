@@ -158,7 +158,7 @@ def test_the_schema_is_expanded_under_a_running_worker_and_both_versions_go_on_w
         (True,)
     ]
     expected = {f"Meanwhile {each}": (each % 9 + 1) / 10 for each in range(len(sender.sent))}
-    assert site.person.means(PHASE) == pytest.approx({"Before": 0.5, **expected})
+    assert eventually(lambda: bool(site.person.means(PHASE) == pytest.approx({"Before": 0.5, **expected})))
     assert site.ready()[0] == 200
     assert site.later_command("admin-link").returncode == 0
     assert site.running.command("admin-link").returncode == 0
