@@ -194,15 +194,17 @@ def readers(running: Installation, addresses: tuple[str, str]) -> dict[str, Clie
 
 
 def texts(crawled: Crawled) -> Iterator[tuple[str, str]]:
-    """Everything that was read by anybody, and every log and mail, each with where it stands."""
-    for reader, crawl in crawled.readers.items():
-        yield from ((f"{reader}: {address}", text) for address, text in crawl.texts())
+    """Everything that was read by anybody, and every log and mail, each with where it stands; without times, whose digits are chance."""
     data = crawled.running.settings.data
     files = [*data.glob("logs/*"), *data.glob("mail/*")]
     assert len(files) > 2
-    yield from (
-        (file.name, re.sub(r"\d\d:\d\d:\d\d[.,]\d+", "", file.read_text())) for file in files
-    )  # without times
+    responses = (
+        (f"{reader}: {address}", text)
+        for reader, crawl in crawled.readers.items()
+        for address, text in crawl.texts()
+    )
+    for where, text in itertools.chain(responses, ((file.name, file.read_text()) for file in files)):
+        yield where, re.sub(r"\d\d:\d\d:\d\d[.,]\d+", "", text)
 
 
 def holding(words: Iterable[str], found: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
