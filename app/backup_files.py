@@ -4,13 +4,14 @@ import fcntl
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from app.backups.rules import MANIFEST, is_name, is_partial
 from app.backups.schemas import BackupError
+from app.storage import NewDigest
 
 MiB = 1 << 20
 UNFINISHED = ".unfinished"  # ending of a file that is being written
@@ -44,18 +45,8 @@ def interrupted_backups(directory: Path) -> list[Path]:
     return [each for each in directory.iterdir() if is_partial(each.name)]
 
 
-def reuse(path: Path, target: Path, digest: str, whole: Path | None, interrupted: Sequence[Path]) -> bool:
-    """Link a content from an earlier backup; whether one had it. What an interrupted one has is hashed first."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if whole is not None and _link(whole / path, target):
-        return True
-    return any(
-        (each / path).exists() and sha256_of(each / path) == digest and _link(each / path, target)
-        for each in interrupted
-    )
-
-
-def _link(source: Path, target: Path) -> bool:
+def link(source: Path, target: Path) -> bool:
+    """Have a file of an earlier backup in this one, too; whether it is there."""
     try:
         os.link(source, target)
     except FileNotFoundError:
@@ -65,22 +56,15 @@ def _link(source: Path, target: Path) -> bool:
     return True
 
 
-def write_hashed(stream: BinaryIO, target: Path, digest: str) -> bool:
-    """Copy a stream to a file, if its bytes have this hash; whether they have."""
+def copy(stream: BinaryIO, target: Path) -> None:
+    """Copy a stream to a file, which has its name once it is complete."""
     unfinished = target.with_name(target.name + UNFINISHED)
-    sha256 = hashlib.sha256()
     with unfinished.open("wb") as file:
-        while block := stream.read(MiB):
-            sha256.update(block)
-            file.write(block)
-    if sha256.hexdigest() != digest:
-        unfinished.unlink()
-        return False
+        shutil.copyfileobj(stream, file, MiB)
     unfinished.rename(target)
-    return True
 
 
-def sha256_of(path: Path) -> str:
+def digest_of_file(path: Path, new_digest: NewDigest = hashlib.sha256) -> str:
     """The hash of a file in hexadecimal digits."""
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return hashlib.file_digest(file, new_digest).hexdigest()

@@ -4,7 +4,7 @@ import base64
 import json
 import os
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import repeat
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from scoring import (
 from scoring.analysis.diagnosis import Files, diagnose
 from scoring.analysis.image_outcomes import outcomes_by_image, pack_outcomes
 from scoring.analysis.near_duplicates import compare_archives, sketch_of
+from scoring.saved_matches import open_matches
 from scoring.statistics.bootstrap import sample_of
 from scoring.statistics.kept_replicates import pack_replicates, read_replicates
 
@@ -63,15 +64,28 @@ def score(
 
 def intervals(statistics: Path, truth: Path, report: str) -> bytes:
     """The confidence intervals of a report (its exhibits are not needed) as JSON of an `IntervalTable`."""
-    table = intervals_of(Result.from_json(report), GroundTruth.open(truth), statistics=statistics)
+    table = intervals_of(_result(report, statistics), GroundTruth.open(truth), statistics=statistics)
     return json.dumps(to_plain(table)).encode()
 
 
-def analyse(archive: Path, limits: Limits, statistics: Path, truth: Path, report: str) -> bytes:
-    """The analysis of a report (its exhibits are not needed) as JSON: its diagnosis; replicates and outcomes by image in base64."""
-    ground_truth, result = GroundTruth.open(truth), Result.from_json(report)
+def _result(report: str, statistics: Path) -> Result:
+    """A report from the database, which lacks what identifies the ground truth, with that of its statistics."""
+    origin, _ = open_matches(statistics)
+    return replace(Result.from_json(report), truth=origin.truth, receipt=origin.receipt)
+
+
+def analyse(
+    archive: Path, limits: Limits, statistics: Path, truth: Path, report: str, truth_id: str
+) -> bytes:
+    """The analysis of a report (its exhibits are not needed) as JSON: its diagnosis; replicates and outcomes by image in base64.
+
+    The replicates name the ground truth by `truth_id` in place of its fingerprint, because the database keeps them.
+    """
+    ground_truth, result = GroundTruth.open(truth), _result(report, statistics)
+    replicates = bootstrap(result, ground_truth, statistics=statistics)
+    replicates = replace(replicates, setup=replace(replicates.setup, truth=truth_id))
     kept = {
-        "replicates": pack_replicates(bootstrap(result, ground_truth, statistics=statistics)),
+        "replicates": pack_replicates(replicates),
         "image_outcomes": pack_outcomes(
             outcomes_by_image(sample_of(result, ground_truth, statistics=statistics))
         ),
@@ -103,7 +117,7 @@ def standard_error(truth: Path, results: tuple[tuple[Path, str], tuple[Path, str
     """The standard error of the difference of two results' means as JSON; each is its statistics and its report as JSON."""
     ground_truth = GroundTruth.open(truth)
     one, other = (
-        bootstrap(Result.from_json(report), ground_truth, statistics=statistics)
+        bootstrap(_result(report, statistics), ground_truth, statistics=statistics)
         for statistics, report in results
     )
     return json.dumps(standard_error_of_difference(one, other)).encode()

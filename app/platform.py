@@ -14,10 +14,12 @@ from app.cache import Cache
 from app.connections import ImpatientPool, limit_response_time, ping_idle_connections
 from app.errors import StorageUnavailableError
 from app.models import Artefact, GroundTruth, Phase, Upload
+from app.models import TruthKey as TruthKeyRow
 from app.queue import Notifier, celery_of
 from app.rate_limits import RateLimiter, limiter_of
 from app.settings import Settings, SettingsError
-from app.storage import Storage, private_store, public_store
+from app.storage import Storage, key_store, private_store, public_store
+from app.truth_key import TruthKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ def _session_options(limits: TimeLimits) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """Handed to every service. `private` is missing in the web process: it has no path to ground truth."""
+    """Handed to every service. The web process has no `private` and no `truth_key`: it has no path to ground truth."""
 
     settings: Settings
     engine: Engine
@@ -65,6 +67,7 @@ class Platform:
     descriptions: Storage  # what participants may know of a phase
     artefacts: Storage  # what workers make for pages to show
     private: Storage | None
+    truth_key: TruthKey | None
     notifier: Notifier
     limiter: RateLimiter
     checks: CapacityLimiter  # how many archives are checked at the same time
@@ -107,13 +110,23 @@ class Platform:
         Raises SettingsError in the web process.
         """
         if self.private is None:
-            message = (
-                "HELDOUT_PRIVATE_STORAGE or HELDOUT_S3_PRIVATE_BUCKET: expected the place of ground truth"
-            )
-            raise SettingsError(message)
+            raise SettingsError(NO_PRIVATE_STORAGE)
         return self.private
 
+    @property
+    def secret(self) -> TruthKey:
+        """The key under which hidden annotation is hashed, for workers and commands.
 
+        Raises SettingsError in the web process.
+        """
+        if self.truth_key is None:
+            raise SettingsError(NO_PRIVATE_STORAGE)
+        return self.truth_key
+
+
+NO_PRIVATE_STORAGE = (
+    "HELDOUT_PRIVATE_STORAGE or HELDOUT_S3_PRIVATE_BUCKET: expected the place of ground truth"
+)
 ARCHIVE = and_(Upload.sha256.is_not(None), Upload.removed_at.is_(None))  # one that is stored
 
 
@@ -150,6 +163,8 @@ def platform_of(settings: Settings, limits: TimeLimits = BACKGROUND) -> Platform
         pool_timeout=5,  # seconds until a page says that the database is busy
         connect_args={**CONNECTION, "options": _session_options(limits)},
     )
+    keys = key_store(settings, partial(_is_there, engine, TruthKeyRow.name.is_not(None)))
+    truth_key = TruthKey(engine, keys) if keys else None
     limit_response_time(engine, limits.response)
     ping_idle_connections(engine, limits.ping)
     return Platform(
@@ -160,7 +175,14 @@ def platform_of(settings: Settings, limits: TimeLimits = BACKGROUND) -> Platform
             settings, "descriptions", partial(_is_there, engine, Phase.id.is_not(None))
         ),
         artefacts=public_store(settings, "artefacts", partial(_is_there, engine, Artefact.id.is_not(None))),
-        private=private_store(settings, partial(_is_there, engine, GroundTruth.id.is_not(None))),
+        private=(
+            private_store(
+                settings, partial(_is_there, engine, GroundTruth.id.is_not(None)), truth_key.fingerprint
+            )
+            if truth_key
+            else None
+        ),
+        truth_key=truth_key,
         notifier=Notifier(celery_of(settings)),
         limiter=limiter_of(settings, settings.broker_url),
         checks=CapacityLimiter(settings.checks),

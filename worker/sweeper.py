@@ -12,7 +12,7 @@ import structlog
 from celery import platforms
 from sqlalchemy.exc import SQLAlchemyError
 
-from app import logs
+from app import logs, receipts
 from app.board_figures import service as board_figures
 from app.delivery import service as delivery
 from app.evaluation import service as evaluation
@@ -38,6 +38,7 @@ STEPS = (
     published.draw_missing,
     delivery.sweep,
     retention.sweep,
+    receipts.publish,
     mail.sweep,
     profiles.sweep,
     similarity.sweep,

@@ -49,7 +49,7 @@ def compute(platform: Platform, payload: Mapping[str, Any]) -> None:
     ):
         report = run.report.to_json()
         output = run_in_subprocess(
-            limits, children.analyse, archive, archive_limits, statistics, truth, report
+            limits, children.analyse, archive, archive_limits, statistics, truth, report, run.truth_id
         )
     _store(platform, run_id, json.loads(output))
 

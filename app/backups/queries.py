@@ -15,6 +15,7 @@ from app.models import (
     PictureSource,
     Run,
     RunState,
+    TruthKey,
     Upload,
     UploadState,
 )
@@ -23,7 +24,8 @@ from app.storage import content_key
 KEYS: tuple[tuple[str, Select[str | None]], ...] = (
     ("descriptions", select(Phase.description_key)),
     ("artefacts", select(Artefact.key)),
-    ("truth", select(GroundTruth.fingerprint)),
+    ("keys", select(TruthKey.name)),
+    ("truth", select(GroundTruth.key)),
     ("truth", select(Run.statistics_key)),
     ("truth", select(PictureBatch.copy_key)),
 )

@@ -65,7 +65,7 @@ def sums_from(text: str) -> dict[Path, str]:
     found = {}
     for number, line in enumerate(text.splitlines(), 1):
         match = SUM.fullmatch(line)
-        if match is None or not _is_of(match["path"], match["digest"]):
+        if match is None:
             raise BackupError(
                 f"{SUMS}:{number}: expected a hash and the path of a content, found {line[:200]!r}"
             )
@@ -73,10 +73,6 @@ def sums_from(text: str) -> dict[Path, str]:
     if DATABASE not in found:
         raise BackupError(f"{SUMS}: expected a line for {DATABASE}")
     return found
-
-
-def _is_of(path: str, digest: str) -> bool:
-    return path == str(DATABASE) or Path(path).name.startswith(digest)
 
 
 def manifest_text(manifest: Manifest) -> str:

@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Self
 
-FORMAT = 1
+FORMAT = 2
 
 
 class BackupError(Exception):

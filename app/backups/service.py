@@ -13,11 +13,11 @@ import scoring
 from app import removals
 from app.backup_files import (
     alone_in,
+    copy,
+    digest_of_file,
     interrupted_backups,
-    reuse,
-    sha256_of,
+    link,
     whole_backups,
-    write_hashed,
 )
 from app.backups import queries
 from app.backups.rules import (
@@ -36,7 +36,7 @@ from app.backups.schemas import BackupError, Manifest, Restored, StoredKey, Take
 from app.migrating import migrate
 from app.platform import CONNECTION, Platform
 from app.postgres_programs import dump, load
-from app.storage import Storage, digest_of, owner_of
+from app.storage import Storage, digest_of
 
 Report = Callable[[str], None]
 
@@ -63,16 +63,26 @@ def back_up(
         report("dumping the database")
         keys, linked = _dump(platform, connection, partial / DATABASE)
         report(f"copying {len(keys)} contents")
-        sums, missing, copied = {DATABASE: sha256_of(partial / DATABASE)}, [], 0
-        newest = earlier[0] if earlier else None
+        sums, missing, copied = {DATABASE: digest_of_file(partial / DATABASE)}, [], 0
+        linked_sums = _read(earlier[0])[1] if earlier else {}
         for each in sorted(keys):
-            path, digest = each.path, digest_of(each.key)
-            if reuse(path, partial / path, digest, newest, [one for one in interrupted if one != partial]):
-                sums[path] = digest
-            elif _copy(stores[each.store], each.key, partial / path):
-                sums[path], copied = digest, copied + 1
+            path, store = each.path, stores[each.store]
+            (partial / path).parent.mkdir(parents=True, exist_ok=True)
+            if path in linked_sums and link(earlier[0] / path, partial / path):
+                sums[path] = linked_sums[path]
+                continue
+            if any(
+                _take_over(store, each.key, one / path, partial / path)
+                for one in interrupted
+                if one != partial
+            ):
+                pass
+            elif _copy(store, each.key, partial / path):
+                copied += 1
             else:
                 missing.append(path.as_posix())
+                continue
+            sums[path] = digest_of_file(partial / path)
         manifest = _seal(partial, sums, now, missing, linked)
         partial.rename(folder)
         return Taken(folder, manifest, copied, _remove_older(directory, interrupted, keep))
@@ -83,6 +93,7 @@ def _stores(platform: Platform) -> dict[str, Storage]:
         "archives": platform.archives,
         "descriptions": platform.descriptions,
         "artefacts": platform.artefacts,
+        "keys": platform.secret.store,
         "truth": platform.truths,
     }
 
@@ -109,12 +120,25 @@ def _dump(platform: Platform, connection: Connection, target: Path) -> tuple[set
         return queries.stored_keys(frozen), queries.linked_folders(frozen)
 
 
+def _take_over(store: Storage, key: str, source: Path, target: Path) -> bool:
+    """Link what an interrupted backup has copied, if its bytes are right."""
+    return (
+        source.exists()
+        and digest_of_file(source, store.new_digest) == digest_of(key)
+        and link(source, target)
+    )
+
+
 def _copy(store: Storage, key: str, target: Path) -> bool:
-    """Whether a store has a content, and with the right bytes."""
+    """Copy a content, if the store has it with the right bytes; whether it has."""
     if not store.exists(key):
         return False
     with store.open(key) as stream:
-        return write_hashed(stream, target, digest_of(key))
+        copy(stream, target)
+    if digest_of_file(target, store.new_digest) != digest_of(key):
+        target.unlink()
+        return False
+    return True
 
 
 def _seal(
@@ -129,7 +153,7 @@ def _seal(
         size=sum((partial / path).stat().st_size for path in sums),
         missing=tuple(missing),
         linked_folders=linked,
-        sums=sha256_of(partial / SUMS),
+        sums=digest_of_file(partial / SUMS),
     )
     (partial / MANIFEST).write_text(manifest_text(manifest))
     os.sync()
@@ -164,7 +188,7 @@ def restore(platform: Platform, directory: Path, report: Report) -> Restored:
         _compare(folder, sums)
         report(f"storing {len(contents)} contents")
         for each in contents:
-            _store(stores[each.store], folder / each.path, each.key)
+            stores[each.store].put_back(folder / each.path, each.key)
         report("loading the database")
         with connection.begin():
             if table := queries.lock_empty(connection):
@@ -192,7 +216,7 @@ def _chosen(directory: Path) -> Path:
 def _read(folder: Path) -> tuple[Manifest, dict[Path, str]]:
     try:
         manifest = manifest_from((folder / MANIFEST).read_text("utf-8"))
-        if sha256_of(folder / SUMS) != manifest.sums:
+        if digest_of_file(folder / SUMS) != manifest.sums:
             raise BackupError(f"{folder / SUMS} has changed since it was written; restore another backup")
         return manifest, sums_from((folder / SUMS).read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -209,7 +233,7 @@ def _compare(folder: Path, sums: Mapping[Path, str]) -> None:
 
 def _has(path: Path, digest: str) -> bool:
     try:
-        return sha256_of(path) == digest
+        return digest_of_file(path) == digest
     except OSError:
         return False
 
@@ -238,8 +262,3 @@ def _refuse_others(stores: Mapping[str, Storage], contents: list[StoredKey]) -> 
                     f"the store of {name} is not empty: it has {each.key}, which is not of this backup; "
                     "restore into a new database and new stores"
                 )
-
-
-def _store(store: Storage, path: Path, key: str) -> None:
-    if store.put(path, owner_of(key)) != key:
-        raise BackupError(f"{path} has changed while it was restored; begin again with another backup")

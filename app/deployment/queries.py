@@ -38,7 +38,7 @@ def size(session: Session) -> int:
     return session.scalar(select(func.pg_database_size(func.current_database()))) or 0
 
 
-def fingerprints(session: Session) -> list[str]:
+def truth_keys(session: Session) -> list[str]:
     """The keys of all ground truth, the newest first."""
-    statement = select(GroundTruth.fingerprint).group_by(GroundTruth.fingerprint)
+    statement = select(GroundTruth.key).group_by(GroundTruth.key)
     return list(session.scalars(statement.order_by(func.max(GroundTruth.id).desc())))

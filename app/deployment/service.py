@@ -92,10 +92,11 @@ def _broker(found: Broker | str) -> Check:
 
 
 def _truths(platform: Platform) -> Truths:
+    error = None
     try:
         error = probes.round_trip(platform.truths)
         with platform.transaction() as session:
-            named = queries.fingerprints(session)
+            named = queries.truth_keys(session)
         missing = tuple(key for key in named if not platform.truths.exists(key))
     except SettingsError as unset:
         return Truths(0, error=str(unset))

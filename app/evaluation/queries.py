@@ -135,7 +135,7 @@ def assignment_of(session: Session, run_id: int) -> Assignment:
             Submission.id,
             Upload.sha256,
             Upload.id,
-            GroundTruth.fingerprint,
+            GroundTruth.key,
             Entry.competition,
             Run.protocol,
             Phase.description_key,

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from structlog.contextvars import bound_contextvars
 
 import scoring
-from app import children
+from app import children, receipts
 from app.editions import service as editions
 from app.errors import StorageUnavailableError
 from app.evaluation import queries
@@ -186,8 +186,10 @@ def _record(platform: Platform, claim: Claim, outcome: Outcome, comparison: Comp
             case Refused(message):
                 run.state, run.failure_message = RunState.REFUSED, message
             case Scored(report, key):
+                if receipts.is_public(session, run.ground_truth_id):
+                    run.plain_receipt = report.receipt
                 run.state, run.statistics_key = RunState.SCORED, key
-                run.measure, run.receipt = report.measure, report.receipt
+                run.measure, run.receipt = report.measure, platform.secret.receipt(report.receipt)
                 session.add_all((*score_rows(run.id, report), *exhibits(run.id, report)))
         _finish(session, run)
     return True

@@ -2,12 +2,19 @@
 
 from fastapi import APIRouter, Response
 
+from app import receipts
 from app.access import Action
 from app.exhibits import service
 from app.exhibits.schemas import CurveView, ExhibitView, csv_of
 from app.web import CurrentActor, ThePlatform, requires
 
 router = APIRouter(prefix="/api/v1", tags=["submissions"])
+
+
+@router.get("/receipts/{receipt}", dependencies=[requires(Action.READ_SUBMISSION)])
+def receipt(platform: ThePlatform, actor: CurrentActor, receipt: str) -> receipts.ConfirmedReceipt:
+    """Which result a receipt belongs to, if the reader may see it; compared with what was stored when it was scored."""
+    return receipts.confirm(platform, actor, receipt)
 
 
 @router.get("/runs/{run_id}/tables", dependencies=[requires(Action.READ_SUBMISSION)])

@@ -1,5 +1,6 @@
 """Editions and competitions as pages and programs see them."""
 
+import uuid
 from dataclasses import dataclass, field
 
 from app.editions.schemas import PhaseView
@@ -119,7 +120,7 @@ class CompetitionView:
     protocol: str
     rules: TaskDescription | None  # none for a protocol that this version does not know
     ground_truth: int
-    fingerprint: str
+    ground_truth_id: uuid.UUID  # of this version of the annotation, random
     scorer: str
     has_terms: bool
     limits: Limits = field(default_factory=Limits)

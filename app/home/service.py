@@ -179,7 +179,7 @@ def competition_page(platform: Platform, edition: str, image_set: str, number: i
         protocol=board.protocol,
         rules=task_rules(board.protocol, info.task),
         ground_truth=truth.version,
-        fingerprint=truth.fingerprint,
+        ground_truth_id=truth.public_id,
         scorer=board.scorer,
         has_terms=has_terms,
         limits=description.limits,

@@ -1,5 +1,6 @@
 """Loading development kits into phases."""
 
+import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
@@ -19,6 +20,7 @@ from app.models import AuditRecord, Board, Disclosure, Edition, Entry, GroundTru
 from app.outbox import queries as outbox
 from app.pictures import service as pictures
 from app.platform import Platform
+from app.storage import digest_of, owner_of
 
 
 def import_tree(platform: Platform, request: TreeImport) -> Imported:
@@ -34,11 +36,14 @@ def import_tree(platform: Platform, request: TreeImport) -> Imported:
     truth = _read(request)
     protocol = _protocol(request, truth.description)
     _check_that_something_is_offered(truth)
+    public_id = uuid.uuid4()
     with platform.truths.draft() as draft:
         truth.save(draft)
-        fingerprint = platform.truths.put(draft)
-    while (imported := _record(platform, request, truth, protocol, fingerprint)) is None:
+        key = platform.truths.put(draft, public_id)
+    while (imported := _record(platform, request, truth, protocol, key)) is None:
         pass  # another import was faster, and has changed what this one starts from
+    if not imported.is_new:
+        platform.truths.delete(key)
     return _with_pictures(platform, request, imported)
 
 
@@ -53,7 +58,7 @@ def _with_pictures(platform: Platform, request: TreeImport, imported: Imported) 
 
 
 def _record(
-    platform: Platform, request: TreeImport, truth: scoring.GroundTruth, protocol: str, fingerprint: str
+    platform: Platform, request: TreeImport, truth: scoring.GroundTruth, protocol: str, truth_key: str
 ) -> Imported | None:
     """Store the description, then write every row; None if the phase has got another description meanwhile."""
     with platform.transaction() as session:
@@ -72,7 +77,7 @@ def _record(
         edition, retitled = _edition(session, request, truth.description.dataset)
         stored = _store_phase(session, request, edition, protocol, key)
         changed = (*retitled, *stored.changes, *relimited)
-        version, is_new, boards = _store_truth(session, stored.phase, truth, fingerprint)
+        version, is_new, boards = _store_truth(session, stored.phase, truth, truth_key)
         if changed or is_new:
             session.add(_audit_record(request, stored, changed, version if is_new else None))
         return Imported(
@@ -212,9 +217,10 @@ def _columns(rules: Rules) -> dict[str, object]:
 
 
 def _store_truth(
-    session: Session, phase: Phase, truth: scoring.GroundTruth, fingerprint: str
+    session: Session, phase: Phase, truth: scoring.GroundTruth, truth_key: str
 ) -> tuple[int, bool, tuple[int, ...]]:
     """The version of the annotation, whether it is new, and the competitions that have a board from now on."""
+    fingerprint = digest_of(truth_key)
     known = queries.truth_of_fingerprint(session, phase.id, fingerprint)
     if known is not None:
         return known.version, False, ()
@@ -222,6 +228,7 @@ def _store_truth(
     row = GroundTruth(
         phase_id=phase.id,
         version=newest.version + 1 if newest else 1,
+        public_id=owner_of(truth_key),
         fingerprint=fingerprint,
         statistics=asdict(scoring.count_objects(truth)),
     )

@@ -1,6 +1,7 @@
 """Comparing a new result with the best of its team, when a worker records it."""
 
 import json
+from dataclasses import replace
 
 import structlog
 from sqlalchemy.orm import Session
@@ -38,7 +39,7 @@ def compare(
         return Comparison(best, run_id)
     if known is None or report.headline is None:
         return Comparison(best, best.run_id)
-    error = _standard_error(platform, known, ScoredRun(statistics_key, known.truth, report))
+    error = _standard_error(platform, known, replace(known, statistics=statistics_key, report=report))
     return Comparison(best, run_id if is_step(report.headline, best.mean, error) else best.run_id)
 
 
@@ -55,7 +56,7 @@ def _standard_error(platform: Platform, one: ScoredRun, other: ScoredRun) -> flo
         try:
             output = run_in_subprocess(limits, children.standard_error, truth, results)
         except LimitExceededError:
-            log.warning("comparison stopped", best=one.report.receipt, new=other.report.receipt)
+            log.warning("comparison stopped", best=one.statistics, new=other.statistics)
             return None
     error: float | None = json.loads(output)
     return error

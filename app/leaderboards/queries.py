@@ -1,5 +1,6 @@
 """What stands on a board, in two queries whatever the number of rows."""
 
+import uuid
 from collections.abc import Hashable
 from dataclasses import dataclass
 from datetime import datetime
@@ -37,12 +38,12 @@ Version = tuple[Hashable, ...]
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """What a result was scored under; ground_truth: its version."""
+    """What a result was scored under; ground_truth: its version and what people see of its content."""
 
     protocol: str
     scorer: str
     ground_truth: int
-    fingerprint: str
+    ground_truth_id: uuid.UUID
 
 
 def is_outdated(row: Versions, board: Versions) -> bool:
@@ -166,7 +167,7 @@ def board(
     )
     statement = (
         select(
-            Board.protocol, Board.scorer, GroundTruth.version, GroundTruth.fingerprint, published.c.count,
+            Board.protocol, Board.scorer, GroundTruth.version, GroundTruth.public_id, published.c.count,
             func.coalesce(published.c.latest, Board.activated_at), _open_rescores(phase_id).exists(),
         )
         .select_from(Board)
@@ -198,7 +199,7 @@ def rows(session: Session, standing: Subquery, audience: Audience) -> list[Store
         select(
             Run.id, Run.ladder_run_id, Entry.is_complete, Method, Submission.id, Submission.training, Team.id, Team.name,
             Team.suspended_at.is_not(None), Submission.created_at, Run.measure, Run.protocol, Run.scorer,
-            GroundTruth.version, GroundTruth.fingerprint,
+            GroundTruth.version, GroundTruth.public_id,
         )
         .select_from(standing)
         .join(Entry, Entry.id == standing.c.entry_id)

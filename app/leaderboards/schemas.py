@@ -1,5 +1,6 @@
 """Leaderboards as pages and programs see them."""
 
+import uuid
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -80,7 +81,7 @@ class BoardView:
     sort: str  # one of `rules.SORTS` or a class
     descending: bool
     ground_truth: int
-    fingerprint: str
+    ground_truth_id: uuid.UUID  # of this version of the annotation, random
     scorer: str
     version: int
     updated_at: datetime

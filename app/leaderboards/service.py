@@ -231,7 +231,7 @@ def _view(
         sort=query.sort,
         descending=query.descending,
         ground_truth=board.versions.ground_truth,
-        fingerprint=board.versions.fingerprint,
+        ground_truth_id=board.versions.ground_truth_id,
         scorer=board.versions.scorer,
         version=board.version,
         updated_at=sight.moment(board.updated_at),

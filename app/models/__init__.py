@@ -1,7 +1,7 @@
 """The schema."""
 
 from app.models.artefacts import Artefact
-from app.models.editions import Board, Edition, GroundTruth, Phase
+from app.models.editions import Board, Edition, GroundTruth, Phase, TruthKey
 from app.models.groups import BoardGroups
 from app.models.links import AnonymousLink
 from app.models.logins import (
@@ -92,6 +92,7 @@ __all__ = [
     "Terms",
     "TermsAcceptance",
     "Topic",
+    "TruthKey",
     "UnusedContent",
     "Upload",
     "UploadState",

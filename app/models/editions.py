@@ -1,9 +1,11 @@
 """Editions, phases, ground truth and boards."""
 
+import uuid
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, UniqueConstraint
+from sqlalchemy import CheckConstraint, ColumnElement, ForeignKey, Text, UniqueConstraint, cast, func
+from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.quotas import Quota, stored
@@ -71,7 +73,11 @@ class Phase(Base):
 
 
 class GroundTruth(Base):
-    """One imported version of a phase's annotation: immutable, named by the hash of its content."""
+    """One imported version of a phase's annotation, which never changes.
+
+    public_id: random, what people see of it and the name of its file. fingerprint: HMAC-SHA-256 of its content under the key
+    that only workers can read; the same annotation has the same one in every phase.
+    """
 
     __tablename__ = "ground_truth"
     __table_args__ = (
@@ -82,9 +88,31 @@ class GroundTruth(Base):
     id: Mapped[int] = key_column()
     phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id))
     version: Mapped[int]
-    fingerprint: Mapped[str]
+    public_id: Mapped[uuid.UUID] = mapped_column(unique=True, default=uuid.uuid4)
+    fingerprint: Mapped[str] = mapped_column(index=True)
     statistics: Mapped[dict[str, Any]]
     imported_at: Mapped[datetime] = now_column()
+
+    @hybrid_property
+    def key(self) -> str:
+        """Where private storage has its content: `storage.content_key` of the fingerprint and the public id."""
+        return f"{self.fingerprint}-{self.public_id.hex}"
+
+    @key.inplace.expression
+    @classmethod
+    def _key_expression(cls) -> ColumnElement[str]:
+        return cls.fingerprint + "-" + func.replace(cast(cls.public_id, Text), "-", "")
+
+
+class TruthKey(Base):
+    """The key under which hidden annotation is hashed: one row, made with the key and never changed.
+
+    The key itself lies in private storage, where only workers can read it, under the name that stands here.
+    """
+
+    __tablename__ = "truth_key"
+    name: Mapped[str] = mapped_column(primary_key=True)  # its sha256, which says nothing of 256 random bits
+    created_at: Mapped[datetime] = now_column()
 
 
 class Board(Base):

@@ -59,6 +59,15 @@ class Run(Base):
                 "state IN ('queued', 'running', 'refused', 'failed') AND decision IS NULL AND rescore_id IS NOT NULL"
             ),
         ),
+        Index(  # scored runs whose plain receipt is not published
+            "ix_run_plain_receipt_missing",
+            "ground_truth_id",
+            postgresql_where=text(
+                "state = 'scored' AND plain_receipt IS NULL AND statistics_key IS NOT NULL"
+            ),
+        ),
+        Index("ix_run_receipt", "receipt", postgresql_where=text("receipt IS NOT NULL")),
+        Index("ix_run_plain_receipt", "plain_receipt", postgresql_where=text("plain_receipt IS NOT NULL")),
         Index("ix_run_running", "scorer", "priority", "turn", postgresql_where=text("state = 'running'")),
         Index("ix_run_ended", "state", "finished_at", postgresql_where=text("finished_at IS NOT NULL")),
         CheckConstraint(
@@ -88,7 +97,8 @@ class Run(Base):
     finished_at: Mapped[datetime | None]
     failure_message: Mapped[str | None]  # why it was refused or failed
     measure: Mapped[str | None]
-    receipt: Mapped[str | None]
+    receipt: Mapped[str | None]  # keyed, so that it tells nothing of hidden annotation
+    plain_receipt: Mapped[str | None]  # that anyone can compute; none while the annotation is hidden
     statistics_key: Mapped[str | None]  # per-image statistics in private storage
     ladder_run_id: Mapped[int | None] = mapped_column(
         ForeignKey("run.id")

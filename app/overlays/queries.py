@@ -48,7 +48,7 @@ def names_of(session: Session, phase_id: int) -> tuple[str, ...]:
 def truths_shown(session: Session, phase_id: int) -> dict[int, str]:
     """The ground truths that the boards of a phase show, by id with their keys in private storage."""
     statement = (
-        select(GroundTruth.id, GroundTruth.fingerprint)
+        select(GroundTruth.id, GroundTruth.key)
         .join(Board, Board.ground_truth_id == GroundTruth.id)
         .where(Board.phase_id == phase_id)
         .distinct()
@@ -133,7 +133,7 @@ def run_sources(session: Session, run_id: int) -> RunSources:
     """What a run was scored from."""
     statement = (
         select(
-            Upload.sha256, Upload.id, GroundTruth.fingerprint, Run.statistics_key, Entry.competition, Run.protocol
+            Upload.sha256, Upload.id, GroundTruth.key, Run.statistics_key, Entry.competition, Run.protocol
         )
         .select_from(Run)
         .join(Entry, Run.entry_id == Entry.id)

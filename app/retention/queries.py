@@ -197,7 +197,7 @@ def contents(session: Session) -> tuple[int, int]:
 
 def referenced(session: Session, keys: Collection[str]) -> set[str]:
     """Which of these contents are a phase's description or copied pictures, a ground truth or the statistics of a run."""
-    columns = (Phase.description_key, GroundTruth.fingerprint, Run.statistics_key, PictureBatch.copy_key)
+    columns = (Phase.description_key, GroundTruth.key, Run.statistics_key, PictureBatch.copy_key)
     statement = union(*(select(column).where(column.in_(keys)) for column in columns))
     return set(session.scalars(statement))
 

@@ -23,7 +23,7 @@ def stands_on_board(entry: type[Entry] = Entry) -> ColumnElement[bool]:
 def scored_run(session: Session, run_id: int) -> ScoredRun | None:
     """A scored run with what its intervals are computed from; none if it is not there or keeps no statistics."""
     statement = (
-        select(Run, Entry.competition, Edition.dataset, GroundTruth.fingerprint)
+        select(Run, Entry.competition, Edition.dataset, GroundTruth)
         .join(Entry, Run.entry_id == Entry.id)
         .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
         .join(Phase, GroundTruth.phase_id == Phase.id)
@@ -33,18 +33,16 @@ def scored_run(session: Session, run_id: int) -> ScoredRun | None:
     row = session.execute(statement).one_or_none()
     if row is None:
         return None
-    run, competition, dataset, fingerprint = row
+    run, competition, dataset, truth = row
     scores = session.scalars(
         select(ClassScore).where(ClassScore.run_id == run_id).order_by(ClassScore.position)
     ).all()
-    report = _report(run, scoring.competition_of(dataset, competition), fingerprint, scores)
-    return ScoredRun(run.statistics_key or "", fingerprint, report) if report else None
+    report = _report(run, scoring.competition_of(dataset, competition), scores)
+    return ScoredRun(run.statistics_key or "", truth.key, str(truth.public_id), report) if report else None
 
 
-def _report(
-    run: Run, info: scoring.CompetitionInfo, truth: str, scores: Sequence[ClassScore]
-) -> scoring.Result | None:
-    """The report as far as it is stored in rows, which is all that intervals need."""
+def _report(run: Run, info: scoring.CompetitionInfo, scores: Sequence[ClassScore]) -> scoring.Result | None:
+    """The report as far as it is stored in rows; what identifies the ground truth is read from the statistics."""
     headline = next((score for score in scores if score.class_name is None), None)
     if headline is None:
         return None
@@ -64,6 +62,6 @@ def _report(
         ),
         exhibits=(),
         scorer=run.scorer,
-        truth=truth,
-        receipt=run.receipt or "",
+        truth="",
+        receipt="",
     )

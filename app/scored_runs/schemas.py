@@ -11,4 +11,5 @@ class ScoredRun:
 
     statistics: str
     truth: str
+    truth_id: str  # what people see of it
     report: scoring.Result

@@ -18,7 +18,7 @@ from app.errors import ChecksumError, ConflictError, OffsetError, StorageUnavail
 from app.storage.failures import storage_errors
 from app.storage.local_files import changed_at, flush, flush_folder, stat_of
 from app.storage.names import checked_key, content_key, is_upload_id
-from app.storage.protocol import Content, Partial
+from app.storage.protocol import Content, NewDigest, Partial
 
 MiB = 1 << 20
 
@@ -37,6 +37,7 @@ class FolderStorage:
     root: Path
     piece_size: int = MiB
     has_contents: Callable[[], bool] = field(default=bool, compare=False)  # bool() is False
+    new_digest: NewDigest = field(default=hashlib.sha256, compare=False)
 
     def append(self, upload_id: uuid.UUID, offset: int, stream: BinaryIO) -> int:
         """Add `stream` under a lock on the file, whose length is read inside the lock."""
@@ -74,7 +75,7 @@ class FolderStorage:
             if not sealed.exists():
                 self._partial(upload_id).rename(sealed)
             flush(file)
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = hashlib.file_digest(file, self.new_digest).hexdigest()
             if sha256 not in (None, digest):
                 raise ChecksumError(expected=sha256 or "", found=digest)
             key = content_key(digest, upload_id)
@@ -96,9 +97,17 @@ class FolderStorage:
                 draft.write_bytes(content)
             with draft.open("rb") as file:
                 flush(file)
-                key = content_key(hashlib.file_digest(file, "sha256").hexdigest(), upload_id)
+                key = content_key(hashlib.file_digest(file, self.new_digest).hexdigest(), upload_id)
             self._link(draft, key)
             return key
+
+    def put_back(self, content: Path, key: str) -> None:
+        """Write a copy, flush it and link it to its place."""
+        with self.draft() as draft, storage_errors():
+            shutil.copyfile(content, draft)
+            with draft.open("rb") as file:
+                flush(file)
+            self._link(draft, key)
 
     def open(self, key: str, start: int = 0) -> BinaryIO:
         """The file itself."""

@@ -1,10 +1,12 @@
 """Which store is where, as the settings say."""
 
 from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
 
 from app.settings import Settings, SettingsError
 from app.storage.folder import FolderStorage
-from app.storage.protocol import Storage
+from app.storage.protocol import NewDigest, Storage
 
 HasContents = Callable[[], bool]  # whether something was stored there before
 
@@ -22,17 +24,31 @@ def public_store(settings: Settings, name: str, has_contents: HasContents = bool
     )
 
 
-def private_store(settings: Settings, has_contents: HasContents = bool) -> Storage | None:
-    """The store of ground truth and per-image statistics; none in a process that does not know where it is.
+def private_store(
+    settings: Settings, has_contents: HasContents = bool, digest: NewDigest = sha256
+) -> Storage | None:
+    """The store of ground truth and matches; none in a process that does not know where it is.
 
+    digest: keyed wherever something is stored, so that the names in this store and in the database tell nothing of what is hidden.
     Raises SettingsError for half a pair of keys, or an address that is none.
     """
+    return _private(settings, Path(), "truths/", has_contents, digest)
+
+
+def key_store(settings: Settings, has_contents: HasContents = bool) -> Storage | None:
+    """The store of the key under which ground truth is hashed, beside it in private storage."""
+    return _private(settings, Path("keys"), "keys/", has_contents, sha256)
+
+
+def _private(
+    settings: Settings, folder: Path, prefix: str, has_contents: HasContents, digest: NewDigest
+) -> Storage | None:
     if settings.s3_private_bucket is None:
-        folder = settings.private_storage
-        return FolderStorage(folder, has_contents=has_contents) if folder else None
+        root = settings.private_storage
+        return FolderStorage(root / folder, has_contents=has_contents, new_digest=digest) if root else None
     access_key, secret_key = settings.s3_private_access_key, settings.s3_private_secret_key
     _expect_pair("S3_PRIVATE", access_key, secret_key)
-    return _in_bucket(settings, settings.s3_private_bucket, "truths/", access_key, secret_key)
+    return _in_bucket(settings, settings.s3_private_bucket, prefix, access_key, secret_key, digest)
 
 
 def _expect_pair(name: str, access_key: str | None, secret_key: str | None) -> None:
@@ -43,7 +59,12 @@ def _expect_pair(name: str, access_key: str | None, secret_key: str | None) -> N
 
 
 def _in_bucket(
-    settings: Settings, bucket: str, prefix: str, access_key: str | None, secret_key: str | None
+    settings: Settings,
+    bucket: str,
+    prefix: str,
+    access_key: str | None,
+    secret_key: str | None,
+    digest: NewDigest = sha256,
 ) -> Storage:
     # not needed where stores are folders, and half a second to import
     from app.storage.bucket import Account, Bucket, client_of  # noqa: PLC0415
@@ -51,7 +72,7 @@ def _in_bucket(
 
     account = Account(settings.s3_endpoint, settings.s3_region, access_key, secret_key)
     try:
-        return S3Storage(Bucket(bucket, prefix, client_of(account)))
+        return S3Storage(Bucket(bucket, prefix, client_of(account)), new_digest=digest)
     except ValueError:
         raise SettingsError(
             f"HELDOUT_S3_ENDPOINT: found {settings.s3_endpoint!r}, expected https://host:port"

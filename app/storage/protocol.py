@@ -1,17 +1,23 @@
 """What every store can do, and what it promises."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
+
+if TYPE_CHECKING:
+    import hashlib
+    import hmac
+
+NewDigest = Callable[[], "hashlib._Hash | hmac.HMAC"]  # noqa: SLF001 - the type of sha256()
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Something stored for good; `key` begins with the sha256 of its bytes."""
+    """Something stored for good; `key` begins with the sha256 of its bytes, which in private storage is a keyed one."""
 
     key: str
     size: int
@@ -42,6 +48,10 @@ class Storage(Protocol):
     def piece_size(self) -> int:
         """How many bytes one `append` should bring; the last may bring fewer."""
 
+    @property
+    def new_digest(self) -> NewDigest:
+        """Makes the hash objects whose digest a key begins with."""
+
     def append(self, upload_id: uuid.UUID, offset: int, stream: BinaryIO) -> int:
         """Add all of `stream`, which can seek, to a partial upload that ends at `offset`; returns the new end.
 
@@ -65,6 +75,9 @@ class Storage(Protocol):
 
     def put(self, content: bytes | Path, upload_id: uuid.UUID | None = None) -> str:
         """Store `content`, or the content of a file, under its key: one of this upload alone, where one is given."""
+
+    def put_back(self, content: Path, key: str) -> None:
+        """Store the content of a file, which was compared with its hash, under the key that it had in another store."""
 
     def open(self, key: str, start: int = 0) -> BinaryIO:
         """A stream of a content from the byte `start` on."""

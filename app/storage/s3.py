@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
@@ -22,7 +22,7 @@ from app.errors import ChecksumError, ConflictError, OffsetError, StorageUnavail
 from app.storage.bucket import PART, Bucket
 from app.storage.failures import storage_errors
 from app.storage.names import checked_key, content_key, digest_of, is_upload_id
-from app.storage.protocol import Content, Partial
+from app.storage.protocol import Content, NewDigest, Partial
 
 MiB = 1 << 20
 
@@ -48,6 +48,7 @@ class S3Storage:
 
     bucket: Bucket
     piece_size: int = PART
+    new_digest: NewDigest = field(default=hashlib.sha256, compare=False)
 
     def append(self, upload_id: uuid.UUID, offset: int, stream: BinaryIO) -> int:
         """Write the stream as a piece; the service refuses the second writer at an offset."""
@@ -74,7 +75,7 @@ class S3Storage:
         self.bucket.create(f"incoming/{upload_id}/{SEAL}", io.BytesIO())
         with self.draft() as draft:
             self._download([name for _, name in progress.pieces[: ends.index(size) + 1]], draft)
-            digest = _digest(draft)
+            digest = self._digest(draft)
             if sha256 not in (None, digest):
                 raise ChecksumError(expected=sha256 or "", found=digest)
             key = content_key(digest, upload_id)
@@ -94,9 +95,13 @@ class S3Storage:
                     shutil.copyfile(content, draft)
                 else:
                     draft.write_bytes(content)
-            key = content_key(_digest(draft), upload_id)
+            key = content_key(self._digest(draft), upload_id)
             self._store(draft, key)
         return key
+
+    def put_back(self, content: Path, key: str) -> None:
+        """Write it unless it is there."""
+        self._store(content, key)
 
     def open(self, key: str, start: int = 0) -> BinaryIO:
         """The body of the response; errors while it is read are errors of storage, too."""
@@ -107,7 +112,7 @@ class S3Storage:
         """A download, whose bytes are compared with the key."""
         with self.draft() as draft:
             self._download([_content(key)], draft)
-            if _digest(draft) != digest_of(key):
+            if self._digest(draft) != digest_of(key):
                 raise StorageUnavailableError(
                     f"the bytes of content {key} in {self.bucket.name} have changed"
                 )
@@ -193,6 +198,10 @@ class S3Storage:
                 with self.bucket.open(name) as stream:
                     shutil.copyfileobj(stream, file, MiB)
 
+    def _digest(self, path: Path) -> str:
+        with storage_errors(), path.open("rb") as file:
+            return hashlib.file_digest(file, self.new_digest).hexdigest()
+
     def _store(self, path: Path, key: str) -> None:
         """Write a file to its key, unless the content is there."""
         if self.exists(key):
@@ -205,8 +214,3 @@ class S3Storage:
 
 def _content(key: str) -> str:
     return f"content/{checked_key(key)}"
-
-
-def _digest(path: Path) -> str:
-    with storage_errors(), path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

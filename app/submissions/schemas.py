@@ -77,7 +77,8 @@ class RunView:
     measure: str | None
     ground_truth: int  # version
     scorer: str
-    receipt: str | None
+    receipt: str | None  # keyed, which this server confirms
+    plain_receipt: str | None  # that anyone can compute; none while the annotation is hidden
     headline: float | None
     headline_reason: str | None
     low: float | None  # of the headline's interval of 95 %
@@ -198,6 +199,7 @@ def run_view(run: Run, version: int, scores: RunScores, queue: Queue, sight: Sig
         ground_truth=version,
         scorer=run.scorer,
         receipt=run.receipt,
+        plain_receipt=run.plain_receipt,
         headline=sight.mean(headline, scores.ladder),
         headline_reason=sight.reason(headline) if headline else None,
         low=bounded.low if bounded else None,

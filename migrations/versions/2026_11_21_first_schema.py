@@ -473,6 +473,7 @@ def upgrade() -> None:
         sa.Column("id", sa.BigInteger(), nullable=False),
         sa.Column("phase_id", sa.BigInteger(), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("public_id", sa.Uuid(), nullable=False),
         sa.Column("fingerprint", sa.String(), nullable=False),
         sa.Column("statistics", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
         sa.Column("imported_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
@@ -481,6 +482,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_ground_truth")),
         sa.UniqueConstraint("phase_id", "fingerprint", name=op.f("uq_ground_truth_phase_id_fingerprint")),
         sa.UniqueConstraint("phase_id", "version", name=op.f("uq_ground_truth_phase_id_version")),
+        sa.UniqueConstraint("public_id", name=op.f("uq_ground_truth_public_id")),
+    )
+    op.create_index(op.f("ix_ground_truth_fingerprint"), "ground_truth", ["fingerprint"], unique=False)
+    op.create_table(
+        "truth_key",
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_truth_key")),
     )
     op.create_table(
         "invitation",
@@ -972,6 +981,7 @@ def upgrade() -> None:
         sa.Column("failure_message", sa.String(), nullable=True),
         sa.Column("measure", sa.String(), nullable=True),
         sa.Column("receipt", sa.String(), nullable=True),
+        sa.Column("plain_receipt", sa.String(), nullable=True),
         sa.Column("statistics_key", sa.String(), nullable=True),
         sa.Column("ladder_run_id", sa.BigInteger(), nullable=True),
         sa.Column(
@@ -1026,6 +1036,27 @@ def upgrade() -> None:
         postgresql_where=sa.text(
             "state IN ('queued', 'running', 'refused', 'failed') AND decision IS NULL AND rescore_id IS NOT NULL"
         ),
+    )
+    op.create_index(
+        "ix_run_plain_receipt",
+        "run",
+        ["plain_receipt"],
+        unique=False,
+        postgresql_where=sa.text("plain_receipt IS NOT NULL"),
+    )
+    op.create_index(
+        "ix_run_plain_receipt_missing",
+        "run",
+        ["ground_truth_id"],
+        unique=False,
+        postgresql_where=sa.text("state = 'scored' AND plain_receipt IS NULL AND statistics_key IS NOT NULL"),
+    )
+    op.create_index(
+        "ix_run_receipt",
+        "run",
+        ["receipt"],
+        unique=False,
+        postgresql_where=sa.text("receipt IS NOT NULL"),
     )
     op.create_index(
         "ix_run_running",
@@ -1156,6 +1187,15 @@ def downgrade() -> None:
     op.drop_index("uq_run_rescore", table_name="run")
     op.drop_index("ix_run_team", table_name="run", postgresql_where=sa.text("state IN ('queued', 'running')"))
     op.drop_index("ix_run_running", table_name="run", postgresql_where=sa.text("state = 'running'"))
+    op.drop_index("ix_run_receipt", table_name="run", postgresql_where=sa.text("receipt IS NOT NULL"))
+    op.drop_index(
+        "ix_run_plain_receipt_missing",
+        table_name="run",
+        postgresql_where=sa.text("state = 'scored' AND plain_receipt IS NULL AND statistics_key IS NOT NULL"),
+    )
+    op.drop_index(
+        "ix_run_plain_receipt", table_name="run", postgresql_where=sa.text("plain_receipt IS NOT NULL")
+    )
     op.drop_index(
         "ix_run_rescore_open",
         table_name="run",
@@ -1234,6 +1274,8 @@ def downgrade() -> None:
     op.drop_table("member")
     op.drop_index(op.f("ix_invitation_team_id"), table_name="invitation")
     op.drop_table("invitation")
+    op.drop_table("truth_key")
+    op.drop_index(op.f("ix_ground_truth_fingerprint"), table_name="ground_truth")
     op.drop_table("ground_truth")
     op.drop_index(op.f("ix_extra_slot_team_id"), table_name="extra_slot")
     op.drop_index("ix_extra_slot_team", table_name="extra_slot")

@@ -64,7 +64,8 @@ def _remains(site: Site) -> Remains:
             platform.truths,
             _column(
                 ask(
-                    "SELECT fingerprint FROM ground_truth UNION SELECT statistics_key FROM run WHERE statistics_key IS NOT NULL"
+                    "SELECT fingerprint || '-' || replace(public_id::text, '-', '') FROM ground_truth"
+                    " UNION SELECT statistics_key FROM run WHERE statistics_key IS NOT NULL"
                 )
             ),
             _column(ask("SELECT key FROM unused_content WHERE store = 'ground truth'")),

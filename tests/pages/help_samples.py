@@ -1,5 +1,6 @@
 """Help and the pages of competitions with what they are rendered with."""
 
+import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -15,7 +16,7 @@ from tests.pages.drawn import EVIL
 from tests.pages.edition_samples import CLOSED
 from tests.pages.views import PHASE, VAL
 
-TRUTH = "ab" * 32
+TRUTH = uuid.UUID(int=7)
 
 
 def of_help() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -50,7 +51,7 @@ def competition_views() -> Iterator[CompetitionView]:
                 protocol="voc2012",
                 rules=task_rules("voc2012", info.task),
                 ground_truth=2,
-                fingerprint=TRUTH,
+                ground_truth_id=TRUTH,
                 scorer="1",
                 has_terms=phase is PHASE,
             )

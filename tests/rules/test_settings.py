@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.settings import Settings, SettingsError
-from app.storage import private_store, public_store
+from app.storage import key_store, private_store, public_store
 
 
 @pytest.fixture(autouse=True)
@@ -167,6 +167,6 @@ def test_each_store_has_a_place_of_its_own(tmp_path: Path) -> None:
     in_buckets = in_folders.model_copy(update={"s3_bucket": "public", "s3_private_bucket": "truth"})
 
     for settings in (in_folders, in_buckets):
-        names = ("archives", "descriptions", "artefacts")
-        assert len({private_store(settings), *(public_store(settings, name) for name in names)}) == 4
+        public = [public_store(settings, name) for name in ("archives", "descriptions", "artefacts")]
+        assert len({private_store(settings), key_store(settings), *public}) == 5
     assert private_store(Settings.read()) is None

@@ -26,7 +26,7 @@ from app.platform import Platform, platform_of
 from app.processes import environment_of, web_child, worker_child
 from app.serving import listen
 from app.settings import Settings
-from app.storage import FolderStorage, Storage
+from app.storage import FolderStorage, Storage, content_key
 from app.supervisor import Child, Supervisor, supervised
 from app.uploads.rules import TUS_VERSION, format_metadata
 from tests.people import confirm_address
@@ -237,13 +237,13 @@ class Installation:
     def truth(self, phase: str) -> Path:
         """The file of a phase's newest ground truth."""
         edition, _, image_set = phase.partition("/")
-        [[fingerprint]] = self.ask(
-            "SELECT fingerprint FROM ground_truth g JOIN phase p ON g.phase_id = p.id JOIN edition e"
+        [[fingerprint, public_id]] = self.ask(
+            "SELECT fingerprint, public_id FROM ground_truth g JOIN phase p ON g.phase_id = p.id JOIN edition e"
             " ON p.edition_id = e.id WHERE e.code = %s AND p.image_set = %s ORDER BY version DESC LIMIT 1",
             edition,
             image_set,
         )
-        return stored_file(self.platform.truths, fingerprint)
+        return stored_file(self.platform.truths, content_key(fingerprint, public_id))
 
     def ask(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """What the database itself says to the owner of the tables."""

@@ -54,6 +54,7 @@ class Site:
             "archives": platform.archives,
             "descriptions": platform.descriptions,
             "artefacts": platform.artefacts,
+            "keys": platform.secret.store,
             "truth": platform.truths,
         }
         return {
@@ -112,7 +113,7 @@ def test_a_backup_has_every_content_and_says_what_it_does_not_have(old: Site, ta
 
     assert set(sums(taken)) == {"database.dump", *old.contents()}
     assert {path.partition("/")[0] for path in sums(taken)} == {
-        "database.dump", "archives", "descriptions", "artefacts", "truth"
+        "database.dump", "archives", "descriptions", "artefacts", "keys", "truth"
     }  # fmt: skip
     assert (manifest["missing"], manifest["contents"]) == ([], len(old.contents()))
     assert "secrets.json" in str(manifest["not_included"])

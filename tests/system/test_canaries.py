@@ -2,10 +2,14 @@
 
 import itertools
 import re
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from hashlib import blake2b, sha256
+from itertools import chain, product
 from pathlib import Path
 
 import pytest
@@ -14,11 +18,14 @@ from sqlalchemy import select
 from app.access import Scope
 from app.accounts.service import create_person
 from app.models import Edition, EditionOrganiser, Member, Team
+from app.platform import Platform
 from app.sessions.schemas import Browser
 from app.sessions.service import start_session
 from app.tokens.schemas import NewToken
 from app.tokens.service import create_token
 from app.web import SESSION_COOKIE
+from scoring.array_files import ForeignFileError
+from scoring.saved_matches import open_matches
 from tests.scoring.builders import Kit, annotation, part, thing
 from tests.system.conftest import SharedSite, running_site
 from tests.system.crawling import ROUTES, Crawl
@@ -42,6 +49,7 @@ IDS = {
     "entry_id": f"SELECT id FROM entry WHERE phase_id {OURS}",
     "submission_id": f"SELECT id FROM submission WHERE phase_id {OURS}",
     "run_id": f"SELECT r.id FROM run r JOIN entry n ON r.entry_id = n.id WHERE n.phase_id {OURS}",
+    "receipt": f"SELECT r.receipt FROM run r JOIN entry n ON r.entry_id = n.id WHERE n.phase_id {OURS}",
     "upload_id": f"SELECT id FROM upload WHERE phase_id {OURS}",
     "method_id": f"SELECT method_id FROM entry WHERE phase_id {OURS}",
     "team_id": f"SELECT team_id FROM upload WHERE phase_id {OURS}",
@@ -49,6 +57,16 @@ IDS = {
     "competition": f"SELECT competition FROM board WHERE phase_id {OURS}",
 }
 """What the addresses of routes can name, by parameter."""
+
+
+KNOWN = f"""
+    SELECT e.code, p.image_set, g.version::text, g.public_id::text, replace(g.public_id::text, '-', ''), u.sha256, u.filename,
+        b.protocol, b.scorer, m.name, t.name
+    FROM phase p JOIN edition e ON p.edition_id = e.id JOIN ground_truth g ON g.phase_id = p.id
+    JOIN board b ON b.phase_id = p.id JOIN upload u ON u.phase_id = p.id JOIN submission s ON s.upload_id = u.id
+    JOIN method m ON s.method_id = m.id JOIN team t ON t.id = m.team_id WHERE p.id {OURS}
+"""
+"""What everybody knows of the phase."""
 
 
 def box() -> tuple[int, int, int, int]:
@@ -216,6 +234,72 @@ def holding(words: Iterable[str], found: Iterable[tuple[str, str]]) -> dict[str,
 
 def test_nobody_but_organisers_meets_what_was_planted(crawled: Crawled) -> None:
     assert holding(crawled.planted.secrets, texts(crawled)) == {}
+
+
+def test_nobody_but_organisers_meets_what_would_confirm_a_guess_at_the_annotation(crawled: Crawled) -> None:
+    oracles = plain_hashes(crawled.running.platform)
+    facts = set(
+        chain.from_iterable(
+            map(str, row) for query in (*IDS.values(), KNOWN) for row in crawled.running.ask(query)
+        )
+    )
+    begin = beginnings({*oracles, *hashed_together(oracles, facts)})
+    met = {
+        where: found
+        for where, text in texts(crawled)
+        if (found := {token for token in re.findall(r"[\w/+-]{12,}", text) if token[:12] in begin})
+    }
+
+    assert len(oracles) == 5  # of a ground truth, and matches and receipts of two competitions
+    assert met == {}
+
+
+def test_the_database_and_the_names_of_files_hold_nothing_that_confirms_a_guess(crawled: Crawled) -> None:
+    running = crawled.running
+    oracles = plain_hashes(running.platform)
+    dump = "\n".join(
+        str(row)
+        for (table,) in running.ask("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+        for row in running.ask(f'SELECT * FROM "{table}"')
+    )
+    [[fingerprint]] = running.ask(f"SELECT fingerprint FROM ground_truth WHERE phase_id {OURS}")
+
+    assert fingerprint in dump
+    assert {each for each in oracles if each in dump} == set()
+    names = {path.name for path in (running.settings.data / "private").rglob("*")}
+    assert {name for name in names if name[:64] in oracles} == set()
+    assert {where for where, text in texts(crawled) if fingerprint[:12] in text} == set()
+
+
+def plain_hashes(platform: Platform) -> set[str]:
+    """The hashes without a key of all that private storage has, and the plain receipts of all results."""
+    found = set()
+    for content in platform.truths.contents():
+        with platform.truths.materialise(content.key) as path:
+            found.add(sha256(path.read_bytes()).hexdigest())
+            with suppress(ForeignFileError):
+                found.add(open_matches(path)[0].receipt)
+    return found
+
+
+def hashed_together(oracles: set[str], facts: set[str]) -> set[str]:
+    """Hashes of each of these with nothing, or with something that everybody knows."""
+    pairs = chain(product(oracles, [*facts, ""]), product([*facts, ""], oracles))
+    texts = {between.join(pair) for pair in pairs for between in ("", " ", ":", "/", "-", "\n")}
+    return {
+        digest
+        for text in texts
+        for digest in (sha256(text.encode()).hexdigest(), blake2b(text.encode()).hexdigest())
+    }
+
+
+def beginnings(hexadecimal: set[str]) -> set[str]:
+    """How these hashes begin, also where they are written in base64."""
+    return {each[:12] for each in hexadecimal} | {
+        encode(bytes.fromhex(each)).decode()[:12]
+        for each in hexadecimal
+        for encode in (b64encode, urlsafe_b64encode)
+    }
 
 
 def test_organisers_meet_some_of_it_so_that_the_search_would_find_it(crawled: Crawled) -> None:

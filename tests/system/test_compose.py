@@ -38,8 +38,8 @@ def person(site: Site) -> Iterator[Client]:
 
 def truth_of(site: Site) -> Path:
     """The file of the ground truth; statistics of scored runs lie beside it."""
-    [(key,)] = site.ask("SELECT fingerprint FROM ground_truth")
-    [found] = site.project.volume("truth").rglob(f"*{key}*")
+    [(key,)] = site.ask("SELECT public_id FROM ground_truth")
+    [found] = site.project.volume("truth").rglob(f"*{key.hex}*")
     return found
 
 
