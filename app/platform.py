@@ -5,19 +5,23 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 
+import structlog
 from anyio import CapacityLimiter
 from sqlalchemy import ColumnElement, Engine, QueuePool, and_, create_engine, exists, select
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from app.cache import Cache
 from app.connections import ImpatientPool, limit_response_time, ping_idle_connections
 from app.errors import StorageUnavailableError
-from app.models import Artefact, GroundTruth, Phase, Upload
+from app.models import Artefact, DamagedContent, GroundTruth, Phase, Run, Upload
 from app.queue import Notifier, celery_of
 from app.rate_limits import RateLimiter, limiter_of
 from app.settings import Settings, SettingsError
-from app.storage import Storage, private_store, public_store
+from app.storage import Catalogue, Storage, private_store, public_store
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +100,15 @@ class Platform:
             yield session
 
     @property
-    def stores(self) -> tuple[Storage, ...]:
+    def stores_by_name(self) -> dict[str, Storage]:
         """Every store that this process knows."""
-        return (self.archives, self.descriptions, self.artefacts, *([self.private] if self.private else []))
+        public = {"archives": self.archives, "descriptions": self.descriptions, "artefacts": self.artefacts}
+        return public | ({"truth": self.private} if self.private else {})
+
+    @property
+    def stores(self) -> tuple[Storage, ...]:
+        """The same without their names."""
+        return tuple(self.stores_by_name.values())
 
     @property
     def truths(self) -> Storage:
@@ -131,6 +141,34 @@ def _is_there(engine: Engine, row: ColumnElement[bool]) -> bool:
         raise StorageUnavailableError("the database does not say whether contents were stored") from error
 
 
+def _note_damage(engine: Engine, store: str, key: str) -> None:
+    """Keep a damaged content in mind, for admins to see and for a sweep to look at again."""
+    log.error("stored content damaged", store=store, key=key)
+    try:
+        with Session(engine) as session, session.begin():
+            values = {"store": store, "key": key, "what": _what_is(session, store, key)}
+            session.execute(insert(DamagedContent).values(values).on_conflict_do_nothing())
+    except SQLAlchemyError:
+        log.warning("damaged content not noted", store=store, key=key)  # whoever reads it next notes it
+
+
+def _what_is(session: Session, store: str, key: str) -> str:
+    """What a content is, in words."""
+    if store != "truth":
+        return {"archives": "stored archive", "descriptions": "public description"}.get(store, "artefact")
+    if session.scalar(select(exists().where(GroundTruth.fingerprint == key))):
+        return "ground truth"
+    is_matches = session.scalar(select(exists().where(Run.statistics_key == key)))
+    return "matches" if is_matches else "copied pictures"
+
+
+def _catalogue(engine: Engine, store: str, row: ColumnElement[bool]) -> Catalogue:
+    """What the database knows of a store; row: one that it has as soon as something was stored."""
+    return Catalogue(
+        has_contents=partial(_is_there, engine, row), note_damage=partial(_note_damage, engine, store)
+    )
+
+
 def platform_of(settings: Settings, limits: TimeLimits = BACKGROUND) -> Platform:
     """The platform that the settings describe.
 
@@ -155,12 +193,14 @@ def platform_of(settings: Settings, limits: TimeLimits = BACKGROUND) -> Platform
     return Platform(
         settings=settings,
         engine=engine,
-        archives=public_store(settings, "archives", partial(_is_there, engine, ARCHIVE)),
+        archives=public_store(settings, "archives", _catalogue(engine, "archives", ARCHIVE)),
         descriptions=public_store(
-            settings, "descriptions", partial(_is_there, engine, Phase.id.is_not(None))
+            settings, "descriptions", _catalogue(engine, "descriptions", Phase.id.is_not(None))
         ),
-        artefacts=public_store(settings, "artefacts", partial(_is_there, engine, Artefact.id.is_not(None))),
-        private=private_store(settings, partial(_is_there, engine, GroundTruth.id.is_not(None))),
+        artefacts=public_store(
+            settings, "artefacts", _catalogue(engine, "artefacts", Artefact.id.is_not(None))
+        ),
+        private=private_store(settings, _catalogue(engine, "truth", GroundTruth.id.is_not(None))),
         notifier=Notifier(celery_of(settings)),
         limiter=limiter_of(settings, settings.broker_url),
         checks=CapacityLimiter(settings.checks),

@@ -189,6 +189,7 @@ def move_queued_runs(session: Session, phase_id: int) -> int:
             ground_truth_id=waiting.c.ground_truth_id,
             scorer=waiting.c.scorer,
             turn=waiting.c.turn - first,  # the queue of another version counts its own rounds
+            damaged_content_id=None,  # it may have been the ground truth of before
         )
         .returning(Run.id)
     )

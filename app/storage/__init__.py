@@ -1,17 +1,20 @@
 """Where bytes are stored, named by the hash of their content; no other room sees a path or a bucket."""
 
+from app.storage.damage import is_intact
 from app.storage.folder import FolderStorage
 from app.storage.names import content_key, digest_of, owner_of
 from app.storage.places import private_store, public_store
-from app.storage.protocol import Content, Partial, Storage
+from app.storage.protocol import Catalogue, Content, Partial, Storage
 
 __all__ = [
+    "Catalogue",
     "Content",
     "FolderStorage",
     "Partial",
     "Storage",
     "content_key",
     "digest_of",
+    "is_intact",
     "owner_of",
     "private_store",
     "public_store",

@@ -37,6 +37,11 @@ def digest_of(key: str) -> str:
     return key[:64]
 
 
+def has_digest(key: str, sha256: str) -> bool:
+    """Whether the key of a content says that it has this sha256."""
+    return digest_of(key) == sha256
+
+
 def owner_of(key: str) -> uuid.UUID | None:
     """Which upload a content belongs to, if to one.
 

@@ -1,12 +1,14 @@
 """What every store can do, and what it promises."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO, Protocol
+
+from app.storage.names import has_digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +29,30 @@ class Partial:
     changed_at: datetime
 
 
+def _note_nowhere(_key: str) -> None:
+    """Nobody keeps a list of damaged contents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """What is known of a store's contents elsewhere; by default nothing but their keys.
+
+    has_contents: whether something was stored before. is_right: whether the content of a key has to have this sha256.
+    note_damage: takes the key of a content that turned out to have another one.
+    """
+
+    has_contents: Callable[[], bool] = bool  # bool() is False
+    is_right: Callable[[str, str], bool] = has_digest
+    note_damage: Callable[[str], None] = _note_nowhere
+
+
 class Storage(Protocol):
     """Immutable contents, and partial uploads that become contents.
 
-    A content is never replaced, and once its key was returned it survives a power cut. Any number of processes may
-    call any method at the same time. Every method raises StorageUnavailableError while the store is away, and
-    StorageFullError when it has no space.
+    A content is never replaced by another, and once its key was returned it survives a power cut. Any number of processes
+    may call any method at the same time. Every method raises StorageUnavailableError while the store is away, and
+    StorageFullError when it has no space. Bytes that have changed since they were stored raise StorageDamagedError; storing
+    the right ones again repairs them.
     """
 
     def __hash__(self) -> int:
@@ -67,10 +87,18 @@ class Storage(Protocol):
         """Store `content`, or the content of a file, under its key: one of this upload alone, where one is given."""
 
     def open(self, key: str, start: int = 0) -> BinaryIO:
-        """A stream of a content from the byte `start` on."""
+        """A stream of a content from the byte `start` on.
+
+        One from the first byte is verified: whoever reads it to its end gets StorageDamagedError in place of that end if the
+        bytes are not those that were stored.
+        """
 
     def materialise(self, key: str) -> AbstractContextManager[Path]:
-        """A file with this content for the length of the block, which a child process can read."""
+        """A file with this content for the length of the block, which a child process can read.
+
+        Raises StorageDamagedError, at the latest at the end of the block and in place of what the block raises: nothing that
+        came of the file may be used before.
+        """
 
     def draft(self) -> AbstractContextManager[Path]:
         """A path where something to `put` can be written, also by a child process; removed at the end of the block.

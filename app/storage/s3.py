@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
@@ -20,9 +20,10 @@ from typing import BinaryIO
 
 from app.errors import ChecksumError, ConflictError, OffsetError, StorageUnavailableError
 from app.storage.bucket import PART, Bucket
+from app.storage.damage import is_intact, verified
 from app.storage.failures import storage_errors
-from app.storage.names import checked_key, content_key, digest_of, is_upload_id
-from app.storage.protocol import Content, Partial
+from app.storage.names import checked_key, content_key, is_upload_id
+from app.storage.protocol import Catalogue, Content, Partial
 
 MiB = 1 << 20
 
@@ -48,6 +49,7 @@ class S3Storage:
 
     bucket: Bucket
     piece_size: int = PART
+    catalogue: Catalogue = field(default=Catalogue(), compare=False)
 
     def append(self, upload_id: uuid.UUID, offset: int, stream: BinaryIO) -> int:
         """Write the stream as a piece; the service refuses the second writer at an offset."""
@@ -99,18 +101,16 @@ class S3Storage:
         return key
 
     def open(self, key: str, start: int = 0) -> BinaryIO:
-        """The body of the response; errors while it is read are errors of storage, too."""
-        return self.bucket.open(_content(key), start)
+        """The body of the response, or what verifies it; errors while it is read are errors of storage, too."""
+        body = self.bucket.open(_content(key), start)
+        return body if start else verified(body, key, self.catalogue)
 
     @contextmanager
     def materialise(self, key: str) -> Iterator[Path]:
-        """A download, whose bytes are compared with the key."""
+        """A download, verified before the block."""
         with self.draft() as draft:
-            self._download([_content(key)], draft)
-            if _digest(draft) != digest_of(key):
-                raise StorageUnavailableError(
-                    f"the bytes of content {key} in {self.bucket.name} have changed"
-                )
+            with self.open(key) as stream, storage_errors(), draft.open("wb") as file:
+                shutil.copyfileobj(stream, file, MiB)
             yield draft
 
     @contextmanager
@@ -194,9 +194,11 @@ class S3Storage:
                     shutil.copyfileobj(stream, file, MiB)
 
     def _store(self, path: Path, key: str) -> None:
-        """Write a file to its key, unless the content is there."""
+        """Write a file to its key, unless the content is there and intact."""
         if self.exists(key):
-            return
+            if is_intact(self, key):
+                return
+            self.delete(key)
         with storage_errors(), path.open("rb") as file:
             is_new = self.bucket.create(_content(key), file)
         if not is_new and not self.exists(key):

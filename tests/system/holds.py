@@ -58,11 +58,15 @@ def away(file: Path) -> Iterator[None]:
 
 
 @contextmanager
-def broken(file: Path) -> Iterator[None]:
-    """A ground truth that cannot be read: scoring crashes."""
-    with away(file):
-        file.write_bytes(b"no ground truth")
+def broken(running: Installation, phase: str) -> Iterator[None]:
+    """A ground truth that is stored as it should be, and is none: scoring crashes."""
+    key, right = running.platform.truths.put(b"no ground truth"), running.truth(phase).name
+    rename = "UPDATE ground_truth SET fingerprint = %s WHERE fingerprint = %s"
+    running.ask(rename, key, right)
+    try:
         yield
+    finally:
+        running.ask(rename, right, key)
 
 
 @contextmanager

@@ -22,7 +22,15 @@ from app.evaluation import queries as runs
 from app.evaluation import service as evaluation
 from app.retention import service as retention
 from app.uploads.rules import TUS_VERSION
-from tests.system.installations import LONGEST, Client, Installation, good, installation, registered
+from tests.system.installations import (
+    LONGEST,
+    Client,
+    Installation,
+    good,
+    installation,
+    registered,
+    stored_file,
+)
 from tests.system.kits import results, small_kit
 from tests.system.servers import OwnServers, eventually, plain
 
@@ -213,8 +221,8 @@ def test_while_a_backup_is_taken_nothing_is_removed_and_no_other_is_taken(old: S
 
 def test_a_content_that_is_missing_is_named_and_the_rest_is_kept(old: Site, tmp_path: Path) -> None:
     platform = old.running.platform
-    with platform.archives.materialise(next(platform.archives.contents()).key) as path:
-        aside = path.rename(tmp_path / "aside")
+    path = stored_file(platform.archives, next(platform.archives.contents()).key)
+    aside = path.rename(tmp_path / "aside")
     path.write_bytes(b"other bytes")
     try:
         done = old.running.command("backup", str(tmp_path / "backups"))
