@@ -44,14 +44,12 @@ def interrupted_backups(directory: Path) -> list[Path]:
     return [each for each in directory.iterdir() if is_partial(each.name)]
 
 
-def reuse(path: Path, target: Path, digest: str, whole: Path | None, interrupted: Sequence[Path]) -> bool:
-    """Link a content from an earlier backup; whether one had it. What an interrupted one has is hashed first."""
+def reuse(path: Path, target: Path, digest: str, earlier: Sequence[Path]) -> bool:
+    """Link a content from the first of some earlier backups that has it with its hash; whether one has."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    if whole is not None and _link(whole / path, target):
-        return True
     return any(
         (each / path).exists() and sha256_of(each / path) == digest and _link(each / path, target)
-        for each in interrupted
+        for each in earlier
     )
 
 
@@ -65,19 +63,15 @@ def _link(source: Path, target: Path) -> bool:
     return True
 
 
-def write_hashed(stream: BinaryIO, target: Path, digest: str) -> bool:
-    """Copy a stream to a file, if its bytes have this hash; whether they have."""
+def write(stream: BinaryIO, target: Path) -> None:
+    """Copy a stream to a file, which is there once the stream has come to its end without an error."""
     unfinished = target.with_name(target.name + UNFINISHED)
-    sha256 = hashlib.sha256()
-    with unfinished.open("wb") as file:
-        while block := stream.read(MiB):
-            sha256.update(block)
-            file.write(block)
-    if sha256.hexdigest() != digest:
-        unfinished.unlink()
-        return False
-    unfinished.rename(target)
-    return True
+    try:
+        with unfinished.open("wb") as file:
+            shutil.copyfileobj(stream, file, MiB)
+        unfinished.rename(target)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def sha256_of(path: Path) -> str:

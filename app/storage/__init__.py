@@ -1,6 +1,6 @@
 """Where bytes are stored, named by the hash of their content; no other room sees a path or a bucket."""
 
-from app.storage.damage import is_intact
+from app.storage.damage import is_intact, verify
 from app.storage.folder import FolderStorage
 from app.storage.names import content_key, digest_of, owner_of
 from app.storage.places import private_store, public_store
@@ -18,4 +18,5 @@ __all__ = [
     "owner_of",
     "private_store",
     "public_store",
+    "verify",
 ]

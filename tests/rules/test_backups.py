@@ -24,6 +24,7 @@ MANIFEST = Manifest(
     contents=1,
     size=7,
     missing=("truth/ef/ef",),
+    damaged=("truth/ef/ef", "archives/01/01"),
     linked_folders=("/data/VOC2007",),
     sums=DIGEST,
 )
@@ -53,15 +54,15 @@ def test_a_backup_without_a_database_is_none() -> None:
         sums_from(sums_text({CONTENT: DIGEST}))
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 1}', "null"])
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 2}', "null"])
 def test_another_file_is_no_manifest(text: str) -> None:
     with pytest.raises(BackupError, match=r"manifest\.json was not written by"):
         manifest_from(text)
 
 
 def test_a_manifest_of_a_later_version_says_what_to_use() -> None:
-    with pytest.raises(BackupError, match="found format 2, expected 1: use the version that wrote it"):
-        manifest_from(manifest_text(MANIFEST).replace('"format": 1', '"format": 2'))
+    with pytest.raises(BackupError, match="found format 3, expected 2: use the version that wrote it"):
+        manifest_from(manifest_text(MANIFEST).replace('"format": 2', '"format": 3'))
 
 
 def test_only_folders_with_the_ending_are_left_over() -> None:
