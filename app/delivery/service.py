@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import structlog
@@ -16,6 +17,7 @@ from app.delivery.schemas import Delivery
 from app.errors import NotFoundError, StorageDamagedError, StorageUnavailableError
 from app.evaluation.rules import pause_before_retry, pause_between_looks
 from app.intervals import service as intervals
+from app.leases import extended
 from app.mail import service as mail
 from app.models import AuditRecord, Topic
 from app.overlays import service as overlays
@@ -54,11 +56,11 @@ JOBS: Mapping[Job, Mapping[Topic, Handler]] = {Job.MAIL: MAIL, Job.DELIVER: FOLL
 def deliver_next(platform: Platform, handlers: Mapping[Topic, Handler] = HANDLERS) -> bool:
     """Deliver the next message that is due and has a handler here; whether there was one.
 
-    A process that dies in between leaves the message to the next one when the lease has run out, so handlers must
+    A process that dies in between leaves the message to the next one when its lease runs out, so handlers must
     give the same result twice. One whose delivery kills the process each time is given up like one that fails; one that finds
     storage or database away waits, however long that lasts.
     """
-    lease = timedelta(seconds=2 * platform.settings.delivery_seconds)
+    lease = platform.settings.lease
     with platform.transaction() as session:
         delivery = queries.claim_next(session, lease, handlers)
     if delivery is None:
@@ -68,7 +70,8 @@ def deliver_next(platform: Platform, handlers: Mapping[Topic, Handler] = HANDLER
         return True
     begun, first = time.monotonic(), platform.settings.first_pause
     try:
-        handlers[delivery.topic](platform, delivery.payload)
+        with extended(partial(_extend, platform, delivery), lease, f"message {delivery.id}"):
+            handlers[delivery.topic](platform, delivery.payload)
     except StorageDamagedError as error:
         _postpone(platform, delivery, pause_between_looks(first), _words_of(error), counts=False)
     except UNAVAILABLE as error:
@@ -82,6 +85,11 @@ def deliver_next(platform: Platform, handlers: Mapping[Topic, Handler] = HANDLER
         seconds = round(time.monotonic() - begun, 3)
         log.info("delivered", message=delivery.id, topic=delivery.topic, seconds=seconds)
     return True
+
+
+def _extend(platform: Platform, delivery: Delivery) -> bool:
+    with platform.transaction() as session:
+        return queries.extend(session, delivery, platform.settings.lease)
 
 
 def _words_of(error: Exception) -> str:

@@ -1,9 +1,7 @@
 """Scoring runs: claim, score in a child process, record in one transaction; sweep up what was lost."""
 
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -34,6 +32,7 @@ from app.evaluation.schemas import Assignment, Claim, exhibits, score_rows
 from app.ladder import service as ladder
 from app.ladder.schemas import Comparison
 from app.leaderboards import service as leaderboards
+from app.leases import extended
 from app.models import DamagedContent, Run, RunState, Service
 from app.platform import Platform
 from app.queue import Job
@@ -90,7 +89,7 @@ def evaluate_next(platform: Platform) -> bool:
 def _evaluate(platform: Platform, claim: Claim) -> None:
     started = time.monotonic()
     try:
-        with _heartbeat(platform, claim):
+        with extended(partial(_extend, platform, claim), platform.settings.lease, f"run {claim.run_id}"):
             outcome = _score(platform, claim)
             while not _record(platform, claim, outcome, _comparison(platform, claim, outcome)):
                 pass  # another result of the team was recorded meanwhile, and this one is compared with it
@@ -116,29 +115,9 @@ def _is_infrastructure(error: Exception) -> bool:
     return isinstance(error, (SQLAlchemyError, OSError, StorageUnavailableError, ChildFileError))
 
 
-@contextmanager
-def _heartbeat(platform: Platform, claim: Claim) -> Iterator[None]:
-    """Extend the lease while the block runs."""
-    done = threading.Event()
-
-    def beat() -> None:
-        while not done.wait(platform.settings.lease_seconds / 3):
-            try:
-                with platform.transaction() as session:
-                    held = queries.extend(session, claim, platform.settings.lease)
-            except SQLAlchemyError:
-                log.warning("heartbeat failed", run=claim.run_id)
-                continue
-            if not held:
-                return
-
-    thread = threading.Thread(target=beat, name=f"heartbeat of run {claim.run_id}", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
+def _extend(platform: Platform, claim: Claim) -> bool:
+    with platform.transaction() as session:
+        return queries.extend(session, claim, platform.settings.lease)
 
 
 def _score(platform: Platform, claim: Claim) -> Outcome:
