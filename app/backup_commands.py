@@ -32,7 +32,7 @@ def backup(
         int | None, typer.Option(help="how many backups stay; the oldest are removed", min=1, metavar="N")
     ] = None,
 ) -> None:
-    """Copy the database and all stored contents of an installation, while it runs; 1 if a content was missing."""
+    """Copy the database and all stored contents of an installation, while it runs; 1 if a content was missing or damaged."""
     platform = platform_of_installation()
     taken = service.back_up(platform, directory.absolute(), datetime.now(UTC), _report, keep=keep)
     manifest = taken.manifest
@@ -43,10 +43,10 @@ def backup(
         _report(f"removed {older}")
     for each in manifest.linked_folders:
         _report(f"not in it, because they are linked: the pictures in {each}")
-    if manifest.missing:
+    if manifest.damaged:
         problems.print(
-            f"{len(manifest.missing)} contents that the database names are missing or damaged in the stores, such as "
-            f"{manifest.missing[0]}; all are in {taken.folder / 'manifest.json'}",
+            f"{len(manifest.damaged)} contents that the database names are missing or damaged in the stores, "
+            f"and {len(manifest.missing)} of them are not in this backup either; {taken.folder / 'manifest.json'} lists them",
             markup=False,
         )
         raise typer.Exit(1)

@@ -4,7 +4,7 @@ import fcntl
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -45,8 +45,15 @@ def interrupted_backups(directory: Path) -> list[Path]:
     return [each for each in directory.iterdir() if is_partial(each.name)]
 
 
-def link(source: Path, target: Path) -> bool:
-    """Have a file of an earlier backup in this one, too; whether it is there."""
+def reuse(path: Path, target: Path, is_right: Callable[[Path], bool], earlier: Sequence[Path]) -> bool:
+    """Link a content from the first of some earlier backups that has it with the right bytes; whether one has."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return any(
+        (each / path).exists() and is_right(each / path) and _link(each / path, target) for each in earlier
+    )
+
+
+def _link(source: Path, target: Path) -> bool:
     try:
         os.link(source, target)
     except FileNotFoundError:
@@ -56,12 +63,15 @@ def link(source: Path, target: Path) -> bool:
     return True
 
 
-def copy(stream: BinaryIO, target: Path) -> None:
-    """Copy a stream to a file, which has its name once it is complete."""
+def write(stream: BinaryIO, target: Path) -> None:
+    """Copy a stream to a file, which is there once the stream has come to its end without an error."""
     unfinished = target.with_name(target.name + UNFINISHED)
-    with unfinished.open("wb") as file:
-        shutil.copyfileobj(stream, file, MiB)
-    unfinished.rename(target)
+    try:
+        with unfinished.open("wb") as file:
+            shutil.copyfileobj(stream, file, MiB)
+        unfinished.rename(target)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def digest_of_file(path: Path, new_digest: NewDigest = hashlib.sha256) -> str:

@@ -44,6 +44,8 @@ def check(
     found = list(service.checks(platform, part, is_embedded=is_embedded))
     platform.engine.dispose()
     console.print(_table(part, found))
+    for line in (line for each in found for line in each.listed):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     if failures := [each.name for each in found if each.state is State.FAILED]:
         console.print(f"{len(failures)} of {len(found)} checks failed: {', '.join(failures)}", soft_wrap=True)
         raise typer.Exit(1)

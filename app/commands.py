@@ -159,14 +159,19 @@ def rescore(
     phase: Annotated[str, typer.Option(help="the image set, e.g. test")],
     entry: Annotated[int | None, typer.Option(help="one entry instead of the whole phase")] = None,
 ) -> None:
-    """Score a phase, or one entry, again; the boards switch when every run is scored."""
+    """Score a phase, or one entry, again; the boards switch when every run is scored. One that was refused or has failed is queued as at first."""
     platform = platform_of_installation()
     with _short_errors():
-        rescore_id = rescoring.request(
-            platform, None, editions.phase_page(platform, edition, phase).id, entry_id=entry
-        )
+        phase_id = editions.phase_page(platform, edition, phase).id
+        if entry is None:
+            rescore_id: int | None = rescoring.request(platform, None, phase_id)
+        else:
+            rescore_id = rescoring.request_entry(platform, None, entry, phase_id)
     platform.notifier.flush(5)
-    console.print(f"re-scoring {rescore_id} is queued; the boards switch all at once when it is complete")
+    if rescore_id is None:
+        console.print(f"entry {entry} is queued, and comes onto its board once it is scored")
+    else:
+        console.print(f"re-scoring {rescore_id} is queued; the boards switch all at once when it is complete")
 
 
 @app.command()

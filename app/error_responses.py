@@ -30,6 +30,7 @@ from app.errors import (
     RateLimitedError,
     RecentLoginNeededError,
     SecondFactorNeededError,
+    StorageDamagedError,
     StorageUnavailableError,
     TooLargeError,
 )
@@ -231,7 +232,7 @@ def _headers_of(error: DomainError) -> dict[str, str]:
             headers = {"Connection": "close"}
         case ProtocolVersionError():
             headers = {"Tus-Version": TUS_VERSION}
-        case CheckBusyError() | BusyError() | RateLimitedError():
+        case CheckBusyError() | BusyError() | RateLimitedError() | StorageDamagedError():
             headers = {"Retry-After": str(error.retry_after)}
         case RangeError():
             headers = {"Content-Range": f"bytes */{error.size}"}

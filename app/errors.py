@@ -114,6 +114,18 @@ class StorageFullError(StorageUnavailableError):
     message = "Storage is full at the moment. What has arrived is kept, and an upload can be resumed once there is space"
 
 
+class StorageDamagedError(StorageUnavailableError):
+    """A stored content has other bytes than were stored; `key` names it."""
+
+    code = "storage-damaged"
+    message = "A file that is stored here is damaged. This is an error on our side: nothing was counted, and the admins see it. Please try again later"
+    retry_after = 600  # seconds
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"the bytes of content {key} have changed")
+        self.key = key
+
+
 class UnsupportedTypeError(DomainError):
     """A body of another media type than the address takes."""
 

@@ -2,24 +2,28 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
+import structlog
 from anyio import CapacityLimiter
 from sqlalchemy import ColumnElement, Engine, QueuePool, and_, create_engine, exists, select
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from app.cache import Cache
 from app.connections import ImpatientPool, limit_response_time, ping_idle_connections
 from app.errors import StorageUnavailableError
-from app.models import Artefact, GroundTruth, Phase, Upload
+from app.models import Artefact, DamagedContent, GroundTruth, Phase, Run, Upload
 from app.models import TruthKey as TruthKeyRow
 from app.queue import Notifier, celery_of
 from app.rate_limits import RateLimiter, limiter_of
 from app.settings import Settings, SettingsError
-from app.storage import Storage, key_store, private_store, public_store
+from app.storage import Catalogue, Storage, key_store, private_store, public_store
 from app.truth_key import TruthKey
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +103,16 @@ class Platform:
             yield session
 
     @property
-    def stores(self) -> tuple[Storage, ...]:
+    def stores_by_name(self) -> dict[str, Storage]:
         """Every store that this process knows."""
-        return (self.archives, self.descriptions, self.artefacts, *([self.private] if self.private else []))
+        public = {"archives": self.archives, "descriptions": self.descriptions, "artefacts": self.artefacts}
+        keys = {"keys": self.truth_key.store} if self.truth_key else {}
+        return public | keys | ({"truth": self.private} if self.private else {})
+
+    @property
+    def stores(self) -> tuple[Storage, ...]:
+        """The same without their names."""
+        return tuple(self.stores_by_name.values())
 
     @property
     def truths(self) -> Storage:
@@ -144,6 +155,39 @@ def _is_there(engine: Engine, row: ColumnElement[bool]) -> bool:
         raise StorageUnavailableError("the database does not say whether contents were stored") from error
 
 
+def _note_damage(engine: Engine, store: str, key: str) -> None:
+    """Keep a damaged content in mind, for admins to see and for a sweep to look at again."""
+    log.error("stored content damaged", store=store, key=key)
+    try:
+        with Session(engine) as session, session.begin():
+            values = {"store": store, "key": key, "what": _what_is(session, store, key)}
+            session.execute(insert(DamagedContent).values(values).on_conflict_do_nothing())
+    except SQLAlchemyError:
+        log.warning("damaged content not noted", store=store, key=key)  # whoever reads it next notes it
+
+
+def _what_is(session: Session, store: str, key: str) -> str:
+    """What a content is, in words."""
+    if store != "truth":
+        names = {
+            "archives": "stored archive",
+            "descriptions": "public description",
+            "keys": "key of ground truth",
+        }
+        return names.get(store, "artefact")
+    if session.scalar(select(exists().where(GroundTruth.key == key))):
+        return "ground truth"
+    is_matches = session.scalar(select(exists().where(Run.statistics_key == key)))
+    return "matches" if is_matches else "copied pictures"
+
+
+def _catalogue(engine: Engine, store: str, row: ColumnElement[bool]) -> Catalogue:
+    """What the database knows of a store; row: one that it has as soon as something was stored."""
+    return Catalogue(
+        has_contents=partial(_is_there, engine, row), note_damage=partial(_note_damage, engine, store)
+    )
+
+
 def platform_of(settings: Settings, limits: TimeLimits = BACKGROUND) -> Platform:
     """The platform that the settings describe.
 
@@ -163,25 +207,24 @@ def platform_of(settings: Settings, limits: TimeLimits = BACKGROUND) -> Platform
         pool_timeout=5,  # seconds until a page says that the database is busy
         connect_args={**CONNECTION, "options": _session_options(limits)},
     )
-    keys = key_store(settings, partial(_is_there, engine, TruthKeyRow.name.is_not(None)))
+    keys = key_store(settings, _catalogue(engine, "keys", TruthKeyRow.name.is_not(None)))
     truth_key = TruthKey(engine, keys) if keys else None
+    truths = truth_key and replace(
+        _catalogue(engine, "truth", GroundTruth.id.is_not(None)), new_digest=truth_key.fingerprint
+    )
     limit_response_time(engine, limits.response)
     ping_idle_connections(engine, limits.ping)
     return Platform(
         settings=settings,
         engine=engine,
-        archives=public_store(settings, "archives", partial(_is_there, engine, ARCHIVE)),
+        archives=public_store(settings, "archives", _catalogue(engine, "archives", ARCHIVE)),
         descriptions=public_store(
-            settings, "descriptions", partial(_is_there, engine, Phase.id.is_not(None))
+            settings, "descriptions", _catalogue(engine, "descriptions", Phase.id.is_not(None))
         ),
-        artefacts=public_store(settings, "artefacts", partial(_is_there, engine, Artefact.id.is_not(None))),
-        private=(
-            private_store(
-                settings, partial(_is_there, engine, GroundTruth.id.is_not(None)), truth_key.fingerprint
-            )
-            if truth_key
-            else None
+        artefacts=public_store(
+            settings, "artefacts", _catalogue(engine, "artefacts", Artefact.id.is_not(None))
         ),
+        private=private_store(settings, truths) if truths else None,
         truth_key=truth_key,
         notifier=Notifier(celery_of(settings)),
         limiter=limiter_of(settings, settings.broker_url),

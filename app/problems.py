@@ -256,6 +256,12 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             "Stored files cannot be read or written at the moment. Send the request again after Retry-After seconds.",
         ),
         _row(
+            "storage-damaged",
+            503,
+            "Stored file damaged",
+            "A stored file has other bytes than were stored: an error on our side. Send the request again after Retry-After seconds.",
+        ),
+        _row(
             "storage-full",
             507,
             "Insufficient storage",

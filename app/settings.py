@@ -165,7 +165,7 @@ class Settings(LoginSettings):
     ] = 8192 * MiB
 
     lease_seconds: Annotated[
-        int, Field(description="how long a claimed run may go without a heartbeat", gt=0)
+        int, Field(description="how long a claimed run or message may go without a heartbeat", gt=0)
     ] = 30
     sweep_seconds: Annotated[int, Field(description="how often lost runs are looked for", gt=0)] = 15
     delivery_seconds: Annotated[

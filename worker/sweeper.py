@@ -69,6 +69,7 @@ def run(platform: Platform, worker: str | None, slots: int) -> None:
             if worker:
                 evaluation.report_worker(platform, worker, slots)
             was_away = look_for_recovery(platform, was_away=was_away)
+            evaluation.look_at_damaged(platform)
             sweep(platform)
         except SQLAlchemyError as error:
             was_away = True

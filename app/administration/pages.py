@@ -34,6 +34,7 @@ def overview(request: Request, platform: ThePlatform, before: Before = None) -> 
         "administration/overview.html",
         editions=roles.editions_with_organisers(platform),
         workers=service.alive_workers(platform),
+        damaged=service.damaged_contents(platform),
         dead=page.rows,
         older=f"/admin?before={page.next}#messages" if page.next else None,
     )

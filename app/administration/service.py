@@ -12,6 +12,7 @@ from app.delivery.schemas import DeadMessage
 from app.errors import ConflictError, NotFoundError
 from app.models import Role, User
 from app.platform import Platform
+from app.retention import queries as retention
 from app.row_pages import RowPage
 from app.sessions import queries as sessions
 from app.workers import queries as workers
@@ -119,6 +120,12 @@ def alive_workers(platform: Platform) -> int:
     """How many workers are alive, of any version."""
     with platform.transaction() as session:
         return workers.alive_workers(session)
+
+
+def damaged_contents(platform: Platform) -> int:
+    """How many stored contents are known to be damaged."""
+    with platform.transaction() as session:
+        return retention.count_damaged(session)
 
 
 def dead_messages(platform: Platform, before: int | None = None) -> RowPage[DeadMessage]:

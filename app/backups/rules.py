@@ -91,7 +91,7 @@ def manifest_from(text: str) -> Manifest:
                 f"{MANIFEST}: found format {form}, expected {FORMAT}: use the version that wrote it"
             )
         lists: dict[str, Sequence[str]] = {
-            name: tuple(fields[name]) for name in ("missing", "linked_folders")
+            name: tuple(fields[name]) for name in ("missing", "damaged", "linked_folders")
         }
         del fields["not_included"]
         return Manifest(**{**fields, **lists, "taken_at": datetime.fromisoformat(fields["taken_at"])})

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Self
 
@@ -10,6 +11,14 @@ FORMAT = 2
 
 class BackupError(Exception):
     """A backup cannot be taken or restored; says why and what can be done."""
+
+
+class Condition(StrEnum):
+    """How a content is that the database names."""
+
+    INTACT = "intact"
+    MISSING = "missing"
+    DAMAGED = "damaged"  # it has other bytes than were stored
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -35,6 +44,15 @@ class StoredKey:
 
 
 @dataclass(frozen=True, slots=True)
+class Contents:
+    """What the database names of the stores: how many contents, and those that are not as they were stored, as backups name them."""
+
+    count: int
+    missing: tuple[str, ...]
+    damaged: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """Written last: a folder with it is whole."""
 
@@ -42,9 +60,8 @@ class Manifest:
     scorer: str
     contents: int  # beside the database
     size: int  # bytes of all files
-    missing: tuple[
-        str, ...
-    ]  # contents that the database names and the stores did not have, or had with other bytes
+    missing: tuple[str, ...]  # contents that the database names and this backup does not have
+    damaged: tuple[str, ...]  # those that the stores did not have, or had with other bytes
     linked_folders: tuple[str, ...]  # of pictures, which are in no store
     sums: str  # sha256 of the file of all hashes
 

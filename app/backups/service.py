@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial as partial_of
 from pathlib import Path
 
 from sqlalchemy import Connection, NullPool, create_engine
@@ -13,11 +14,11 @@ import scoring
 from app import removals
 from app.backup_files import (
     alone_in,
-    copy,
     digest_of_file,
     interrupted_backups,
-    link,
+    reuse,
     whole_backups,
+    write,
 )
 from app.backups import queries
 from app.backups.rules import (
@@ -32,11 +33,12 @@ from app.backups.rules import (
     sums_from,
     sums_text,
 )
-from app.backups.schemas import BackupError, Manifest, Restored, StoredKey, Taken
+from app.backups.schemas import BackupError, Condition, Contents, Manifest, Restored, StoredKey, Taken
+from app.errors import StorageDamagedError
 from app.migrating import migrate
 from app.platform import CONNECTION, Platform
 from app.postgres_programs import dump, load
-from app.storage import Storage, digest_of
+from app.storage import Storage, digest_of, verify
 
 Report = Callable[[str], None]
 
@@ -50,7 +52,7 @@ def back_up(
     folder gets its name at the end. Contents of the newest backup beside it are linked. now: in UTC; keep: how many
     backups stay. Raises BackupError, StorageUnavailableError, PostgresProgramError, SettingsError.
     """
-    stores = _stores(platform)
+    stores = _every_store(platform)
     folder = directory / name_of(now)
     with alone_in(directory), _connection(str(platform.settings.database_url)) as connection:
         if not _hold_removals(connection):
@@ -63,39 +65,33 @@ def back_up(
         report("dumping the database")
         keys, linked = _dump(platform, connection, partial / DATABASE)
         report(f"copying {len(keys)} contents")
-        sums, missing, copied = {DATABASE: digest_of_file(partial / DATABASE)}, [], 0
-        linked_sums = _read(earlier[0])[1] if earlier else {}
+        sums, missing, damaged, copied = {DATABASE: digest_of_file(partial / DATABASE)}, [], [], 0
+        before = [*earlier[:1], *(one for one in interrupted if one != partial)]
         for each in sorted(keys):
             path, store = each.path, stores[each.store]
-            (partial / path).parent.mkdir(parents=True, exist_ok=True)
-            if path in linked_sums and link(earlier[0] / path, partial / path):
-                sums[path] = linked_sums[path]
-                continue
-            if any(
-                _take_over(store, each.key, one / path, partial / path)
-                for one in interrupted
-                if one != partial
-            ):
-                pass
-            elif _copy(store, each.key, partial / path):
-                copied += 1
+            reused = reuse(path, partial / path, partial_of(_is_right, store, each.key), before)
+            if not reused and earlier and (earlier[0] / path).exists():
+                report(f"{earlier[0] / path} has changed since it was written; the content is copied again")
+            condition = _read_content(store, each.key, None if reused else partial / path)
+            if condition is not Condition.INTACT:
+                found = "taken from the backup before" if reused else "and in no backup here"
+                report(f"{path} is {condition} in its store{';' if reused else ','} {found}")
+                damaged.append(path.as_posix())
+            if reused or condition is Condition.INTACT:
+                sums[path], copied = digest_of_file(partial / path), copied + (not reused)
             else:
                 missing.append(path.as_posix())
-                continue
-            sums[path] = digest_of_file(partial / path)
-        manifest = _seal(partial, sums, now, missing, linked)
+        manifest = _seal(partial, sums, now, (missing, damaged), linked)
         partial.rename(folder)
         return Taken(folder, manifest, copied, _remove_older(directory, interrupted, keep))
 
 
-def _stores(platform: Platform) -> dict[str, Storage]:
-    return {
-        "archives": platform.archives,
-        "descriptions": platform.descriptions,
-        "artefacts": platform.artefacts,
-        "keys": platform.secret.store,
-        "truth": platform.truths,
-    }
+def _every_store(platform: Platform) -> dict[str, Storage]:
+    return {**platform.stores_by_name, "truth": platform.truths}
+
+
+def _is_right(store: Storage, key: str, file: Path) -> bool:
+    return digest_of_file(file, store.new_digest) == digest_of(key)
 
 
 @contextmanager
@@ -120,38 +116,53 @@ def _dump(platform: Platform, connection: Connection, target: Path) -> tuple[set
         return queries.stored_keys(frozen), queries.linked_folders(frozen)
 
 
-def _take_over(store: Storage, key: str, source: Path, target: Path) -> bool:
-    """Link what an interrupted backup has copied, if its bytes are right."""
-    return (
-        source.exists()
-        and digest_of_file(source, store.new_digest) == digest_of(key)
-        and link(source, target)
-    )
-
-
-def _copy(store: Storage, key: str, target: Path) -> bool:
-    """Copy a content, if the store has it with the right bytes; whether it has."""
+def _read_content(store: Storage, key: str, target: Path | None = None) -> Condition:
+    """How a content is, read to its end; with a target that of an intact one is written there."""
     if not store.exists(key):
-        return False
-    with store.open(key) as stream:
-        copy(stream, target)
-    if digest_of_file(target, store.new_digest) != digest_of(key):
-        target.unlink()
-        return False
-    return True
+        return Condition.MISSING
+    try:
+        if target is None:
+            verify(store, key)
+        else:
+            with store.open(key) as stream:
+                write(stream, target)
+    except StorageDamagedError:
+        return Condition.DAMAGED
+    return Condition.INTACT
+
+
+def inspect(platform: Platform) -> Contents:
+    """Read every content that the database names, of the stores that this process knows. Raises StorageUnavailableError."""
+    stores = platform.stores_by_name
+    with platform.engine.connect() as connection:
+        keys = {each for each in queries.stored_keys(connection) if each.store in stores}
+    conditions = {each: _read_content(stores[each.store], each.key) for each in sorted(keys)}
+    with platform.engine.connect() as connection:
+        named = queries.stored_keys(connection)  # what was removed meanwhile is not missing
+
+    def found(condition: Condition) -> tuple[str, ...]:
+        which = (each for each, is_so in conditions.items() if is_so is condition and each in named)
+        return tuple(each.path.as_posix() for each in which)
+
+    return Contents(len(conditions), found(Condition.MISSING), found(Condition.DAMAGED))
 
 
 def _seal(
-    partial: Path, sums: Mapping[Path, str], now: datetime, missing: list[str], linked: tuple[str, ...]
+    partial: Path,
+    sums: Mapping[Path, str],
+    now: datetime,
+    faults: tuple[list[str], list[str]],
+    linked: tuple[str, ...],
 ) -> Manifest:
-    """Write the hashes and the manifest, and see all of it on the disk."""
+    """Write the hashes and the manifest, and see all of it on the disk; faults: what is missing here, and what is damaged in the stores."""
     (partial / SUMS).write_text(sums_text(sums))
     manifest = Manifest(
         taken_at=now,
         scorer=scoring.SCORER,
         contents=len(sums) - 1,
         size=sum((partial / path).stat().st_size for path in sums),
-        missing=tuple(missing),
+        missing=tuple(faults[0]),
+        damaged=tuple(faults[1]),
         linked_folders=linked,
         sums=digest_of_file(partial / SUMS),
     )
@@ -179,7 +190,7 @@ def restore(platform: Platform, directory: Path, report: Report) -> Restored:
     folder = _chosen(directory)
     manifest, sums = _read(folder)
     contents = [StoredKey.at(path) for path in sums if path != DATABASE]
-    stores, settings = _stores(platform), platform.settings
+    stores, settings = _every_store(platform), platform.settings
     url = str(settings.migration_database_url or settings.database_url)
     with _connection(url) as connection:
         _refuse_rows(connection)

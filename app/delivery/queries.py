@@ -102,6 +102,13 @@ def _is_mine(delivery: Delivery) -> ColumnElement[bool]:
     )
 
 
+def extend(session: Session, delivery: Delivery, lease: timedelta) -> bool:
+    """Extend the lease; whether this attempt is still the latest."""
+    statement = update(OutboxMessage).where(_is_mine(delivery))
+    extended = statement.values(not_before=func.clock_timestamp() + lease).returning(OutboxMessage.id)
+    return session.scalar(extended) is not None
+
+
 def mark_delivered(session: Session, delivery: Delivery) -> None:
     """Note that a message has been delivered, if this attempt is still the latest."""
     statement = update(OutboxMessage).where(_is_mine(delivery))

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import structlog
@@ -13,9 +14,10 @@ from app.analyses import service as analyses
 from app.board_figures import service as board_figures
 from app.delivery import queries
 from app.delivery.schemas import Delivery
-from app.errors import NotFoundError, StorageUnavailableError
-from app.evaluation.rules import pause_before_retry
+from app.errors import NotFoundError, StorageDamagedError, StorageUnavailableError
+from app.evaluation.rules import pause_before_retry, pause_between_looks
 from app.intervals import service as intervals
+from app.leases import extended
 from app.mail import service as mail
 from app.models import AuditRecord, Topic
 from app.overlays import service as overlays
@@ -54,11 +56,11 @@ JOBS: Mapping[Job, Mapping[Topic, Handler]] = {Job.MAIL: MAIL, Job.DELIVER: FOLL
 def deliver_next(platform: Platform, handlers: Mapping[Topic, Handler] = HANDLERS) -> bool:
     """Deliver the next message that is due and has a handler here; whether there was one.
 
-    A process that dies in between leaves the message to the next one when the lease has run out, so handlers must
+    A process that dies in between leaves the message to the next one when its lease runs out, so handlers must
     give the same result twice. One whose delivery kills the process each time is given up like one that fails; one that finds
     storage or database away waits, however long that lasts.
     """
-    lease = timedelta(seconds=2 * platform.settings.delivery_seconds)
+    lease = platform.settings.lease
     with platform.transaction() as session:
         delivery = queries.claim_next(session, lease, handlers)
     if delivery is None:
@@ -66,13 +68,17 @@ def deliver_next(platform: Platform, handlers: Mapping[Topic, Handler] = HANDLER
     if delivery.attempt > MAX_ATTEMPTS:
         _give_up(platform, delivery, "the process that delivered it died each time")
         return True
-    begun = time.monotonic()
+    begun, first = time.monotonic(), platform.settings.first_pause
     try:
-        handlers[delivery.topic](platform, delivery.payload)
+        with extended(partial(_extend, platform, delivery), lease, f"message {delivery.id}"):
+            handlers[delivery.topic](platform, delivery.payload)
+    except StorageDamagedError as error:
+        _postpone(platform, delivery, pause_between_looks(first), _words_of(error), counts=False)
     except UNAVAILABLE as error:
-        _postpone(platform, delivery, f"{type(error).__name__}: {error}"[:LONGEST_ERROR], counts=False)
+        pause = pause_before_retry(RETRIES_WHILE_AWAY, first)
+        _postpone(platform, delivery, pause, _words_of(error), counts=False)
     except Exception as error:  # noqa: BLE001 - whatever a handler raises, other messages go on
-        _fail(platform, delivery, f"{type(error).__name__}: {error}"[:LONGEST_ERROR])
+        _fail(platform, delivery, _words_of(error))
     else:
         with platform.transaction() as session:
             queries.mark_delivered(session, delivery)
@@ -81,20 +87,29 @@ def deliver_next(platform: Platform, handlers: Mapping[Topic, Handler] = HANDLER
     return True
 
 
+def _extend(platform: Platform, delivery: Delivery) -> bool:
+    with platform.transaction() as session:
+        return queries.extend(session, delivery, platform.settings.lease)
+
+
+def _words_of(error: Exception) -> str:
+    cause = error.cause if isinstance(error, StorageUnavailableError) else error
+    return f"{type(error).__name__}: {cause}"[:LONGEST_ERROR]
+
+
 def _fail(platform: Platform, delivery: Delivery, error: str) -> None:
     log.warning("delivery failed", message=delivery.id, attempt=delivery.attempt, error=error)
     if delivery.attempt >= MAX_ATTEMPTS:
         _give_up(platform, delivery, error)
     else:
-        _postpone(platform, delivery, error, counts=True)
+        pause = pause_before_retry(delivery.attempt, platform.settings.first_pause)
+        _postpone(platform, delivery, pause, error, counts=True)
 
 
-def _postpone(platform: Platform, delivery: Delivery, error: str, *, counts: bool) -> None:
+def _postpone(platform: Platform, delivery: Delivery, pause: timedelta, error: str, *, counts: bool) -> None:
     """Have a message delivered later; `counts`: one of its attempts is over."""
     if not counts:
         log.warning("delivery postponed", message=delivery.id, error=error)
-    retries = delivery.attempt if counts else RETRIES_WHILE_AWAY
-    pause = pause_before_retry(retries, platform.settings.first_pause)
     try:
         with platform.transaction() as session:
             queries.postpone(session, delivery, pause, error, counts=counts)

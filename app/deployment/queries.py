@@ -40,5 +40,4 @@ def size(session: Session) -> int:
 
 def truth_keys(session: Session) -> list[str]:
     """The keys of all ground truth, the newest first."""
-    statement = select(GroundTruth.key).group_by(GroundTruth.key)
-    return list(session.scalars(statement.order_by(func.max(GroundTruth.id).desc())))
+    return list(session.scalars(select(GroundTruth.key).order_by(GroundTruth.id.desc())))

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from ipaddress import ip_network
 from urllib.parse import urlsplit
 
+from app.backups.schemas import Contents
 from app.deployment.schemas import (
     Address,
     Announced,
@@ -142,6 +143,20 @@ def store(name: str, error: str | None) -> Check:
     if error is None:
         return passed(name, "a probe was written, read and deleted")
     return failed(name, error, "make the place writable for this user, or its keys valid, and give it space")
+
+
+def contents(found: Contents) -> Check:
+    """Every content that the database names is there, with the bytes that were stored."""
+    name = "stored files"
+    if not found.damaged and not found.missing:
+        return passed(name, f"all {found.count} that the database names have the bytes that were stored")
+    return failed(
+        name,
+        f"of {found.count} that the database names {len(found.damaged)} are damaged and {len(found.missing)} missing, listed below",
+        'put them back from a backup, which has them under the same names: "Damaged files" in docs/operating.md',
+        tuple(f"damaged: {each}" for each in found.damaged)
+        + tuple(f"missing: {each}" for each in found.missing),
+    )
 
 
 def truth_of_worker(found: Truths) -> Check:

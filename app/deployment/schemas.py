@@ -22,12 +22,13 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of the table; advice: what to do about a failure."""
+    """One line of the table; advice: what to do about a failure; listed: what stands below the table, a line each."""
 
     name: str
     state: State
     finding: str
     advice: str = ""
+    listed: tuple[str, ...] = ()
 
 
 def passed(name: str, finding: str) -> Check:
@@ -35,9 +36,9 @@ def passed(name: str, finding: str) -> Check:
     return Check(name, State.OK, finding)
 
 
-def failed(name: str, finding: str, advice: str) -> Check:
+def failed(name: str, finding: str, advice: str, listed: tuple[str, ...] = ()) -> Check:
     """A check that found a fault, and what to do about it."""
-    return Check(name, State.FAILED, finding, advice)
+    return Check(name, State.FAILED, finding, advice, listed)
 
 
 def skipped(name: str, reason: str) -> Check:

@@ -7,6 +7,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 import scoring
 from app import deployment_probes as probes
+from app.backups import service as backups
 from app.deployment import queries, rules
 from app.deployment.schemas import Address, Broker, Check, Part, Truths, failed, passed, skipped
 from app.errors import StorageUnavailableError
@@ -30,6 +31,7 @@ def checks(platform: Platform, part: Part, *, is_embedded: bool) -> Iterator[Che
     yield _broker(probes.ask_broker(str(settings.broker_url)))
     for name in ("archives", "descriptions", "artefacts"):
         yield rules.store(f"store of {name}", probes.round_trip(getattr(platform, name)))
+    yield _contents(platform)
     if part is Part.WORKER:
         yield rules.truth_of_worker(_truths(platform))
         yield rules.mail(probes.mail(settings), settings.address)
@@ -89,6 +91,13 @@ def _broker(found: Broker | str) -> Check:
     if isinstance(found, str):
         return failed("broker", found, "compare HELDOUT_BROKER_URL with the server that runs")
     return rules.broker(found)
+
+
+def _contents(platform: Platform) -> Check:
+    try:
+        return rules.contents(backups.inspect(platform))
+    except (SQLAlchemyError, StorageUnavailableError):
+        return skipped("stored files", "the database or a store cannot be used")
 
 
 def _truths(platform: Platform) -> Truths:

@@ -26,9 +26,15 @@ def archive(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> StoredArc
 
 
 def blocks(platform: Platform, key: str, first: int, last: int) -> Iterator[bytes]:
-    """The bytes of a stored archive from `first` to `last`."""
+    """The bytes of a stored archive from `first` to `last`.
+
+    The last of a whole archive follow only once all are known to be those that were stored: a download of other bytes breaks off.
+    """
     with platform.archives.open(key, first) as content:
-        rest = last - first + 1
+        before, rest = b"", last - first + 1
         while rest and (block := content.read(min(MiB, rest))):
             rest -= len(block)
-            yield block
+            yield before
+            before = block
+        content.read(1)
+        yield before

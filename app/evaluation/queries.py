@@ -1,7 +1,7 @@
 """Runs in the database: claims, leases, fences."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache
@@ -12,8 +12,10 @@ from sqlalchemy import (
     CompoundSelect,
     Select,
     and_,
+    delete,
     func,
     literal,
+    not_,
     or_,
     select,
     text,
@@ -24,8 +26,9 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from app.evaluation.rules import LONGEST_PAUSE
-from app.evaluation.schemas import NOTHING, Assignment, Claim, PhaseQueue
+from app.evaluation.schemas import NOTHING, Assignment, Claim, PhaseQueue, WaitingForRepair
 from app.models import (
+    DamagedContent,
     Entry,
     EntryState,
     GroundTruth,
@@ -43,10 +46,10 @@ MAX_COUNT = 10_000  # entries of a phase, and runs of a state, that are counted 
 
 
 def _is_due() -> ColumnElement[bool]:
-    """Queued, of no suspended team, and past its pause; one longer than the longest is from before the clock was set back."""
+    """Queued, of no suspended team, waiting for no repair, and past its pause; one longer than the longest is from before the clock was set back."""
     now = func.clock_timestamp()
     past_pause = or_(Run.not_before.is_(None), Run.not_before <= now, Run.not_before > now + LONGEST_PAUSE)
-    return and_(Run.state == RunState.QUEUED, past_pause, ~is_held())
+    return and_(Run.state == RunState.QUEUED, past_pause, Run.damaged_content_id.is_(None), ~is_held())
 
 
 def _is_lost(lease: timedelta) -> ColumnElement[bool]:
@@ -122,6 +125,33 @@ def end_pauses(session: Session) -> int:
     return len(session.execute(statement, execution_options={"synchronize_session": False}).all())
 
 
+def damaged_content(session: Session, key: str) -> int | None:
+    """A content that was noted as damaged, so that it stays noted until the end of the transaction."""
+    statement = select(DamagedContent.id).where(DamagedContent.key == key).limit(1)
+    return session.scalar(statement.with_for_update(read=True, key_share=True))
+
+
+def claim_damaged(session: Session, stores: Collection[str], every: timedelta) -> list[DamagedContent]:
+    """The damaged contents of these stores that nobody has looked at for so long; nobody else looks at them now."""
+    now = func.clock_timestamp()
+    due = select(DamagedContent.id).where(
+        DamagedContent.store.in_(stores), not_(DamagedContent.checked_at.between(now - every, now))
+    )
+    locked = due.with_for_update(skip_locked=True).scalar_subquery()
+    statement = update(DamagedContent).where(DamagedContent.id.in_(locked)).values(checked_at=now)
+    return list(session.scalars(statement.returning(DamagedContent)))
+
+
+def forget_damaged(session: Session, damaged_id: int) -> None:
+    """Note that a content is not damaged any more; runs that wait for it can be claimed again."""
+    session.execute(delete(DamagedContent).where(DamagedContent.id == damaged_id))
+
+
+def is_awaited(session: Session, damaged_id: int) -> bool:
+    """Whether a run waits for the repair of a content."""
+    return session.scalar(select(Run.id).where(Run.damaged_content_id == damaged_id).limit(1)) is not None
+
+
 def count_due(session: Session, scorer: str, most: int) -> int:
     """How many runs of a scorer version could be claimed now; counts no further than `most`."""
     due = select(Run.id).where(_is_due(), Run.scorer == scorer).limit(most).subquery()
@@ -159,6 +189,23 @@ def count_running(session: Session) -> dict[str, int]:
     """By scorer version, how many runs are being scored."""
     statement = select(Run.scorer, func.count()).where(Run.state == RunState.RUNNING).group_by(Run.scorer)
     return dict(session.execute(statement).all())
+
+
+def waiting_for_repair(session: Session) -> dict[int, tuple[WaitingForRepair, ...]]:
+    """By phase, how many runs wait for the repair of what."""
+    statement = (
+        select(GroundTruth.phase_id, DamagedContent.what, func.count())
+        .select_from(Run)
+        .join(DamagedContent, Run.damaged_content_id == DamagedContent.id)
+        .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
+        .where(Run.state == RunState.QUEUED)
+        .group_by(GroundTruth.phase_id, DamagedContent.what)
+        .order_by(DamagedContent.what)
+    )
+    found: dict[int, tuple[WaitingForRepair, ...]] = {}
+    for phase, what, runs in session.execute(statement):
+        found[phase] = (*found.get(phase, ()), WaitingForRepair(what, runs))
+    return found
 
 
 def queues(session: Session) -> tuple[dict[int, PhaseQueue], frozenset[RunState]]:

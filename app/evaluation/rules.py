@@ -30,6 +30,15 @@ def pause_before_retry(retries: int, first: timedelta) -> timedelta:
     return min(first * PAUSES[min(retries, len(PAUSES)) - 1], LONGEST_PAUSE)
 
 
+def pause_between_looks(first: timedelta) -> timedelta:
+    """After how long a damaged content is looked at again.
+
+    >>> pause_between_looks(timedelta(seconds=5)).seconds
+    600
+    """
+    return pause_before_retry(len(PAUSES), first)
+
+
 def state_after_crash(crashes: int, limit: int) -> RunState:
     """Whether a run whose scoring crashed is tried again.
 

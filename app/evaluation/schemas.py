@@ -39,6 +39,14 @@ class PhaseQueue:
     failed: int
 
 
+@dataclass(frozen=True, slots=True)
+class WaitingForRepair:
+    """How many runs of a phase wait because something stored is damaged, e.g. "stored archive"."""
+
+    what: str
+    runs: int
+
+
 NOTHING: Final = PhaseQueue(entries=0, queued=0, running=0, failed=0)
 
 

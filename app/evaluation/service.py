@@ -1,11 +1,10 @@
 """Scoring runs: claim, score in a child process, record in one transaction; sweep up what was lost."""
 
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -17,7 +16,7 @@ from structlog.contextvars import bound_contextvars
 import scoring
 from app import children, receipts
 from app.editions import service as editions
-from app.errors import StorageUnavailableError
+from app.errors import StorageDamagedError, StorageUnavailableError
 from app.evaluation import queries
 from app.evaluation.rules import (
     FAILED_MESSAGE,
@@ -25,6 +24,7 @@ from app.evaluation.rules import (
     STOPPED_MESSAGE,
     idle_slots,
     pause_before_retry,
+    pause_between_looks,
     state_after_crash,
     state_after_lost_lease,
 )
@@ -32,11 +32,13 @@ from app.evaluation.schemas import Assignment, Claim, exhibits, score_rows
 from app.ladder import service as ladder
 from app.ladder.schemas import Comparison
 from app.leaderboards import service as leaderboards
-from app.models import Run, RunState, Service
+from app.leases import extended
+from app.models import DamagedContent, Run, RunState, Service
 from app.platform import Platform
 from app.queue import Job
 from app.sandbox import ChildFileError, ChildLimits, LimitExceededError, run_in_subprocess
 from app.settings import Settings
+from app.storage import Storage, is_intact
 from app.workers import queries as workers
 
 log = structlog.get_logger()
@@ -87,10 +89,14 @@ def evaluate_next(platform: Platform) -> bool:
 def _evaluate(platform: Platform, claim: Claim) -> None:
     started = time.monotonic()
     try:
-        with _heartbeat(platform, claim):
+        with extended(partial(_extend, platform, claim), platform.settings.lease, f"run {claim.run_id}"):
             outcome = _score(platform, claim)
             while not _record(platform, claim, outcome, _comparison(platform, claim, outcome)):
                 pass  # another result of the team was recorded meanwhile, and this one is compared with it
+    except StorageDamagedError as error:
+        log.warning("run waits for a repair", error=error.cause)
+        _requeue_or_fail(platform, claim, partial(_wait_for_repair, key=error.key))
+        return
     except Exception as error:
         if _is_infrastructure(error):
             log.warning("run postponed", error=str(error))
@@ -109,44 +115,21 @@ def _is_infrastructure(error: Exception) -> bool:
     return isinstance(error, (SQLAlchemyError, OSError, StorageUnavailableError, ChildFileError))
 
 
-@contextmanager
-def _heartbeat(platform: Platform, claim: Claim) -> Iterator[None]:
-    """Extend the lease while the block runs."""
-    done = threading.Event()
-
-    def beat() -> None:
-        while not done.wait(platform.settings.lease_seconds / 3):
-            try:
-                with platform.transaction() as session:
-                    held = queries.extend(session, claim, platform.settings.lease)
-            except SQLAlchemyError:
-                log.warning("heartbeat failed", run=claim.run_id)
-                continue
-            if not held:
-                return
-
-    thread = threading.Thread(target=beat, name=f"heartbeat of run {claim.run_id}", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
+def _extend(platform: Platform, claim: Claim) -> bool:
+    with platform.transaction() as session:
+        return queries.extend(session, claim, platform.settings.lease)
 
 
 def _score(platform: Platform, claim: Claim) -> Outcome:
     with platform.transaction() as session:
         assignment = queries.assignment_of(session, claim.run_id)
     log.info("run begun", submission=assignment.submission_id)
-    with (
-        platform.archives.materialise(assignment.archive) as archive,
-        platform.truths.materialise(assignment.truth) as truth,
-        platform.truths.draft() as statistics,
-    ):
-        try:
+    with platform.truths.draft() as statistics:
+        with (
+            platform.archives.materialise(assignment.archive) as archive,
+            platform.truths.materialise(assignment.truth) as truth,
+        ):
             report = _report(platform, assignment, Files(archive, truth, statistics))
-        except LimitExceededError as error:
-            return Refused(f"{STOPPED_MESSAGE}{error}")
         if isinstance(report, Refused):
             return report
         return Scored(report, platform.truths.put(statistics))
@@ -154,10 +137,13 @@ def _score(platform: Platform, claim: Claim) -> Outcome:
 
 def _report(platform: Platform, assignment: Assignment, files: Files) -> scoring.Result | Refused:
     archive_limits = editions.description_of(platform.descriptions, assignment.description).limits
-    output = run_in_subprocess(
-        _child_limits(platform.settings), children.score, files.archive, files.truth, assignment.competition,
-        assignment.protocol, files.statistics, archive_limits,
-    )  # fmt: skip
+    try:
+        output = run_in_subprocess(
+            _child_limits(platform.settings), children.score, files.archive, files.truth, assignment.competition,
+            assignment.protocol, files.statistics, archive_limits,
+        )  # fmt: skip
+    except LimitExceededError as error:
+        return Refused(f"{STOPPED_MESSAGE}{error}")
     if output.startswith(b"!"):
         return Refused(output[1:].decode())
     return scoring.Result.from_json(output.decode())
@@ -220,6 +206,14 @@ def _postpone(_session: Session, run: Run, settings: Settings) -> None:
     _queue_again(run, settings, retries=run.requeues)
 
 
+def _wait_for_repair(session: Session, run: Run, settings: Settings, *, key: str) -> None:
+    """Put a run back to the queue that nobody claims until a damaged content is repaired."""
+    _postpone(session, run, settings)
+    run.damaged_content_id = queries.damaged_content(session, key)
+    if run.damaged_content_id is not None:
+        run.not_before = None
+
+
 def _after_crash(session: Session, run: Run, settings: Settings) -> None:
     """Put a run back to the queue whose scoring crashed, or fail it after too many crashes."""
     run.crashes += 1
@@ -275,6 +269,32 @@ def sweep(platform: Platform) -> None:
         due = {scorer: queries.count_due(session, scorer, most) for scorer, most in idle.items()}
     for scorer, count in due.items():
         platform.notifier.wake_workers(Job.EVALUATE, count=count, scorer=scorer)
+
+
+def look_at_damaged(platform: Platform) -> None:
+    """Look every ten minutes whether damaged contents have been repaired; runs that wait for one go on once it has.
+
+    Every sweeper looks, also without the turn: not all of them know the store of ground truth.
+    """
+    every, stores = pause_between_looks(platform.settings.first_pause), platform.stores_by_name
+    with platform.transaction() as session:
+        damaged = queries.claim_damaged(session, stores, every)
+    for each in damaged:
+        if _is_repaired(platform, stores[each.store], each):
+            with platform.transaction() as session:
+                queries.forget_damaged(session, each.id)
+            log.info("stored content repaired", store=each.store, key=each.key)
+
+
+def _is_repaired(platform: Platform, store: Storage, damaged: DamagedContent) -> bool:
+    """Whether a content is intact, or was removed and nothing waits for it."""
+    try:
+        if store.exists(damaged.key):
+            return is_intact(store, damaged.key)
+    except StorageUnavailableError:
+        return False
+    with platform.transaction() as session:
+        return not queries.is_awaited(session, damaged.id)
 
 
 def take_turn(platform: Platform) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ARRAY, ColumnElement, Float, and_, case, func, literal, select
+from sqlalchemy import ARRAY, ColumnElement, Float, and_, case, func, literal, or_, select
 from sqlalchemy.orm import Session
 
 from app.evaluation.rules import ENDED, MAX_LOST_LEASES, STOPPED_MESSAGE
@@ -23,7 +23,7 @@ def waiting(session: Session) -> tuple[Waiting, ...]:
         Run.scorer,
         Run.priority,
         func.count(),
-        func.count().filter(Run.not_before > now),
+        func.count().filter(or_(Run.not_before > now, Run.damaged_content_id.is_not(None))),
         _seconds(now - func.min(Run.queued_at)),
     )
     queued = statement.where(Run.state == RunState.QUEUED, ~is_held()).group_by(Run.scorer, Run.priority)

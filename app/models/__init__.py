@@ -13,7 +13,7 @@ from app.models.logins import (
     SecondFactor,
 )
 from app.models.mail import MailLink, MailRequest
-from app.models.operations import AuditRecord, Heartbeat, OutboxMessage, UnusedContent
+from app.models.operations import AuditRecord, DamagedContent, Heartbeat, OutboxMessage, UnusedContent
 from app.models.people import EditionOrganiser, OneTimeLink, User
 from app.models.pictures import Picture, PictureBatch, PictureSource
 from app.models.published import PublishedEdition
@@ -48,6 +48,7 @@ __all__ = [
     "Board",
     "BoardGroups",
     "ClassScore",
+    "DamagedContent",
     "Decision",
     "Disclosure",
     "Edition",

@@ -1,9 +1,9 @@
-"""Outbox messages, heartbeats, unused contents and the audit."""
+"""Outbox messages, heartbeats, unused and damaged contents, and the audit."""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, text
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.editions import Edition
@@ -67,6 +67,19 @@ class UnusedContent(Base):
     key: Mapped[str] = mapped_column(primary_key=True)
     size: Mapped[int] = mapped_column(BigInteger)
     stored_at: Mapped[datetime]
+
+
+class DamagedContent(Base):
+    """A stored content that was found with other bytes than were stored, until a sweep finds it repaired."""
+
+    __tablename__ = "damaged_content"
+    __table_args__ = (UniqueConstraint("store", "key"),)
+    id: Mapped[int] = key_column()
+    store: Mapped[str]
+    key: Mapped[str]
+    what: Mapped[str]  # e.g. "stored archive"
+    found_at: Mapped[datetime] = now_column()
+    checked_at: Mapped[datetime] = now_column()
 
 
 class AuditRecord(Base):

@@ -7,6 +7,7 @@ from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, tex
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.editions import GroundTruth, Phase
+from app.models.operations import DamagedContent
 from app.models.people import User
 from app.models.states import Decision, RunState
 from app.models.submissions import Entry
@@ -69,6 +70,11 @@ class Run(Base):
         Index("ix_run_receipt", "receipt", postgresql_where=text("receipt IS NOT NULL")),
         Index("ix_run_plain_receipt", "plain_receipt", postgresql_where=text("plain_receipt IS NOT NULL")),
         Index("ix_run_running", "scorer", "priority", "turn", postgresql_where=text("state = 'running'")),
+        Index(  # what waits for a repair
+            "ix_run_damaged_content_id",
+            "damaged_content_id",
+            postgresql_where=text("damaged_content_id IS NOT NULL"),
+        ),
         Index("ix_run_ended", "state", "finished_at", postgresql_where=text("finished_at IS NOT NULL")),
         CheckConstraint(
             "attempt >= 0 AND crashes >= 0 AND requeues >= 0 AND lost_leases >= 0", name="counts_not_negative"
@@ -91,6 +97,9 @@ class Run(Base):
     requeues: Mapped[int] = mapped_column(default=0)  # attempts that ended because something of ours was away
     lost_leases: Mapped[int] = mapped_column(default=0)  # attempts that ended with the worker
     not_before: Mapped[datetime | None]  # end of the pause before a retry; none: at once
+    damaged_content_id: Mapped[int | None] = mapped_column(  # it waits until this is repaired
+        ForeignKey(DamagedContent.id, ondelete="SET NULL")
+    )
     lease_until: Mapped[datetime | None]
     queued_at: Mapped[datetime] = now_column()
     claimed_at: Mapped[datetime | None]

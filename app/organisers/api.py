@@ -38,8 +38,8 @@ def overview(
 
 
 @router.post("/entries/{entry_id}/rescore", status_code=202)
-def rescore_entry(platform: ThePlatform, actor: CurrentActor, entry_id: int) -> dict[str, int]:
-    """Score one entry again."""
+def rescore_entry(platform: ThePlatform, actor: CurrentActor, entry_id: int) -> dict[str, int | None]:
+    """Score one entry again; one without a result, refused or failed, is queued as at first, and `rescore` is null."""
     return {"rescore": rescoring.request_entry(platform, actor, entry_id)}
 
 

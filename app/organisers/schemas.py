@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.disclosure.rules import Terms
 from app.editions.schemas import PhaseView
+from app.evaluation.schemas import WaitingForRepair
 from app.models import Disclosure
 from app.rescoring.schemas import RescoreView
 
@@ -28,6 +29,7 @@ class OrganiserPhase:
     stopped_counting: bool = False  # there may be more entries
     more_queued: bool = False  # behind those of all phases that were counted there may be further queued runs
     more_failed: bool = False  # longer ago there may be further failed runs
+    damaged: tuple[WaitingForRepair, ...] = ()  # what runs of the phase wait for until it is repaired
     alike: int = 0  # pairs of alike results that nobody has dismissed
 
 

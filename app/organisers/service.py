@@ -129,6 +129,7 @@ def overview(platform: Platform, actor: Actor, following: Following | None = Non
     with platform.transaction() as session:
         phases = editions.organised_phases(session, actor)
         queues, beyond = evaluation.queues(session)
+        damaged = evaluation.waiting_for_repair(session)
         rescores = rescoring.open_rescores(session, following)
         newest, shown = editions.truth_versions(session)
         not_offered = editions.reasons_not_offered(session)
@@ -149,6 +150,7 @@ def overview(platform: Platform, actor: Actor, following: Following | None = Non
             stopped_counting=queue.entries == evaluation.MAX_COUNT,
             more_queued=RunState.QUEUED in beyond,
             more_failed=RunState.FAILED in beyond,
+            damaged=damaged.get(phase.id, ()),
             alike=alike.get(phase.id, 0),
         )
         for phase in phases

@@ -10,7 +10,7 @@ from app.access import Actor
 from app.models import Entry, Method, Phase, Run, Submission
 from app.progress.schemas import LatestRun
 from app.submissions.queries import ANY_RUN, visible_submissions
-from app.workers.queries import is_held
+from app.workers.queries import damaged_content, is_held
 
 
 def latest_runs(session: Session, actor: Actor, submission_id: int) -> list[LatestRun]:
@@ -25,7 +25,9 @@ def _latest_runs(actor: Actor) -> Select[*tuple[Any, ...]]:
         select(func.max(ANY_RUN.id)).where(ANY_RUN.entry_id == Entry.id).correlate(Entry).scalar_subquery()
     )
     return (
-        select(Entry.state, Run.id, Run.state, Run.attempt, Run.scorer, Run.queued_at, is_held())
+        select(
+            Entry.state, Run.id, Run.state, Run.attempt, Run.scorer, Run.queued_at, is_held(), damaged_content()
+        )
         .select_from(Entry)
         .join(Submission, Entry.submission_id == Submission.id)
         .join(Method, Submission.method_id == Method.id)
@@ -33,4 +35,4 @@ def _latest_runs(actor: Actor) -> Select[*tuple[Any, ...]]:
         .join(Run, Run.id == latest)
         .where(Submission.id == bindparam("submission"), visible_submissions(actor))
         .order_by(Entry.id)
-    )
+    )  # fmt: skip

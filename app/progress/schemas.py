@@ -17,3 +17,4 @@ class LatestRun:
     scorer: str
     queued_at: datetime
     is_held: bool  # its team is suspended
+    damaged: str | None  # what has to be repaired before it can be scored

@@ -10,7 +10,7 @@ from app.progress import queries
 from app.progress.schemas import LatestRun
 from app.workers import service as workers
 from app.workers.rules import pause_between_questions
-from app.workers.schemas import Queue
+from app.workers.schemas import Queue, Waiting
 
 WAITING = (RunState.QUEUED, RunState.RUNNING)
 
@@ -25,7 +25,11 @@ def etag_while_waiting(platform: Platform, actor: Actor, submission_id: int) -> 
         found = queries.latest_runs(session, actor, submission_id)
         if not found or any(run.entry is not EntryState.PENDING or run.state not in WAITING for run in found):
             return None
-        waiting = {run.id: (run.scorer, run.is_held) for run in found if run.state is RunState.QUEUED}
+        waiting = {
+            run.id: Waiting(run.scorer, run.is_held, run.damaged)
+            for run in found
+            if run.state is RunState.QUEUED
+        }
         queue = workers.queue_around(platform, session, waiting)
     now = datetime.now(UTC)
     said = [_said_of(run, queue, now) for run in found]
@@ -37,5 +41,5 @@ def _said_of(run: LatestRun, queue: Queue, now: datetime) -> tuple[object, ...]:
     place = queue.place(run)
     return (
         run.id, run.state.value, run.attempt, place, queue.wait_seconds(run), queue.has_worker(run), run.id in queue.held,
-        pause_between_questions(now - run.queued_at, place),
+        queue.damaged.get(run.id), pause_between_questions(now - run.queued_at, place),
     )  # fmt: skip

@@ -118,6 +118,15 @@ def queue_outdated_entries(session: Session) -> int:
             ),
         ),
     )
+    is_outdated = or_(
+        Entry.state == EntryState.PENDING,
+        and_(Entry.state == EntryState.SCORED, Entry.published_generation < Board.generation),
+    )
+    return _queue_live(session, is_outdated, ~is_covered)
+
+
+def _queue_live(session: Session, *which: ColumnElement[bool]) -> int:
+    """Queue a run under the versions of its board for each of these entries, as for one that was just confirmed; how many."""
     chosen = (
         select(
             Entry.id, null(), Board.ground_truth_id, Board.protocol, Board.scorer, literal(LIVE), Method.team_id,
@@ -125,15 +134,31 @@ def queue_outdated_entries(session: Session) -> int:
         )
         .join(Method, Entry.method_id == Method.id)
         .join(Board, (Board.phase_id == Entry.phase_id) & (Board.competition == Entry.competition))
-        .where(
-            or_(
-                Entry.state == EntryState.PENDING,
-                and_(Entry.state == EntryState.SCORED, Entry.published_generation < Board.generation),
-            ),
-            ~is_covered,
-        )
+        .where(*which)
     )  # fmt: skip
     return len(session.scalars(insert(Run).from_select(NEW_RUN, chosen).returning(Run.id)).all())
+
+
+def queue_entry(session: Session, entry_id: int) -> None:
+    """Queue a run of one entry."""
+    _queue_live(session, Entry.id == entry_id)
+
+
+def locked_entry(session: Session, entry_id: int) -> Entry:
+    """An entry that is there, locked."""
+    return session.get_one(Entry, entry_id, with_for_update=True)
+
+
+def has_other_result(session: Session, entry: Entry) -> bool:
+    """Whether the method of an entry has, or waits for, another result in its place."""
+    statement = select(Entry.id).where(
+        Entry.id != entry.id,
+        Entry.method_id == entry.method_id,
+        Entry.phase_id == entry.phase_id,
+        Entry.competition == entry.competition,
+        Entry.state.in_((EntryState.PENDING, EntryState.SCORED)),
+    )
+    return session.scalar(statement.limit(1)) is not None
 
 
 def _is_open(rescore_id: int) -> ColumnElement[bool]:
@@ -189,6 +214,7 @@ def move_queued_runs(session: Session, phase_id: int) -> int:
             ground_truth_id=waiting.c.ground_truth_id,
             scorer=waiting.c.scorer,
             turn=waiting.c.turn - first,  # the queue of another version counts its own rounds
+            damaged_content_id=None,  # it may have been the ground truth of before
         )
         .returning(Run.id)
     )
@@ -276,10 +302,16 @@ def locked_undecided_run(session: Session, actor: Actor, run_id: int) -> Run | N
     return session.scalar(statement)
 
 
-def phase_of_entry(session: Session, actor: Actor, entry_id: int) -> int | None:
-    """The phase that an entry was made in, if the actor organises it."""
+def phase_of_entry(session: Session, actor: Actor | None, entry_id: int) -> int | None:
+    """The phase that an entry was made in, if the actor organises it; actor: None for the command line."""
     statement = select(Phase.id).join(Entry, Entry.phase_id == Phase.id)
-    return session.scalar(statement.where(Entry.id == entry_id, organised_by(actor)))
+    theirs = organised_by(actor) if actor else true()
+    return session.scalar(statement.where(Entry.id == entry_id, theirs))
+
+
+def edition_of_phase(session: Session, phase_id: int) -> int:
+    """The edition that a phase belongs to."""
+    return session.get_one(Phase, phase_id).edition_id
 
 
 def edition_of_rescore(session: Session, rescore_id: int) -> int | None:

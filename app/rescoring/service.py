@@ -2,6 +2,7 @@
 
 import structlog
 from sqlalchemy import func
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 import scoring
@@ -9,12 +10,13 @@ from app.access import Actor
 from app.audit import queries as audit
 from app.editions import queries as editions
 from app.entries import service as entries
-from app.errors import ConflictError, NotFoundError
+from app.errors import ConflictError, NotFoundError, violated_constraint
 from app.ladder import queries as ladder
-from app.models import Decision, Rescore, Run
+from app.models import Decision, EntryState, Rescore, Run
 from app.platform import Platform
 from app.publications import queries as publications
 from app.rescoring import queries
+from app.rescoring.rules import rescore_refusal
 from app.rescoring.schemas import Choice
 
 log = structlog.get_logger()
@@ -24,8 +26,8 @@ def request(platform: Platform, actor: Actor | None, phase_id: int, *, entry_id:
     """Score a phase's entries, or one of them, again under its newest ground truth and this scorer.
 
     actor: None for the command line. Returns the id of the re-scoring. Raises NotFoundError for a phase that the actor does
-    not organise or that has no ground truth, ConflictError when the phase is already being scored again, or one entry
-    should get another ground truth or scorer than the rest of its board.
+    not organise or that has no ground truth, ConflictError when the phase is already being scored again, or one entry has no
+    result or should get another ground truth or scorer than the rest of its board.
     """
     with platform.transaction() as session:
         edition_id = _organised_edition(session, actor, phase_id, f"there is no phase {phase_id}")
@@ -52,6 +54,8 @@ def request(platform: Platform, actor: Actor | None, phase_id: int, *, entry_id:
         session.add(rescore)
         session.flush()
         count = queries.queue_missing_runs(session, rescore)
+        if entry_id is not None and not count:
+            raise ConflictError(f"entry {entry_id} has no result any more")
         _record(session, actor, "rescore.request", rescore, edition_id, runs=count)
     platform.cache.forget_versions()
     log.info("rescore requested", rescore=rescore.id, runs=count)
@@ -59,16 +63,58 @@ def request(platform: Platform, actor: Actor | None, phase_id: int, *, entry_id:
     return rescore.id
 
 
-def request_entry(platform: Platform, actor: Actor, entry_id: int) -> int:
-    """Score one entry again.
+def request_entry(
+    platform: Platform, actor: Actor | None, entry_id: int, phase_id: int | None = None
+) -> int | None:
+    """Score one entry again; the id of the re-scoring, none for an entry without a result, which is queued as at first.
 
-    Raises NotFoundError, and ConflictError as `request` does.
+    actor: None for the command line; phase_id: where the entry has to be. Raises NotFoundError, and ConflictError as
+    `request` does and for an entry that waits already or may have no result.
     """
     with platform.transaction() as session:
-        phase_id = queries.phase_of_entry(session, actor, entry_id)
-    if phase_id is None:
-        raise NotFoundError(f"there is no entry {entry_id}")
-    return request(platform, actor, phase_id, entry_id=entry_id)
+        place = queries.phase_of_entry(session, actor, entry_id)
+    if place is None or phase_id not in (None, place):
+        raise NotFoundError(f"there is no entry {entry_id}" + (" in this phase" if place else ""))
+    if not _queue_without_result(platform, actor, entry_id):
+        return request(platform, actor, place, entry_id=entry_id)
+    platform.cache.forget_versions()
+    log.info("entry queued again", entry=entry_id)
+    platform.notifier.wake_workers()
+    return None
+
+
+def _queue_without_result(platform: Platform, actor: Actor | None, entry_id: int) -> bool:
+    """Queue an entry again that was refused or has failed; False for one with a result."""
+    try:
+        with platform.transaction() as session:
+            entry = queries.locked_entry(session, entry_id)
+            if entry.state is EntryState.SCORED:
+                return False
+            if refusal := rescore_refusal(entry.state):
+                raise ConflictError(f"entry {entry_id} {refusal}")
+            if queries.has_other_result(session, entry):
+                raise ConflictError(
+                    f"entry {entry_id} cannot be scored: its method has another result by now"
+                )
+            audit.record(
+                session,
+                actor.user_id if actor else None,
+                "entry.rescore",
+                f"entry {entry_id}",
+                edition_id=queries.edition_of_phase(session, entry.phase_id),
+                before={"state": entry.state.value},
+                after={"state": EntryState.PENDING.value},
+            )
+            entry.state = EntryState.PENDING
+            session.flush()
+            queries.queue_entry(session, entry_id)
+    except IntegrityError as error:
+        is_slot = violated_constraint(error) == "uq_entry_extra_slot"
+        reason = "its extra slot was used for" if is_slot else "its method has"
+        raise ConflictError(
+            f"entry {entry_id} cannot be scored: {reason} another result{'' if is_slot else ' by now'}"
+        ) from error
+    return True
 
 
 def _organised_edition(session: Session, actor: Actor | None, phase_id: int, missing: str) -> int:

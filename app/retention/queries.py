@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from app.models import (
+    DamagedContent,
     GroundTruth,
     Heartbeat,
     Phase,
@@ -23,7 +24,7 @@ from app.models import (
     Upload,
     UploadState,
 )
-from app.retention.schemas import Retention, StorageLine, UnusedContentView, Usage
+from app.retention.schemas import DamagedContentView, Retention, StorageLine, UnusedContentView, Usage
 from app.storage import Content, digest_of, owner_of
 
 LEFTOVER_TURN = "leftovers"  # row of the heartbeat table: when leftovers were last looked for
@@ -220,6 +221,21 @@ def total_unused(session: Session) -> tuple[int, int]:
     size = func.coalesce(func.sum(UnusedContent.size), 0)
     count, total = session.execute(select(func.count(UnusedContent.key), size)).one()
     return int(count), int(total)
+
+
+def damaged(session: Session, limit: int) -> tuple[DamagedContentView, ...]:
+    """The contents that were found damaged first, with how many runs wait for each."""
+    runs = select(func.count()).where(Run.damaged_content_id == DamagedContent.id)
+    statement = select(
+        DamagedContent.what, DamagedContent.store, DamagedContent.key, DamagedContent.found_at,
+        DamagedContent.checked_at, runs.correlate(DamagedContent).scalar_subquery(),
+    ).order_by(DamagedContent.id)  # fmt: skip
+    return tuple(DamagedContentView(*row) for row in session.execute(statement.limit(limit)))
+
+
+def count_damaged(session: Session) -> int:
+    """How many contents are known to be damaged."""
+    return session.scalar(select(func.count()).select_from(DamagedContent)) or 0
 
 
 def count_removals(session: Session) -> int:

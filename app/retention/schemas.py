@@ -43,8 +43,20 @@ class UnusedContentView:
 
 
 @dataclass(frozen=True, slots=True)
+class DamagedContentView:
+    """A content with other bytes than were stored."""
+
+    what: str  # e.g. "stored archive"
+    store: str  # "archives", "descriptions", "artefacts" or "truth", as backups name them
+    key: str
+    found_at: datetime
+    checked_at: datetime  # when it was damaged still
+    runs: int  # that wait for its repair
+
+
+@dataclass(frozen=True, slots=True)
 class StorageView:
-    """What the archive store holds by kind, what waits to be removed, and the unused contents of other stores."""
+    """What the archive store holds by kind, what waits to be removed, and what is damaged or unused in any store."""
 
     lines: tuple[StorageLine, ...]
     contents: int  # archives
@@ -52,6 +64,8 @@ class StorageView:
     removals: int  # archives whose removal has started and is not complete
     retention: Retention
     max_stored: int  # bytes that the uploads of one person may take until they are confirmed
+    damaged: tuple[DamagedContentView, ...]  # the first that were found
+    damaged_contents: int
     unused: tuple[UnusedContentView, ...]  # the oldest of them
     unused_contents: int
     unused_bytes: int

@@ -28,7 +28,7 @@ REMOVAL_LEASE = timedelta(minutes=2)
 MiB = 1 << 20
 MAX_UPLOADS = 1000  # of one person that are not confirmed
 BATCH = 100  # uploads of one transaction
-MAX_LISTED = 200  # contents that nothing names
+MAX_LISTED = 200  # contents that are damaged, or that nothing names
 ROW_AGE = timedelta(days=30)  # how long the row of a removed upload is kept
 LEFTOVER_EVERY = timedelta(days=1)
 LEFTOVER_AGE = timedelta(hours=24)  # of files that no upload knows
@@ -172,6 +172,8 @@ def storage(platform: Platform) -> StorageView:
             removals=queries.count_removals(session),
             retention=retention,
             max_stored=platform.settings.max_stored,
+            damaged=queries.damaged(session, MAX_LISTED),
+            damaged_contents=queries.count_damaged(session),
             unused=queries.unused(session, MAX_LISTED),
             unused_contents=unused_contents,
             unused_bytes=unused_bytes,

@@ -1,11 +1,13 @@
 """Where bytes are stored, named by the hash of their content; no other room sees a path or a bucket."""
 
+from app.storage.damage import is_intact, verify
 from app.storage.folder import FolderStorage
 from app.storage.names import content_key, digest_of, owner_of
 from app.storage.places import key_store, private_store, public_store
-from app.storage.protocol import Content, NewDigest, Partial, Storage
+from app.storage.protocol import Catalogue, Content, NewDigest, Partial, Storage
 
 __all__ = [
+    "Catalogue",
     "Content",
     "FolderStorage",
     "NewDigest",
@@ -13,8 +15,10 @@ __all__ = [
     "Storage",
     "content_key",
     "digest_of",
+    "is_intact",
     "key_store",
     "owner_of",
     "private_store",
     "public_store",
+    "verify",
 ]

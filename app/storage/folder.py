@@ -6,8 +6,8 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from io import FileIO
@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from app.errors import ChecksumError, ConflictError, OffsetError, StorageUnavailableError
+from app.storage.damage import is_intact, verified, verify
 from app.storage.failures import storage_errors
 from app.storage.local_files import changed_at, flush, flush_folder, stat_of
 from app.storage.names import checked_key, content_key, is_upload_id
-from app.storage.protocol import Content, NewDigest, Partial
+from app.storage.protocol import Catalogue, Content, NewDigest, Partial
 
 MiB = 1 << 20
 
@@ -31,13 +32,17 @@ LOCK_SECONDS = 10.0  # a commit of 2 GiB holds its lock for about 2 seconds
 class FolderStorage:
     """Contents lie in `content/ab/abcd…`, partial uploads and drafts in `incoming`.
 
-    has_contents: whether something was stored here before. Then neither folder is made: their volume is not mounted.
+    Where the catalogue says that something was stored here before, neither folder is made: their volume is not mounted.
     """
 
     root: Path
     piece_size: int = MiB
-    has_contents: Callable[[], bool] = field(default=bool, compare=False)  # bool() is False
-    new_digest: NewDigest = field(default=hashlib.sha256, compare=False)
+    catalogue: Catalogue = field(default=Catalogue(), compare=False)
+
+    @property
+    def new_digest(self) -> NewDigest:
+        """As the catalogue says."""
+        return self.catalogue.new_digest
 
     def append(self, upload_id: uuid.UUID, offset: int, stream: BinaryIO) -> int:
         """Add `stream` under a lock on the file, whose length is read inside the lock."""
@@ -110,19 +115,22 @@ class FolderStorage:
             self._link(draft, key)
 
     def open(self, key: str, start: int = 0) -> BinaryIO:
-        """The file itself."""
+        """The file itself, or what verifies it."""
         with storage_errors():
             file = self._path(key).open("rb")
             file.seek(start)
-            return file
+        return file if start else verified(file, key, self.catalogue)
 
     @contextmanager
     def materialise(self, key: str) -> Iterator[Path]:
-        """The file itself, without a copy."""
+        """The file itself, without a copy; verified after the block, so that a change during it is noticed, too."""
         path = self._path(key)
         with storage_errors():
             path.stat()
-        yield path
+        try:
+            yield path
+        finally:
+            verify(self, key)
 
     @contextmanager
     def draft(self) -> Iterator[Path]:
@@ -195,7 +203,7 @@ class FolderStorage:
         It is left where a volume is not mounted; what is written to it would vanish when the volume is back.
         """
         folders = (self.root / "incoming", self.root / "content")
-        if not any(map(stat_of, folders)) and self.has_contents():
+        if not any(map(stat_of, folders)) and self.catalogue.has_contents():
             raise StorageUnavailableError(
                 f"{self.root} is empty, though contents were stored there: is its volume mounted? "
                 f"If they are lost for good, make the folder {folders[0]}"
@@ -247,12 +255,17 @@ class FolderStorage:
         raise OffsetError(0)
 
     def _link(self, source: Path, key: str) -> None:
-        """Give a flushed file its place for good; an existing content stays as it is."""
+        """Give a flushed file its place for good; an existing content stays as it is, unless it is damaged."""
         home = self._path(key)
         for folder in (home.parent.parent, home.parent):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with suppress(FileExistsError):
+        try:
             os.link(source, home)
+        except FileExistsError:
+            if not is_intact(self, key):
+                with self.draft() as link:
+                    os.link(source, link)
+                    link.replace(home)
         for folder in (home.parent, home.parent.parent, self.root):
             # also behind a process that has just linked it and may not have come this far
             flush_folder(folder)

@@ -1,54 +1,47 @@
 """Which store is where, as the settings say."""
 
-from collections.abc import Callable
-from hashlib import sha256
 from pathlib import Path
 
 from app.settings import Settings, SettingsError
 from app.storage.folder import FolderStorage
-from app.storage.protocol import NewDigest, Storage
+from app.storage.protocol import Catalogue, Storage
 
-HasContents = Callable[[], bool]  # whether something was stored there before
+NOTHING_KNOWN = Catalogue()
 
 
-def public_store(settings: Settings, name: str, has_contents: HasContents = bool) -> Storage:
+def public_store(settings: Settings, name: str, catalogue: Catalogue = NOTHING_KNOWN) -> Storage:
     """One of the stores that web processes and workers use, in a folder or below a prefix of its own.
 
     Raises SettingsError for half a pair of keys, or an address that is none.
     """
     if settings.s3_bucket is None:
-        return FolderStorage(settings.public_storage / name, has_contents=has_contents)
+        return FolderStorage(settings.public_storage / name, catalogue=catalogue)
     _expect_pair("S3", settings.s3_access_key, settings.s3_secret_key)
-    return _in_bucket(
-        settings, settings.s3_bucket, f"{name}/", settings.s3_access_key, settings.s3_secret_key
-    )
+    keys = (settings.s3_access_key, settings.s3_secret_key)
+    return _in_bucket(settings, settings.s3_bucket, f"{name}/", keys, catalogue)
 
 
-def private_store(
-    settings: Settings, has_contents: HasContents = bool, digest: NewDigest = sha256
-) -> Storage | None:
+def private_store(settings: Settings, catalogue: Catalogue = NOTHING_KNOWN) -> Storage | None:
     """The store of ground truth and matches; none in a process that does not know where it is.
 
-    digest: keyed wherever something is stored, so that the names in this store and in the database tell nothing of what is hidden.
+    catalogue: hashes under a key wherever something is stored, so that names in this store and in the database tell nothing.
     Raises SettingsError for half a pair of keys, or an address that is none.
     """
-    return _private(settings, Path(), "truths/", has_contents, digest)
+    return _private(settings, Path(), "truths/", catalogue)
 
 
-def key_store(settings: Settings, has_contents: HasContents = bool) -> Storage | None:
+def key_store(settings: Settings, catalogue: Catalogue = NOTHING_KNOWN) -> Storage | None:
     """The store of the key under which ground truth is hashed, beside it in private storage."""
-    return _private(settings, Path("keys"), "keys/", has_contents, sha256)
+    return _private(settings, Path("keys"), "keys/", catalogue)
 
 
-def _private(
-    settings: Settings, folder: Path, prefix: str, has_contents: HasContents, digest: NewDigest
-) -> Storage | None:
+def _private(settings: Settings, folder: Path, prefix: str, catalogue: Catalogue) -> Storage | None:
     if settings.s3_private_bucket is None:
         root = settings.private_storage
-        return FolderStorage(root / folder, has_contents=has_contents, new_digest=digest) if root else None
-    access_key, secret_key = settings.s3_private_access_key, settings.s3_private_secret_key
-    _expect_pair("S3_PRIVATE", access_key, secret_key)
-    return _in_bucket(settings, settings.s3_private_bucket, prefix, access_key, secret_key, digest)
+        return FolderStorage(root / folder, catalogue=catalogue) if root else None
+    keys = (settings.s3_private_access_key, settings.s3_private_secret_key)
+    _expect_pair("S3_PRIVATE", *keys)
+    return _in_bucket(settings, settings.s3_private_bucket, prefix, keys, catalogue)
 
 
 def _expect_pair(name: str, access_key: str | None, secret_key: str | None) -> None:
@@ -59,20 +52,15 @@ def _expect_pair(name: str, access_key: str | None, secret_key: str | None) -> N
 
 
 def _in_bucket(
-    settings: Settings,
-    bucket: str,
-    prefix: str,
-    access_key: str | None,
-    secret_key: str | None,
-    digest: NewDigest = sha256,
+    settings: Settings, bucket: str, prefix: str, keys: tuple[str | None, str | None], catalogue: Catalogue
 ) -> Storage:
     # not needed where stores are folders, and half a second to import
     from app.storage.bucket import Account, Bucket, client_of  # noqa: PLC0415
     from app.storage.s3 import S3Storage  # noqa: PLC0415
 
-    account = Account(settings.s3_endpoint, settings.s3_region, access_key, secret_key)
+    account = Account(settings.s3_endpoint, settings.s3_region, *keys)
     try:
-        return S3Storage(Bucket(bucket, prefix, client_of(account)), new_digest=digest)
+        return S3Storage(Bucket(bucket, prefix, client_of(account)), catalogue=catalogue)
     except ValueError:
         raise SettingsError(
             f"HELDOUT_S3_ENDPOINT: found {settings.s3_endpoint!r}, expected https://host:port"

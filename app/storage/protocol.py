@@ -1,5 +1,6 @@
 """What every store can do, and what it promises."""
 
+import hashlib
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -9,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 if TYPE_CHECKING:
-    import hashlib
     import hmac
 
 NewDigest = Callable[[], "hashlib._Hash | hmac.HMAC"]  # noqa: SLF001 - the type of sha256()
@@ -33,12 +33,30 @@ class Partial:
     changed_at: datetime
 
 
+def _note_nowhere(_key: str) -> None:
+    """Nobody keeps a list of damaged contents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """What is known of a store's contents elsewhere; by default nothing but their keys.
+
+    has_contents: whether something was stored before. new_digest: makes the hash objects whose digest a key begins with.
+    note_damage: takes the key of a content that turned out to have another one.
+    """
+
+    has_contents: Callable[[], bool] = bool  # bool() is False
+    new_digest: NewDigest = hashlib.sha256
+    note_damage: Callable[[str], None] = _note_nowhere
+
+
 class Storage(Protocol):
     """Immutable contents, and partial uploads that become contents.
 
-    A content is never replaced, and once its key was returned it survives a power cut. Any number of processes may
-    call any method at the same time. Every method raises StorageUnavailableError while the store is away, and
-    StorageFullError when it has no space.
+    A content is never replaced by another, and once its key was returned it survives a power cut. Any number of processes
+    may call any method at the same time. Every method raises StorageUnavailableError while the store is away, and
+    StorageFullError when it has no space. Bytes that have changed since they were stored raise StorageDamagedError; storing
+    the right ones again repairs them.
     """
 
     def __hash__(self) -> int:
@@ -80,10 +98,18 @@ class Storage(Protocol):
         """Store the content of a file, which was compared with its hash, under the key that it had in another store."""
 
     def open(self, key: str, start: int = 0) -> BinaryIO:
-        """A stream of a content from the byte `start` on."""
+        """A stream of a content from the byte `start` on.
+
+        One from the first byte is verified: whoever reads it to its end gets StorageDamagedError in place of that end if the
+        bytes are not those that were stored.
+        """
 
     def materialise(self, key: str) -> AbstractContextManager[Path]:
-        """A file with this content for the length of the block, which a child process can read."""
+        """A file with this content for the length of the block, which a child process can read.
+
+        Raises StorageDamagedError, at the latest at the end of the block and in place of what the block raises: nothing that
+        came of the file may be used before.
+        """
 
     def draft(self) -> AbstractContextManager[Path]:
         """A path where something to `put` can be written, also by a child process; removed at the end of the block.

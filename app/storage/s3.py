@@ -20,9 +20,10 @@ from typing import BinaryIO
 
 from app.errors import ChecksumError, ConflictError, OffsetError, StorageUnavailableError
 from app.storage.bucket import PART, Bucket
+from app.storage.damage import is_intact, verified
 from app.storage.failures import storage_errors
-from app.storage.names import checked_key, content_key, digest_of, is_upload_id
-from app.storage.protocol import Content, NewDigest, Partial
+from app.storage.names import checked_key, content_key, is_upload_id
+from app.storage.protocol import Catalogue, Content, NewDigest, Partial
 
 MiB = 1 << 20
 
@@ -48,7 +49,12 @@ class S3Storage:
 
     bucket: Bucket
     piece_size: int = PART
-    new_digest: NewDigest = field(default=hashlib.sha256, compare=False)
+    catalogue: Catalogue = field(default=Catalogue(), compare=False)
+
+    @property
+    def new_digest(self) -> NewDigest:
+        """As the catalogue says."""
+        return self.catalogue.new_digest
 
     def append(self, upload_id: uuid.UUID, offset: int, stream: BinaryIO) -> int:
         """Write the stream as a piece; the service refuses the second writer at an offset."""
@@ -104,18 +110,16 @@ class S3Storage:
         self._store(content, key)
 
     def open(self, key: str, start: int = 0) -> BinaryIO:
-        """The body of the response; errors while it is read are errors of storage, too."""
-        return self.bucket.open(_content(key), start)
+        """The body of the response, or what verifies it; errors while it is read are errors of storage, too."""
+        body = self.bucket.open(_content(key), start)
+        return body if start else verified(body, key, self.catalogue)
 
     @contextmanager
     def materialise(self, key: str) -> Iterator[Path]:
-        """A download, whose bytes are compared with the key."""
+        """A download, verified before the block."""
         with self.draft() as draft:
-            self._download([_content(key)], draft)
-            if self._digest(draft) != digest_of(key):
-                raise StorageUnavailableError(
-                    f"the bytes of content {key} in {self.bucket.name} have changed"
-                )
+            with self.open(key) as stream, storage_errors(), draft.open("wb") as file:
+                shutil.copyfileobj(stream, file, MiB)
             yield draft
 
     @contextmanager
@@ -203,9 +207,11 @@ class S3Storage:
             return hashlib.file_digest(file, self.new_digest).hexdigest()
 
     def _store(self, path: Path, key: str) -> None:
-        """Write a file to its key, unless the content is there."""
+        """Write a file to its key, unless the content is there and intact."""
         if self.exists(key):
-            return
+            if is_intact(self, key):
+                return
+            self.delete(key)
         with storage_errors(), path.open("rb") as file:
             is_new = self.bucket.create(_content(key), file)
         if not is_new and not self.exists(key):

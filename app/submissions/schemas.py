@@ -86,6 +86,7 @@ class RunView:
     classes: tuple[ClassValue, ...]
     is_rescore: bool
     is_held: bool = False  # it waits until its team is not suspended any more
+    damaged: str | None = None  # what has to be repaired before it can be scored, e.g. "stored archive"
     seconds_waited: float | None = None  # from the queue to a worker; hidden with the details
     seconds_scored: float | None = None  # likewise
 
@@ -209,6 +210,7 @@ def run_view(run: Run, version: int, scores: RunScores, queue: Queue, sight: Sig
         else (),
         is_rescore=run.rescore_id is not None,
         is_held=run.id in queue.held,
+        damaged=queue.damaged.get(run.id),
         seconds_waited=seconds_between(run.queued_at, run.claimed_at) if sight.details else None,
         seconds_scored=seconds_between(run.claimed_at, run.finished_at) if sight.details else None,
     )

@@ -226,11 +226,15 @@ def _commit(platform: Platform, upload_id: uuid.UUID) -> None:
 def _packed(platform: Platform, upload_id: uuid.UUID, key: str, declared: Declared) -> StoredContent:
     """A single result file in an archive, at its path; the same file gives the same archive."""
     path = result_path(declared.filename, declared.dataset, declared.image_set) or declared.filename
-    with platform.archives.materialise(key) as file, platform.archives.draft() as draft:
-        with tarfile.open(draft, "w", format=tarfile.USTAR_FORMAT) as archive, file.open("rb") as content:
+    with platform.archives.draft() as draft:
+        with (
+            tarfile.open(draft, "w", format=tarfile.USTAR_FORMAT) as archive,
+            platform.archives.open(key) as content,
+        ):
             member = tarfile.TarInfo(path)
             member.size = declared.size
             archive.addfile(member, content)
+            content.read()  # to the end, which verifies it
         return StoredContent(platform.archives.put(draft, upload_id), f"{declared.filename}.tar")
 
 

@@ -8,6 +8,7 @@ from sqlalchemy import (
     ARRAY,
     BigInteger,
     ColumnElement,
+    ScalarSelect,
     SQLColumnExpression,
     and_,
     any_,
@@ -20,7 +21,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
-from app.models import Heartbeat, Run, RunState, Service, Team
+from app.models import DamagedContent, Heartbeat, Run, RunState, Service, Team
+from app.workers.schemas import Waiting
 
 SWEEP_LOCK = 0x53574550  # advisory lock of the process that decides that it is time to sweep
 LAST_TURN = "turn"  # row of the heartbeat table: when a sweep began
@@ -44,7 +46,13 @@ def is_held(run: type[Run] = Run) -> ColumnElement[bool]:
     return and_(run.rescore_id.is_(None), suspended)
 
 
-WAITING: Final = select(Run.id, Run.scorer, is_held()).where(
+def damaged_content() -> ScalarSelect[str]:
+    """What a run waits for until it is repaired; none where it does not."""
+    what = select(DamagedContent.what).where(DamagedContent.id == Run.damaged_content_id)
+    return what.correlate(Run).scalar_subquery()
+
+
+WAITING: Final = select(Run.id, Run.scorer, is_held(), damaged_content()).where(
     Run.id == any_(bindparam("runs", type_=ARRAY(BigInteger))), Run.state == RunState.QUEUED
 )
 
@@ -63,7 +71,9 @@ def next_turn(
         same_queue, run.team_id == team_id, run.state.in_((RunState.QUEUED, RunState.RUNNING))
     )
     running = select(func.max(run.turn)).where(same_queue, run.state == RunState.RUNNING)
-    waiting = select(func.min(run.turn)).where(same_queue, run.state == RunState.QUEUED, ~is_held(run))
+    waiting = select(func.min(run.turn)).where(
+        same_queue, run.state == RunState.QUEUED, run.damaged_content_id.is_(None), ~is_held(run)
+    )
     return func.greatest(own.scalar_subquery(), running.scalar_subquery(), waiting.scalar_subquery(), 0)
 
 
@@ -136,15 +146,17 @@ def is_alive_worker() -> ColumnElement[bool]:
     return and_(Heartbeat.service == Service.WORKER, Heartbeat.seen_at.between(now - ALIVE, now + ALIVE))
 
 
-def waiting(session: Session, run_ids: Collection[int]) -> dict[int, tuple[str, bool]]:
-    """Those of these runs that are queued, each with its scorer version and whether it is held."""
+def waiting(session: Session, run_ids: Collection[int]) -> dict[int, Waiting]:
+    """Those of these runs that are queued."""
     rows = session.execute(WAITING, {"runs": [*run_ids]})
-    return {run: (scorer, held) for run, scorer, held in rows}
+    return {run: Waiting(scorer, held, damaged) for run, scorer, held, damaged in rows}
 
 
 def order(session: Session, scorer: str) -> tuple[int, ...]:
     """The runs in the order in which workers claim them, as far as `MAX_PLACE`."""
-    statement = select(Run.id).where(Run.state == RunState.QUEUED, Run.scorer == scorer, ~is_held())
+    statement = select(Run.id).where(
+        Run.state == RunState.QUEUED, Run.scorer == scorer, Run.damaged_content_id.is_(None), ~is_held()
+    )
     return tuple(session.scalars(statement.order_by(*CLAIM_ORDER).limit(MAX_PLACE)))
 
 

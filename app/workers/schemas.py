@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from app.models import RunState
@@ -27,6 +27,15 @@ class Placed(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """A queued run."""
+
+    scorer: str
+    is_held: bool  # its team is suspended
+    damaged: str | None  # what has to be repaired before it can be scored, e.g. "stored archive"
+
+
+@dataclass(frozen=True, slots=True)
 class Queue:
     """The queue as it is now."""
 
@@ -34,6 +43,7 @@ class Queue:
     slots: Mapping[str, int]  # by scorer version, how many runs are scored at the same time
     seconds: float | None  # that a run usually takes; none: no run has been scored yet
     held: frozenset[int] = frozenset()  # runs that wait because their team is suspended
+    damaged: Mapping[int, str] = field(default_factory=dict)  # by run that waits for a repair, of what
 
     def place(self, run: Placed) -> int | None:
         """1 for the run that is taken next."""

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from app.platform import Platform
 from app.workers import queries
-from app.workers.schemas import EMPTY, Queue
+from app.workers.schemas import EMPTY, Queue, Waiting
 
 
 def queue_of(platform: Platform, session: Session, run_ids: Collection[int]) -> Queue:
@@ -15,17 +15,18 @@ def queue_of(platform: Platform, session: Session, run_ids: Collection[int]) -> 
     return queue_around(platform, session, queries.waiting(session, run_ids) if run_ids else {})
 
 
-def queue_around(platform: Platform, session: Session, waiting: Mapping[int, tuple[str, bool]]) -> Queue:
-    """As `queue_of` for runs that are known to be queued, each with its scorer version and whether it is held."""
+def queue_around(platform: Platform, session: Session, waiting: Mapping[int, Waiting]) -> Queue:
+    """As `queue_of` for runs that are known to be queued."""
     if not waiting:
         return EMPTY
     cache, places = platform.cache, dict[int, int]()
-    for scorer in {scorer for scorer, _ in waiting.values()}:
+    for scorer in {each.scorer for each in waiting.values()}:
         order = cache.version(("queue", scorer), partial(queries.order, session, scorer))
         places |= {run: place for place, run in enumerate(order, 1) if run in waiting}
     seconds = cache.version("run seconds", partial(queries.typical_run_seconds, session))
-    held = frozenset(run for run, (_, is_held) in waiting.items() if is_held)
-    return Queue(places, slots_of(platform, session), seconds, held)
+    held = frozenset(run for run, each in waiting.items() if each.is_held)
+    damaged = {run: each.damaged for run, each in waiting.items() if each.damaged is not None}
+    return Queue(places, slots_of(platform, session), seconds, held, damaged)
 
 
 def slots_of(platform: Platform, session: Session) -> dict[str, int]:

@@ -28,6 +28,17 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_artefact_key"), "artefact", ["key"], unique=False)
     op.create_table(
+        "damaged_content",
+        sa.Column("id", sa.BigInteger(), nullable=False),
+        sa.Column("store", sa.String(), nullable=False),
+        sa.Column("key", sa.String(), nullable=False),
+        sa.Column("what", sa.String(), nullable=False),
+        sa.Column("found_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column("checked_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_damaged_content")),
+        sa.UniqueConstraint("store", "key", name=op.f("uq_damaged_content_store_key")),
+    )
+    op.create_table(
         "edition",
         sa.Column("id", sa.BigInteger(), nullable=False),
         sa.Column("code", sa.String(), nullable=False),
@@ -974,6 +985,7 @@ def upgrade() -> None:
         sa.Column("requeues", sa.Integer(), nullable=False),
         sa.Column("lost_leases", sa.Integer(), nullable=False),
         sa.Column("not_before", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("damaged_content_id", sa.BigInteger(), nullable=True),
         sa.Column("lease_until", sa.DateTime(timezone=True), nullable=True),
         sa.Column("queued_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.Column("claimed_at", sa.DateTime(timezone=True), nullable=True),
@@ -1003,6 +1015,12 @@ def upgrade() -> None:
             "attempt >= 0 AND crashes >= 0 AND requeues >= 0 AND lost_leases >= 0",
             name=op.f("ck_run_counts_not_negative"),
         ),
+        sa.ForeignKeyConstraint(
+            ["damaged_content_id"],
+            ["damaged_content.id"],
+            name=op.f("fk_run_damaged_content_id"),
+            ondelete="SET NULL",
+        ),
         sa.ForeignKeyConstraint(["decided_by"], ["user_account.id"], name=op.f("fk_run_decided_by")),
         sa.ForeignKeyConstraint(["entry_id"], ["entry.id"], name=op.f("fk_run_entry_id")),
         sa.ForeignKeyConstraint(
@@ -1012,6 +1030,13 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["rescore_id"], ["rescore.id"], name=op.f("fk_run_rescore_id")),
         sa.ForeignKeyConstraint(["team_id"], ["team.id"], name=op.f("fk_run_team_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_run")),
+    )
+    op.create_index(
+        "ix_run_damaged_content_id",
+        "run",
+        ["damaged_content_id"],
+        unique=False,
+        postgresql_where=sa.text("damaged_content_id IS NOT NULL"),
     )
     op.create_index(
         "ix_run_ended",
@@ -1206,6 +1231,11 @@ def downgrade() -> None:
     op.drop_index("ix_run_queued", table_name="run", postgresql_where=sa.text("state = 'queued'"))
     op.drop_index(op.f("ix_run_entry_id"), table_name="run")
     op.drop_index("ix_run_ended", table_name="run", postgresql_where=sa.text("finished_at IS NOT NULL"))
+    op.drop_index(
+        "ix_run_damaged_content_id",
+        table_name="run",
+        postgresql_where=sa.text("damaged_content_id IS NOT NULL"),
+    )
     op.drop_table("run")
     op.drop_index("ix_sketch_board", table_name="sketch")
     op.drop_table("sketch")
@@ -1345,6 +1375,7 @@ def downgrade() -> None:
     op.drop_table("outbox")
     op.drop_table("heartbeat")
     op.drop_table("edition")
+    op.drop_table("damaged_content")
     op.drop_index(op.f("ix_artefact_key"), table_name="artefact")
     op.drop_table("artefact")
     # ### end Alembic commands ###

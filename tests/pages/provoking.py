@@ -21,6 +21,7 @@ from app.platform import Platform
 from app.rate_limits import Limited
 from tests.pages.test_accounts import PASSWORD
 from tests.people import confirm_address
+from tests.system.damage import damaged
 from tests.system.installations import STATEMENT
 from tests.system.kits import results, small_kit
 from tests.system.servers import OwnServers
@@ -299,6 +300,16 @@ def without_storage(scene: Scene) -> Any:
     finally:
         folder.unlink()
         aside.rename(folder)
+
+
+def with_damaged_description(scene: Scene) -> Any:
+    [key] = scene.one(
+        "SELECT description_key FROM phase JOIN edition e ON edition_id = e.id WHERE e.code = 'free'"
+    )
+    with damaged(scene.platform.descriptions, key, "flipped"):
+        response = scene.stranger.get("/api/v1/editions/free/test/description")
+    scene.run_sql("DELETE FROM damaged_content")
+    return response
 
 
 def confirmation(scene: Scene, edition: str = "free", **fields: Any) -> Any:

@@ -14,6 +14,7 @@ from app.disclosure.rules import Terms
 from app.disclosure.schemas import LEAKS, Exposure, Lists, Use
 from app.documentation.schemas import Field, Operation
 from app.editions.schemas import PhaseState
+from app.evaluation.schemas import WaitingForRepair
 from app.home.schemas import ExpectedFiles
 from app.models import Disclosure, EntryState, Quota, Role, RunState, Topic, UploadState
 from app.organisers.pages import DisclosureForm
@@ -24,7 +25,13 @@ from app.problems import PROBLEMS
 from app.quotas.schemas import Holder, QuotaLine, QuotaUse, SlotView
 from app.ranking.rules import FIGURES
 from app.rescoring.schemas import Following
-from app.retention.schemas import Retention, StorageLine, StorageView, UnusedContentView
+from app.retention.schemas import (
+    DamagedContentView,
+    Retention,
+    StorageLine,
+    StorageView,
+    UnusedContentView,
+)
 from app.roles.schemas import LinkView, OrganisedEdition, Organiser
 from app.selections.rules import column_groups
 from app.selections.schemas import BoardQuery, TrainingData
@@ -148,9 +155,10 @@ def of_uploads() -> Iterator[Sample]:
     )
     retention = Retention(timedelta(days=7), timedelta(days=2), timedelta(days=2))
     unused = (UnusedContentView("ground truth", "ab" * 32, 2048, NOW),)
-    storage = StorageView(lines, 1100, 1024**3, 1, retention, 1024**3, unused, 1201, 2048)
+    damaged = (DamagedContentView("stored archive", "archives", "cd" * 32, NOW, NOW, 2),)
+    storage = StorageView(lines, 1100, 1024**3, 1, retention, 1024**3, damaged, 201, unused, 1201, 2048)
     yield "retention/storage.html", {"storage": storage}
-    yield "retention/storage.html", {"storage": replace(storage, lines=(), removals=0, unused=())}
+    yield "retention/storage.html", {"storage": replace(storage, lines=(), removals=0, damaged=(), unused=())}
     yield "uploads/upload.html", upload(UploadState.CHECKED, valid=False)
     yield "uploads/upload.html", upload(UploadState.CHECKED, valid=True)
     yield "submissions/new.html", confirmation()
@@ -195,6 +203,7 @@ def of_submissions() -> Iterator[Sample]:
         run(RunState.QUEUED),
         run(RunState.RUNNING, attempt=2),
         run(RunState.QUEUED, position=None, has_worker=False),
+        run(RunState.QUEUED, position=None, damaged="stored archive"),
         final=False,
     )
     blank = run(
@@ -300,9 +309,12 @@ def of_the_rest() -> Iterator[Sample]:
     edition = OrganisedEdition(EVIL, EVIL, (Organiser(7, EVIL, EVIL, NOW),))
     yield (
         "administration/overview.html",
-        {"dead": (message,), "older": "/x", "editions": (edition, edition), "workers": 1},
+        {"dead": (message,), "older": "/x", "editions": (edition, edition), "workers": 1, "damaged": 2},
     )
-    yield "administration/overview.html", {"dead": (), "older": None, "editions": (), "workers": 0}
+    yield (
+        "administration/overview.html",
+        {"dead": (), "older": None, "editions": (), "workers": 0, "damaged": 0},
+    )
     yield from of_admins(edition)
     yield "organisers/overview.html", {"phases": (), "following": None, "lacks_worker": False}
     terms = Terms(Disclosure.CLASSES, details_at_close=False, only_complete=True)
@@ -333,10 +345,11 @@ def of_the_rest() -> Iterator[Sample]:
     closed = replace(PHASE, id=3, state=PhaseState.CLOSED)
     upcoming = replace(PHASE, id=4, state=PhaseState.UPCOMING)
     untruthful = organised(upcoming, ground_truth=0, rescore=None, failed=2)
+    damaged = organised(closed, rescore=None, damaged=(WaitingForRepair("ground truth", 2),))
     yield (
         "organisers/overview.html",
         {
-            "phases": (organised(), organised(closed, rescore=None), untruthful),
+            "phases": (organised(), damaged, untruthful),
             "following": Following(1, 7),
             "lacks_worker": True,
         },

@@ -32,6 +32,7 @@ from tests.pages.provoking import (
     token_long_after_the_login,
     unfinished_upload,
     used_quota,
+    with_damaged_description,
     without_database,
     without_storage,
 )
@@ -229,6 +230,10 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     "a storage that is away": (
         without_storage, 503, "storage-unavailable",
         "Storage cannot be reached at the moment. Nothing was lost; please try again in a few seconds",
+    ),
+    "a stored file that is damaged": (
+        with_damaged_description, 503, "storage-damaged",
+        "A file that is stored here is damaged. This is an error on our side: nothing was counted, and the admins see it. Please try again later",
     ),
     "a storage that is full": (
         lambda scene: scene.stranger.get("/api/v1/test/full"),

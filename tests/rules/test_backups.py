@@ -24,6 +24,7 @@ MANIFEST = Manifest(
     contents=1,
     size=7,
     missing=("truth/ef/ef",),
+    damaged=("truth/ef/ef", "archives/01/01"),
     linked_folders=("/data/VOC2007",),
     sums=DIGEST,
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psycopg
 
+from app.storage import digest_of, owner_of
 from tests.system.installations import Installation
 from tests.system.servers import plain
 
@@ -58,11 +59,17 @@ def away(file: Path) -> Iterator[None]:
 
 
 @contextmanager
-def broken(file: Path) -> Iterator[None]:
-    """A ground truth that cannot be read: scoring crashes."""
-    with away(file):
-        file.write_bytes(b"no ground truth")
+def broken(running: Installation, phase: str) -> Iterator[None]:
+    """A ground truth that is stored as it should be, and is none: scoring crashes."""
+    right = digest_of(running.truth(phase).name)
+    public_id = owner_of(running.truth(phase).name)
+    wrong = digest_of(running.platform.truths.put(b"no ground truth", public_id))
+    change = "UPDATE ground_truth SET fingerprint = %s WHERE public_id = %s"
+    running.ask(change, wrong, public_id)
+    try:
         yield
+    finally:
+        running.ask(change, right, public_id)
 
 
 @contextmanager

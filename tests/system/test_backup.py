@@ -21,7 +21,9 @@ from app.delivery import service as delivery
 from app.evaluation import queries as runs
 from app.evaluation import service as evaluation
 from app.retention import service as retention
+from app.storage import Storage
 from app.uploads.rules import TUS_VERSION
+from tests.system.damage import damaged
 from tests.system.installations import LONGEST, Client, Installation, good, installation, registered
 from tests.system.kits import results, small_kit
 from tests.system.servers import OwnServers, eventually, plain
@@ -212,22 +214,59 @@ def test_while_a_backup_is_taken_nothing_is_removed_and_no_other_is_taken(old: S
     assert len(old.contents()) == count - 1
 
 
-def test_a_content_that_is_missing_is_named_and_the_rest_is_kept(old: Site, tmp_path: Path) -> None:
+def test_what_is_missing_or_damaged_is_named_and_the_rest_is_kept(old: Site, tmp_path: Path) -> None:
     platform = old.running.platform
-    with platform.archives.materialise(next(platform.archives.contents()).key) as path:
-        aside = path.rename(tmp_path / "aside")
-    path.write_bytes(b"other bytes")
-    try:
+    first, second = sorted(each.key for each in platform.archives.contents())[:2]
+    with damaged(platform.archives, first), damaged(platform.archives, second):
+        platform.archives.delete(second)
         done = old.running.command("backup", str(tmp_path / "backups"))
-    finally:
-        path.unlink()
-        shutil.move(aside, path)
 
     [folder] = (tmp_path / "backups").iterdir()
     assert done.returncode == 1
     assert f"{folder}: " in done.stdout
-    assert f"missing or damaged in the stores, such as archives/{path.name[:2]}/{path.name}" in done.stderr
-    assert f"archives/{path.name[:2]}/{path.name}" not in sums(folder)
+    assert f"archives/{first[:2]}/{first} is damaged in its store, and in no backup here" in done.stdout
+    assert f"archives/{second[:2]}/{second} is missing in its store, and in no backup here" in done.stdout
+    assert "2 contents that the database names are missing or damaged in the stores" in done.stderr
+    assert not {f"archives/{key[:2]}/{key}" for key in (first, second)} & sums(folder).keys()
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert set(manifest["missing"]) == set(manifest["damaged"]) == {
+        f"archives/{key[:2]}/{key}" for key in (first, second)
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("store", ["archives", "private"])
+def test_what_is_damaged_in_its_store_is_taken_from_the_backup_before_and_named(
+    old: Site, taken: Path, tmp_path: Path, store: str
+) -> None:
+    shutil.copytree(taken, tmp_path / taken.name)
+    said: list[str] = []
+    contents: Storage = getattr(old.running.platform, store)
+    key = min(each.key for each in contents.contents() if f"{each.key[:2]}/{each.key}" in str(sums(taken)))
+    path = f"{'truth' if store == 'private' else store}/{key[:2]}/{key}"
+
+    with damaged(contents, key, "flipped"):
+        made = backups.back_up(old.running.platform, tmp_path, NIGHT, said.append)
+
+    assert f"{path} is damaged in its store; taken from the backup before" in said
+    assert (made.manifest.missing, made.manifest.damaged) == ((), (path,))
+    assert (made.folder / path).samefile(tmp_path / taken.name / path)
+
+
+def test_a_damaged_file_of_the_backup_before_is_named_and_copied_anew(
+    old: Site, taken: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(taken, tmp_path / taken.name)
+    path = next(path for path in sums(taken) if path.startswith("archives/"))
+    spoiled = tmp_path / taken.name / path
+    spoiled.unlink()
+    spoiled.write_bytes(b"half of it")
+    said: list[str] = []
+
+    made = backups.back_up(old.running.platform, tmp_path, NIGHT, said.append)
+
+    assert f"{spoiled} has changed since it was written; the content is copied again" in said
+    assert (made.copied, made.manifest.missing, made.manifest.damaged) == (1, (), ())
+    assert hashlib.sha256((made.folder / path).read_bytes()).hexdigest() == sums(taken)[path]
 
 
 @pytest.fixture(scope="module")

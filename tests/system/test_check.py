@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -10,6 +11,7 @@ import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.orm import Session
 
+from app.backups import service as backups
 from app.data_folder import advertised, exclusive
 from app.deployment import rules, service
 from app.deployment.schemas import Check, Part, State
@@ -18,7 +20,9 @@ from app.health.queries import has_room
 from app.platform import platform_of
 from app.settings import Settings
 from tests.system.conftest import SharedSite
-from tests.system.kits import small_kit
+from tests.system.damage import damaged
+from tests.system.installations import Installation, installation
+from tests.system.kits import results, small_kit
 from tests.system.servers import OwnServers, free_port
 from tests.system.test_startup import as_root, small_disk
 
@@ -54,7 +58,7 @@ def test_a_running_installation_passes_as_its_worker_and_as_its_web_server(
         code, found, words = outcomes(site, part, **ALONE)
 
     assert {name for name, result in found.items() if result != "ok"} <= OTHERS, words
-    assert (len(found), code) == (17, 0 if "none failed" in words else 1)
+    assert (len(found), code) == (18, 0 if "none failed" in words else 1)
 
 
 def test_each_thing_that_is_broken_is_named_with_what_to_do(site: SharedSite, tmp_path: Path) -> None:
@@ -84,6 +88,49 @@ def test_each_thing_that_is_broken_is_named_with_what_to_do(site: SharedSite, tm
     for sentence in ("heldout_owner owns", "cannot be reached", "Not a directory", "HELDOUT_PUBLIC_URL"):
         assert sentence in words
     assert "checks failed: database role" in words
+
+
+def test_every_damaged_and_missing_file_is_named(own_servers: OwnServers, tmp_path: Path) -> None:
+    with installation(own_servers) as running:
+        running.load(small_kit(tmp_path), "damaged")
+        someone = running.participant(running.start_web(), "oak")
+        for _ in range(3):
+            someone.upload("damaged/test", results(cat=5, dog=5))
+        platform = running.platform
+        keys = sorted(each.key for each in platform.archives.contents())
+        truth = next(platform.truths.contents()).key
+        intact = contents_checked(running)
+        with ExitStack() as damages:
+            for store, key in (
+                (platform.archives, keys[0]),
+                (platform.truths, truth),
+                (platform.archives, keys[1]),
+            ):
+                damages.enter_context(damaged(store, key, "flipped"))
+            platform.archives.delete(keys[1])
+            found = contents_checked(running)
+            done = running.command("check", "worker")
+            of_web = contents_checked(running, private_storage=None)
+
+    assert (intact.state, intact.finding) == (
+        State.OK,
+        "all 6 that the database names have the bytes that were stored",
+    )
+    archives, missing = (f"archives/{key[:2]}/{key}" for key in keys[:2])
+    lines = (f"damaged: {archives}", f"damaged: truth/{truth[:2]}/{truth}", f"missing: {missing}")
+    assert found.listed == lines
+    assert "of 6 that the database names 2 are damaged and 1 missing" in found.finding
+    assert (found.state, "put them back" in found.advice) == (State.FAILED, True)
+    assert of_web.listed == (lines[0], lines[2])
+    assert set(lines) <= set(done.stdout.splitlines())
+
+
+def contents_checked(running: Installation, **changed: object) -> Check:
+    """What is said of the contents by a process with these settings."""
+    platform = platform_of(running.settings.model_copy(update=changed))
+    found = rules.contents(backups.inspect(platform))
+    platform.engine.dispose()
+    return found
 
 
 def looked_at(site: SharedSite, part: Part, **changed: object) -> dict[str, Check]:

@@ -316,7 +316,7 @@ def test_a_submission_without_any_notification_is_scored(scene: Scene) -> None:
 
 def test_a_run_whose_scoring_crashes_three_times_has_failed_and_may_be_sent_again(scene: Scene) -> None:
     method = f"Method {next(METHODS)}"
-    with broken(scene.truth):
+    with broken(scene.running, PHASE):
         submission_id = scene.confirm(method)
 
         [entry] = scene.someone.final(submission_id)["entries"]
@@ -346,14 +346,18 @@ def logged(scene: Scene, process: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.startswith("{")]
 
 
-def test_a_run_whose_scoring_process_is_killed_three_times_has_failed(scene: Scene) -> None:
-    with in_a_pipe(scene.truth):
+def test_a_run_whose_scoring_process_is_killed_for_the_third_time_has_failed(scene: Scene) -> None:
+    with in_a_pipe(truth := scene.truth) as pipe:
         submission_id = scene.confirm()
-        for _ in range(3):
-            kill_all([scene.scoring_child()])
-        [entry] = scene.someone.final(submission_id)["entries"]
+        child = scene.scoring_child()
+        assert eventually(lambda: has_open(child, truth))
+        scene.running.ask("UPDATE run SET crashes = 2 WHERE state = 'running'")
+        pipe.put_back()
 
-    assert (entry["state"], entry["shown"]["attempt"]) == ("failed", 3)
+        kill_all([child])
+
+    [entry] = scene.someone.final(submission_id)["entries"]
+    assert (entry["state"], entry["shown"]["attempt"]) == ("failed", 1)
 
 
 def test_a_run_is_scored_after_its_ground_truth_was_away_for_longer_than_three_attempts(scene: Scene) -> None:

@@ -152,7 +152,7 @@ def test_a_corrected_tree_is_a_new_version_that_the_boards_show_after_a_rescorin
 
 def test_a_rescoring_that_fails_holds_the_switch_until_it_is_tried_again(scene: Scene) -> None:
     scene.correct()
-    with broken(scene.site.installation.truth(scene.phase)):
+    with broken(scene.site.installation, scene.phase):
         number = scene.rescore()
         assert eventually(lambda: scene.overview()["rescore"]["failed"] == len(BEFORE), LONGEST)
         assert (scene.board()["rescoring"], scene.means()) == (True, BEFORE)

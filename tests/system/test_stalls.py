@@ -221,7 +221,7 @@ def test_a_result_that_failed_on_our_side_does_not_count_in_the_quota(scene: Sce
     # somebody else than in the tests before: what they sent counts wherever the ground truth is the same
     someone = scene.running.participant(str(scene.someone.http.base_url), "larch")
     upload = someone.upload("scarce/test", results(cat=5, dog=5))
-    with broken(scene.running.truth("scarce/test")):
+    with broken(scene.running, "scarce/test"):
         failed = int(good(someone.confirm(upload, "Broken"))["id"])
         assert someone.final(failed)["entries"][0]["state"] == "failed"
 

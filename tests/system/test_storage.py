@@ -1,10 +1,12 @@
 """What every store promises, tried on a folder and on a real S3 server."""
 
 import hashlib
+import hmac
 import io
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from multiprocessing import get_context
@@ -13,9 +15,16 @@ from threading import Barrier, Event
 
 import pytest
 
-from app.errors import ChecksumError, ConflictError, OffsetError, StorageUnavailableError
-from app.storage import FolderStorage, Storage, content_key, digest_of, owner_of
+from app.errors import (
+    ChecksumError,
+    ConflictError,
+    OffsetError,
+    StorageDamagedError,
+    StorageUnavailableError,
+)
+from app.storage import Catalogue, FolderStorage, Storage, content_key, digest_of, is_intact, owner_of
 from app.storage.s3 import S3Storage
+from tests.system.damage import DAMAGES, overwrite
 from tests.system.object_store import MiB, ObjectStore, store_at
 
 pytestmark = pytest.mark.system
@@ -278,6 +287,84 @@ def test_a_key_is_never_a_path(store: Storage, key: str) -> None:
     for use in (store.open, store.exists, store.size, store.delete):
         with pytest.raises(ValueError, match="a key is a sha256"):
             use(key)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_content_with_other_bytes_than_were_stored_is_never_read_without_an_error(
+    store: Storage, damage: str
+) -> None:
+    noted: list[str] = []
+    store = replace(store, catalogue=Catalogue(note_damage=noted.append))  # type: ignore[type-var]
+    key, other = store.put(b"some bytes"), store.put(b"others")
+    overwrite(store, key, DAMAGES[damage](b"some bytes"))
+
+    with pytest.raises(StorageDamagedError) as refused:
+        read(store, key)
+    with pytest.raises(StorageDamagedError), store.materialise(key) as path:
+        path.read_bytes()
+
+    assert (refused.value.key, set(noted)) == (key, {key})
+    assert (is_intact(store, key), is_intact(store, other)) == (False, True)
+    overwrite(store, key, b"some bytes")
+    assert read(store, key) == b"some bytes"
+
+
+def test_what_fails_on_a_damaged_content_has_failed_because_of_it(store: Storage) -> None:
+    def fail() -> None:
+        with store.materialise(key):
+            raise ZeroDivisionError
+
+    key = store.put(b"some bytes")
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    overwrite(store, key, b"some byte")
+
+    with pytest.raises(StorageDamagedError):
+        fail()
+
+
+def test_a_part_of_a_content_is_read_without_the_rest(store: Storage) -> None:
+    key = store.put(b"some bytes")
+    overwrite(store, key, b"some bytez")
+
+    with store.open(key, 2) as stream:
+        assert stream.read() == b"me bytez"
+    with store.open(key) as stream:
+        assert stream.read(4) == b"some"
+
+
+def test_a_store_that_hashes_under_a_key_names_and_verifies_its_contents_by_it(store: Storage) -> None:
+    keyed = Catalogue(new_digest=partial(hmac.new, b"key", digestmod="sha256"))
+    private = replace(store, catalogue=keyed)  # type: ignore[type-var]
+
+    key = private.put(b"some bytes")
+
+    assert key == hmac.new(b"key", b"some bytes", "sha256").hexdigest()
+    assert read(private, key) == b"some bytes"
+    assert not is_intact(store, key)
+
+
+def test_storing_a_damaged_content_again_repairs_it(store: Storage) -> None:
+    key = store.put(BIG)
+    overwrite(store, key, b"")
+
+    assert store.put(BIG) == key
+
+    assert read(store, key) == BIG
+    assert [content.key for content in store.contents()] == [key]
+
+
+def test_a_content_that_changes_while_it_is_used_is_noticed(tmp_path: Path) -> None:
+    store = FolderStorage(tmp_path)
+    key = store.put(b"some bytes")
+
+    def use() -> None:
+        with store.materialise(key) as path:
+            assert path.read_bytes() == b"some bytes"
+            overwrite(store, key, b"same bytes")
+
+    with pytest.raises(StorageDamagedError):
+        use()
 
 
 def test_deleted_contents_are_gone(store: Storage) -> None:

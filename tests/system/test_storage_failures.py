@@ -20,7 +20,7 @@ import pytest
 
 from app.errors import ConflictError, StorageFullError, StorageUnavailableError
 from app.platform import INTERACTIVE
-from app.storage import FolderStorage, Storage
+from app.storage import Catalogue, FolderStorage, Storage
 from app.storage.bucket import Account, Bucket, client_of
 from app.storage.s3 import S3Storage
 from tests.system.conftest import SharedSite
@@ -130,17 +130,6 @@ def test_keys_of_one_bucket_do_not_open_another(objects: ObjectStore) -> None:
     assert read(truths, key) == b"ground truth"
 
 
-def test_bytes_that_changed_in_the_bucket_are_not_handed_out(objects: ObjectStore) -> None:
-    store = objects.storage()
-    assert isinstance(store, S3Storage)
-    key = store.put(b"content")
-    store.bucket.delete(f"content/{key}")
-    store.bucket.create(f"content/{key}", io.BytesIO(b"changed"))
-
-    with pytest.raises(StorageUnavailableError):
-        store.materialise(key).__enter__()
-
-
 @pytest.mark.parametrize("broken", ["a file", "read-only"])
 def test_a_folder_that_cannot_be_used_is_an_error_of_storage(tmp_path: Path, broken: str) -> None:
     root = tmp_path / "store"
@@ -164,7 +153,7 @@ def test_a_folder_that_cannot_be_used_is_an_error_of_storage(tmp_path: Path, bro
 
 def test_an_empty_folder_in_the_place_of_a_store_with_contents_is_not_filled(tmp_path: Path) -> None:
     volume, upload = tmp_path / "volume", uuid.uuid4()
-    store = FolderStorage(volume / "archives", has_contents=lambda: True)
+    store = FolderStorage(volume / "archives", catalogue=Catalogue(has_contents=lambda: True))
     attempts: list[Callable[[], object]] = [
         lambda: store.put(b"content"),
         lambda: append(store, upload, b"first"),
