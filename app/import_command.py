@@ -113,6 +113,14 @@ def import_tree(
         Path | None,
         typer.Option(help="where the pictures lie, by default in the tree", exists=True, file_okay=False),
     ] = None,
+    allow_public_copy: Annotated[
+        bool,
+        typer.Option(
+            "--allow-public-copy",
+            help="load annotation as public that another phase holds as hidden; is recorded",
+            show_default=False,
+        ),
+    ] = False,
 ) -> None:
     """Load a tree or COCO's JSON into a phase: public description and hidden annotation apart; all of it or nothing.
 
@@ -137,6 +145,7 @@ def import_tree(
             limits=_numbers(limit or ()),
             images=IMAGES[images] if images else None,
             image_folder=image_folder,
+            allow_public_copy=allow_public_copy,
         )
         imported = service.import_tree(platform_of_installation(), request)
     except scoring.TreeError as error:

@@ -4,20 +4,37 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, SQLColumnExpression, bindparam, false, func, not_, select
+from sqlalchemy import ColumnElement, Select, SQLColumnExpression, bindparam, false, func, not_, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from app.access import Action, Actor
 from app.editions.rules import is_over, state_of
 from app.editions.schemas import PhaseView
-from app.models import Board, Disclosure, Edition, GroundTruth, Phase, PictureSource
+from app.models import Board, Disclosure, Edition, GroundTruth, Phase, PictureSource, Quota, in_order
 from app.visibility import rows_for
 
 ANY_PHASE = aliased(Phase)  # made once: an alias costs more than the rest of a statement
 # what nearly every page asks, made once: making a statement costs more than asking it
 NOW: Final = select(func.clock_timestamp())
+_OWN, _SAME, _OTHER = aliased(GroundTruth), aliased(GroundTruth), aliased(Phase)
+# held-out phases with the same annotation: what is scored in one of them tells about the others
+_SHARED_QUOTAS: Final = (
+    select(func.jsonb_agg(_OTHER.stored_quotas))
+    .where(
+        _OTHER.id != Phase.id,
+        _OTHER.disclosure != Disclosure.FULL,
+        _OTHER.id.in_(
+            select(_SAME.phase_id)
+            .join(_OWN, _OWN.fingerprint == _SAME.fingerprint)
+            .where(_OWN.phase_id == Phase.id)
+            .correlate(Phase)
+        ),
+    )
+    .correlate(Phase)
+    .scalar_subquery()
+)
 PHASES: Final = (
-    select(Phase, Edition, func.clock_timestamp(), PictureSource.is_public)
+    select(Phase, Edition, func.clock_timestamp(), PictureSource.is_public, _SHARED_QUOTAS)
     .join(Edition)
     .outerjoin(PictureSource, PictureSource.phase_id == Phase.id)
     .order_by(Edition.id.desc(), Phase.image_set)
@@ -47,8 +64,16 @@ def _phases(session: Session, statement: Select[Any], **values: object) -> list[
     return [_view(*row) for row in session.execute(statement, values)]
 
 
-def _view(phase: Phase, edition: Edition, moment: datetime, images: bool | None) -> PhaseView:  # noqa: FBT001 - None: no pictures
+def _view(
+    phase: Phase,
+    edition: Edition,
+    moment: datetime,
+    images: bool | None,  # noqa: FBT001 - None: no pictures
+    others_quotas: list[list[dict[str, Any]]] | None,
+) -> PhaseView:
     is_open = phase.disclosure is Disclosure.FULL and images is not None
+    is_shared = phase.disclosure is not Disclosure.FULL and others_quotas is not None
+    shared = [Quota(**quota) for quotas in others_quotas or () for quota in quotas] if is_shared else []
     return PhaseView(
         id=phase.id,
         edition_id=phase.edition_id,
@@ -65,7 +90,9 @@ def _view(phase: Phase, edition: Edition, moment: datetime, images: bool | None)
         opens_at=phase.opens_at,
         closes_at=phase.closes_at,
         grace=phase.grace,
-        quotas=phase.quotas,
+        quotas=in_order((*phase.quotas, *shared)),
+        own_quotas=phase.quotas,
+        shares_quotas=is_shared,
         embargo=phase.embargo,
         shows_exposure=phase.shows_exposure,
         state=state_of(phase, moment),
@@ -162,6 +189,23 @@ def truth_of_fingerprint(session: Session, phase_id: int, fingerprint: str) -> G
     return session.scalar(
         select(GroundTruth).where(GroundTruth.phase_id == phase_id, GroundTruth.fingerprint == fingerprint)
     )
+
+
+def phases_hiding(session: Session, phase_id: int, fingerprint: str) -> list[str]:
+    """The other phases that hold this annotation, or one that the phase has had, as hidden."""
+    own = select(GroundTruth.fingerprint).where(GroundTruth.phase_id == phase_id)
+    statement = (
+        select(Edition.code + " " + Phase.image_set)
+        .join(Phase, Phase.edition_id == Edition.id)
+        .join(GroundTruth, GroundTruth.phase_id == Phase.id)
+        .where(
+            Phase.id != phase_id,
+            Phase.disclosure != Disclosure.FULL,
+            or_(GroundTruth.fingerprint == fingerprint, GroundTruth.fingerprint.in_(own)),
+        )
+        .distinct()
+    )
+    return sorted(session.scalars(statement))
 
 
 def stored_phase(session: Session, edition_id: int, image_set: str) -> Phase | None:

@@ -34,8 +34,10 @@ class PhaseView:
     opens_at: datetime
     closes_at: datetime | None
     grace: timedelta
-    quotas: tuple[Quota, ...]  # of a team and of a person, for each task; the shortest window first
+    quotas: tuple[Quota, ...]  # of a team and of a person, for each task, in force; the shortest window first
     state: PhaseState
+    own_quotas: tuple[Quota, ...] = ()  # what its organisers chose
+    shares_quotas: bool = False  # another held-out phase has the same annotation: results count in both, and its quotas apply, too
     shows_exposure: bool = False  # everybody sees how much can have been disclosed to any team
     embargo: bool = False  # others than a result's team and organisers see it once the phase is over
     not_offered: tuple[int, ...] = ()  # competitions without ground truth

@@ -52,6 +52,7 @@ class TreeImport:
     limits: Mapping[str, int] = field(default_factory=dict)  # limits of an archive that change
     images: ImageMode | NoImages | None = None  # what becomes of the pictures; by default they are linked
     image_folder: Path | None = None  # where they lie, by default in the tree
+    allow_public_copy: bool = False  # of annotation that another phase holds as hidden
 
 
 @dataclass(frozen=True, slots=True)

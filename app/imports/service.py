@@ -77,9 +77,10 @@ def _record(
         edition, retitled = _edition(session, request, truth.description.dataset)
         stored = _store_phase(session, request, edition, protocol, key)
         changed = (*retitled, *stored.changes, *relimited)
+        hiding = _phases_hiding(session, request, stored.phase, digest_of(truth_key))
         version, is_new, boards = _store_truth(session, stored.phase, truth, truth_key)
         if changed or is_new:
-            session.add(_audit_record(request, stored, changed, version if is_new else None))
+            session.add(_audit_record(request, stored, changed, version if is_new else None, hiding))
         return Imported(
             phase_id=stored.phase.id,
             version=version,
@@ -248,6 +249,20 @@ def _store_truth(
     return row.version, True, tuple(new)
 
 
+def _phases_hiding(session: Session, request: TreeImport, phase: Phase, fingerprint: str) -> list[str]:
+    """The phases that hold as hidden what this import makes public. Raises ValueError unless that is allowed."""
+    if phase.disclosure is not Disclosure.FULL:
+        return []
+    hiding = queries.phases_hiding(session, phase.id, fingerprint)
+    if hiding and not request.allow_public_copy:
+        raise ValueError(
+            f"the annotation of {request.edition} {request.image_set} would be public, but {', '.join(hiding)} holds the same"
+            " annotation as hidden: everybody could score against it without a quota, and see it; nothing was loaded."
+            " --allow-public-copy loads it all the same, which is recorded"
+        )
+    return hiding
+
+
 def _check_that_no_board_loses_its_truth(there: set[int], missing: Mapping[int, str]) -> None:
     lost = [f"comp{number}: {reason}" for number, reason in missing.items() if number in there]
     if lost:
@@ -267,7 +282,11 @@ def _board(phase: Phase, competition: int, ground_truth_id: int) -> Board:
 
 
 def _audit_record(
-    request: TreeImport, stored: _StoredPhase, changed: tuple[Change, ...], new_version: int | None
+    request: TreeImport,
+    stored: _StoredPhase,
+    changed: tuple[Change, ...],
+    new_version: int | None,
+    hiding: list[str],
 ) -> AuditRecord:
     return AuditRecord(
         action="phase.create" if stored.is_new else "phase.import",
@@ -276,5 +295,6 @@ def _audit_record(
             "phase": f"{request.edition} {request.image_set}",
             "changes": [asdict(change) for change in changed],
             "new_ground_truth": new_version,
+            **({"public_copy_of_hidden": hiding} if hiding else {}),
         },
     )

@@ -91,6 +91,11 @@ def change_disclosure(
         )
         if refusal:
             raise ConflictError(refusal)
+        if after.disclosure is Disclosure.FULL and editions.phases_hiding(session, phase_id, ""):
+            raise ConflictError(
+                "another phase holds the same annotation as hidden, so it cannot become public here; an admin can import it as"
+                " public with --allow-public-copy"
+            )
         if after.disclosure is not Disclosure.FULL and not stored.quotas:
             stored.quotas = quotas_of(None, after.disclosure)
         shown_before = stored.shows_exposure

@@ -46,7 +46,7 @@ class RulesForm(BaseModel):
             opens_at=f"{phase.opens_at:{UTC_INPUT}}",
             closes_at=f"{phase.closes_at:{UTC_INPUT}}" if phase.closes_at else "",
             grace_minutes=str(int(phase.grace.total_seconds() // 60)),
-            quotas=", ".join(f"{quota.results}/{quota.days}" for quota in phase.quotas),
+            quotas=", ".join(f"{quota.results}/{quota.days}" for quota in phase.own_quotas),
             embargo=phase.embargo,
             max_boxes=str(limits.max_boxes),
             max_total_lines=str(limits.max_total_lines),

@@ -184,3 +184,37 @@ def test_of_two_imports_at_once_both_apply_and_none_waits_for_storage(
     phase = editions.phase_page(running.platform, "twice", "test")
     limits = editions.description_of(running.platform.descriptions, phase.description_key).limits
     assert (limits.max_files, limits.max_ratio) == (30_000, 200)
+
+
+def test_annotation_that_another_phase_hides_is_made_public_only_when_that_is_said(
+    site: SharedSite, tmp_path: Path
+) -> None:
+    tree = small_kit(tmp_path)
+    imported(site, tree, "--edition", "hiding")
+    words = ("import", str(tree), "--phase", "test", "--edition", "showing", "--disclosure", "full")
+
+    refused = site.installation.command(*words)
+    there = site.anybody.http.get("/api/v1/editions/showing").status_code
+    allowed = site.installation.command(*words, "--allow-public-copy")
+
+    assert refused.returncode == 1
+    assert "hiding test holds the same annotation as hidden" in refused.stderr
+    assert "--allow-public-copy" in refused.stderr
+    assert there == 404
+    assert allowed.returncode == 0, allowed.stderr
+    recorded = "SELECT details->'public_copy_of_hidden' FROM audit WHERE details->>'phase' = 'showing test'"
+    assert site.installation.ask(recorded) == [(["hiding test"],)]
+
+
+def test_a_phase_cannot_disclose_annotation_that_another_phase_hides(
+    site: SharedSite, tmp_path: Path
+) -> None:
+    tree = small_kit(tmp_path)
+    site.installation.load(tree, "hidden-twice")
+    phase = site.installation.load(tree, "disclosing").phase_id
+
+    wanted = {"disclosure": "full", "annotation_is_public": True, "reason": "it is public"}
+    refused = site.organiser.http.put(f"/api/v1/organise/phases/{phase}/disclosure", json=wanted)
+
+    assert refused.status_code == 409
+    assert "another phase holds the same annotation as hidden" in refused.text

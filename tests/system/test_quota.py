@@ -13,11 +13,8 @@ pytestmark = pytest.mark.system
 def test_two_editions_with_one_ground_truth_share_the_quota_of_a_person(
     site: SharedSite, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    trees = {
-        "quota-one": small_kit(tmp_path_factory.mktemp("one"), without=3),
-        "quota-two": small_kit(tmp_path_factory.mktemp("two"), without=3),
-        "quota-other": small_kit(tmp_path_factory.mktemp("other"), without=4),
-    }
+    tree = small_kit(tmp_path_factory.mktemp("one"))
+    trees = {"quota-one": tree, "quota-two": tree, "quota-other": small_kit(tmp_path_factory.mktemp("other"))}
     for edition, tree in trees.items():
         site.installation.load(tree, edition, quota=1)
     larch = site.participant("larch")
@@ -27,6 +24,30 @@ def test_two_editions_with_one_ground_truth_share_the_quota_of_a_person(
         return larch.confirm(upload, f"Method {edition}").status_code
 
     assert [confirmed(edition) for edition in trees] == [201, 429, 201]
+
+
+def test_the_stricter_quota_of_two_phases_with_one_hidden_annotation_applies_to_both(
+    site: SharedSite, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    tree = small_kit(tmp_path_factory.mktemp("shared"))
+    site.installation.load(tree, "quota-strict", quota=2)
+    site.installation.load(tree, "quota-lax", quota=500)
+    beech = site.participant("copper beech")
+
+    def confirmed(edition: str, name: str) -> int:
+        upload = beech.upload(f"{edition}/test", results(cat=5, dog=5))
+        return beech.confirm(upload, name).status_code
+
+    taken = [
+        confirmed(*each) for each in (("quota-lax", "One"), ("quota-strict", "Two"), ("quota-lax", "Three"))
+    ]
+
+    assert taken == [201, 201, 429]
+    [phase] = good(site.anybody.http.get("/api/v1/editions/quota-lax"))["phases"]
+    assert phase["phase"]["quotas"] == [{"results": 2, "days": 7}]
+    assert phase["phase"]["own_quotas"] == [{"results": 500, "days": 7}]
+    page = site.anybody.http.get("/editions/quota-lax", headers={"Accept": "text/html"}).text
+    assert "those of another phase with the same annotation, too" in " ".join(page.split())
 
 
 def test_the_results_of_one_method_count_once_each(
