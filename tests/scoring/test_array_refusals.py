@@ -154,6 +154,7 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("expected masks of shape", lambda: InstanceMasks.from_arrays(["a"], ["cat"], [1], [["x"]])),
     ("found one of texts", lambda: InstanceMasks.from_arrays(["a"], ["cat"], [1], [[["x"]]])),
     ("expected GroundTruth to score against, found ndarray", lambda: evaluate(detections(), untyped(np.ones(1)), protocol="coco")),
+    ("found Detections: the two seem to be swapped", lambda: evaluate(untyped(objects()), untyped(detections()), protocol="coco")),
     ("expected a list in 'classes', found 'cat'", lambda: evaluate(detections(), objects(), protocol="coco", classes="cat")),
     ("expected Detections, .* found ndarray", lambda: evaluate(untyped(np.ones(1)), objects(), protocol="coco")),
     ("expected GroundTruth that was made from COCO's JSON, found str", lambda: Detections.from_coco([], untyped("truth.json"))),
