@@ -109,6 +109,10 @@ def evaluate(  # noqa: PLR0913 - every argument that decides the scores has a na
     (ClassResult(name='cat', value=0.5, reason=None, positives=1, predictions=2),)
     """
     row = protocol_of(protocol)
+    if isinstance(predictions, GroundTruth):
+        raise DataError(
+            f"expected predictions and then GroundTruth, found {type(truth).__name__}: the two seem to be swapped"
+        )
     assert_is(truth, GroundTruth, "to score against")
     if isinstance(predictions, Path | str):
         if competition is None:

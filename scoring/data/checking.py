@@ -1,7 +1,8 @@
 """Checks of arrays that come from outside: names, numbers, boxes."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import ItemsView, Iterable, KeysView, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeVar
@@ -184,7 +185,7 @@ def as_named(name: str, values: Any, names: Sequence[str] | None) -> Named:
 
 
 def as_names(name: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Names, each once. Raises DataError for a repeated one, or for anything but texts.
+    """Names, each once. Raises DataError for a repeated or an empty one, or for anything but texts.
 
     >>> as_names("classes", ["car", "cat"])
     ('car', 'cat')
@@ -196,13 +197,17 @@ def as_names(name: str, names: Sequence[str]) -> tuple[str, ...]:
     if len(set(known)) < len(known):
         [(repeated, _)] = Counter(known).most_common(1)
         raise DataError(f"'{repeated}' stands twice among the names of '{name}'")
+    if "" in known:
+        raise DataError(f"a name must not be empty, and one of '{name}' is")
     if broken := [each for each in known if "\n" in each]:
         raise DataError(f"a name must not contain a line break: {broken[0]!r}")
     return known
 
 
 def as_list(name: str, values: Any) -> list[Any]:
-    """The values of anything that can be iterated, but for a text or a mapping. Raises DataError for anything else.
+    """The values of anything that can be iterated in an order of its own, but for a text or a mapping.
+
+    Raises DataError for anything else, such as a set, whose order is another one in every run.
 
     >>> as_list("images", ("a", "b"))
     ['a', 'b']
@@ -210,6 +215,9 @@ def as_list(name: str, values: Any) -> list[Any]:
     if hasattr(values, "__array__"):  # a tensor need not be iterable
         array = as_array(values)
         values = array if array.ndim else array.item()
+    is_of_mapping = isinstance(values, KeysView | ItemsView)  # in the mapping's order
+    if isinstance(values, AbstractSet) and not is_of_mapping:
+        raise DataError(f"expected a list in '{name}', found {type(values).__name__}, which has no order")
     if isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping):
         return list(values)
     found = repr(values) if isinstance(values, str) else type(values).__name__
@@ -275,7 +283,8 @@ def _looked_up(name: str, texts: list[str], known: tuple[str, ...] | None) -> Na
     if known is None:
         known = as_names(name, list(dict.fromkeys(texts)))
     places = {text: place for place, text in enumerate(known)}
-    if unknown := next((text for text in texts if text not in places), None):
+    unknown = next((text for text in texts if text not in places), None)
+    if unknown is not None:
         raise DataError(f"unknown '{name}': '{unknown}'; known: {some_of(known)}")
     return Named(known, np.fromiter((places[text] for text in texts), np.int32, len(texts)))
 

@@ -103,6 +103,15 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("expected a list in 'image', found int", lambda: objects(images=5)),
     ("expected a list in 'label', found 'cat'", lambda: detections(classes="cat")),
     ("unknown 'image': 'a'; known: none", lambda: detections(images=[])),
+    ("unknown 'image': ''; known: a", lambda: detections(image=[""], images=["a"])),
+    ("a name must not be empty, and one of 'image' is", lambda: objects(image=[""])),
+    ("a name must not be empty, and one of 'label' is", lambda: detections(label=[""])),
+    ("a name must not be empty, and one of 'images' is", lambda: LabelMaps.from_arrays([[[0]]], images=[""])),
+    ("expected a list in 'image', found set, which has no order", lambda: objects(images=untyped({"a", "b"}))),
+    ("expected a list in 'label', found frozenset, which", lambda: detections(classes=untyped(frozenset(["cat"])))),
+    ("expected a list in 'images', found set, which", lambda: Confidences.from_matrix([[1]], images=untyped({"a"}))),
+    ("expected a list in 'classes', found set, which", lambda: GroundTruth.from_labels([[1]], classes=untyped({"a"}))),
+    ("expected a list in 'entries', found set, which", lambda: Detections.from_dicts(untyped(set()))),
     ("expected finite numbers in 'score', found nan in row 0", lambda: detections(score=[np.nan])),
     ("expected numbers in 'score', found texts", lambda: detections(score=["0.5"])),
     ("expected numbers in 'score', found Python objects", lambda: detections(score=plain([0.5]))),
@@ -145,6 +154,7 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("expected masks of shape", lambda: InstanceMasks.from_arrays(["a"], ["cat"], [1], [["x"]])),
     ("found one of texts", lambda: InstanceMasks.from_arrays(["a"], ["cat"], [1], [[["x"]]])),
     ("expected GroundTruth to score against, found ndarray", lambda: evaluate(detections(), untyped(np.ones(1)), protocol="coco")),
+    ("found Detections: the two seem to be swapped", lambda: evaluate(untyped(objects()), untyped(detections()), protocol="coco")),
     ("expected a list in 'classes', found 'cat'", lambda: evaluate(detections(), objects(), protocol="coco", classes="cat")),
     ("expected Detections, .* found ndarray", lambda: evaluate(untyped(np.ones(1)), objects(), protocol="coco")),
     ("expected GroundTruth that was made from COCO's JSON, found str", lambda: Detections.from_coco([], untyped("truth.json"))),
@@ -176,6 +186,13 @@ def test_what_does_not_fit_is_refused(sentence: str, call: Callable[[], object])
 def test_masks_and_labels_may_be_tensors_that_cannot_be_iterated() -> None:
     assert len(InstanceMasks.from_arrays(["a"], ["cat"], [1], untyped(Tensor(np.ones((1, 2, 3), bool))))) == 1
     assert len(LabelMaps.from_arrays(untyped(Tensor(np.ones((2, 2, 3), int))))) == 2
+
+
+def test_names_may_be_the_keys_of_a_mapping_which_have_an_order() -> None:
+    sizes = {"b": 1, "a": 2}
+
+    assert objects(images=sizes.keys()).lists.images == ("b", "a")
+    assert objects(images=sizes.keys()).fingerprint == objects(images=["b", "a"]).fingerprint
 
 
 def test_a_lazy_frame_is_collected() -> None:

@@ -130,3 +130,31 @@ def test_every_problem_of_the_detections_is_told() -> None:
         evaluate_coco(as_json(truth), as_json([right | {"image_id": 999}, right | {"score": None}, right, 7]))
 
     assert [problem.code for problem in refused.value.problems] == ["bad-entry", "unknown-image", "bad-score"]
+
+
+@pytest.mark.parametrize("form", ["a list", "an object with all that the annotation has"])
+def test_arguments_that_are_swapped_are_said_to_be(form: str) -> None:
+    truth, found = draw_coco_set(200)
+    results = found if form == "a list" else truth | {"annotations": found}
+
+    with pytest.raises(SubmissionError) as refused:
+        evaluate_coco(as_json(results), as_json(truth))
+
+    assert refused.value.problems[0].code == "swapped-files"
+    assert str(refused.value.problems[0]) == (
+        "the two files seem to be swapped: the annotation comes first, then the results; "
+        "'instances.json' reads as results, 'detections.json' as annotation"
+    )
+
+
+def test_arguments_that_are_wrong_in_other_ways_are_not_said_to_be_swapped() -> None:
+    truth, found = draw_coco_set(200)
+
+    for annotation, results in (
+        (as_json(truth), as_json(truth)),
+        (as_json(found), as_json(found)),
+        (b"{}", b"[]"),
+    ):
+        with pytest.raises(SubmissionError) as refused:
+            evaluate_coco(annotation, results)
+        assert "swapped-files" not in {problem.code for problem in refused.value.problems}

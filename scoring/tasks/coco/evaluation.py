@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from scoring.errors import Problems, SubmissionError
+from scoring.errors import Problem, Problems, SubmissionError
 from scoring.metrics.coco.arrays import COCO_RULES, LVIS_RULES, CocoRules
 from scoring.readers.coco_json.detections import CocoResults, read_coco_detections
 from scoring.readers.coco_json.instances import CocoInstances, read_instances
@@ -37,7 +37,7 @@ def evaluate_coco(
     `segmentation`, or an object with such a list as `annotations`; both as the path of a file, its content, or what a JSON
     parser makes of it. Figures equal those of pycocotools 2.0.11 to 1e-12;
     what it calls -1 is None. The result has no curves and no matches: `evaluate` keeps these. protocol: "coco", or "lvis" for annotation of LVIS, whose figures are those of lvis 0.5.3.
-    Raises SubmissionError with every problem of the first file that has one, PathError where there is no file, LookupError
+    Raises SubmissionError with every problem of the first file that has one, or where the two seem to be swapped, PathError where there is no file, LookupError
     for "lvis" and other annotation, and for an unknown protocol.
 
     >>> truth = b'''{"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations":
@@ -53,14 +53,34 @@ def evaluate_coco(
         )
     name, annotation = read_source(truth, "instances.json")
     file, content = read_source(results, "detections.json")
-    instances = read_instances(annotation, file=name, masks=masks)
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            hashed = pool.submit(hashlib.sha256, content)
+            instances = read_instances(annotation, file=name, masks=masks)
+            found = _read_results(content, instances, file=file, masks=masks)
+    except SubmissionError as error:
+        if not _seem_swapped(annotation, content):
+            raise
+        message = (
+            "the two files seem to be swapped: the annotation comes first, then the results; "
+            f"'{name}' reads as results, '{file}' as annotation"
+        )
+        raise SubmissionError(Problem("swapped-files", message), *error.problems) from None
+    return score_coco(instances, found, hashed.result().hexdigest(), protocol)
+
+
+def _read_results(content: bytes, truth: CocoInstances, *, file: str, masks: bool) -> CocoResults:
     problems = Problems()
-    with ThreadPoolExecutor(1) as pool:
-        hashed = pool.submit(hashlib.sha256, content)
-        found = read_coco_detections(content, instances, file=file, problems=problems, masks=masks)
+    found = read_coco_detections(content, truth, file=file, problems=problems, masks=masks)
     if problems.listed:
         raise SubmissionError(*problems.listed)
-    return score_coco(instances, found, hashed.result().hexdigest(), protocol)
+    return found
+
+
+def _seem_swapped(annotation: bytes, results: bytes) -> bool:
+    """Whether only the results list images, or only the annotation has scores."""
+    images, score = b'"images"', b'"score"'
+    return (images in results and images not in annotation) or (score in annotation and score not in results)
 
 
 def score_coco(truth: CocoInstances, results: CocoResults, digest: str, protocol: str = PROTOCOL) -> Result:
