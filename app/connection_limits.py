@@ -24,6 +24,7 @@ TAKEN_AT_ONCE = 4
 THREADS = 8
 HEADER_SECONDS = 10.0  # from the first byte of a request, or the connection, to the end of its headers
 BODY_SECONDS = 60.0  # between two pieces of a body
+LAST_RESPONSE_SECONDS = 5.0  # in which requests that are cancelled by a stop send their last response
 READ_SECONDS = 60.0  # within which a client reads LEAST_READ of what waits for it
 LEAST_READ = 4096  # bytes
 
@@ -37,6 +38,12 @@ class PatientServer(uvicorn.Server):
         await super().startup(sockets)
         for each in sockets or ():
             each.listen(BACKLOG)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop serving. uvicorn cancels requests that take too long and does not wait for their responses."""
+        await super().shutdown(sockets)
+        if self.server_state.tasks:
+            await asyncio.wait(self.server_state.tasks, timeout=LAST_RESPONSE_SECONDS)
 
 
 class PatientProtocol(H11Protocol):

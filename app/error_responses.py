@@ -137,6 +137,16 @@ def _answer_failure(request: Request, error: Exception) -> Response:
     return respond(request, PROBLEMS["server-error"], detail)
 
 
+def answer_interrupted(request: Request) -> Response:
+    """The response to a request that the server does not finish because it is being stopped."""
+    log.warning("request interrupted by a stop", path=_logged_path(request))
+    detail = (
+        "The server is being restarted and did not finish this request. What has arrived of an upload is stored; "
+        "please try again in a few seconds"
+    )
+    return respond(request, PROBLEMS["unavailable"], detail, headers={"Connection": "close"})
+
+
 def _logged_path(request: Request) -> str:
     """The address of a route without its parameters, which may be a one-time link's."""
     route = request.scope.get("route")

@@ -1,5 +1,6 @@
 """What happens to every request before and after its route."""
 
+import asyncio
 import time
 import uuid
 from collections.abc import MutableMapping
@@ -16,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app import counters
 from app.access import Actor
 from app.addresses import address_of
-from app.error_responses import answer_error
+from app.error_responses import answer_error, answer_interrupted
 from app.errors import SecondFactorNeededError
 from app.platform import Platform
 from app.request_checks import MAX_SMALL_BODY, SAFE_METHODS, bounded, check_request, refuse_other_host
@@ -74,6 +75,10 @@ class RequestMiddleware:
         except ClientDisconnect:
             _count(scope, state)
             return
+        except asyncio.CancelledError:  # by the server, which is stopping and has waited long enough
+            if "status" in state:
+                raise
+            await answer_interrupted(request)(scope, receive, send)
         except Exception as error:
             if "status" in state:
                 raise

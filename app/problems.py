@@ -247,7 +247,8 @@ PROBLEMS: Mapping[str, ProblemType] = dict(
             "unavailable",
             503,
             "Service unavailable",
-            "The database cannot be reached at the moment. Send the request again after Retry-After seconds.",
+            "The database cannot be reached at the moment, or the server is being restarted. "
+            "Send the request again after Retry-After seconds.",
         ),
         _row(
             "storage-unavailable",

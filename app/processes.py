@@ -6,12 +6,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from app.settings import PREFIX, ROOT, Settings, variable
 from app.supervisor import Child
 
+ENDING_SECONDS = 10  # that a web process may take to end once it waits for no request any more
 NOT_FOR_ANY = {"migration_database_url", "migration_database_password"}
 NOT_FOR_WORKERS = NOT_FOR_ANY | {"oidc_client_secret", "metrics_token"}
 NOT_FOR_WEB = NOT_FOR_ANY | {
@@ -76,6 +78,7 @@ def web_child(
         web_command(listener),
         web_environment(settings) | known,
         settings.data / "logs" / f"{name}.log",
+        stop_timeout=timedelta(seconds=settings.stop_seconds + ENDING_SECONDS),
         pass_fds=(listener.fileno(),),
         directory=ROOT,
     )

@@ -118,6 +118,13 @@ class Settings(LoginSettings):
         Proxies,
         Field(description="addresses or networks of proxies whose X-Forwarded-For, -Proto and -Host count"),
     ] = ""
+    stop_seconds: Annotated[
+        int,
+        Field(
+            description="how long a web process that is stopped waits for its requests; the rest get a 503",
+            gt=0,
+        ),
+    ] = 30
     workers: Annotated[int, Field(description="scoring processes of one worker", ge=1)] = 2
 
     smtp_host: Annotated[

@@ -1,4 +1,4 @@
-"""The processes of an installation: started, watched, started again when they die, stopped in order."""
+"""The processes of an installation: started, watched, started again when they die, stopped together."""
 
 import os
 import shutil
@@ -52,7 +52,7 @@ def supervised(report: Callable[[str], None], log_limit: LogLimit = LogLimit()) 
 
 
 class Supervisor:
-    """Keeps children running until they are stopped, the last started first, and their logs short."""
+    """Keeps children running until they are stopped, and their logs short."""
 
     def __init__(self, report: Callable[[str], None], log_limit: LogLimit) -> None:
         self._report = report
@@ -82,18 +82,21 @@ class Supervisor:
     def stop(self, name: str) -> Child:
         """Stop one child for good; returns how to start it again."""
         watcher = self._watchers.pop(name)
-        watcher.stop()
+        watcher.ask_to_stop()
+        watcher.wait_until_stopped()
         return watcher.child
 
     def _logs(self) -> list[Path]:
         return [watcher.child.log for watcher in list(self._watchers.values()) if watcher.child.log]
 
     def stop_all(self) -> None:
-        """Stop every child, the last started first."""
+        """Stop every child, all at the same time: that takes as long as the slowest of them."""
         self._closing.set()
-        for name in reversed(list(self._watchers)):
-            self._report(f"stopping {name}")
-            self.stop(name)
+        watchers = [self._watchers.pop(name) for name in list(self._watchers)]
+        for watcher in watchers:
+            watcher.ask_to_stop()
+        for watcher in watchers:
+            watcher.wait_until_stopped()
 
 
 @contextmanager
@@ -155,6 +158,7 @@ class _Watcher:
         self._was_ready = False
         self._ending = ""
         self._process: subprocess.Popen[bytes] | None = None
+        self._killed_at = 0.0
         self._log_start = child.log.stat().st_size if child.log and child.log.exists() else 0
         self._thread = threading.Thread(target=self._run, name=f"watcher of {child.name}", daemon=True)
 
@@ -182,13 +186,17 @@ class _Watcher:
                 )
             self._was_ready = True
 
-    def stop(self) -> None:
-        """Send the stop signal, wait, then kill the child and what it started."""
+    def ask_to_stop(self) -> None:
+        """Send the stop signal; the child is not started again."""
         self._stopping.set()
+        self._killed_at = time.monotonic() + self.child.stop_timeout.total_seconds()
+        self._signal(self.child.stop_signal)
+
+    def wait_until_stopped(self) -> None:
+        """Wait for the end of a child that was asked to stop; in the end kill it and what it started."""
         if self._thread.ident is None:
             return
-        self._signal(self.child.stop_signal)
-        self._thread.join(self.child.stop_timeout.total_seconds())
+        self._thread.join(max(0.0, self._killed_at - time.monotonic()))
         if self._thread.is_alive():
             self._signal(signal.SIGKILL)
             self._thread.join()

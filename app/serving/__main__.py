@@ -12,6 +12,7 @@ import sys
 import uvicorn
 
 from app.connection_limits import TAKEN_AT_ONCE, PatientProtocol, PatientServer
+from app.settings import Settings
 
 SWITCH_INTERVAL = 0.0005  # seconds for which a thread keeps the interpreter from a request that wants it
 
@@ -33,7 +34,7 @@ def main(descriptor: int) -> None:
         access_log=False,
         proxy_headers=False,  # app/proxies.py decides whose count
         timeout_keep_alive=30,
-        timeout_graceful_shutdown=5,
+        timeout_graceful_shutdown=Settings.read().stop_seconds,
         log_level="warning",
         backlog=TAKEN_AT_ONCE,
     )

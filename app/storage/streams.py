@@ -1,6 +1,7 @@
 """Bytes on their way from a request into a store."""
 
 import hashlib
+from asyncio import CancelledError
 from collections.abc import AsyncGenerator, AsyncIterator
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
@@ -33,7 +34,7 @@ async def verified(chunks: AsyncIterator[bytes], algorithm: str, digest: bytes) 
 
 async def pieces_of(chunks: AsyncIterator[bytes], size: int) -> AsyncGenerator[BinaryIO]:
     """Chunks gathered into files of `size` bytes; what came before an error is yielded before it is raised."""
-    broken = None
+    broken: BaseException | None = None
     with SpooledTemporaryFile(max_size=IN_MEMORY) as piece:
         try:
             async for chunk in chunks:
@@ -43,7 +44,7 @@ async def pieces_of(chunks: AsyncIterator[bytes], size: int) -> AsyncGenerator[B
                     yield _rewound(piece)
                     piece.seek(0)
                     piece.truncate()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the bytes before it have arrived
+        except (Exception, CancelledError) as error:  # noqa: BLE001 - whatever it is, the bytes before it have arrived
             broken = error
         if piece.tell():
             yield _rewound(piece)

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from app.connection_limits import LAST_RESPONSE_SECONDS
+from app.processes import ENDING_SECONDS
+from app.settings import Settings
 from tests.compose_file import configuration
 
 ROOT = Path(__file__).parents[2]
@@ -126,6 +129,11 @@ def test_every_service_that_stays_has_a_health_check_and_comes_back(services: di
     for name in services.keys() - ONE_SHOT:
         assert services[name]["healthcheck"]["test"], name
         assert services[name]["restart"] == "unless-stopped", name
+
+
+def test_a_web_server_that_is_stopped_has_time_to_end_its_requests(services: dict[str, Any]) -> None:
+    assert services["web"]["stop_grace_period"] == "1m0s"
+    assert Settings().stop_seconds + ENDING_SECONDS + LAST_RESPONSE_SECONDS < 60
 
 
 def test_the_world_reaches_the_web_server_alone(compose: dict[str, Any]) -> None:
