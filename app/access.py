@@ -40,7 +40,8 @@ class Scope(enum.StrEnum):
 
     READ = "read"
     SUBMIT = "submit"
-    ORGANISE = "organise"
+    ORGANISE = "organise"  # the editions that its owner organises by name
+    ADMIN = "admin"  # every edition, storage and jobs
 
 
 class Relation(enum.StrEnum):
@@ -62,7 +63,11 @@ class State(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who makes a request; a visitor who is not logged in has neither id nor teams."""
+    """Who makes a request; a visitor who is not logged in has neither id nor teams.
+
+    The fields are facts of now: the owner's and, where a token makes the request, its scopes. What they may do follows from
+    `is_admin`, `is_organiser` and `runs`, which take the lower of the two.
+    """
 
     user_id: int | None = None
     teams: frozenset[int] = frozenset()  # at most one in each edition
@@ -88,18 +93,27 @@ class Actor:
 
     @property
     def must_enrol(self) -> bool:
-        """Whether this person has to set up a second factor before anything else: admins in a browser."""
-        return self.role is Role.ADMIN and not self.by_token and not self.has_second_factor
+        """Whether this person is an admin without a second factor, who has no rights of an admin until they set one up."""
+        return self.is_logged_in and self.role is Role.ADMIN and not self.has_second_factor
 
     @property
     def is_admin(self) -> bool:
-        """Whether this person runs the server."""
-        return self.is_logged_in and self.role is Role.ADMIN
+        """Whether this person runs the server, and a token that they use was made for that."""
+        is_one = self.is_logged_in and self.role is Role.ADMIN and self.has_second_factor
+        return is_one and self._has_scope(Scope.ADMIN)
 
     @property
     def is_organiser(self) -> bool:
         """Whether this person runs at least one edition."""
-        return self.is_admin or (self.is_logged_in and bool(self.organises))
+        return self.is_admin or (self._may_organise and bool(self.organises))
+
+    @property
+    def _may_organise(self) -> bool:
+        return self.is_logged_in and self._has_scope(Scope.ORGANISE, Scope.ADMIN)
+
+    def _has_scope(self, *scopes: Scope) -> bool:
+        """Whether the token of a request has one of these scopes; a person has all."""
+        return self.scopes is None or not self.scopes.isdisjoint(scopes)
 
     def is_member(self, team_id: int) -> bool:
         """Whether this person is in this team."""
@@ -107,7 +121,7 @@ class Actor:
 
     def runs(self, edition_id: int) -> bool:
         """Whether this person runs this edition: its organisers and every admin."""
-        return self.is_admin or (self.is_logged_in and edition_id in self.organises)
+        return self.is_admin or (self._may_organise and edition_id in self.organises)
 
 
 def _always(*relations: Relation) -> Mapping[State, frozenset[Relation]]:
@@ -146,6 +160,7 @@ PERMISSIONS: Mapping[Action, Mapping[State, frozenset[Relation]]] = {
 _READING = frozenset(
     {Action.READ_PUBLIC, Action.READ_OWN, Action.READ_UPLOAD, Action.READ_SUBMISSION, Action.READ_TEAM}
 )
+_ORGANISING = _READING | {Action.ORGANISE, Action.WITHDRAW, Action.READ_AUDIT}
 # accounts, people, organisers and roles are in no scope: a token that leaks can neither make another nor take an account over
 SCOPES: Mapping[Scope, frozenset[Action]] = {
     Scope.READ: _READING,
@@ -161,9 +176,19 @@ SCOPES: Mapping[Scope, frozenset[Action]] = {
         Action.JOIN_TEAM,
         Action.CHANGE_TEAM,
     },
-    Scope.ORGANISE: _READING
-    | {Action.ORGANISE, Action.WITHDRAW, Action.READ_AUDIT, Action.READ_STORAGE, Action.MANAGE_JOBS},
+    Scope.ORGANISE: _ORGANISING,
+    Scope.ADMIN: _ORGANISING | {Action.READ_STORAGE, Action.MANAGE_JOBS},
 }
+
+
+def scopes_for(owner: Actor) -> tuple[Scope, ...]:
+    """What somebody may make a token for.
+
+    >>> [scope.value for scope in scopes_for(Actor(user_id=1, organises=frozenset({7})))]
+    ['read', 'submit', 'organise']
+    """
+    held = {Scope.ORGANISE: bool(owner.organises), Scope.ADMIN: owner.is_admin}
+    return tuple(scope for scope in Scope if held.get(scope, owner.is_logged_in))
 
 
 def in_scope(actor: Actor, action: Action) -> bool:

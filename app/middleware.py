@@ -149,8 +149,11 @@ def _is_small(request: Request) -> bool:
 
 
 def _check_second_factor(request: Request, actor: Actor) -> None:
-    """Let an admin without a second factor do nothing but set one up; raises SecondFactorNeededError."""
-    if actor.must_enrol and not request.url.path.startswith(ENROLMENT_PATHS):
+    """Lead an admin without a second factor to the page that sets one up; raises SecondFactorNeededError.
+
+    Programs of theirs go on with fewer rights (app/access.py).
+    """
+    if actor.must_enrol and not actor.by_token and not request.url.path.startswith(ENROLMENT_PATHS):
         raise SecondFactorNeededError("Admins need a second factor; set it up first")
 
 

@@ -18,9 +18,11 @@ from app import formats
 from app.accounts import service as accounts
 from app.imports.schemas import TreeImport
 from app.imports.service import import_tree
-from app.models import Disclosure, Role
+from app.models import Disclosure
 from app.platform import Platform
 from app.published import service as published
+from app.roles import service as roles
+from app.roles.schemas import Grant
 from sample import Baseline
 
 POLL_SECONDS = 0.2
@@ -166,6 +168,7 @@ def _until_final(sender: Sender, submission_ids: Sequence[int]) -> Iterator[int]
 
 
 EDITION = sample.NAME
+BASELINES = "baselines@localhost"  # the account of the program that sends them
 SETS = {"val": Disclosure.FULL, "test": Disclosure.CLASSES}
 PROTOCOL = "voc2012"
 HISTORICAL = "voc2007"  # shown beside the sample; `import-published --remove` takes it away for good
@@ -188,11 +191,12 @@ def fill_sample(platform: Platform, console: Console) -> None:
             )
             import_tree(platform, request)
         published.add(platform, HISTORICAL)
-    token = accounts.token_of_program(platform, "baselines@localhost", "Baselines", Role.ADMIN)
+    token = accounts.token_of_program(platform, BASELINES, "Baselines")
     address = platform.settings.local_address
     with httpx2.Client(base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=120) as http:
         sender = Sender(http, EDITION)
         if not (folder / "complete").exists():
+            roles.grant(platform, BASELINES, Grant.ORGANISER, EDITION)  # only they enter baselines
             _send_baselines(sender, tree, console)
             (folder / "complete").touch()
         _print_board(sender, console)

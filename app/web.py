@@ -15,7 +15,7 @@ from app.access import Action, Actor, allowed, in_scope, only_for_admins
 from app.addresses import address_of
 from app.cache import Reader, Rendered, Splice, conditional_response
 from app.drafts import Draft, refilled
-from app.errors import ForbiddenError, LoginNeededError, RecentLoginNeededError
+from app.errors import ForbiddenError, LoginNeededError, RecentLoginNeededError, SecondFactorNeededError
 from app.platform import Platform
 from app.rate_limits import Limited, client_of
 
@@ -58,6 +58,8 @@ def requires(action: Action) -> Dependency:
             if not in_scope(actor, action):
                 scopes = " and ".join(sorted(actor.scopes or ()))
                 raise ForbiddenError(f"This token may not do this; its scope is {scopes}")
+            if actor.must_enrol:
+                raise SecondFactorNeededError("Admins need a second factor; set it up first")
             whose = "admins" if only_for_admins(action) else "organisers"
             raise ForbiddenError(f"Only {whose} may do this")
 

@@ -22,7 +22,6 @@ from typing import Final
 import httpx2
 
 from app.accounts import service as accounts
-from app.models import Role
 from benchmarks.machine import describe_machine
 from benchmarks.people import BOARDS, Night, Person
 from benchmarks.server import wrk
@@ -99,9 +98,7 @@ def spend_night(
     address = running.start_web(**DEFAULTS, trusted_proxies="127.0.0.1")
     running.start_worker(workers=2)
     tokens = [
-        accounts.token_of_program(
-            running.platform, f"night{number}@example.org", f"Person {number}", Role.PARTICIPANT
-        )
+        accounts.token_of_program(running.platform, f"night{number}@example.org", f"Person {number}")
         for number in range(people)
     ]
     night, web = Night(), running.pid("web")

@@ -6,7 +6,10 @@ from typing import Any
 import pyotp
 from sqlalchemy import text
 
+from app.accounts import service as accounts
 from app.platform import Platform
+from app.roles import service as roles
+from app.roles.schemas import Grant
 
 SECRET = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
 
@@ -34,3 +37,11 @@ def log_in_with_code(client: Any, email: str, password: str, *, steps: int = 0) 
     asked = client.post("/login", data={"email": email, "password": password})
     assert asked.headers["location"].startswith("/login/code"), asked.text
     return client.post("/login/code", data={"code": code_of(steps=steps)})
+
+
+def token_of_admin(platform: Platform, email: str, name: str) -> str:
+    """A token of an admin with a second factor, with every scope; earlier ones of the same account are revoked."""
+    token = accounts.token_of_program(platform, email, name)
+    roles.grant(platform, email, Grant.ADMIN)
+    give_second_factor(platform, email)
+    return token

@@ -8,7 +8,7 @@ from app.accounts.schemas import Registration
 from app.drafts import Draft
 from app.mail import service as mail
 from app.mail.schemas import Letter
-from app.models import Role, User
+from app.models import User
 from app.names import folded
 from app.passwords.service import hash_password
 from app.platform import Platform
@@ -41,24 +41,21 @@ def create_person(
     email: str,
     name: str,
     password_hash: str | None,
-    role: Role = Role.PARTICIPANT,
     *,
     is_verified: bool = False,
 ) -> User:
     """A new person; without a password they act with tokens only."""
-    user = User(email=folded(email), name=name, password_hash=password_hash, role=role)
+    user = User(email=folded(email), name=name, password_hash=password_hash)
     user.verified_at = func.now() if is_verified else None
     session.add(user)
     session.flush()
     return user
 
 
-def token_of_program(platform: Platform, email: str, name: str, role: Role) -> str:
+def token_of_program(platform: Platform, email: str, name: str) -> str:
     """A new token for an account that only programs use, created if needed; its earlier tokens are revoked."""
     with platform.transaction() as session:
-        user = user_of_email(session, email) or create_person(
-            session, email, name, None, role, is_verified=True
-        )
+        user = user_of_email(session, email) or create_person(session, email, name, None, is_verified=True)
         for token in token_queries.tokens_of(session, user.id):
             token_queries.revoke_token(session, user.id, token.id)
         new = NewToken(name="start of the installation", scope=frozenset(Scope), days=1)

@@ -7,13 +7,13 @@ from dataclasses import replace
 from sqlalchemy import func
 from sqlalchemy.orm import Session
 
-from app.access import Actor, Scope
+from app.access import Actor
 from app.audit import queries as audit
 from app.drafts import Draft
 from app.errors import DomainError, RecentLoginNeededError
 from app.mail import service as mail
 from app.mail.schemas import Letter
-from app.models import LoginSession, Role, User
+from app.models import LoginSession, User
 from app.names import folded
 from app.passwords.service import is_password
 from app.platform import Platform
@@ -212,21 +212,13 @@ def open_visit(platform: Platform, cookie: str | None, bearer: str | None) -> Vi
         return Visit(Actor())
     with platform.reading() as session:
         if bearer:
-            return Visit(_acting(queries.owner_of_token(session, hash_of_token(bearer))))
+            return Visit(queries.owner_of_token(session, hash_of_token(bearer)) or Actor())
         found = queries.open_session(session, hash_of_token(cookie or ""), platform.settings)
     if found and found.awaits_code:
         return Visit(Actor(), awaits_code=True)
     if found is None or found.actor is None:
         return Visit(Actor())
     return Visit(found.actor, Draft.model_validate(found.draft) if found.draft else None)
-
-
-def _acting(owner: Actor | None) -> Actor:
-    """As whom a token of this person acts: without its scope an organiser's token sees what any participant's sees."""
-    if owner is None:
-        return Actor()
-    is_organising = Scope.ORGANISE in (owner.scopes or ())
-    return owner if is_organising else replace(owner, role=Role.PARTICIPANT, organises=frozenset())
 
 
 def drop_draft(platform: Platform, cookie: str) -> None:

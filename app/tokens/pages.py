@@ -7,7 +7,7 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
-from app.access import Action, Actor, Scope
+from app.access import Action, Actor, Scope, scopes_for
 from app.errors import ConflictError
 from app.form_errors import field_errors
 from app.platform import Platform
@@ -24,6 +24,7 @@ EMPTY: Mapping[str, Any] = {
     "scope": [Scope.READ.value, Scope.SUBMIT.value],
     "days": DEFAULT_LIFETIME,
 }
+MADE_FOR: Mapping[Scope, str] = {Scope.ORGANISE: "organisers", Scope.ADMIN: "admins"}
 
 
 @router.get("/account/tokens", dependencies=[requires(Action.MANAGE_ACCOUNT)])
@@ -49,7 +50,7 @@ def _page(
         new_token=new_token,
         form=form,
         problems=problems,
-        scopes=[scope for scope in Scope if scope is not Scope.ORGANISE or actor.is_organiser],
+        scopes=scopes_for(actor),
         lifetimes=LIFETIMES,
     )
     response.headers["Cache-Control"] = "no-store"
@@ -70,8 +71,10 @@ def create_token(
 ) -> Response:
     """Create a token and show it, once."""
     form = {"name": name, "scope": list(scope), "days": days}
-    if Scope.ORGANISE in scope and not actor.is_organiser:
-        return _page(request, platform, actor, form, {"scope": "organise is for organisers, once they are"})
+    excessive = next((each for each in MADE_FOR if each in scope and each not in scopes_for(actor)), None)
+    if excessive:
+        problem = f"{excessive} is for {MADE_FOR[excessive]}, once they are"
+        return _page(request, platform, actor, form, {"scope": problem})
     try:
         token = service.create_token(platform, actor.user_id, NewToken.model_validate(form))
     except ValidationError as error:

@@ -15,12 +15,13 @@ from app.errors import StorageFullError
 from app.imports.schemas import TreeImport
 from app.imports.service import import_tree
 from app.main import create_app
-from app.models import Disclosure, Quota, Role
+from app.models import Disclosure, Quota
 from app.passwords.service import MAX_WAITING, THREADS, pool
 from app.platform import Platform
 from app.rate_limits import Limited
 from tests.pages.test_accounts import PASSWORD
 from tests.people import confirm_address
+from tests.second_factors import token_of_admin
 from tests.system.damage import damaged
 from tests.system.installations import STATEMENT
 from tests.system.kits import results, small_kit
@@ -99,7 +100,7 @@ def scene(
         with platform.transaction() as session:
             session.execute(text("DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = 'disk_full'; END $$"))
 
-    token = accounts.token_of_program(platform, "program@localhost", "Program", Role.PARTICIPANT)
+    token = accounts.token_of_program(platform, "program@localhost", "Program")
     with (
         TestClient(app, headers={"Authorization": f"Bearer {token}"}) as program,
         TestClient(app, headers={"Accept": "text/html"}, follow_redirects=False) as visitor,
@@ -127,7 +128,7 @@ Provoke = Callable[[Scene], Any]
 
 def change_of_the_open_phase(scene: Scene, **changes: Any) -> Any:
     """What an admin's program is told that gives a phase other rules."""
-    token = accounts.token_of_program(scene.platform, "admin@localhost", "Admin", Role.ADMIN)
+    token = token_of_admin(scene.platform, "admin@localhost", "Admin")
     [opens, phase_id] = scene.one(
         "SELECT p.opens_at, p.id FROM phase p JOIN edition e ON e.id = edition_id WHERE code = 'open'"
     )

@@ -4,7 +4,6 @@ import pytest
 from starlette.testclient import TestClient
 
 from app.accounts import service as accounts
-from app.models import Role
 from app.platform import Platform
 from app.sessions import service as sessions
 from app.tokens import service as tokens
@@ -135,7 +134,7 @@ def test_a_token_is_shown_once_acts_for_its_owner_and_can_be_revoked(
 
 
 def test_nobody_revokes_the_token_of_somebody_else(browser: Browser, platform: Platform) -> None:
-    token = accounts.token_of_program(platform, "juniper@localhost", "Juniper", Role.PARTICIPANT)
+    token = accounts.token_of_program(platform, "juniper@localhost", "Juniper")
     [view] = tokens.tokens(platform, sessions.identify(platform, None, token).user_id)
     kapok = registered(browser(), "kapok@example.org")
 

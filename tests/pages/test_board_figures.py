@@ -299,7 +299,7 @@ def test_what_was_taken_off_a_board_stands_neither_on_a_slow_board_nor_in_its_fi
         True,
     ]
     assert board.browser.get(badge).status_code == 200
-    admin = Actor(user_id=board.rows.user_id, role=Role.ADMIN)
+    admin = Actor(user_id=board.rows.user_id, role=Role.ADMIN, has_second_factor=True)
 
     if taken_back == "withdrawn":
         [entry_id] = board.rows.standing()
@@ -319,7 +319,7 @@ def test_figures_come_back_after_a_result_was_withdrawn_that_never_had_a_score(m
     waiting = board.rows.entry()
     board.deliver()
 
-    admin = Actor(user_id=board.rows.user_id, role=Role.ADMIN)
+    admin = Actor(user_id=board.rows.user_id, role=Role.ADMIN, has_second_factor=True)
     entries.withdraw(board.rows.platform, admin, waiting, "Another archive")
     board.deliver()
 

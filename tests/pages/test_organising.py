@@ -7,9 +7,8 @@ import pytest
 from sqlalchemy import delete, select
 from starlette.testclient import TestClient
 
-from app.accounts.service import token_of_program
 from app.disclosure.schemas import LEAKS
-from app.models import AuditRecord, Disclosure, Edition, Heartbeat, Phase, Role, RunState, Service
+from app.models import AuditRecord, Disclosure, Edition, Heartbeat, Phase, RunState, Service
 from app.platform import Platform
 from app.rescoring import queries as rescoring
 from app.roles import service as roles
@@ -17,6 +16,7 @@ from app.roles.schemas import Grant
 from app.workers import queries as workers
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
+from tests.second_factors import token_of_admin
 from tests.system.rows import made
 
 
@@ -119,7 +119,7 @@ def test_an_organiser_is_no_admin(scene: Scene) -> None:
 
 
 def test_admins_see_that_no_worker_is_alive(browser: Browser, platform: Platform) -> None:
-    token = token_of_program(platform, "watching@localhost", "Watching", Role.ADMIN)
+    token = token_of_admin(platform, "watching@localhost", "Watching")
     admin = browser()
     admin.headers["Authorization"] = f"Bearer {token}"
     with platform.transaction() as session:

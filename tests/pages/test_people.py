@@ -16,7 +16,7 @@ from app.sessions import service as sessions
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import PASSWORD, registered
 from tests.pages.test_roles import audited, person_id
-from tests.second_factors import give_second_factor, log_in_with_code
+from tests.second_factors import give_second_factor, log_in_with_code, token_of_admin
 
 Api = Callable[[str], TestClient]
 
@@ -81,7 +81,7 @@ def test_a_suspended_person_is_out_at_once_and_for_tokens_and_logins_too(
 ) -> None:
     fern = registered(browser(), "fern@example.org")
     fern_id = number(platform, "fern@example.org")
-    token = accounts.token_of_program(platform, "program@localhost", "Program", Role.PARTICIPANT)
+    token = accounts.token_of_program(platform, "program@localhost", "Program")
     program_id = number(platform, "program@localhost")
 
     for person in (fern_id, program_id):
@@ -162,9 +162,7 @@ def test_an_admin_who_can_log_in_is_left(platform: Platform, admin: TestClient) 
         service.change_role(platform, actor, root, Role.PARTICIPANT, "tired")
     with pytest.raises(ConflictError, match="your own account"):
         service.suspend(platform, actor, root, "tired")
-    other = sessions.identify(
-        platform, None, accounts.token_of_program(platform, "robot@localhost", "Robot", Role.ADMIN)
-    )
+    other = sessions.identify(platform, None, token_of_admin(platform, "robot@localhost", "Robot"))
     with pytest.raises(ConflictError, match="the last admin"):
         service.suspend(platform, other, root, "a coup")
     with pytest.raises(NotFoundError, match="there is no person 999999"):

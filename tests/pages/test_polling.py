@@ -10,10 +10,10 @@ from sqlalchemy import func, update
 from starlette.testclient import TestClient
 
 from app import cache
-from app.accounts.service import token_of_program
-from app.models import Entry, Role, Upload
+from app.models import Entry, Upload
 from app.platform import Platform
 from tests.pages.statements import asked
+from tests.second_factors import token_of_admin
 from tests.system.rows import Rows, made
 
 HTML = {"Accept": "text/html"}
@@ -40,7 +40,7 @@ def waiting(platform: Platform, app: FastAPI) -> Waiting:
     with platform.transaction() as session:
         numbers = [session.get_one(Entry, each).submission_id for each in (first, second)]
         session.execute(update(Upload).values(received_at=func.now(), checked_at=func.now()))
-    token = token_of_program(platform, "reader@example.org", "Reader", Role.ADMIN)
+    token = token_of_admin(platform, "reader@example.org", "Reader")
     reader = TestClient(app, headers={**HTML, "Authorization": f"Bearer {token}"})
     platform.cache.forget_versions()
     addresses = (f"/submissions/{numbers[0]}/status", f"/submissions/{numbers[1]}/status")

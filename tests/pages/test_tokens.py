@@ -2,13 +2,18 @@
 
 import re
 from dataclasses import replace
+from uuid import uuid4
 
 import pytest
 from sqlalchemy import create_engine, text
 from starlette.testclient import TestClient
 
 from app.access import Actor
+from app.models import Edition
 from app.platform import Platform
+from app.roles import service as roles
+from app.roles.schemas import Grant
+from app.second_factor import service as second_factor
 from app.sessions import service as sessions
 from app.tokens.rules import new_token
 from app.tokens.service import tokens
@@ -16,7 +21,8 @@ from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
 from tests.second_factors import give_second_factor
 
-READ, SUBMIT, ORGANISE = "read", "submit", "organise"
+READ, SUBMIT, ORGANISE, ADMIN = "read", "submit", "organise", "admin"
+OF_ADMINS = ("/api/v1/admin/storage", "/api/v1/admin/messages", "/admin", "/admin/storage")
 
 
 def program(browser: Browser, owner: TestClient, *scopes: str, days: int = 90) -> TestClient:
@@ -53,7 +59,7 @@ def test_a_token_to_read_reads_and_does_no_more(browser: Browser) -> None:
 def test_no_token_changes_an_account_or_makes_tokens(browser: Browser, platform: Platform, path: str) -> None:
     owner = registered(browser(), f"beech{len(path)}@example.org")
     organise(platform, f"beech{len(path)}@example.org")
-    everything = program(browser, owner, READ, SUBMIT, ORGANISE)
+    everything = program(browser, owner, READ, SUBMIT, ADMIN)
 
     response = everything.post(path, data={"name": "another", "scope": "read"})
 
@@ -61,14 +67,85 @@ def test_no_token_changes_an_account_or_makes_tokens(browser: Browser, platform:
     assert owner.get("/account/tokens").text.count("/revoke") == 1
 
 
-def test_without_the_scope_organise_an_admin_s_token_is_a_participant_s(
-    browser: Browser, platform: Platform
-) -> None:
-    owner = registered(browser(), "cedar@example.org")
-    organise(platform, "cedar@example.org")
+@pytest.fixture
+def editions(platform: Platform) -> tuple[str, str]:
+    """Two new editions."""
+    with platform.transaction() as session:
+        made = [Edition(code=f"{uuid4().hex[:8]}", title="An edition", dataset="VOC2007") for _ in range(2)]
+        session.add_all(made)
+    return made[0].code, made[1].code
 
-    assert program(browser, owner, READ, SUBMIT).get("/api/v1/organise").status_code == 403
-    assert program(browser, owner, ORGANISE).get("/api/v1/organise").status_code == 200
+
+def statuses(client: TestClient, *paths: str) -> list[int]:
+    return [client.get(path).status_code for path in paths]
+
+
+def organising(edition: str) -> tuple[str, str]:
+    return f"/organise/editions/{edition}/terms", f"/api/v1/organise/editions/{edition}/teams"
+
+
+def test_the_token_of_an_organiser_who_becomes_an_admin_opens_no_more_than_before(
+    browser: Browser, platform: Platform, editions: tuple[str, str]
+) -> None:
+    own, other = editions
+    otto = registered(browser(), "otto@example.org")
+    roles.grant(platform, "otto@example.org", Grant.ORGANISER, own)
+    script = program(browser, otto, ORGANISE)
+    before = statuses(script, *OF_ADMINS, *organising(own), *organising(other))
+
+    otto.post(f"/role-links/{roles.create_admin_link(platform)}")
+    promoted = statuses(script, *OF_ADMINS, *organising(own), *organising(other))
+    give_second_factor(platform, "otto@example.org")
+    enrolled = statuses(script, *OF_ADMINS, *organising(own), *organising(other))
+
+    assert before == promoted == enrolled
+    assert set(before[:4]) == {403}
+    assert 200 in before[4:6]
+    assert 200 not in before[6:]
+    assert statuses(otto, *OF_ADMINS) == [200] * 4
+
+
+def test_the_token_of_an_admin_opens_what_an_admin_does_while_its_owner_has_a_second_factor(
+    browser: Browser, platform: Platform, editions: tuple[str, str]
+) -> None:
+    cedar = registered(browser(), "cedar@example.org")
+    organise(platform, "cedar@example.org")
+    reader, script = program(browser, cedar, READ, SUBMIT), program(browser, cedar, ADMIN)
+    assert statuses(reader, *OF_ADMINS, "/api/v1/organise") == [403] * 5
+    assert statuses(script, *OF_ADMINS, "/api/v1/organise") == [200] * 5
+
+    second_factor.remove_for(platform, "cedar@example.org")
+    refused = script.get("/api/v1/admin/storage")
+    assert (refused.status_code, refused.json()["code"]) == (403, "second-factor-required")
+    assert statuses(script, *OF_ADMINS, "/api/v1/organise") == [403] * 5
+    assert script.get("/api/v1/submissions").status_code == 200
+
+    roles.grant(platform, "cedar@example.org", Grant.ORGANISER, editions[0])
+    assert 200 in statuses(script, *organising(editions[0]))
+    assert 200 not in statuses(script, *organising(editions[1]))
+
+
+def test_only_organisers_and_admins_make_tokens_for_what_they_may(
+    browser: Browser, platform: Platform, editions: tuple[str, str]
+) -> None:
+    def makes(owner: TestClient) -> list[str]:
+        form = {"name": "cluster", "days": 7}
+        scopes = (READ, SUBMIT, ORGANISE, ADMIN)
+        return [
+            scope
+            for scope in scopes
+            if owner.post("/account/tokens", data={**form, "scope": scope}).status_code == 200
+        ]
+
+    larch, maple, rowan = (
+        registered(browser(), f"{name}@example.org") for name in ("larch", "maple", "rowan")
+    )
+    roles.grant(platform, "maple@example.org", Grant.ORGANISER, editions[0])
+    organise(platform, "rowan@example.org")
+
+    assert makes(larch) == [READ, SUBMIT]
+    assert makes(maple) == [READ, SUBMIT, ORGANISE]
+    assert makes(rowan) == [READ, SUBMIT, ADMIN]
 
 
 def test_a_token_expires(browser: Browser, platform: Platform) -> None:

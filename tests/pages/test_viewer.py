@@ -15,12 +15,11 @@ from sqlalchemy import Text, and_, cast, delete, func, or_, select, update
 from starlette.testclient import TestClient
 
 import sample
-from app.accounts.service import token_of_program
 from app.evaluation import service as evaluation
 from app.image_lists.rules import AWAITED, NOT_COMPUTED, NOT_HARD
 from app.imports.schemas import TreeImport
 from app.imports.service import import_tree
-from app.models import Artefact, Disclosure, Entry, GroundTruth, Method, Role, Run
+from app.models import Artefact, Disclosure, Entry, GroundTruth, Method, Run
 from app.outbox import queries as outbox
 from app.overlays.service import (
     EXAMPLES,
@@ -41,6 +40,7 @@ from app.viewer.rules import BEING_DRAWN, NOT_DRAWN
 from tests.pages.conftest import Browser
 from tests.pages.picture_trees import deliver
 from tests.pages.test_pictures import organiser_of
+from tests.second_factors import token_of_admin
 
 EDITION = "drawn"
 BASELINES = {1: "Noise-S", 3: "Jitter-L", 5: "Smudge-S", 7: "Wobble-S", 9: "Doubt-S"}
@@ -67,7 +67,7 @@ def scene(app: FastAPI, platform: Platform, tmp_path_factory: pytest.TempPathFac
         ).phase_id
         for image_set, disclosure in (("val", Disclosure.FULL), ("test", Disclosure.CLASSES))
     }
-    token = token_of_program(platform, "drawer@example.org", "Drawer", Role.ADMIN)
+    token = token_of_admin(platform, "drawer@example.org", "Drawer")
     sender = Sender(TestClient(app, headers={"Authorization": f"Bearer {token}"}), EDITION)
     tasks = {
         image_set: [

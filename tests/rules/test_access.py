@@ -14,7 +14,7 @@ PARTICIPANT = Actor(user_id=1, teams=frozenset({1}))
 STRANGER = Actor(user_id=2, teams=frozenset({2}))
 ORGANISER = Actor(user_id=3, teams=frozenset({3}), organises=frozenset({PHASE.edition_id}))
 ELSEWHERE = Actor(user_id=4, teams=frozenset({4}), organises=frozenset({OTHER_EDITION}))
-ADMIN = Actor(user_id=5, teams=frozenset({5}), role=Role.ADMIN)
+ADMIN = Actor(user_id=5, teams=frozenset({5}), role=Role.ADMIN, has_second_factor=True)
 PEOPLE = {"N": NOBODY, "P": PARTICIPANT, "S": STRANGER, "O": ORGANISER, "E": ELSEWHERE, "A": ADMIN}
 
 
@@ -73,7 +73,9 @@ def test_a_route_opens_for_who_may_do_its_action_to_anything(actor: Actor, actio
 
 
 def test_a_role_without_a_person_opens_nothing() -> None:
-    nobody = Actor(teams=frozenset({1}), role=Role.ADMIN, organises=frozenset({PHASE.edition_id}))
+    nobody = Actor(
+        teams=frozenset({1}), role=Role.ADMIN, has_second_factor=True, organises=frozenset({PHASE.edition_id})
+    )
 
     assert relations(nobody, team_id=1, edition_id=PHASE.edition_id) == {Relation.ANYBODY}
     assert not allowed(nobody, Action.ORGANISE)

@@ -32,7 +32,7 @@ def test_where_labels_are_hidden_an_address_has_to_be_confirmed(disclosure: Disc
         (KNOWN, TERMS, True),
         (KNOWN, replace(TERMS, accepted_at=NOW), False),
         (ORGANISER, TERMS, False),
-        (replace(STRANGER, role=Role.ADMIN), TERMS, False),
+        (replace(STRANGER, role=Role.ADMIN, has_second_factor=True), TERMS, False),
         (replace(STRANGER, organises=frozenset({PHASE.edition_id + 1})), TERMS, True),
     ],
 )

@@ -53,7 +53,7 @@ class Choice:
     draws_truth: bool = False
 
 
-ORGANISER = Actor(user_id=1, role=Role.ADMIN)
+ORGANISER = Actor(user_id=1, role=Role.ADMIN, has_second_factor=True)
 ANYBODY = Actor()
 OVER = replace(PHASE, is_over=True, details_at_close=True)
 

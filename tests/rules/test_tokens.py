@@ -1,5 +1,7 @@
 """What an API token looks like, and what it may do."""
 
+from dataclasses import replace
+
 import pytest
 
 from app.access import SCOPES, Action, Actor, Scope, allowed
@@ -7,42 +9,81 @@ from app.models import Role
 from app.tokens.rules import is_token, new_token
 from app.tokens.schemas import NewToken
 
-R, S, O = Scope.READ, Scope.SUBMIT, Scope.ORGANISE  # noqa: E741 - the letters of the table below
+R, S, O, A = Scope.READ, Scope.SUBMIT, Scope.ORGANISE, Scope.ADMIN  # noqa: E741 - the letters of the table below
 NEVER: set[Scope] = set()
+
+OWN, OTHER = 7, 8  # editions
+PARTICIPANT = Actor(user_id=1)
+ORGANISER = Actor(user_id=1, organises=frozenset({OWN}))
+ADMIN = replace(ORGANISER, role=Role.ADMIN, has_second_factor=True)
 
 # which scopes let the token of an admin do it
 SCOPES_OF = {
-    Action.READ_PUBLIC: {R, S, O},
+    Action.READ_PUBLIC: {R, S, O, A},
     Action.REGISTER: NEVER,
     Action.MANAGE_ACCOUNT: NEVER,
     Action.UPLOAD: {S},
-    Action.READ_OWN: {R, S, O},
-    Action.READ_UPLOAD: {R, S, O},
+    Action.READ_OWN: {R, S, O, A},
+    Action.READ_UPLOAD: {R, S, O, A},
     Action.CHANGE_UPLOAD: {S},
     Action.SUBMIT: {S},
-    Action.READ_SUBMISSION: {R, S, O},
-    Action.WITHDRAW: {S, O},
+    Action.READ_SUBMISSION: {R, S, O, A},
+    Action.WITHDRAW: {S, O, A},
     Action.CHANGE_METHOD: {S},
     Action.PUBLISH: {S},
     Action.LINK: {S},
-    Action.READ_TEAM: {R, S, O},
+    Action.READ_TEAM: {R, S, O, A},
     Action.JOIN_TEAM: {S},
     Action.CHANGE_TEAM: {S},
-    Action.ORGANISE: {O},
+    Action.ORGANISE: {O, A},
     Action.NAME_ORGANISERS: NEVER,
     Action.MANAGE_PEOPLE: NEVER,
     Action.MANAGE_ROLES: NEVER,
-    Action.READ_AUDIT: {O},
-    Action.READ_STORAGE: {O},
-    Action.MANAGE_JOBS: {O},
+    Action.READ_AUDIT: {O, A},
+    Action.READ_STORAGE: {A},
+    Action.MANAGE_JOBS: {A},
 }
 
 
 @pytest.mark.parametrize("action", list(Action))
 def test_the_table_says_which_scope_a_token_needs(action: Action) -> None:
-    admin = {scope: Actor(user_id=1, role=Role.ADMIN, scopes=frozenset({scope})) for scope in Scope}
+    admin = {scope: replace(ADMIN, scopes=frozenset({scope})) for scope in Scope}
 
     assert {scope for scope, actor in admin.items() if allowed(actor, action)} == SCOPES_OF[action]
+
+
+@pytest.mark.parametrize(
+    ("owner", "scopes", "runs_own", "runs_other", "is_admin"),
+    [
+        # a person, in a browser
+        (PARTICIPANT, None, False, False, False),
+        (ORGANISER, None, True, False, False),
+        (ADMIN, None, True, True, True),
+        (replace(ADMIN, has_second_factor=False), None, True, False, False),
+        # a token of an organiser, who may have become an admin since
+        (ORGANISER, {O}, True, False, False),
+        (ADMIN, {O}, True, False, False),
+        (replace(ADMIN, has_second_factor=False), {O}, True, False, False),
+        (ORGANISER, {R, S}, False, False, False),
+        # a token of an admin, who may be one no more
+        (ADMIN, {A}, True, True, True),
+        (ADMIN, {R, S}, False, False, False),
+        (replace(ADMIN, has_second_factor=False), {A}, True, False, False),
+        (replace(ADMIN, has_second_factor=False, organises=frozenset()), {A}, False, False, False),
+        (ORGANISER, {A}, True, False, False),
+        (PARTICIPANT, {O, A}, False, False, False),
+        # nobody
+        (replace(ADMIN, user_id=None), {A}, False, False, False),
+    ],
+)
+def test_a_request_has_the_lower_of_what_its_token_was_made_for_and_what_its_owner_has(
+    owner: Actor, scopes: set[Scope] | None, *, runs_own: bool, runs_other: bool, is_admin: bool
+) -> None:
+    actor = replace(owner, scopes=None if scopes is None else frozenset(scopes))
+
+    assert (actor.runs(OWN), actor.runs(OTHER), actor.is_admin) == (runs_own, runs_other, is_admin)
+    assert actor.is_organiser == (runs_own or runs_other)
+    assert allowed(actor, Action.READ_STORAGE) == is_admin
 
 
 @pytest.mark.parametrize("action", list(Action))
@@ -92,6 +133,6 @@ def test_a_token_has_at_least_one_scope_and_lasts_a_year_at_most() -> None:
     with pytest.raises(ValueError, match="scope"):
         NewToken.model_validate({"name": "x", "scope": []})
     with pytest.raises(ValueError, match="scope"):
-        NewToken.model_validate({"name": "x", "scope": ["admin"]})
+        NewToken.model_validate({"name": "x", "scope": ["root"]})
     with pytest.raises(ValueError, match="days"):
         NewToken.model_validate({"name": "x", "scope": ["read"], "days": 366})

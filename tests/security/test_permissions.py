@@ -31,7 +31,7 @@ TABLE = yaml.safe_load((Path(__file__).parent / "permissions.yaml").read_text())
 RULES: Mapping[str, Mapping[str, str]] = TABLE["rules"]
 ROUTES: Mapping[str, Any] = TABLE["routes"]
 SCOPES: Mapping[str, str] = TABLE["scopes"]
-OF_A_RESULT = ("upload_id", "submission_id", "method_id", "entry_id", "run_id", "link_id", "link_token")
+OF_A_RESULT = ("upload_id", "submission_id", "method_id", "entry_id", "run_id", "receipt", "link_id", "link_token")
 ANSWERS = ("login", "forbidden", "hidden", "not theirs")
 CASES = (
     ("private", True),
@@ -109,8 +109,8 @@ class Row:
             return self.rule(state).get(person, "ok")
         if scope not in self.scopes:
             return "forbidden"
-        if person == "organiser" and scope is not Scope.ORGANISE:
-            person = "participant"
+        if (person, scope) not in (("organiser", Scope.ORGANISE), ("admin", Scope.ADMIN), ("member", scope)):
+            person = "participant"  # who organises nothing
         return self.rule(state).get(person, "ok")
 
     @property
@@ -193,7 +193,12 @@ def test_each_role_gets_what_the_table_says(row: Row, world: World, client: Test
 def outcome(response: Response, ids: Ids, nothing: Response | None) -> str:
     """What somebody gets; what is hidden has to look like `nothing`, the answer where there is nothing."""
     if response.status_code != 404:
-        answers = {"login-required": "login", "forbidden": "forbidden", "server-error": "error"}
+        answers = {
+            "login-required": "login",
+            "forbidden": "forbidden",
+            "second-factor-required": "forbidden",
+            "server-error": "error",
+        }
         return answers.get(code_of(response), "ok")
     is_hidden = nothing is not None and shown(response, ids) == shown(nothing, NOWHERE)
     return "hidden" if is_hidden else "not theirs"

@@ -17,11 +17,10 @@ import redis
 from psycopg.pq import ExecStatus
 from sqlalchemy import make_url
 
-from app.accounts import service as accounts
 from app.imports.schemas import Imported, TreeImport
 from app.imports.service import import_tree
 from app.migrating import migrate
-from app.models import Quota, Role
+from app.models import Quota
 from app.platform import Platform, platform_of
 from app.processes import environment_of, web_child, worker_child
 from app.serving import listen
@@ -30,6 +29,7 @@ from app.storage import FolderStorage, Storage, content_key
 from app.supervisor import Child, Supervisor, supervised
 from app.uploads.rules import TUS_VERSION, format_metadata
 from tests.people import confirm_address
+from tests.second_factors import token_of_admin
 from tests.system.process_trees import pool_of
 from tests.system.servers import OwnServers, eventually, plain
 from tests.unlimited import UNLIMITED
@@ -198,7 +198,7 @@ class Installation:
 
     def organiser(self, address: str) -> Client:
         """A client with the token of an admin, who organises every edition; the last one asked for is good."""
-        token = accounts.token_of_program(self.platform, "organiser@localhost", "Organiser", Role.ADMIN)
+        token = token_of_admin(self.platform, "organiser@localhost", "Organiser")
         return self.client(address, token)
 
     def participant(self, address: str, name: str) -> Client:

@@ -76,7 +76,7 @@ def test_the_organisers_overview_counts_no_further_than_it_says(
     history: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(evaluation, "MAX_COUNT", 10)
-    organiser = Actor(user_id=history.user_id, role=Role.ADMIN)
+    organiser = Actor(user_id=history.user_id, role=Role.ADMIN, has_second_factor=True)
 
     with rows_read(history.platform) as found, asked(history.platform) as statements:
         [phase] = [

@@ -223,7 +223,10 @@ def test_a_run_that_somebody_holds_locked_keeps_no_other_from_being_claimed_or_s
 
 
 def test_runs_of_a_suspended_team_wait_until_the_suspension_is_lifted(board: Rows) -> None:
-    actor, suspended = Actor(user_id=board.user_id, role=Role.ADMIN), board.other_team()
+    actor, suspended = (
+        Actor(user_id=board.user_id, role=Role.ADMIN, has_second_factor=True),
+        board.other_team(),
+    )
     waiting = board.run_of(board.entry(team_id=suspended))
     again = board.run_of(board.entry(team_id=suspended))
     with board.platform.transaction() as session:

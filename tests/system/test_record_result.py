@@ -194,7 +194,7 @@ def test_an_organiser_decides_what_a_rescoring_could_not_score(board: Rows) -> N
     board.end(runs[good], RunState.SCORED, 0.9)
     for entry in (kept, gone, retried):
         board.refuse(runs[entry])
-    organiser = Actor(user_id=board.user_id, role=Role.ADMIN)
+    organiser = Actor(user_id=board.user_id, role=Role.ADMIN, has_second_factor=True)
 
     rescoring.decide(board.platform, organiser, runs[kept], Choice.KEEP, "its archive is of an old format")
     with pytest.raises(MalformedError):
@@ -217,7 +217,9 @@ def test_runs_of_an_abandoned_rescoring_are_abandoned_and_not_failed(board: Rows
     rescore_id = rescoring.request(board.platform, None, board.phase_id)
     [(run_id, _)] = board.unfinished(entry_id)
 
-    rescoring.abandon(board.platform, Actor(user_id=board.user_id, role=Role.ADMIN), rescore_id)
+    rescoring.abandon(
+        board.platform, Actor(user_id=board.user_id, role=Role.ADMIN, has_second_factor=True), rescore_id
+    )
 
     with board.platform.transaction() as session:
         assert session.get_one(Run, run_id).state is RunState.ABANDONED

@@ -32,7 +32,7 @@ def board(small_board: Platform) -> Rows:
 
 
 def admin(board: Rows) -> Actor:
-    return Actor(user_id=board.user_id, role=Role.ADMIN)
+    return Actor(user_id=board.user_id, role=Role.ADMIN, has_second_factor=True)
 
 
 def shown(board: Rows, audience: Audience = Audience.PUBLIC) -> list[tuple[str, bool]]:

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from app.accounts.service import token_of_program
-from app.models import Edition, Role
+from app.models import Edition
 from tests.system.conftest import SharedSite
 from tests.system.installations import Client, good
 from tests.system.kits import results, small_kit
@@ -32,7 +32,7 @@ def people(site: SharedSite, number: int) -> list[Client]:
     """Different people, at both web servers in turn."""
     running = site.installation
     tokens = (
-        token_of_program(running.platform, f"racer{next(NUMBERS)}@example.org", "Racer", Role.PARTICIPANT)
+        token_of_program(running.platform, f"racer{next(NUMBERS)}@example.org", "Racer")
         for _ in range(number)
     )
     return [running.client(site.addresses[place % 2], token) for place, token in enumerate(tokens)]

@@ -11,7 +11,7 @@ from app.access import Actor
 from app.accounts import service as accounts
 from app.editions import service as editions
 from app.errors import ConflictError
-from app.models import Role, UploadState
+from app.models import UploadState
 from app.platform import Platform
 from app.sessions import service as sessions
 from app.storage import content_key
@@ -37,7 +37,7 @@ def platform(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture(scope="module")
 def somebody(platform: Platform) -> Actor:
-    token = accounts.token_of_program(platform, "oak@example.org", "Oak", Role.PARTICIPANT)
+    token = accounts.token_of_program(platform, "oak@example.org", "Oak")
     return sessions.identify(platform, None, token)
 
 
