@@ -149,7 +149,8 @@ def forget_damaged(session: Session, damaged_id: int) -> None:
 
 def is_awaited(session: Session, damaged_id: int) -> bool:
     """Whether a run waits for the repair of a content."""
-    return session.scalar(select(Run.id).where(Run.damaged_content_id == damaged_id).limit(1)) is not None
+    waiting = select(Run.id).where(Run.damaged_content_id == damaged_id, Run.state == RunState.QUEUED)
+    return session.scalar(waiting.limit(1)) is not None
 
 
 def count_due(session: Session, scorer: str, most: int) -> int:

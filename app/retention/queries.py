@@ -18,6 +18,7 @@ from app.models import (
     PictureBatch,
     Removal,
     Run,
+    RunState,
     Service,
     Submission,
     UnusedContent,
@@ -225,7 +226,9 @@ def total_unused(session: Session) -> tuple[int, int]:
 
 def damaged(session: Session, limit: int) -> tuple[DamagedContentView, ...]:
     """The contents that were found damaged first, with how many runs wait for each."""
-    runs = select(func.count()).where(Run.damaged_content_id == DamagedContent.id)
+    runs = select(func.count()).where(
+        Run.damaged_content_id == DamagedContent.id, Run.state == RunState.QUEUED
+    )
     statement = select(
         DamagedContent.what, DamagedContent.store, DamagedContent.key, DamagedContent.found_at,
         DamagedContent.checked_at, runs.correlate(DamagedContent).scalar_subquery(),

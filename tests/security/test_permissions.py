@@ -31,7 +31,16 @@ TABLE = yaml.safe_load((Path(__file__).parent / "permissions.yaml").read_text())
 RULES: Mapping[str, Mapping[str, str]] = TABLE["rules"]
 ROUTES: Mapping[str, Any] = TABLE["routes"]
 SCOPES: Mapping[str, str] = TABLE["scopes"]
-OF_A_RESULT = ("upload_id", "submission_id", "method_id", "entry_id", "run_id", "receipt", "link_id", "link_token")
+OF_A_RESULT = (
+    "upload_id",
+    "submission_id",
+    "method_id",
+    "entry_id",
+    "run_id",
+    "receipt",
+    "link_id",
+    "link_token",
+)
 ANSWERS = ("login", "forbidden", "hidden", "not theirs")
 CASES = (
     ("private", True),

@@ -15,6 +15,7 @@ from app.platform import platform_of
 from app.queue import Job, celery_of
 from app.submissions import service as submissions
 from app.submissions.schemas import NewSubmission
+from tests.system.damage import damaged
 from tests.system.holds import away, broken, in_a_pipe
 from tests.system.installations import (
     LONGEST,
@@ -367,6 +368,22 @@ def test_a_run_is_scored_after_its_ground_truth_was_away_for_longer_than_three_a
         assert queued(scene, submission_id) in ("queued", "running")
 
     assert scene.attempts(submission_id)[0] > 3
+
+
+def test_a_run_goes_on_by_itself_once_what_was_damaged_is_repaired(scene: Scene) -> None:
+    with damaged(scene.running.platform.truths, scene.truth.name, "flipped"):
+        submission_id = scene.confirm()
+        assert eventually(lambda: waits_for(scene, submission_id) == "ground truth", LONGEST)
+
+    assert scene.attempts(submission_id) == [2]
+    assert scene.running.ask("SELECT FROM damaged_content") == []
+
+
+def waits_for(scene: Scene, submission_id: int) -> str | None:
+    """What has to be repaired before a submission is scored."""
+    [entry] = scene.someone.submission(submission_id)["entries"]
+    what: str | None = entry["shown"]["damaged"]
+    return what
 
 
 def retries(scene: Scene, submission_id: int) -> int:
