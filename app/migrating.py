@@ -13,7 +13,7 @@ from alembic.util import CommandError
 from sqlalchemy import Connection, NullPool, create_engine, inspect, make_url, text
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
-from app.models import AuditRecord, MethodChange, Publication
+from app.models import AuditRecord, Base, MethodChange, Publication
 from app.settings import ROOT, Settings, variable
 
 LOCK = 0x4845_4C44  # any number of our own: two processes that start at once migrate one after the other
@@ -25,6 +25,16 @@ LOCK_TIMEOUT = (
 )
 LOCK_NOT_AVAILABLE = "55P03"  # SQLSTATE of a lock that was not had within lock_timeout
 PAUSES = (0.5, 1, 2, 4, 8, 15, 30)  # seconds between two attempts to have the locks of a migration
+
+
+START_AFRESH = (
+    "this version cannot run on it: use the version that wrote it, or start afresh with an empty database"
+    " (with `make run`: move the data folder heldout-data away, or name another one by HELDOUT_DATA)"
+)
+COLUMNS_THERE = text(
+    "SELECT c.relname, a.attname FROM pg_attribute a JOIN pg_class c ON a.attrelid = c.oid"
+    " WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped"
+)
 
 
 class MigrationError(Exception):
@@ -52,6 +62,8 @@ def migrate(settings: Settings) -> None:
 def _is_brought_up(connection: Connection, settings: Settings) -> bool:
     """Do what is left to do; whether every lock was had in time."""
     try:
+        if _current(connection) == _scripts().get_current_head() and (problem := _other_columns(connection)):
+            raise MigrationError(problem)
         _note_versions(connection)
         command.upgrade(_config(connection), "head")
         _note_versions(connection)
@@ -98,17 +110,34 @@ def schema_problem(connection: Connection) -> str | None:
     It can on its own, and on newer ones from which nothing was taken away that it needs: the migration that made
     them has noted for which versions that is so.
     """
-    [found] = MigrationContext.configure(connection).get_current_heads() or [None]
-    head = _scripts().get_current_head()
+    found, head = _current(connection), _scripts().get_current_head()
     if found == head:
-        return None
+        return _other_columns(connection)
     if found is None:
         return "the database has no schema; run `heldout-server migrate`"
     if found in {each.revision for each in _history()}:
         return "the database has the schema of an older version; run `heldout-server migrate`"
     if head in _noted_versions(connection):
         return None
-    return "the database has the schema of a newer version, on which this one cannot run; update this one"
+    return f"the data was written by another version of heldout; {START_AFRESH}"
+
+
+def _current(connection: Connection) -> str | None:
+    """The migration that made the schema of a database; none where there is no schema."""
+    [found] = MigrationContext.configure(connection).get_current_heads() or [None]
+    return found
+
+
+def _other_columns(connection: Connection) -> str | None:
+    """Why a schema is not that of this version, though it has its name; None if it is."""
+    there = {(table, column) for table, column in connection.execute(COLUMNS_THERE)}
+    expected = {
+        (table.name, column.name) for table in Base.metadata.tables.values() for column in table.columns
+    }
+    if missing := sorted(expected - there):
+        table, column = missing[0]
+        return f"the data was written by an early version of heldout (there is no {table}.{column}); {START_AFRESH}"
+    return None
 
 
 def _note_versions(connection: Connection) -> None:
@@ -221,6 +250,5 @@ def _migration_errors() -> Iterator[None]:
         ) from error
     except CommandError as error:
         raise MigrationError(
-            f"the database was made by another version of heldout ({error}), and this version cannot migrate it: "
-            "start the version that made it, or begin with an empty one"
+            f"the data was written by another version of heldout ({error}); {START_AFRESH}"
         ) from error

@@ -1,14 +1,13 @@
 """The pieces of a report, as a reader may see them."""
 
-import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from io import StringIO
-from itertools import repeat
+from itertools import chain, repeat
 from math import isnan
 from typing import Any
 
 import scoring
+from app.exports import rules as exports
 from scoring.tasks.outcome import DIFFICULT_INCLUDED
 
 NO_VALUE = "no value"
@@ -110,12 +109,8 @@ def csv_of(curves: Iterable[CurveView]) -> str:
     >>> csv_of([CurveView("car", (0.5, 1.0), (1.0, None))]).splitlines()
     ['class,recall,precision', 'car,0.5,1.0', 'car,1.0,']
     """
-    text = StringIO()
-    lines = csv.writer(text)
-    lines.writerow(("class", "recall", "precision"))
-    for curve in curves:
-        lines.writerows(zip(repeat(curve.name), curve.recall, curve.precision, strict=False))
-    return text.getvalue()
+    points = (zip(repeat(curve.name), curve.recall, curve.precision, strict=False) for curve in curves)
+    return exports.csv_of(("class", "recall", "precision"), chain.from_iterable(points))
 
 
 def roc_view(curve: scoring.RocCurve) -> RocView:

@@ -1,16 +1,12 @@
 """Figures written as CSV and as badges."""
 
-import csv
-from collections.abc import Iterable
-from io import StringIO
-
 from app.board_figures.schemas import Place
+from app.exports import rules as exports
 from app.figure_pages.schemas import FigureView, TablePart
 from app.figures.shapes import Drawing, Rect, Text, shortened
 from app.formats import score
 from app.selections.rules import CLASSES_TOGETHER, column_groups
 
-FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 LETTER = 6.8  # units of width
 LONGEST_BADGE = 40  # letters of what it is of
 ROWS_TOGETHER = 100  # of a table on a page
@@ -19,24 +15,7 @@ LARGEST_DRAWING = 256_000  # characters of SVG inside a page
 
 def csv_of(figure: FigureView) -> str:
     """The numbers of a figure as a table with a header; a word that a spreadsheet would take for a formula has a ' before it."""
-    text = StringIO()
-    lines = csv.writer(text)
-    lines.writerow([_word(column.name) for column in figure.columns])
-    lines.writerows(_cells(row) for row in figure.rows)
-    return text.getvalue()
-
-
-def _cells(row: Iterable[str | float | None]) -> list[str | float]:
-    return ["" if cell is None else _word(cell) if isinstance(cell, str) else cell for cell in row]
-
-
-def _word(text: str) -> str:
-    """A word as it may stand in a spreadsheet.
-
-    >>> _word("=1+1"), _word("TKK")
-    ("'=1+1", 'TKK')
-    """
-    return f"'{text}" if text.startswith(FORMULAS) else text
+    return exports.csv_of([column.name for column in figure.columns], figure.rows)
 
 
 def part_of(figure: FigureView, group: int = 1) -> TablePart:

@@ -1,7 +1,7 @@
 """What a reader sees of a report beside its scores."""
 
 import scoring
-from app.exhibits.schemas import ClassValue, MatrixView, exhibits_of
+from app.exhibits.schemas import ClassValue, CurveView, MatrixView, csv_of, exhibits_of
 
 OFFICIAL = scoring.ScoreTable("Average precision", (("car", 0.61234), ("cat", None)))
 BESIDE = scoring.ScoreTable(
@@ -32,3 +32,9 @@ def test_a_class_may_be_called_mean() -> None:
 
     assert view.rows == (ClassValue("mean", 0.5), ClassValue("car", 0.25))
     assert view.total == 0.375
+
+
+def test_the_name_of_a_class_is_no_formula_in_the_table_of_its_curve() -> None:
+    written = csv_of([CurveView("=1+1|cmd", (0.5,), (1.0,))])
+
+    assert written.splitlines() == ["class,recall,precision", "'=1+1|cmd,0.5,1.0"]

@@ -227,7 +227,7 @@ def test_a_schema_of_another_version_is_reported_with_what_to_do(data: Path, own
     output = start(data, **addresses)
 
     own_servers.drop_database(url)
-    assert "made by another version of heldout" in output
+    assert "written by another version of heldout" in output
     assert "0123456789ab" in output
     assert "start the version that made it, or begin with an empty one" in output
 
@@ -242,3 +242,37 @@ def test_a_data_folder_of_another_version_is_reported_with_what_to_do(data: Path
 
     assert f"{data}/secrets.json was not written by this version of heldout" in output
     assert f"move {data} away" in output
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (
+            "UPDATE alembic_version SET version_num = 'an early one'; COMMENT ON TABLE alembic_version IS ''",
+            "was written by another version of heldout",
+        ),
+        ("ALTER TABLE run DROP COLUMN plain_receipt", "(there is no run.plain_receipt)"),
+    ],
+)
+@pytest.mark.parametrize("command", ["migrate", "serve", "worker"])
+def test_data_of_another_version_is_refused_with_what_to_do(
+    command: str, change: str, why: str, data: Path, own_servers: OwnServers
+) -> None:
+    url = own_servers.database_with_tables()
+    with psycopg.connect(plain(own_servers.owners_url(url)), autocommit=True) as connection:
+        connection.execute(change.encode())
+
+    output = start(
+        data,
+        command=(command,),
+        HELDOUT_DATABASE_URL=url,
+        HELDOUT_MIGRATION_DATABASE_URL=own_servers.owners_url(url),
+        HELDOUT_BROKER_URL=own_servers.urls.broker_url,
+        HELDOUT_PRIVATE_STORAGE=data / "private",
+    )
+
+    own_servers.drop_database(url)
+    said = " ".join(output.split())
+    assert why in said
+    assert "use the version that wrote it, or start afresh with an empty database" in said
+    assert "HELDOUT_DATA" in said

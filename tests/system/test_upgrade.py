@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import create_engine
 
 from app import migrating
-from app.migrating import MigrationError, migrate
+from app.migrating import START_AFRESH, MigrationError, migrate
 from app.models import Base
 from app.processes import environment_of
 from app.settings import Settings
@@ -213,6 +213,6 @@ def test_a_schema_from_which_something_was_taken_away_is_refused_by_older_versio
         status, words = site.ready()
         refused = running.command("worker")
 
-    sentence = "the database has the schema of a newer version, on which this one cannot run; update this one"
+    sentence = f"the data was written by another version of heldout; {START_AFRESH}"
     assert (status, sentence in words) == (503, True)
     assert (refused.returncode, refused.stderr.strip()) == (1, sentence)

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "a0c5e1f20261"
+revision = "d7b3f4a20262"
 down_revision = None
 branch_labels = None
 depends_on = None
