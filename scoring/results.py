@@ -8,6 +8,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from scoring.codec import from_plain, to_plain
+from scoring.data.checking import some_of
 from scoring.data.matches import AllMatches, RankedPredictions
 from scoring.errors import Problem
 from scoring.exhibits import ALL_FIGURES, Curve, Exhibit, RocCurve, ScoreTable
@@ -21,9 +22,16 @@ _WIDTH: Final = 80
 """Characters of a line of figures."""
 
 
+COUNTED: Final = "the mean counts it as"
+"""How the reason of a class without a value ends that is in the mean, as the kits count classes without objects."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClassResult:
-    """The score of one class in [0, 1], or None with the reason, and its numbers of positives and predictions."""
+    """The score of one class in [0, 1], or None with the reason, and its numbers of positives and predictions.
+
+    Where the mean of the classes counts one that has no value, as the kits do, the reason ends by saying so.
+    """
 
     name: str
     value: float | None
@@ -186,11 +194,20 @@ class Result:
             numbers = f"{each.positives:>9}  {each.predictions:>11}"
             reason = f"  {each.reason}" if each.reason else ""
             lines.append(f"{each.name:{width}} {_shown(each.value)}  {numbers}{reason}")
-        reason = f"  {self.headline_reason}" if self.headline_reason else ""
+        reason = f"  {self.headline_reason}" if self.headline_reason else self._counted()
         figures = "  ".join(f"{name} {_shown(value).strip()}" for name, value in self.figures.items())
         return "\n".join(
             [*lines, f"{'mean':{width}} {_shown(self.headline)}{reason}", *wrap(figures, _WIDTH)]
         )
+
+    def _counted(self) -> str:
+        """Which classes without a value the mean counts, and as what."""
+        counted = [each for each in self.classes if each.reason and f"; {COUNTED} " in each.reason]
+        if not counted:
+            return ""
+        value = str(counted[0].reason).rpartition(" ")[2]
+        verb = "counts" if len(counted) == 1 else "count"
+        return f"  {some_of([each.name for each in counted])} {verb} as {value}"
 
     def to_frame(self) -> "pl.DataFrame":
         """A row for each class: class, value (null where there is none), positives, predictions, reason, and the figures of COCO's protocols.
