@@ -140,6 +140,7 @@ def evaluate(  # noqa: PLR0913 - every argument that decides the scores has a na
         notes=scored.notes,
         matches=scores.matches,
         details=scores.details,
+        rules=row.rules_of(task),
     )
     if statistics is not None:
         result.save_matches(statistics)

@@ -28,6 +28,7 @@ from scoring.metrics.matching import (
     match_pascal_2006,
 )
 from scoring.metrics.measures import AP_11_POINTS, AP_AREA
+from scoring.results import Result
 from scoring.tasks.action.task import ACTION
 from scoring.tasks.classification.task import CLASSIFICATION
 from scoring.tasks.coco.task import COCO_DETECTION, COCO_SEGMENTATION, LVIS_DETECTION, LVIS_SEGMENTATION
@@ -36,7 +37,7 @@ from scoring.tasks.detection.task import DETECTION
 from scoring.tasks.detection.tensorflow_rules import EARLIER_NAMES, TENSORFLOW_ROWS
 from scoring.tasks.layout.rules import LayoutRules
 from scoring.tasks.layout.task import LAYOUT
-from scoring.tasks.protocol import Protocol
+from scoring.tasks.protocol import Protocol, check_name, reserve_names
 from scoring.tasks.ranking.rules import LABELS_AP_11_POINTS, LABELS_AP_AREA, ROC_AUC, LabelRules
 from scoring.tasks.segmentation.rules import BY_CLASS_ACCURACY, BY_IOU, SegmentationRules
 from scoring.tasks.segmentation.task import SEGMENTATION
@@ -155,6 +156,9 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
 """The protocols by name; a row that had another name before is found by that as well."""
 
 
+reserve_names(PROTOCOLS)
+
+
 TASKS: Final[Mapping[str, Task[Any, Any, Any, Any]]] = MappingProxyType(
     {each.task.name: each.task for row in PROTOCOLS.values() for each in row.tasks}
 )
@@ -162,16 +166,40 @@ TASKS: Final[Mapping[str, Task[Any, Any, Any, Any]]] = MappingProxyType(
 
 
 def protocol_of(protocol: str | Protocol) -> Protocol:
-    """A protocol by its name, or as it is given. Raises LookupError for an unknown name.
+    """A protocol by its name, or as it is given.
+
+    Raises LookupError for an unknown name, ValueError for other rules under the name of an official protocol.
 
     >>> protocol_of("voc2012").title
     'PASCAL VOC 2012'
     """
     if isinstance(protocol, Protocol):
+        check_name(protocol)  # names are reserved only once this module is imported
         return protocol
     if not isinstance(protocol, str) or protocol not in PROTOCOLS:
         raise LookupError(f"no protocol is called {protocol!r}; there are {', '.join(PROTOCOLS)}")
     return PROTOCOLS[protocol]
+
+
+def rules_of(result: Result) -> Any:
+    """The rules that a result was scored by: its own, or where it holds none those of its official protocol.
+
+    Raises LookupError for a result that was put together or read from JSON without rules that are not official.
+
+    >>> from scoring import Detections, GroundTruth, evaluate
+    >>> truth = GroundTruth.from_arrays(["a"], ["cat"], [[1, 1, 10, 10]], convention="inclusive")
+    >>> found = Detections.from_arrays(["a"], ["cat"], [0.9], [[1, 1, 10, 9]])
+    >>> rules_of(evaluate(found, truth, protocol="voc2012")).iou_threshold
+    0.5
+    """
+    if result.rules is not None:
+        return result.rules
+    if result.protocol not in PROTOCOLS:
+        raise LookupError(
+            f"the result does not hold the rules of '{result.protocol}', which is no official protocol: "
+            "evaluate the predictions again"
+        )
+    return PROTOCOLS[result.protocol].rules_of(TASKS[result.task])
 
 
 def default_protocol(dataset: str) -> str:

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from scoring.codec import from_plain, to_plain
+from scoring.data.checking import some_of
 from scoring.data.matches import AllMatches, RankedPredictions
 from scoring.errors import Problem
 from scoring.exhibits import ALL_FIGURES, Curve, Exhibit, RocCurve, ScoreTable
@@ -21,9 +22,16 @@ _WIDTH: Final = 80
 """Characters of a line of figures."""
 
 
+COUNTED: Final = "the mean counts it as"
+"""How the reason of a class without a value ends that is in the mean, as the kits count classes without objects."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClassResult:
-    """The score of one class in [0, 1], or None with the reason, and its numbers of positives and predictions."""
+    """The score of one class in [0, 1], or None with the reason, and its numbers of positives and predictions.
+
+    Where the mean of the classes counts one that has no value, as the kits do, the reason ends by saying so.
+    """
 
     name: str
     value: float | None
@@ -47,10 +55,13 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Details:
-    """What COCO's protocols know besides the scores: the figures of each class, in [0, 1] or None, and why they are below 1."""
+    """What COCO's protocols know besides the scores: the figures of each class, in [0, 1] or None, and why they are below 1.
+
+    explain: None for rules of LVIS, which have no explanations.
+    """
 
     figures: Mapping[str, Mapping[str, float | None]]
-    explain: Callable[[], tuple[Explanation, ...]]
+    explain: Callable[[], tuple[Explanation, ...]] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,6 +98,9 @@ class Result:
     files, where there are any), the truth's fingerprint, the protocol, the scorer's version, and the classes chosen, if a
     subset was declared: what decided these numbers and nothing else. truth: that fingerprint. matches: what intervals and
     analyses are computed from; notes: warnings about the files; details: of COCO's protocols. None of them is part of the JSON form.
+    rules: by which the task was scored; None in a result that was put together or read from JSON, where the name of an
+    official protocol says them. The JSON form has them where the protocol is not official, unless a function of them is not
+    part of the library.
     """
 
     competition: int | None
@@ -103,6 +117,7 @@ class Result:
     notes: tuple[Problem, ...] = field(default=(), compare=False)
     matches: AllMatches | None = field(default=None, compare=False, repr=False)
     details: Details | None = field(default=None, compare=False, repr=False)
+    rules: Any = field(default=None, compare=False, repr=False)
 
     def __getitem__(self, name: str) -> ClassView:
         """Everything about one class. Raises KeyError for one that is not among `classes`.
@@ -139,25 +154,26 @@ class Result:
         return dict(next((each.rows for each in tables if each.title.startswith(ALL_FIGURES)), ()))
 
     def explain(self) -> tuple[Explanation, ...]:
-        """Why figures of the protocol `coco` are below 1, class by class, at an IoU of 0.5.
+        """Why figures of COCO's rules are below 1, class by class, at the lowest of their IoU thresholds, which is 0.5 in `coco`.
 
         crowd: crowds need not be found and hide what is detected in them; area: objects without an area, or whose
         annotated area is of another range of sizes than their box or mask; cap: detections beyond the most that count;
         tie: equal confidences or IoU that the order of the detections decides; id: annotations numbered 0; missed: objects
-        without a detection; wrong: detections without an object. Raises LookupError for other protocols, ValueError for a
-        result that was read from JSON.
+        without a detection; wrong: detections without an object. Raises LookupError for other rules, those of LVIS among them,
+        ValueError for a result that was read from JSON.
 
         >>> _example().explain()
         Traceback (most recent call last):
-        LookupError: explanations are those of the protocol coco, not of voc2012
+        LookupError: explanations are those of COCO's rules, not of voc2012
         """
-        if self.protocol != "coco":
-            raise LookupError(f"explanations are those of the protocol coco, not of {self.protocol}")
-        if self.details is None:
+        explanation = None if self.details is None else self.details.explain
+        if explanation is not None:
+            return explanation()
+        if self.details is None and self.task.startswith("coco-"):
             raise ValueError(
                 "a result that was read from JSON has no explanations: evaluate the predictions again"
             )
-        return self.details.explain()
+        raise LookupError(f"explanations are those of COCO's rules, not of {self.protocol}")
 
     def __str__(self) -> str:
         """The headline and the classes as a table, and the figures of COCO's protocols below it.
@@ -178,11 +194,20 @@ class Result:
             numbers = f"{each.positives:>9}  {each.predictions:>11}"
             reason = f"  {each.reason}" if each.reason else ""
             lines.append(f"{each.name:{width}} {_shown(each.value)}  {numbers}{reason}")
-        reason = f"  {self.headline_reason}" if self.headline_reason else ""
+        reason = f"  {self.headline_reason}" if self.headline_reason else self._counted()
         figures = "  ".join(f"{name} {_shown(value).strip()}" for name, value in self.figures.items())
         return "\n".join(
             [*lines, f"{'mean':{width}} {_shown(self.headline)}{reason}", *wrap(figures, _WIDTH)]
         )
+
+    def _counted(self) -> str:
+        """Which classes without a value the mean counts, and as what."""
+        counted = [each for each in self.classes if each.reason and f"; {COUNTED} " in each.reason]
+        if not counted:
+            return ""
+        value = str(counted[0].reason).rpartition(" ")[2]
+        verb = "counts" if len(counted) == 1 else "count"
+        return f"  {some_of([each.name for each in counted])} {verb} as {value}"
 
     def to_frame(self) -> "pl.DataFrame":
         """A row for each class: class, value (null where there is none), positives, predictions, reason, and the figures of COCO's protocols.
@@ -228,7 +253,10 @@ class Result:
 
     def to_json(self) -> str:
         """One line of JSON, the same for the same result, without the matches."""
-        return json.dumps(to_plain(self), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        from scoring.rules_as_json import rules_to_plain  # noqa: PLC0415 - rests on this module
+
+        plain = to_plain(self) | {"rules": rules_to_plain(self)}
+        return json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -238,19 +266,25 @@ class Result:
         >>> Result.from_json(result.to_json()) == result
         True
         """
-        return from_plain(cls, json.loads(text))
+        from scoring.rules_as_json import rules_from_plain  # noqa: PLC0415 - rests on this module
+
+        plain = json.loads(text)
+        rules = plain.pop("rules") if isinstance(plain, dict) else None
+        result = from_plain(cls, plain)
+        return replace(result, rules=rules_from_plain(result, rules))
 
 
 def matches_in_memory(result: Result) -> AllMatches:
     """The matches of a result. Raises ValueError for one that was read from JSON.
 
-    >>> matches_in_memory(_example())
+    >>> matches_in_memory(_example())  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: the matches of this result are not in memory: evaluate the predictions again, or open their file
+    ValueError: the matches of this result are not in memory: evaluate the predictions again, or open their file...
     """
     if result.matches is None:
         raise ValueError(
-            "the matches of this result are not in memory: evaluate the predictions again, or open their file"
+            "the matches of this result are not in memory: evaluate the predictions again, or open their file; "
+            "`evaluate_coco` keeps none, and `evaluate` with `GroundTruth.from_coco` and `Detections.from_coco` does"
         )
     return result.matches
 

@@ -17,7 +17,7 @@ from scoring.analysis.sweeps import (
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.limits import Limits
 from scoring.data.matches import RankedPredictions
-from scoring.protocols import TASKS, protocol_of
+from scoring.protocols import rules_of
 from scoring.results import Result
 from scoring.saved_matches import open_rankings
 from scoring.tasks.classification.task import CLASSIFICATION
@@ -64,9 +64,8 @@ def diagnose(result: Result, truth: GroundTruth, files: Files) -> Diagnosis:
     analyse = _ANALYSES.get(result.task)
     if analyse is None:
         return Diagnosis()
-    rules = protocol_of(result.protocol).rules_of(TASKS[result.task])
     _, rankings = open_rankings(files.statistics)
-    return analyse(result, truth, files, rules, rankings)
+    return analyse(result, truth, files, rules_of(result), rankings)
 
 
 def _of_detections(

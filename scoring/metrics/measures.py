@@ -10,10 +10,10 @@ from scoring.metrics.ranking import (
     average_precision_of_objects,
 )
 from scoring.metrics.weighting import (
+    WeightedMeasure,
     WeightedMetric,
     weighted_average_precision,
     weighted_average_precision_11_points,
-    weighted_metric_of,
 )
 
 
@@ -32,20 +32,20 @@ class RankingMeasure:
 AP_11_POINTS: Final = RankingMeasure(
     "11-point average precision",
     average_precision_11_points,
-    weighted_metric_of(average_precision_11_points, weighted_average_precision_11_points),
+    WeightedMeasure(average_precision_11_points, weighted_average_precision_11_points),
 )
 
 
 AP_AREA: Final = RankingMeasure(
     "Average precision",
     average_precision,
-    weighted_metric_of(average_precision, weighted_average_precision),
+    WeightedMeasure(average_precision, weighted_average_precision),
 )
 
 
 AP_AREA_OF_OBJECTS: Final = RankingMeasure(
     AP_AREA.name,
     average_precision_of_objects,
-    weighted_metric_of(average_precision_of_objects, weighted_average_precision),
+    WeightedMeasure(average_precision_of_objects, weighted_average_precision),
 )
 """The same area, NaN for every class without objects, as in the TensorFlow Object Detection API."""

@@ -114,8 +114,9 @@ weighting, float64 (replicates,): NaN without positives.
 """
 
 
-def weighted_metric_of(measure: Measure, weighted: Callable[[Steps], Floats]) -> WeightedMetric:
-    """A measure of rankings for many weightings of the images at once.
+@dataclass(frozen=True, slots=True)
+class WeightedMeasure:
+    """A measure of rankings for many weightings of the images at once, as a `WeightedMetric`.
 
     measure: gives the value of a class without positives; weighted: computes the same measure from `Steps`,
     float64 (replicates,).
@@ -123,20 +124,22 @@ def weighted_metric_of(measure: Measure, weighted: Callable[[Steps], Floats]) ->
     >>> from scoring.metrics.ranking import average_precision
     >>> ranking = RankedPredictions("car", 1, np.array([1, 0], np.int32), np.array([0.9, 0.5]),
     ...     np.array([0, 1], np.int8))
-    >>> weighted_metric = weighted_metric_of(average_precision, weighted_average_precision)(
+    >>> weighted_metric = WeightedMeasure(average_precision, weighted_average_precision)(
     ...     ranking, np.array([1, 0], np.int32))
     >>> weighted_metric(np.array([[1, 1, 2], [1, 0, 0]], np.uint8)).tolist()
     [0.5, 1.0, 1.0]
     """
 
-    def prepare(ranking: RankedPredictions, positives: Integers) -> Callable[[Weights], Floats]:
+    measure: Measure
+    weighted: Callable[[Steps], Floats]
+
+    def __call__(self, ranking: RankedPredictions, positives: Integers) -> Callable[[Weights], Floats]:
+        """Prepare a class."""
         if not positives.any():
-            constant = measure(ranking.outcomes, 0)
+            constant = self.measure(ranking.outcomes, 0)
             return lambda weights: np.full(weights.shape[1], constant)
         runs = Runs.of(ranking.image, ranking.outcomes, positives)
-        return lambda weights: weighted(runs.steps(weights))
-
-    return prepare
+        return lambda weights: self.weighted(runs.steps(weights))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ from scoring.data.arrays import Floats
 from scoring.data.checking import DataError, assert_is
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.matches import AllMatches
-from scoring.protocols import TASKS, protocol_of
+from scoring.protocols import PROTOCOLS, TASKS, rules_of
 from scoring.results import Result, matches_in_memory
 from scoring.saved_matches import Origin, open_matches
 from scoring.statistics.intervals import LEVEL, WIDENING, IntervalTable, interval_table
@@ -24,6 +24,7 @@ from scoring.statistics.resampling import (
     resample_pool,
     resample_rankings,
 )
+from scoring.tasks.protocol import spell
 from scoring.tasks.resampling import PixelSample, RankingSample, Sample
 
 
@@ -60,7 +61,7 @@ def bootstrap(
         draws = Draws(sample.positives.shape[1], replicates, seed)
         names = tuple(each.class_name for each in sample.rankings[:: sample.together])
         values = _ranking_values(sample, draws)
-    setup = Setup(result.task, result.protocol, truth.fingerprint)
+    setup = Setup(result.task, _spelled_protocol(result), truth.fingerprint)
     return Replicates(setup, draws, names, (*(scores[name] for name in names), result.headline), values)
 
 
@@ -81,8 +82,7 @@ def sample_of(result: Result, truth: GroundTruth, *, statistics: Path | str | No
     if isinstance(matches, tuple):
         scored = {each.name for each in result.classes}
         matches = tuple(each for each in matches if each.class_name in scored)
-    task = TASKS[result.task]
-    return task.resample(matches, truth, protocol_of(result.protocol).rules_of(task))
+    return TASKS[result.task].resample(matches, truth, rules_of(result))
 
 
 def intervals_of(  # noqa: PLR0913 - what may vary, each by its name
@@ -109,6 +109,12 @@ def intervals_of(  # noqa: PLR0913 - what may vary, each by its name
     """
     drawn = bootstrap(result, truth, statistics=statistics, replicates=replicates, seed=seed)
     return interval_table(drawn, level=level, widening=widening)
+
+
+def _spelled_protocol(result: Result) -> str:
+    """The name of the protocol, with the rules of one that is not official: others may have that name, too."""
+    is_official = result.protocol in PROTOCOLS
+    return result.protocol if is_official else f"{result.protocol}: {spell(rules_of(result))}"
 
 
 def _open(result: Result, statistics: Path | str | None) -> tuple[Origin, AllMatches]:

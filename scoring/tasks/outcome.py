@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from scoring.exhibits import ScoreTable
 from scoring.metrics.averaging import Average
-from scoring.results import ClassResult
+from scoring.results import COUNTED, ClassResult
 
 NOT_ENTERED: Final = "not entered"
 DIFFICULT_INCLUDED: Final = "difficult objects included"
@@ -25,6 +26,23 @@ def headline(
         return None, f"{NOT_ENTERED}: {', '.join(missing)}"
     mean = average([values[name] for name in names])
     return (None, "a class has no value") if math.isnan(mean) else (mean, None)
+
+
+def say_what_counts(
+    classes: Iterable[ClassResult], values: Mapping[str, float], mean: float | None
+) -> tuple[ClassResult, ...]:
+    """The classes, of which those without a value that the mean counts all the same say so; values: as for `headline`.
+
+    >>> nowhere = ClassResult("cat", None, "there is none", 0, 0)
+    >>> say_what_counts([nowhere], {"cat": 0.0}, 0.5)[0].reason
+    'there is none; the mean counts it as 0'
+    """
+    return tuple(
+        replace(each, reason=f"{each.reason}; {COUNTED} {values[each.name]:g}")
+        if mean is not None and each.value is None and not math.isnan(values[each.name])
+        else each
+        for each in classes
+    )
 
 
 def table_of_classes(measure: str, classes: Iterable[ClassResult]) -> ScoreTable:

@@ -1,5 +1,6 @@
 """A protocol: the rules by which tasks are scored."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Self
 
@@ -10,11 +11,18 @@ from scoring.tasks.task import Rules, Task, TaskRules
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """The rules of one year or one evaluator, for the tasks that it scores."""
+    """The rules of one year or one evaluator, for the tasks that it scores.
+
+    Raises ValueError for other rules under the name of an official protocol.
+    """
 
     name: str
     title: str
     tasks: tuple[TaskRules[Any], ...]
+
+    def __post_init__(self) -> None:
+        """Keep official names for official rules."""
+        check_name(self)
 
     def rules_of(self, task: Task[Any, Any, Any, Rules]) -> Rules:
         """The rules for a task. Raises LookupError if the protocol does not score it.
@@ -34,6 +42,8 @@ class Protocol:
     def with_rules(self, name: str, title: str, *changed: TaskRules[Any]) -> Self:
         """A protocol of another name that scores some tasks by other rules, or further tasks.
 
+        Raises ValueError for the name of an official protocol.
+
         >>> from scoring.protocols import PROTOCOLS
         >>> from scoring.tasks.detection.task import DETECTION
         >>> strict = replace(PROTOCOLS["voc2012"].rules_of(DETECTION), iou_threshold=0.75)
@@ -43,6 +53,36 @@ class Protocol:
         """
         new = {each.task.name: each for each in (*self.tasks, *changed)}
         return replace(self, name=name, title=title, tasks=tuple(new.values()))
+
+
+_official: dict[str, Protocol] = {}
+
+
+def reserve_names(protocols: Mapping[str, Protocol]) -> None:
+    """Refuse other rules under these names from now on; `scoring.protocols` does it once for all of its rows."""
+    _official.update(protocols)
+
+
+def check_name(protocol: Protocol) -> None:
+    """Raises ValueError for other rules under the name of an official protocol."""
+    official = _official.get(protocol.name)
+    if official is not None and not _is_same(protocol.tasks, official.tasks):
+        raise ValueError(
+            f"'{protocol.name}' is the name of an official protocol with other rules: choose another name"
+        )
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two rules, or tuples of them, are equal in every field, also after pickling."""
+    if type(one) is not type(other):
+        return False
+    if is_dataclass(one) and not isinstance(one, Task):
+        return all(_is_same(getattr(one, each.name), getattr(other, each.name)) for each in fields(one))
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other)
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    return bool(one == other)
 
 
 def spell(choice: Any) -> str:

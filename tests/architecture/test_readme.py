@@ -16,7 +16,8 @@ from tests.scoring.builders import Kit, annotation, thing
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
 LIBRARY = README.partition("## As a library\n")[2].partition("\n## ")[0]
-WITH_ARRAYS, WITH_MASKS, WITH_FILES = re.findall(r"^```python\n(.*?)^```", LIBRARY, re.MULTILINE | re.DOTALL)
+EXAMPLES = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+WITH_ARRAYS, WITH_MASKS, WITH_OWN_RULES, WITH_FILES = EXAMPLES
 EDITIONS, _, COCO = LIBRARY.partition("COCO's JSON is")
 COMMANDS = re.findall(r"^python -m scoring (.+)$", EDITIONS, re.MULTILINE)
 PLACE = "results/VOC2012/Main/comp3_det_val"
@@ -57,6 +58,17 @@ def test_the_example_with_masks_runs_and_prints_a_table(capsys: pytest.CaptureFi
     table = capsys.readouterr().out.partition("masks, IoU 0.50:0.95")[2]
     assert "car" in table
     assert "cat" in table
+
+
+def test_the_example_with_rules_of_one_s_own_runs_and_says_what_it_measures(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    exec(compile(WITH_ARRAYS + WITH_MASKS + WITH_OWN_RULES, "README.md", "exec"), {})
+
+    measure, _, figures = capsys.readouterr().out.splitlines()[-1].rpartition("0.90 ")
+    assert measure == "Average precision of masks, IoU 0.75:"
+    ap75, mean = map(float, figures.split())
+    assert 0 <= mean <= ap75 <= 1
 
 
 def test_the_example_with_arrays_runs_and_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:

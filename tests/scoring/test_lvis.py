@@ -170,7 +170,7 @@ def test_without_images_or_detections_nothing_counts() -> None:
     truth, _ = small()
 
     assert evaluate_coco(as_json(truth), b"[]", protocol="lvis").headline == 0
-    with pytest.raises(LookupError, match="explanations are those of the protocol coco, not of lvis"):
+    with pytest.raises(LookupError, match="explanations are those of COCO's rules, not of lvis"):
         evaluate_coco(as_json(truth), b"[]", protocol="lvis").explain()
 
 

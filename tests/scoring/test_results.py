@@ -64,9 +64,28 @@ def test_a_result_prints_as_a_table() -> None:
         "class       value  positives  predictions",
         "car        1.0000          1            2",
         "cat        0.0000          1            1",
-        "motorbike       -          0            0  there is no such object in the set",
-        "mean       0.3333",
+        "motorbike       -          0            0  there is no such object in the set; the mean counts it as 0",
+        "mean       0.3333  motorbike counts as 0",
     ]
+
+
+def test_a_mean_says_which_classes_without_objects_it_counts_also_in_json_and_the_first_few_in_print() -> (
+    None
+):
+    truth = GroundTruth.from_arrays(["a"], ["0"], [BOX], convention="inclusive", classes=list("0123456789"))
+    found = Detections.from_arrays(["a"], ["0"], [0.9], [BOX])
+
+    result = evaluate(found, truth, protocol="voc2012")
+    undefined = evaluate(
+        Detections.from_arrays(["a", "a"], ["0", "1"], [0.9, 0.5], [BOX, BOX]), truth, protocol="voc2012"
+    )
+
+    assert str(result).splitlines()[-1] == "mean      0.1000  1, 2, 3, 4, 5 and 4 more count as 0"
+    assert Result.from_json(result.to_json()).classes[1].reason == (
+        "there is no such object in the set; the mean counts it as 0"
+    )
+    assert undefined.headline is None
+    assert {each.reason for each in undefined.classes[1:]} == {"there is no such object in the set"}
 
 
 def test_why_there_is_no_headline_is_printed() -> None:
@@ -77,7 +96,8 @@ def test_a_frame_has_a_row_for_each_class() -> None:
     frame = detected().to_frame()
 
     assert frame.columns == ["class", "value", "positives", "predictions", "reason"]
-    assert frame.row(2) == ("motorbike", None, 0, 0, "there is no such object in the set")
+    assert frame.row(2)[:4] == ("motorbike", None, 0, 0)
+    assert frame.row(2)[4] == "there is no such object in the set; the mean counts it as 0"
 
 
 def test_the_matches_of_a_result_are_saved_on_request(tmp_path: Path) -> None:

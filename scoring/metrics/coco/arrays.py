@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -103,18 +104,20 @@ def box_iou(detected: Floats, annotated: Floats, crowd: Flags) -> PairIoU:
     >>> iou(np.array([0]), np.array([0])).item()
     0.5
     """
+    return partial(_iou_of_pairs, detected, annotated, crowd)  # no closure, which could not be pickled
 
-    def iou(detections: Places, objects: Places) -> Floats:
-        left, top, right, bottom, area = _sides(detected[detections])
-        other_left, other_top, other_right, other_bottom, other_area = _sides(annotated[objects])
-        width = np.minimum(right, other_right) - np.maximum(left, other_left)
-        height = np.minimum(bottom, other_bottom) - np.maximum(top, other_top)
-        shared = np.maximum(width, 0) * np.maximum(height, 0)
-        union = np.where(crowd[objects], area, area + other_area - shared)
-        found: Floats = shared / np.where(shared > 0, union, 1)
-        return found
 
-    return iou
+def _iou_of_pairs(
+    detected: Floats, annotated: Floats, crowd: Flags, detections: Places, objects: Places
+) -> Floats:
+    left, top, right, bottom, area = _sides(detected[detections])
+    other_left, other_top, other_right, other_bottom, other_area = _sides(annotated[objects])
+    width = np.minimum(right, other_right) - np.maximum(left, other_left)
+    height = np.minimum(bottom, other_bottom) - np.maximum(top, other_top)
+    shared = np.maximum(width, 0) * np.maximum(height, 0)
+    union = np.where(crowd[objects], area, area + other_area - shared)
+    found: Floats = shared / np.where(shared > 0, union, 1)
+    return found
 
 
 def _sides(boxes: Floats) -> tuple[Floats, ...]:

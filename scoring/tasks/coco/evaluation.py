@@ -106,6 +106,7 @@ def score_coco(truth: CocoInstances, results: CocoResults, digest: str, protocol
         truth=truth.fingerprint,
         receipt=_receipt(truth.fingerprint, digest, kind_of(results), protocol),
         details=scores.details,
+        rules=rules,
     )
 
 

@@ -2,21 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
 from scoring.data.arrays import Flags, Floats, Places
 from scoring.metrics.coco.arranging import arrange
-from scoring.metrics.coco.arrays import COCO_RULES, CocoDetections, PairIoU
+from scoring.metrics.coco.arrays import CocoDetections, CocoRules, PairIoU
 from scoring.metrics.coco.matching import Pairs, find_pairs
 from scoring.metrics.coco.tables import CocoTables
 from scoring.readers.coco_json.detections import CocoResults
 from scoring.readers.coco_json.instances import CocoInstances
 from scoring.results import Explanation
-
-_LOWEST: Final = float(COCO_RULES.iou_thresholds[0])
-_FEW, _SOME, _MOST = COCO_RULES.max_detections
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,10 +23,16 @@ class Evidence:
     results: CocoResults
     tables: CocoTables
     iou: PairIoU
+    rules: CocoRules
+
+    @property
+    def most(self) -> int:
+        """The detections of a class in an image that are matched at most."""
+        return self.rules.max_detections[-1]
 
 
 def explain(evidence: Evidence) -> tuple[Explanation, ...]:
-    """The reasons of each class, at an IoU of 0.5 and in objects of every size, in the order of the classes.
+    """The reasons of each class, at the lowest threshold of the rules and in objects of every size, in the order of the classes.
 
     >>> from scoring.tasks.coco.evaluation import evaluate_coco
     >>> truth = b'''{"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations":
@@ -55,7 +57,7 @@ def _counted(evidence: Evidence) -> Iterator[_Count]:
     matched = _Matched.of(evidence)
     yield from _of_objects(evidence, matched)
     yield from _of_detections(evidence, matched)
-    for most in (_FEW, _SOME, _MOST):
+    for most in evidence.rules.max_detections:
         sentence = f"AR{most} cannot be 1: {{}} objects are more than {most} of a class in an image"
         yield "cap", sentence, _beyond(evidence, most)
 
@@ -70,7 +72,11 @@ def _of_objects(evidence: Evidence, matched: "_Matched") -> Iterator[_Count]:
             "{} objects are of another range of sizes by their annotated area than by their box or mask",
             _of_other_size(evidence),
         ),
-        ("cap", f"{{}} objects are overlapped only by detections beyond the first {_MOST}", matched.capped),
+        (
+            "cap",
+            f"{{}} objects are overlapped only by detections beyond the first {evidence.most}",
+            matched.capped,
+        ),
         (
             "id",
             "{} annotations have the id 0, and the official program counts what matches them as wrong",
@@ -85,7 +91,11 @@ def _of_detections(evidence: Evidence, matched: "_Matched") -> Iterator[_Count]:
     detections = evidence.results.detections
     for code, sentence, which in (
         ("crowd", "{} detections match only a crowd and are ignored", matched.in_crowd),
-        ("cap", f"{{}} detections are beyond the {_MOST} of a class in an image that count", ~matched.kept),
+        (
+            "cap",
+            f"{{}} detections are beyond the {evidence.most} of a class in an image that count",
+            ~matched.kept,
+        ),
         ("tie", "{} detections overlap several objects equally and took the last of them", matched.tied),
         (
             "tie",
@@ -132,12 +142,13 @@ class _Matched:
 
 
 def _every_pair(evidence: Evidence) -> tuple[Pairs, Places]:
-    """All pairs with an IoU of 0.5, also of detections that do not count, and the detection of each place in them."""
+    """All pairs that reach the lowest threshold, also of detections that do not count, and the detection of each place in them."""
     images = len(evidence.truth.images)
     count, objects = len(evidence.results.detections), evidence.truth.objects
     arranged = arrange(evidence.results.detections, np.arange(count), images, count + 1)
     every = np.arange(len(objects.image))
-    return find_pairs(arranged, objects, every, images, evidence.iou, _LOWEST), arranged.rows
+    lowest = float(evidence.rules.iou_thresholds[0])
+    return find_pairs(arranged, objects, every, images, evidence.iou, lowest), arranged.rows
 
 
 def _ties(pairs: Pairs) -> Places:
@@ -165,7 +176,7 @@ def _area(evidence: Evidence) -> Floats:
 
 
 def _of_other_size(evidence: Evidence) -> Flags:
-    limits = [low for _, low, _ in COCO_RULES.areas[2:]]
+    limits = sorted(low for _, low, _ in evidence.rules.areas[2:])
     annotated, drawn = (
         np.searchsorted(limits, area) for area in (evidence.truth.objects.area, _area(evidence))
     )

@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 
 from scoring.competitions import CompetitionInfo
-from scoring.data.arrays import Floats, Integers, Places
+from scoring.data.arrays import Flags, Floats, Integers, Places
 from scoring.data.description import Description
 from scoring.data.ground_truth import GroundTruth
-from scoring.data.masks import join_masks
+from scoring.data.masks import Masks, join_masks
 from scoring.data.matches import RankedPredictions
 from scoring.exhibits import ALL_FIGURES, Exhibit, ScoreTable, draw_precision
 from scoring.metrics.averaging import mean_of_classes_with_a_value
@@ -89,8 +89,9 @@ def scores_of(found: "Tabulated", results: CocoResults, loaded: Loaded, rules: C
     headline = figures["AP"]
     reason = NOTHING_COUNTS if headline is None else None
     of_classes = {name: {key: row[k] for key, row in by_class.items()} for k, name in enumerate(names)}
-    evidence = Evidence(loaded.instances, found.results, found.tables, found.iou)
-    details = Details(of_classes, partial(_explain, evidence, frozenset(names)))
+    evidence = Evidence(loaded.instances, found.results, found.tables, found.iou, rules)
+    explanation = None if rules.federated else partial(_explain, evidence, frozenset(names))
+    details = Details(of_classes, explanation)
     return Scores(measure, headline, reason, classes, exhibits, (), details)
 
 
@@ -158,8 +159,15 @@ def _pair_iou(truth: CocoInstances, results: CocoResults) -> PairIoU:
     crowd = truth.objects.crowd
     if truth.masks is None or results.masks is None:
         return box_iou(results.boxes, truth.boxes, crowd)
-    masks, first = join_masks([results.masks, truth.masks]), len(results.masks)
-    return lambda detections, objects: mask_iou(masks, detections, objects + first, crowd[objects])
+    masks = join_masks([results.masks, truth.masks])
+    return partial(
+        _mask_iou_of_pairs, masks, len(results.masks), crowd
+    )  # no closure, which could not be pickled
+
+
+def _mask_iou_of_pairs(masks: Masks, first: int, crowd: Flags, detections: Places, objects: Places) -> Floats:
+    """first: where the objects begin among the masks."""
+    return mask_iou(masks, detections, objects + first, crowd[objects])
 
 
 def _explain(evidence: Evidence, names: frozenset[str]) -> tuple[Explanation, ...]:

@@ -15,7 +15,13 @@ from scoring.exhibits import Exhibit, draw_precision
 from scoring.metrics.matching import ClassObjects
 from scoring.results import ClassResult
 from scoring.tasks.detection.rules import DetectionRules
-from scoring.tasks.outcome import NOT_ENTERED, headline, table_of_classes, table_with_difficult
+from scoring.tasks.outcome import (
+    NOT_ENTERED,
+    headline,
+    say_what_counts,
+    table_of_classes,
+    table_with_difficult,
+)
 from scoring.tasks.resampling import RankingSample, count_by_class
 from scoring.tasks.task import Keyed, Scores
 
@@ -111,8 +117,8 @@ def score(
 ) -> Scores:
     """The average precision of each class and their mean, with a curve for each class that has a file.
 
-    A class without any object has no value; in the mean it counts as in the development kit: as 0 for 11-point AP, otherwise as
-    NaN, so that there is no mean either. A second table counts the positives of `rules.second_table`, if there is one.
+    A class without any object has no value; in the mean it counts as in the development kit: as 0 for 11-point AP or where it
+    has no detection, which its reason says, otherwise as NaN, so that there is no mean either. A second table counts the positives of `rules.second_table`, if there is one.
     """
     found = {each.key: each.value for each in matched}
     if rules.absent_is_empty:
@@ -124,6 +130,8 @@ def score(
     )
     found = {name: found[name] for name in ground_truth if name in found}
     mean, reason = _headline(tuple(ground_truth), found, rules)
+    if rules.pool is None:
+        classes = say_what_counts(classes, {name: each.value for name, each in found.items()}, mean)
     predictions = tuple(each.predictions for each in found.values())
     curves = map(draw_precision, predictions)
     table = table_of_classes(rules.measure.name, classes)

@@ -12,7 +12,7 @@ from scoring.data.matches import RankedPredictions
 from scoring.metrics.labels import ClassLabels, rank_by_confidence
 from scoring.metrics.ranking import TRUE_POSITIVE
 from scoring.results import ClassResult
-from scoring.tasks.outcome import NOT_ENTERED, headline, table_of_classes
+from scoring.tasks.outcome import NOT_ENTERED, headline, say_what_counts, table_of_classes
 from scoring.tasks.ranking.rules import LabelRules
 from scoring.tasks.resampling import RankingSample, count_by_class
 from scoring.tasks.task import Keyed, Scores
@@ -50,8 +50,8 @@ def scores_of(
 ) -> Scores:
     """The value of each class and their mean, with a curve for each class that has a file.
 
-    A class without positives has no value. In the mean it counts as in the development kit: as 0 for 11-point AP, otherwise
-    as NaN, so that there is no mean either.
+    A class without positives has no value. In the mean it counts as in the development kit: as 0 for 11-point AP, which its
+    reason says, otherwise as NaN, so that there is no mean either.
     """
     values = {name: rules.measure.of(each) for name, each in ranked.items()}
     classes = tuple(
@@ -59,6 +59,7 @@ def scores_of(
         for name, labelled in known.items()
     )
     mean, reason = headline(tuple(known), values, rules.average)
+    classes = say_what_counts(classes, values, mean)
     table = table_of_classes(rules.measure.name, classes)
     curves = map(rules.measure.draw, ranked.values())
     return Scores(rules.measure.name, mean, reason, classes, (table, *curves), tuple(ranked.values()))

@@ -13,7 +13,7 @@ from scoring.data.matches import NO_PAIRS, ImageCounts, LabelPairs
 from scoring.exhibits import ConfusionMatrix, Exhibit, ScoreTable
 from scoring.metrics.confusion import Counts, count_labels
 from scoring.results import ClassResult
-from scoring.tasks.outcome import headline, table_of_classes
+from scoring.tasks.outcome import headline, say_what_counts, table_of_classes
 from scoring.tasks.resampling import PixelSample
 from scoring.tasks.segmentation.rules import SegmentationRules
 from scoring.tasks.task import Keyed, Scores
@@ -89,7 +89,8 @@ def score(
 ) -> Scores:
     """The value of each label from the pixels of all images together, their mean, and the confusion matrix.
 
-    A class without a pixel has no value where the development kit has NaN, and then there is no mean either.
+    A class without a pixel has no value; in the mean it counts as in the development kit: as 0 for class accuracy, which its
+    reason says, otherwise as NaN, so that there is no mean either.
     """
     counted = {each.key: each.value for each in matched}
     pairs = [counted.get(image, NO_PAIRS) for image in truth_maps.images]
@@ -97,7 +98,7 @@ def score(
     matrix = counts.total()
     values = dict(zip(truth_maps.labels, rules.measure.of(matrix).tolist(), strict=True))
     mean, reason = headline(truth_maps.selected, values, rules.average)
-    classes = tuple(_class_results(truth_maps, values, matrix))
+    classes = say_what_counts(_class_results(truth_maps, values, matrix), values, mean)
     table = table_of_classes(rules.measure.name, classes)
     confusion = ConfusionMatrix(truth_maps.labels, tuple(map(tuple, matrix.tolist())))
     exhibits: tuple[Exhibit, ...] = (table, *_totals(matrix, rules), confusion)

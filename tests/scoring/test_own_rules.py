@@ -1,0 +1,321 @@
+"""Protocols with rules of one's own: a result carries its rules, and official names are kept for official rules."""
+
+import json
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scoring import (
+    COCO,
+    VOC2006,
+    VOC2007,
+    VOC2012,
+    Confidences,
+    Detections,
+    GroundTruth,
+    InstanceMasks,
+    LabelMaps,
+    Result,
+    bootstrap,
+    compare,
+    evaluate,
+    evaluate_coco,
+    intervals_of,
+)
+from scoring.data.arrays import Floats
+from scoring.data.detections import ClassDetections
+from scoring.metrics.boxes import IoU
+from scoring.metrics.coco.arrays import COCO_RULES, LVIS_RULES
+from scoring.metrics.matching import ClassObjects, Matches, match_pascal
+from scoring.protocols import PROTOCOLS, rules_of
+from scoring.tasks.classification.task import CLASSIFICATION
+from scoring.tasks.coco.task import COCO_DETECTION, COCO_SEGMENTATION
+from scoring.tasks.detection.task import DETECTION
+from scoring.tasks.protocol import Protocol, spell
+from scoring.tasks.segmentation.task import SEGMENTATION
+from scoring.tasks.task import Task, TaskRules
+from tests.scoring.coco_detectors import as_json
+from tests.scoring.coco_masks import draw_mask_set
+from tests.scoring.coco_sets import draw_coco_set
+
+IMAGES = list("abcdefgh")
+BOX = [1, 1, 10, 10]
+HALF = [1, 1, 10, 6]
+"""0.6 of the box, and in it."""
+
+
+def boxes() -> GroundTruth:
+    """A cat in every image."""
+    return GroundTruth.from_arrays(IMAGES, ["cat"] * 8, [BOX] * 8, convention="inclusive")
+
+
+def found_boxes(*, half: int = 3) -> Detections:
+    """A cat in the first six images, of which some have a box that is too small."""
+    corners = [HALF if place < half else BOX for place in range(6)]
+    return Detections.from_arrays(IMAGES[:6], ["cat"] * 6, np.linspace(0.9, 0.4, 6), corners)
+
+
+def labels() -> GroundTruth:
+    return GroundTruth.from_labels([[1], [0]] * 4, images=IMAGES, classes=["cat"])
+
+
+def found_labels() -> Confidences:
+    scores = [[0.9], [0.95], [0.7], [0.1], [0.2], [0.6], [0.5], [0.3]]
+    return Confidences.from_matrix(scores, images=IMAGES, classes=["cat"])
+
+
+def maps() -> GroundTruth:
+    return GroundTruth.from_label_maps([[[0, 1], [1, 1]]] * 8, images=IMAGES, classes=["cat"])
+
+
+def found_maps() -> LabelMaps:
+    return LabelMaps.from_arrays([[[0, 1], [1, place % 2]] for place in range(8)], images=IMAGES)
+
+
+def masks() -> GroundTruth:
+    return GroundTruth.from_masks(IMAGES, ["cat"] * 8, np.ones((8, 4, 6), bool))
+
+
+def found_masks() -> InstanceMasks:
+    drawn = np.ones((8, 4, 6), bool)
+    drawn[:3, 2:] = False
+    return InstanceMasks.from_arrays(IMAGES, ["cat"] * 8, np.linspace(0.9, 0.2, 8), drawn)
+
+
+@dataclass(frozen=True)
+class Case:
+    base: Protocol
+    task: Task[Any, Any, Any, Any]
+    truth: Callable[[], GroundTruth]
+    found: Callable[[], Any]
+    changed: dict[str, Any]
+
+    def row(self) -> Protocol:
+        rules = replace(self.base.rules_of(self.task), **self.changed)
+        return self.base.with_rules("own2026", "Our challenge", TaskRules(self.task, rules))
+
+    def result(self) -> Result:
+        return evaluate(self.found(), self.truth(), protocol=self.row())
+
+    def intervals(self, result: Result, **options: Any) -> object:
+        return intervals_of(result, self.truth(), replicates=60, **options)
+
+
+CASES = {
+    "detection": Case(VOC2012, DETECTION, boxes, found_boxes, {"iou_threshold": 0.75}),
+    "another measure of detection": Case(
+        VOC2012, DETECTION, boxes, found_boxes, {"measure": VOC2007.rules_of(DETECTION).measure}
+    ),
+    "classification": Case(
+        VOC2012, CLASSIFICATION, labels, found_labels, {"measure": VOC2006.rules_of(CLASSIFICATION).measure}
+    ),
+    "segmentation": Case(VOC2012, SEGMENTATION, maps, found_maps, {"measure": VOC2007.rules_of(SEGMENTATION).measure}),
+    "coco": Case(COCO, COCO_DETECTION, boxes, found_boxes, {"iou_thresholds": np.array([0.3, 0.55, 0.75])}),
+    "areas and detections": Case(
+        COCO, COCO_DETECTION, boxes, found_boxes, {"areas": (("all", 0.0, 1e5), ("tiny", 0.0, 80.0)), "max_detections": (5, 300)},
+    ),
+    "masks": Case(COCO, COCO_SEGMENTATION, masks, found_masks, {"iou_thresholds": np.array([0.25])}),
+}  # fmt: skip
+
+
+each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+
+
+@each_case
+def test_a_result_has_the_rules_that_it_was_scored_by(case: Case) -> None:
+    result = case.result()
+
+    assert result.protocol == "own2026"
+    assert spell(rules_of(result)) == spell(case.row().rules_of(case.task))
+
+
+@each_case
+def test_intervals_of_a_result_in_memory_pickled_and_from_json_are_the_same(
+    case: Case, tmp_path: Path
+) -> None:
+    result = case.result()
+    result.save_matches(tmp_path / "matches")
+
+    expected = case.intervals(result)
+    sent = pickle.loads(pickle.dumps(result))
+    stored = Result.from_json(result.to_json())
+
+    assert (sent, stored) == (result, result)
+    assert spell(rules_of(stored)) == spell(rules_of(sent)) == spell(rules_of(result))
+    assert case.intervals(sent) == expected
+    assert case.intervals(stored, statistics=tmp_path / "matches") == expected
+
+
+def test_replicates_of_several_thresholds_are_the_means_of_those_of_each() -> None:
+    def drawn(*thresholds: float) -> Floats:
+        case = Case(COCO, COCO_DETECTION, boxes, found_boxes, {"iou_thresholds": np.array(thresholds)})
+        result, official = case.result(), evaluate(found_boxes(), boxes(), protocol="coco")
+        assert [result.headline] == [official.figures[f"AP{100 * each:.0f}"] for each in thresholds] or len(
+            thresholds
+        ) > 1
+        return bootstrap(result, boxes(), replicates=20).values
+
+    low, high = drawn(0.5), drawn(0.75)
+
+    assert (low[0] > high[0]).any()
+    np.testing.assert_allclose(drawn(0.5, 0.75), (low + high) / 2, atol=1e-12)
+
+
+def test_explanations_are_those_of_the_rules() -> None:
+    strict = CASES["coco"]
+    two = {"iou_thresholds": np.array([0.75]), "max_detections": (2,)}
+
+    def told(changed: dict[str, Any]) -> dict[str, list[str]]:
+        crowded = GroundTruth.from_arrays(
+            ["a"] * 3,
+            ["cat"] * 3,
+            [[1 + 20 * n, 1, 10 + 20 * n, 10] for n in range(3)],
+            convention="inclusive",
+        )
+        found = Detections.from_arrays(
+            ["a"] * 3, ["cat"] * 3, [0.9, 0.8, 0.7], [[1, 1, 10, 6], [21, 1, 30, 10], [41, 1, 50, 10]]
+        )
+        result = evaluate(found, crowded, protocol=replace(strict, changed=changed).row())
+        codes: dict[str, list[str]] = {}
+        for each in result.explain():
+            codes.setdefault(each.code, []).append(each.message)
+        return codes
+
+    assert "missed" not in told({})
+    assert told(two) == {
+        "missed": ["2 objects are matched by no detection"],
+        "wrong": ["1 detections match no object"],
+        "cap": [
+            "1 objects are overlapped only by detections beyond the first 2",
+            "1 detections are beyond the 2 of a class in an image that count",
+            "AR2 cannot be 1: 1 objects are more than 2 of a class in an image",
+        ],
+    }
+
+
+def test_explanations_of_a_pickled_result_are_those_of_the_result() -> None:
+    result = CASES["coco"].result()
+
+    assert result.explain()
+    assert pickle.loads(pickle.dumps(result)).explain() == result.explain()
+
+
+def test_other_rules_have_no_explanations_and_neither_has_a_result_from_json() -> None:
+    with pytest.raises(LookupError, match="explanations are those of COCO's rules, not of own2026"):
+        CASES["detection"].result().explain()
+    with pytest.raises(ValueError, match="read from JSON has no explanations"):
+        Result.from_json(CASES["coco"].result().to_json()).explain()
+
+
+@pytest.mark.parametrize("kind", ["boxes", "masks"])
+def test_a_result_of_coco_s_json_survives_pickle(kind: str) -> None:
+    truth, found = draw_mask_set(1) if kind == "masks" else draw_coco_set(201)
+    result = evaluate_coco(as_json(truth), as_json(found), masks=kind == "masks")
+
+    again = pickle.loads(pickle.dumps(result))
+
+    assert (again, again.figures, again.explain()) == (result, result.figures, result.explain())
+
+
+@pytest.mark.parametrize("name", ["voc2012", "coco", "pascal_voc_metrics"])
+def test_an_official_name_cannot_be_given_to_other_rules(name: str) -> None:
+    row = PROTOCOLS[name]
+    [changed] = [each for each in row.tasks if "detection" in each.task.name]
+    other = TaskRules(changed.task, replace(changed.rules, **_another_threshold(changed.rules)))
+
+    ways: list[Callable[[], Protocol]] = [
+        lambda: row.with_rules(name, "Ours", other),
+        lambda: replace(row.with_rules("own", "Ours", other), name=name),
+        lambda: replace(row, name=name, tasks=(other,)),
+        lambda: Protocol(name, row.title, ()),
+    ]
+    for make in ways:
+        with pytest.raises(
+            ValueError, match=f"'{name}' is the name of an official protocol with other rules"
+        ):
+            make()
+
+
+def _another_threshold(rules: Any) -> dict[str, Any]:
+    return (
+        {"iou_threshold": 0.75} if hasattr(rules, "iou_threshold") else {"iou_thresholds": np.array([0.75])}
+    )
+
+
+def test_a_protocol_that_was_made_before_the_names_were_reserved_is_refused_when_it_is_used() -> None:
+    """As in a program that makes a row before it imports anything that knows the official ones."""
+    row = CASES["detection"].row()
+    object.__setattr__(row, "name", "voc2012")
+
+    with pytest.raises(ValueError, match="'voc2012' is the name of an official protocol with other rules"):
+        evaluate(found_boxes(), boxes(), protocol=row)
+
+
+def test_an_official_name_can_be_given_to_the_same_rules() -> None:
+    again = TaskRules(COCO_DETECTION, replace(COCO_RULES, iou_thresholds=COCO_RULES.iou_thresholds.copy()))
+
+    row = COCO.with_rules("coco", "COCO", again)
+
+    assert evaluate(found_boxes(), boxes(), protocol=row) == evaluate(found_boxes(), boxes(), protocol="coco")
+
+
+def test_json_cannot_give_an_official_name_to_other_rules() -> None:
+    plain = json.loads(CASES["detection"].result().to_json())
+
+    changes: list[dict[str, Any]] = [
+        {"protocol": "voc2012"},
+        {"rules": plain["rules"] | {"match": "spell"}},
+        {"rules": {}},
+        {"rules": 5},
+    ]
+    for changed in changes:
+        with pytest.raises((ValueError, KeyError, TypeError)):
+            Result.from_json(json.dumps(plain | changed))
+
+
+def test_json_says_the_rules_of_one_s_own_only() -> None:
+    own = json.loads(CASES["detection"].result().to_json())
+    official = json.loads(evaluate(found_boxes(), boxes(), protocol="voc2012").to_json())
+
+    assert official["rules"] is None
+    assert (own["rules"]["iou_threshold"], own["rules"]["match"]) == (0.75, "match_pascal")
+
+
+def match_generously(found: ClassDetections, objects: ClassObjects, iou: IoU, _threshold: float) -> Matches:
+    return match_pascal(found, objects, iou, 0.1)
+
+
+def test_rules_with_a_function_of_one_s_own_work_until_json_which_cannot_hold_it(tmp_path: Path) -> None:
+    case = replace(CASES["detection"], changed={"match": match_generously})
+    result = case.result()
+    result.save_matches(tmp_path / "matches")
+
+    stored = Result.from_json(result.to_json())
+
+    assert (stored, stored.rules) == (result, None)
+    assert case.intervals(pickle.loads(pickle.dumps(result))) == case.intervals(result)
+    with pytest.raises(
+        LookupError, match="does not hold the rules of 'own2026', which is no official protocol"
+    ):
+        case.intervals(stored, statistics=tmp_path / "matches")
+
+
+def test_results_by_different_rules_of_one_name_are_not_compared() -> None:
+    lenient = replace(CASES["detection"], changed={"iou_threshold": 0.3})
+    one, other = (bootstrap(each.result(), boxes(), replicates=30) for each in (CASES["detection"], lenient))
+
+    assert len(compare(one, one)) == 2
+    with pytest.raises(ValueError, match="these runs cannot be compared"):
+        compare(one, other)
+
+
+def test_rules_of_lvis_under_another_name_ask_for_its_annotation() -> None:
+    row = COCO.with_rules("own", "Ours", TaskRules(COCO_DETECTION, LVIS_RULES))
+
+    with pytest.raises(LookupError, match="which classes are absent"):
+        evaluate(found_boxes(), boxes(), protocol=row)
