@@ -229,7 +229,7 @@ def test_a_schema_of_another_version_is_reported_with_what_to_do(data: Path, own
     own_servers.drop_database(url)
     assert "written by another version of heldout" in output
     assert "0123456789ab" in output
-    assert "start the version that made it, or begin with an empty one" in output
+    assert "use the version that wrote it, or start afresh with an empty database" in output
 
 
 def test_a_data_folder_of_another_version_is_reported_with_what_to_do(data: Path) -> None:
