@@ -1,6 +1,7 @@
 """Requested mail, its recipients and its links in the database."""
 
 import hashlib
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, delete, exists, func, select
@@ -61,11 +62,11 @@ def add_link(session: Session, link: MailLink) -> None:
     session.add(link)
 
 
-def link_of(session: Session, token_hash: bytes, purposes: tuple[Letter, ...]) -> MailLink | None:
+def link_of(session: Session, token_hash: bytes, purposes: Collection[str]) -> MailLink | None:
     """A link that works, locked until the end of the transaction."""
     statement = select(MailLink).where(
         MailLink.token_hash == token_hash,
-        MailLink.purpose.in_([purpose.value for purpose in purposes]),
+        MailLink.purpose.in_([str(purpose) for purpose in purposes]),
         MailLink.expires_at > func.now(),
     )
     return session.scalar(statement.with_for_update())

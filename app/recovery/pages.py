@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Request
-from fastapi.responses import Response
+from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
 from app.access import Action
@@ -16,6 +17,7 @@ from app.recovery import service
 from app.recovery.schemas import Forgotten, Outcome, Passwords
 from app.sessions.pages import logged_in
 from app.sessions.service import WrongPasswordError, renew
+from app.tokens import service as tokens
 from app.web import SESSION_COOKIE, CurrentActor, ThePlatform, limited, platform_of_request, render, requires
 
 router = APIRouter()
@@ -70,7 +72,34 @@ def reset(request: Request, platform: ThePlatform, token: str, password: TextFie
         outcome = service.reset(platform, token, password)
     except ValueError as error:
         return _reset_form(request, token, {"password": str(error)}, 422)
+    if outcome is Outcome.DONE and service.may_revoke_tokens(platform, token):
+        return RedirectResponse(f"/reset-password/{quote(token)}/tokens", status_code=303)
     return _outcome(request, outcome, CODES[outcome])
+
+
+@router.get("/reset-password/{token}/tokens", dependencies=[requires(Action.REGISTER)])
+def remaining_tokens(request: Request, platform: ThePlatform, token: str) -> Response:
+    """The API tokens that still work after a new password was chosen by this link."""
+    user_id = service.may_revoke_tokens(platform, token)
+    if user_id is None:
+        return _outcome(request, Outcome.GONE, code=200)
+    live = [each for each in tokens.tokens(platform, user_id) if each.state == "active"]
+    return _private(render(request, "recovery/tokens.html", token=token, tokens=live))
+
+
+@router.post("/reset-password/{token}/tokens", dependencies=[requires(Action.REGISTER)])
+def revoke_remaining_tokens(
+    request: Request, platform: ThePlatform, token: str, token_id: Annotated[int | None, Form()] = None
+) -> Response:
+    """Revoke one of these tokens, or all of them."""
+    user_id = service.may_revoke_tokens(platform, token)
+    if user_id is None:
+        return _outcome(request, Outcome.GONE, code=410)
+    if token_id is None:
+        tokens.revoke_all(platform, user_id)
+    else:
+        tokens.revoke_token(platform, user_id, token_id)
+    return RedirectResponse(f"/reset-password/{quote(token)}/tokens", status_code=303)
 
 
 @router.get("/account/password", dependencies=[requires(Action.MANAGE_ACCOUNT)])
@@ -93,9 +122,10 @@ def change(
     """Replace the password, and log out everywhere else."""
     platform, cookie = platform_of_request(request), request.cookies.get(SESSION_COOKIE, "")
     try:
-        service.change(platform, actor, cookie, Passwords(present_password, password))
+        count = service.change(platform, actor, cookie, Passwords(present_password, password))
     except WrongPasswordError:
         return _change_form(request, {"present_password": "is wrong"}, 403)
     except ValueError as error:
         return _change_form(request, {"password": str(error)}, 422)
-    return logged_in(request, platform, renew(platform, cookie), "/account")
+    following = "/account/tokens?password_changed=true" if count else "/account"
+    return logged_in(request, platform, renew(platform, cookie), following)

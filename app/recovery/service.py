@@ -1,5 +1,8 @@
 """Changing a password, and choosing a new one by a link that was mailed."""
 
+from datetime import timedelta
+
+from sqlalchemy import func
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -21,6 +24,8 @@ from app.sessions.service import check_owner
 from app.tokens import queries as tokens
 
 PURPOSES = (Letter.RESET_PASSWORD,)
+# what the link of a reset still does once it has been used, and for how long: list tokens and revoke them
+REVOKE_TOKENS, REVOKE_TIME = "revoke-tokens", timedelta(hours=1)
 
 
 def ask_for_link(platform: Platform, form: Forgotten) -> None:
@@ -63,7 +68,8 @@ def reset(platform: Platform, token: str, password: str) -> Outcome:
             if queries.confirm_address(session, user, link):
                 # whoever made this account had not shown that the address is theirs
                 tokens.revoke_tokens_of(session, user.id)
-            _replace(session, user, password_hash, "account.reset_password")
+            if _replace(session, user, password_hash, "account.reset_password"):
+                _keep_for_tokens(session, user, token)
     except IntegrityError as error:
         if violated_constraint(error) != "uq_user_account_email":
             raise
@@ -72,8 +78,28 @@ def reset(platform: Platform, token: str, password: str) -> Outcome:
     return Outcome.DONE
 
 
-def change(platform: Platform, actor: Actor, cookie: str, passwords: Passwords) -> None:
-    """Replace a person's password, and log out everywhere but in the session of `cookie`.
+def _keep_for_tokens(session: Session, user: User, token: str) -> None:
+    """Let a link that has been used revoke the API tokens that still work, and nothing else."""
+    row = MailLink(
+        token_hash=hash_of_token(token),
+        user_id=user.id,
+        purpose=REVOKE_TOKENS,
+        address=user.email,
+        expires_at=func.now() + REVOKE_TIME,
+    )
+    links.add_link(session, row)
+
+
+def may_revoke_tokens(platform: Platform, token: str) -> int | None:
+    """Whose API tokens can be revoked by a link that has just been used for a new password."""
+    with platform.transaction() as session:
+        link = links.link_of(session, hash_of_token(token), (REVOKE_TOKENS,))
+        user = queries.person(session, link.user_id) if link else None
+        return user.id if user else None
+
+
+def change(platform: Platform, actor: Actor, cookie: str, passwords: Passwords) -> int:
+    """Replace a person's password, and log out everywhere but in the session of `cookie`; how many API tokens still work.
 
     Raises WrongPasswordError, ValueError with what is wrong with the new password, BusyError.
     """
@@ -86,15 +112,19 @@ def change(platform: Platform, actor: Actor, cookie: str, passwords: Passwords) 
     with platform.transaction() as session:
         user = queries.person(session, actor.user_id)
         assert user is not None
-        _replace(session, user, password_hash, "account.change_password", keep=hash_of_token(cookie))
+        count = _replace(session, user, password_hash, "account.change_password", keep=hash_of_token(cookie))
     platform.notifier.wake_workers(Job.MAIL)
+    return count
 
 
 def _replace(
     session: Session, user: User, password_hash: str, action: str, *, keep: bytes | None = None
-) -> None:
+) -> int:
+    """Replace a password and end what the old one opened; how many API tokens, which stay, still work."""
     user.password_hash = password_hash
     sessions.end_sessions_of(session, user.id, keep=keep)
     links.drop_links(session, user.id)
     audit.record(session, user.id, action, f"person {user.id}")
-    mail.tell_owner(session, Letter.PASSWORD_CHANGED, user)
+    count = tokens.count_active(session, user.id)
+    mail.tell_owner(session, Letter.PASSWORD_CHANGED, user, tokens=count)
+    return count
