@@ -72,9 +72,12 @@ def link_of(session: Session, token_hash: bytes, purposes: Collection[str]) -> M
     return session.scalar(statement.with_for_update())
 
 
-def drop_links(session: Session, user_id: int) -> None:
-    """Make every link that was mailed to this person useless."""
-    session.execute(delete(MailLink).where(MailLink.user_id == user_id))
+def drop_links(session: Session, user_id: int, purpose: Letter | None = None) -> None:
+    """Make every link that was mailed to this person useless, or those for one purpose."""
+    dropped = delete(MailLink).where(MailLink.user_id == user_id)
+    if purpose is not None:
+        dropped = dropped.where(MailLink.purpose == purpose.value)
+    session.execute(dropped)
 
 
 def forget(session: Session) -> None:

@@ -1,4 +1,4 @@
-"""The pages for a new password."""
+"""The pages for a new password, and for a login by a mailed link."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -12,11 +12,12 @@ from pydantic import ValidationError
 from app.access import Action
 from app.form_errors import field_errors
 from app.mail.service import place_of_mail
+from app.platform import Platform
 from app.rate_limits import Limited
 from app.recovery import service
 from app.recovery.schemas import Forgotten, Outcome, Passwords
-from app.sessions.pages import logged_in
-from app.sessions.service import WrongPasswordError, renew
+from app.sessions.pages import browser_of, logged_in
+from app.sessions.service import WrongPasswordError, awaits_code, renew
 from app.tokens import service as tokens
 from app.web import SESSION_COOKIE, CurrentActor, ThePlatform, limited, platform_of_request, render, requires
 
@@ -41,7 +42,11 @@ def ask_for_link(request: Request, platform: ThePlatform, email: TextField = "")
     except ValidationError as error:
         form = {"email": email}
         return render(request, "recovery/forgot.html", code=422, form=form, problems=field_errors(error))
-    return render(request, "recovery/asked.html", place=place_of_mail(platform.settings))
+    return _asked(request, platform, "24 hours")
+
+
+def _asked(request: Request, platform: Platform, lifetime: str) -> Response:
+    return render(request, "recovery/asked.html", place=place_of_mail(platform.settings), lifetime=lifetime)
 
 
 @router.get("/reset-password/{token}", dependencies=[requires(Action.REGISTER)])
@@ -100,6 +105,41 @@ def revoke_remaining_tokens(
     else:
         tokens.revoke_token(platform, user_id, token_id)
     return RedirectResponse(f"/reset-password/{quote(token)}/tokens", status_code=303)
+
+
+@router.get("/login-link", dependencies=[requires(Action.REGISTER)])
+def login_link_form(request: Request) -> Response:
+    """The form that has a login link mailed."""
+    return render(request, "recovery/ask_login_link.html", form={}, problems={})
+
+
+@router.post("/login-link", dependencies=[requires(Action.REGISTER), limited(Limited.REGISTER)])
+def ask_for_login_link(request: Request, platform: ThePlatform, email: TextField = "") -> Response:
+    """Have a login link mailed, and say the same whether or not there is such an account."""
+    try:
+        service.ask_for_login_link(platform, Forgotten(email=email))
+    except ValidationError as error:
+        form, problems = {"email": email}, field_errors(error)
+        return render(request, "recovery/ask_login_link.html", code=422, form=form, problems=problems)
+    return _asked(request, platform, "15 minutes")
+
+
+@router.get("/login-link/{token}", dependencies=[requires(Action.REGISTER)])
+def offer_login(request: Request, platform: ThePlatform, token: str) -> Response:
+    """The button that logs in; programs that open links do not press it."""
+    email = service.address_of_login_link(platform, token)
+    return _private(render(request, "recovery/login_link.html", token=token, email=email))
+
+
+@router.post("/login-link/{token}", dependencies=[requires(Action.REGISTER), limited(Limited.REGISTER)])
+def log_in_by_link(request: Request, platform: ThePlatform, token: str) -> Response:
+    """Log in by a mailed link."""
+    started = service.log_in_by_link(platform, token, browser_of(request))
+    if started is None:
+        return _private(render(request, "recovery/login_link.html", code=410, token=token, email=None))
+    return logged_in(
+        request, platform, started, "/login/code" if awaits_code(platform, started) else "/account"
+    )
 
 
 @router.get("/account/password", dependencies=[requires(Action.MANAGE_ACCOUNT)])

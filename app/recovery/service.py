@@ -20,7 +20,8 @@ from app.recovery import queries
 from app.recovery.schemas import Forgotten, Outcome, Passwords
 from app.secret_hashes import hash_of_token
 from app.sessions import queries as sessions
-from app.sessions.service import check_owner
+from app.sessions.schemas import Browser
+from app.sessions.service import check_owner, start_session
 from app.tokens import queries as tokens
 
 PURPOSES = (Letter.RESET_PASSWORD,)
@@ -96,6 +97,44 @@ def may_revoke_tokens(platform: Platform, token: str) -> int | None:
         link = links.link_of(session, hash_of_token(token), (REVOKE_TOKENS,))
         user = queries.person(session, link.user_id) if link else None
         return user.id if user else None
+
+
+def ask_for_login_link(platform: Platform, form: Forgotten) -> None:
+    """Have a login link mailed to an address, if an account has confirmed it; takes as long and says as much if none has."""
+    with platform.transaction() as session:
+        user_id = queries.owner_of_address(session, form.email)
+        mail.ask_for(session, Letter.LOGIN_LINK, address=form.email, user_id=user_id, asked_by=None)
+    platform.notifier.wake_workers(Job.MAIL)
+
+
+def address_of_login_link(platform: Platform, token: str) -> str | None:
+    """The address of the account that a login link opens; none if it has been used or has expired."""
+    with platform.transaction() as session:
+        user = _owner_of_login_link(session, token)
+        return user.email if user else None
+
+
+def _owner_of_login_link(session: Session, token: str) -> User | None:
+    link = links.link_of(session, hash_of_token(token), (Letter.LOGIN_LINK,))
+    user = queries.person(session, link.user_id) if link else None
+    is_theirs = user and link and user.verified_at is not None and link.address == user.email
+    return user if is_theirs else None
+
+
+def log_in_by_link(platform: Platform, token: str, browser: Browser) -> str | None:
+    """The token of a new session, which still asks for a second factor; none if the link was used or has expired.
+
+    No limit of wrong passwords is asked, as strangers can reach it: what lets in is that the owner reads their mail.
+    """
+    with platform.transaction() as session:
+        user = _owner_of_login_link(session, token)
+        if user is None:
+            return None
+        links.drop_links(session, user.id, Letter.LOGIN_LINK)
+        audit.record(session, user.id, "session.start", f"person {user.id}", details={"by": "mailed link"})
+        started = start_session(session, platform, user.id, browser)
+    platform.notifier.wake_workers(Job.MAIL)
+    return started
 
 
 def change(platform: Platform, actor: Actor, cookie: str, passwords: Passwords) -> int:

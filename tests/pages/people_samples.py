@@ -46,7 +46,10 @@ def of_confirmation() -> Iterator[Sample]:
 def of_recovery() -> Iterator[Sample]:
     yield "recovery/forgot.html", {"form": {"email": EVIL}, "problems": {"email": EVIL}}
     for place in (Place(is_sent=True), Place(is_sent=False, folder=EVIL)):
-        yield "recovery/asked.html", {"place": place}
+        yield "recovery/asked.html", {"place": place, "lifetime": "24 hours"}
+    yield "recovery/ask_login_link.html", {"form": {"email": EVIL}, "problems": {"email": EVIL}}
+    for email in (None, EVIL):
+        yield "recovery/login_link.html", {"token": "t0ken", "email": email}
     yield "recovery/reset.html", {"token": "t0ken", "problems": {"password": EVIL}}
     token = TokenView(1, EVIL, "hld_ab", tuple(Scope), NOW, NOW, None, None, is_expired=False)
     for left in ((), (token,), (token, replace(token, last_used_at=NOW))):
