@@ -1,6 +1,7 @@
 """Requested mail, its recipients and its links in the database."""
 
 import hashlib
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, delete, exists, func, select
@@ -61,19 +62,22 @@ def add_link(session: Session, link: MailLink) -> None:
     session.add(link)
 
 
-def link_of(session: Session, token_hash: bytes, purposes: tuple[Letter, ...]) -> MailLink | None:
+def link_of(session: Session, token_hash: bytes, purposes: Collection[str]) -> MailLink | None:
     """A link that works, locked until the end of the transaction."""
     statement = select(MailLink).where(
         MailLink.token_hash == token_hash,
-        MailLink.purpose.in_([purpose.value for purpose in purposes]),
+        MailLink.purpose.in_([str(purpose) for purpose in purposes]),
         MailLink.expires_at > func.now(),
     )
     return session.scalar(statement.with_for_update())
 
 
-def drop_links(session: Session, user_id: int) -> None:
-    """Make every link that was mailed to this person useless."""
-    session.execute(delete(MailLink).where(MailLink.user_id == user_id))
+def drop_links(session: Session, user_id: int, purpose: Letter | None = None) -> None:
+    """Make every link that was mailed to this person useless, or those for one purpose."""
+    dropped = delete(MailLink).where(MailLink.user_id == user_id)
+    if purpose is not None:
+        dropped = dropped.where(MailLink.purpose == purpose.value)
+    session.execute(dropped)
 
 
 def forget(session: Session) -> None:

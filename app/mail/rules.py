@@ -14,6 +14,9 @@ DAY = timedelta(days=1)
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 # of one letter to one address, whoever asks; the links of the last day all work, so that nobody can be locked out
 TO_ADDRESS = (Limit(3, timedelta(hours=1)), Limit(5, DAY))
+# a login link lasts 15 minutes: while no other is sent, the last one works for five more, so no stranger can use up the mail
+# that lets an owner in; a limit by day would let them
+TO_ADDRESS_OF: Mapping[Letter, tuple[Limit, ...]] = {Letter.LOGIN_LINK: (Limit(1, timedelta(minutes=10)),)}
 BY_PERSON = (Limit(20, DAY),)
 PER_HOUR = 500  # of the whole installation
 
@@ -21,15 +24,16 @@ LINKS: Mapping[Letter, Link] = {
     Letter.CONFIRM_ADDRESS: Link("/confirm-address", timedelta(days=7)),
     Letter.CONFIRM_NEW_ADDRESS: Link("/confirm-address", timedelta(days=7)),
     Letter.RESET_PASSWORD: Link("/reset-password", DAY),
+    Letter.LOGIN_LINK: Link("/login-link", timedelta(minutes=15)),
 }
 # lines of up to 998 characters are legal, and links stay in one piece; names of any alphabet pass every server
 POLICY = SMTP.clone(max_line_length=998, cte_type="7bit")
 
 
-def next_allowed(requested: Requested) -> datetime | None:
-    """When one more mail may be sent; none: now."""
+def next_allowed(letter: Letter, requested: Requested) -> datetime | None:
+    """When one more mail of this kind may be sent; none: now."""
     times = [
-        *_waits(requested.now, requested.to_address, TO_ADDRESS),
+        *_waits(requested.now, requested.to_address, TO_ADDRESS_OF.get(letter, TO_ADDRESS)),
         *_waits(requested.now, requested.by_person, BY_PERSON),
     ]
     if requested.last_hour >= PER_HOUR:

@@ -11,6 +11,7 @@ class Letter(StrEnum):
     CONFIRM_ADDRESS = "confirm-address"
     ALREADY_REGISTERED = "already-registered"
     RESET_PASSWORD = "reset-password"  # noqa: S105 - the name of a template
+    LOGIN_LINK = "login-link"
     CONFIRM_NEW_ADDRESS = "confirm-new-address"
     ADDRESS_CHANGED = "address-changed"
     PASSWORD_CHANGED = "password-changed"  # noqa: S105 - the name of a template

@@ -32,7 +32,7 @@ def ask_for(
     `address` and `asked_by` are what is counted. Without a person nothing is sent, which nobody can tell from the time
     taken. The worker looks for it within seconds.
     """
-    wait = next_allowed(queries.requested(session, letter, address, asked_by))
+    wait = next_allowed(letter, queries.requested(session, letter, address, asked_by))
     if wait is not None:
         log.info("mail limit reached", letter=letter.value)
         return wait

@@ -17,6 +17,12 @@ def person_of_address(session: Session, address: str) -> int | None:
     return session.scalar(statement)
 
 
+def owner_of_address(session: Session, address: str) -> int | None:
+    """The account that has confirmed an address."""
+    statement = select(User.id).where(User.email == address, User.verified_at.is_not(None))
+    return session.scalar(statement.where(User.deleted_at.is_(None), User.suspended_at.is_(None)))
+
+
 def person(session: Session, user_id: int) -> User | None:
     """A person who is neither suspended nor gone, locked until the end of the transaction."""
     statement = select(User).where(User.id == user_id, User.deleted_at.is_(None), User.suspended_at.is_(None))

@@ -1,5 +1,8 @@
 """Changing a password, and choosing a new one by a link that was mailed."""
 
+from datetime import timedelta
+
+from sqlalchemy import func
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -17,10 +20,13 @@ from app.recovery import queries
 from app.recovery.schemas import Forgotten, Outcome, Passwords
 from app.secret_hashes import hash_of_token
 from app.sessions import queries as sessions
-from app.sessions.service import check_owner
+from app.sessions.schemas import Browser
+from app.sessions.service import check_owner, start_session
 from app.tokens import queries as tokens
 
 PURPOSES = (Letter.RESET_PASSWORD,)
+# what the link of a reset still does once it has been used, and for how long: list tokens and revoke them
+REVOKE_TOKENS, REVOKE_TIME = "revoke-tokens", timedelta(hours=1)
 
 
 def ask_for_link(platform: Platform, form: Forgotten) -> None:
@@ -63,7 +69,8 @@ def reset(platform: Platform, token: str, password: str) -> Outcome:
             if queries.confirm_address(session, user, link):
                 # whoever made this account had not shown that the address is theirs
                 tokens.revoke_tokens_of(session, user.id)
-            _replace(session, user, password_hash, "account.reset_password")
+            if _replace(session, user, password_hash, "account.reset_password"):
+                _keep_for_tokens(session, user, token)
     except IntegrityError as error:
         if violated_constraint(error) != "uq_user_account_email":
             raise
@@ -72,8 +79,66 @@ def reset(platform: Platform, token: str, password: str) -> Outcome:
     return Outcome.DONE
 
 
-def change(platform: Platform, actor: Actor, cookie: str, passwords: Passwords) -> None:
-    """Replace a person's password, and log out everywhere but in the session of `cookie`.
+def _keep_for_tokens(session: Session, user: User, token: str) -> None:
+    """Let a link that has been used revoke the API tokens that still work, and nothing else."""
+    row = MailLink(
+        token_hash=hash_of_token(token),
+        user_id=user.id,
+        purpose=REVOKE_TOKENS,
+        address=user.email,
+        expires_at=func.now() + REVOKE_TIME,
+    )
+    links.add_link(session, row)
+
+
+def may_revoke_tokens(platform: Platform, token: str) -> int | None:
+    """Whose API tokens can be revoked by a link that has just been used for a new password."""
+    with platform.transaction() as session:
+        link = links.link_of(session, hash_of_token(token), (REVOKE_TOKENS,))
+        user = queries.person(session, link.user_id) if link else None
+        return user.id if user else None
+
+
+def ask_for_login_link(platform: Platform, form: Forgotten) -> None:
+    """Have a login link mailed to an address, if an account has confirmed it; takes as long and says as much if none has."""
+    with platform.transaction() as session:
+        user_id = queries.owner_of_address(session, form.email)
+        mail.ask_for(session, Letter.LOGIN_LINK, address=form.email, user_id=user_id, asked_by=None)
+    platform.notifier.wake_workers(Job.MAIL)
+
+
+def address_of_login_link(platform: Platform, token: str) -> str | None:
+    """The address of the account that a login link opens; none if it has been used or has expired."""
+    with platform.transaction() as session:
+        user = _owner_of_login_link(session, token)
+        return user.email if user else None
+
+
+def _owner_of_login_link(session: Session, token: str) -> User | None:
+    link = links.link_of(session, hash_of_token(token), (Letter.LOGIN_LINK,))
+    user = queries.person(session, link.user_id) if link else None
+    is_theirs = user and link and user.verified_at is not None and link.address == user.email
+    return user if is_theirs else None
+
+
+def log_in_by_link(platform: Platform, token: str, browser: Browser) -> str | None:
+    """The token of a new session, which still asks for a second factor; none if the link was used or has expired.
+
+    No limit of wrong passwords is asked, as strangers can reach it: what lets in is that the owner reads their mail.
+    """
+    with platform.transaction() as session:
+        user = _owner_of_login_link(session, token)
+        if user is None:
+            return None
+        links.drop_links(session, user.id, Letter.LOGIN_LINK)
+        audit.record(session, user.id, "session.start", f"person {user.id}", details={"by": "mailed link"})
+        started = start_session(session, platform, user.id, browser)
+    platform.notifier.wake_workers(Job.MAIL)
+    return started
+
+
+def change(platform: Platform, actor: Actor, cookie: str, passwords: Passwords) -> int:
+    """Replace a person's password, and log out everywhere but in the session of `cookie`; how many API tokens still work.
 
     Raises WrongPasswordError, ValueError with what is wrong with the new password, BusyError.
     """
@@ -86,15 +151,19 @@ def change(platform: Platform, actor: Actor, cookie: str, passwords: Passwords) 
     with platform.transaction() as session:
         user = queries.person(session, actor.user_id)
         assert user is not None
-        _replace(session, user, password_hash, "account.change_password", keep=hash_of_token(cookie))
+        count = _replace(session, user, password_hash, "account.change_password", keep=hash_of_token(cookie))
     platform.notifier.wake_workers(Job.MAIL)
+    return count
 
 
 def _replace(
     session: Session, user: User, password_hash: str, action: str, *, keep: bytes | None = None
-) -> None:
+) -> int:
+    """Replace a password and end what the old one opened; how many API tokens, which stay, still work."""
     user.password_hash = password_hash
     sessions.end_sessions_of(session, user.id, keep=keep)
     links.drop_links(session, user.id)
     audit.record(session, user.id, action, f"person {user.id}")
-    mail.tell_owner(session, Letter.PASSWORD_CHANGED, user)
+    count = tokens.count_active(session, user.id)
+    mail.tell_owner(session, Letter.PASSWORD_CHANGED, user, tokens=count)
+    return count

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
@@ -28,9 +28,14 @@ MADE_FOR: Mapping[Scope, str] = {Scope.ORGANISE: "organisers", Scope.ADMIN: "adm
 
 
 @router.get("/account/tokens", dependencies=[requires(Action.MANAGE_ACCOUNT)])
-def tokens(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
-    """One's tokens."""
-    return _page(request, platform, actor, EMPTY, {})
+def tokens(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    password_changed: Annotated[bool, Query()] = False,  # noqa: FBT002 - of the address
+) -> Response:
+    """One's tokens; also the page that follows a change of the password while some work."""
+    return _page(request, platform, actor, EMPTY, {}, is_password_changed=password_changed)
 
 
 def _page(
@@ -41,6 +46,7 @@ def _page(
     problems: Mapping[str, str],
     *,
     new_token: str | None = None,
+    is_password_changed: bool = False,
 ) -> Response:
     response = render(
         request,
@@ -48,6 +54,7 @@ def _page(
         code=422 if problems else 200,
         tokens=service.tokens(platform, actor.user_id),
         new_token=new_token,
+        is_password_changed=is_password_changed,
         form=form,
         problems=problems,
         scopes=scopes_for(actor),
@@ -82,6 +89,13 @@ def create_token(
     except ConflictError as error:
         return _page(request, platform, actor, form, {"": str(error)})
     return _page(request, platform, actor, EMPTY, {}, new_token=token)
+
+
+@router.post("/account/tokens/revoke-all", dependencies=[requires(Action.MANAGE_ACCOUNT)])
+def revoke_all_tokens(platform: ThePlatform, actor: CurrentActor) -> Response:
+    """Revoke every token."""
+    service.revoke_all(platform, actor.user_id)
+    return RedirectResponse("/account/tokens", status_code=303)
 
 
 @router.post("/account/tokens/{token_id}/revoke", dependencies=[requires(Action.MANAGE_ACCOUNT)])

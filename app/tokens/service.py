@@ -70,3 +70,11 @@ def revoke_token(platform: Platform, user_id: int | None, token_id: int) -> bool
         if is_revoked:
             audit.record(session, user_id, "token.revoke", f"token {token_id}")
         return is_revoked
+
+
+def revoke_all(platform: Platform, user_id: int | None) -> None:
+    """Revoke every token of a person."""
+    assert user_id is not None
+    with platform.transaction() as session:
+        count = queries.revoke_tokens_of(session, user_id)
+        audit.record(session, user_id, "token.revoke-all", f"person {user_id}", details={"revoked": count})

@@ -18,7 +18,7 @@ PUBLIC = (
     "/", "/editions/sample", "/leaderboards/sample/test/3", "/leaderboards/sample/val/3?sort=car&order=asc",
     "/leaderboards/sample/val/4", "/compare/sample/val/3", "/pictures/sample/val", "/pictures/sample/val/2012_000001", "/leaderboards/sample/val/3/images",
     "/submissions/{test3}", "/submissions/{val5}", "/teams/{team}", "/login", "/register", "/api/docs", "/nowhere",
-    "/forgot-password", "/reset-password/used", "/confirm-address/used",
+    "/forgot-password", "/reset-password/used", "/login-link", "/login-link/used", "/confirm-address/used",
     "/leaderboards/sample/test/3?sort=nothing",
     "/leaderboards/sample/test/3/figures", "/leaderboards/sample/val/3/figures", "/compare/sample/test/3?{compared}",
     "/editions/sample/test/competitions/3", "/published/voc2007", "/published/voc2007/3", "/find?q=sample",

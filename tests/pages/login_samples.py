@@ -37,6 +37,7 @@ def of_logins() -> Iterator[tuple[str, dict[str, Any]]]:
             **choices,
             "tokens": (),
             "new_token": None,
+            "is_password_changed": False,
             "form": {"name": EVIL, "scope": [EVIL], "days": 7},
             "problems": {"name": EVIL, "scope": EVIL},
         },
@@ -45,8 +46,13 @@ def of_logins() -> Iterator[tuple[str, dict[str, Any]]]:
         "tokens/tokens.html",
         {
             **choices,
-            "tokens": (token, replace(token, last_used_at=NOW, revoked_at=NOW)),
+            "tokens": (
+                token,
+                replace(token, last_used_at=NOW, revoked_at=NOW),
+                *(replace(token, is_expired=False),) * 2,
+            ),
             "new_token": "hld_x",
+            "is_password_changed": True,
             "form": {"name": "", "scope": ["read"], "days": 90},
             "problems": {},
         },

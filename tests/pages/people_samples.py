@@ -1,8 +1,10 @@
 """Contexts of the pages of accounts and their mail, which walk through the branches."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
+from app.access import Scope
 from app.confirmation.schemas import Offer, Outcome
 from app.mail.schemas import Place
 from app.openid.pages import STATUS
@@ -10,6 +12,7 @@ from app.openid.schemas import LinkView, Newcomer
 from app.participation.schemas import TermsView
 from app.profiles.schemas import OwnResults
 from app.recovery.schemas import Outcome as ResetOutcome
+from app.tokens.schemas import TokenView
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW
 
@@ -43,8 +46,14 @@ def of_confirmation() -> Iterator[Sample]:
 def of_recovery() -> Iterator[Sample]:
     yield "recovery/forgot.html", {"form": {"email": EVIL}, "problems": {"email": EVIL}}
     for place in (Place(is_sent=True), Place(is_sent=False, folder=EVIL)):
-        yield "recovery/asked.html", {"place": place}
+        yield "recovery/asked.html", {"place": place, "lifetime": "24 hours"}
+    yield "recovery/ask_login_link.html", {"form": {"email": EVIL}, "problems": {"email": EVIL}}
+    for email in (None, EVIL):
+        yield "recovery/login_link.html", {"token": "t0ken", "email": email}
     yield "recovery/reset.html", {"token": "t0ken", "problems": {"password": EVIL}}
+    token = TokenView(1, EVIL, "hld_ab", tuple(Scope), NOW, NOW, None, None, is_expired=False)
+    for left in ((), (token,), (token, replace(token, last_used_at=NOW))):
+        yield "recovery/tokens.html", {"token": "t0ken", "tokens": left}
     for outcome in ResetOutcome:
         yield "recovery/outcome.html", {"outcome": outcome.value}
     yield "recovery/change.html", {"problems": {"present_password": EVIL, "password": EVIL}}

@@ -12,6 +12,7 @@ from app.platform import Platform
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import PASSWORD, registered
 from tests.pages.test_confirmation import can_log_in, mailed_link, unconfirmed
+from tests.pages.test_tokens import READ, program
 from tests.people import deliver_mail, letters
 
 NEW = "another long enough password"
@@ -159,6 +160,79 @@ def test_a_password_is_changed_by_who_knows_it_and_other_sessions_end(
     assert can_log_in(phone, "gorse@example.org", NEW)
     deliver_mail(platform)
     assert letters(platform, "gorse@example.org")[-1]["Subject"] == "Your password was changed"
+
+
+def test_after_a_reset_the_tokens_that_still_work_are_listed_and_revoked_by_the_used_link(
+    browser: Browser, platform: Platform
+) -> None:
+    holly, visitor = registered(browser(), "holly@example.org"), browser()
+    programs = [program(browser, holly, READ) for _ in range(3)]
+    other = program(browser, registered(browser(), "ivy@example.org"), READ)
+    [first, *_, foreign] = token_ids(platform)
+    with platform.transaction() as session:
+        session.execute(
+            text("UPDATE api_token SET last_used_at = '2012-11-03' WHERE id = :id"), {"id": first}
+        )
+    ask_for_link(visitor, "holly@example.org")
+    link = mailed_link(platform, "holly@example.org")
+    assert visitor.post(f"{link}/tokens").status_code == 410  # before the reset, a link revokes nothing
+
+    page = visitor.post(link, data={"password": NEW}).headers["location"]
+    listed = visitor.get(page)
+    assert "3 API tokens of your account still work" in listed.text
+    assert listed.text.count("never") == 2
+    assert visitor.post(page, headers={"Origin": "https://evil.example"}).status_code == 403
+    for one in (first, foreign):
+        assert visitor.post(page, data={"token_id": one}).headers["location"] == page
+    assert works(*programs, other) == [False, True, True, True]
+    visitor.post(page)
+
+    assert works(*programs, other) == [False, False, False, True]
+    assert "No API token of your account works" in visitor.get(page).text
+    assert visitor.post(link, data={"password": PASSWORD}).status_code == 410
+    with platform.transaction() as session:
+        session.execute(text("UPDATE mail_link SET expires_at = expires_at - interval '1 hour'"))
+    assert visitor.post(page).status_code == 410
+
+
+def works(*programs: TestClient) -> list[bool]:
+    return [each.get("/api/v1/submissions").status_code == 200 for each in programs]
+
+
+def token_ids(platform: Platform) -> list[int]:
+    """The latest tokens of all people, those of this test among them."""
+    with platform.transaction() as session:
+        return list(
+            session.scalars(
+                text("SELECT id FROM (SELECT id FROM api_token ORDER BY id DESC LIMIT 4) AS t ORDER BY 1")
+            )
+        )
+
+
+@pytest.mark.parametrize(
+    ("count", "page", "sentence"),
+    [
+        (0, "/account", "No API tokens of your account work."),
+        (1, "/account/tokens?password_changed=true", "1 API token still works."),
+        (2, "/account/tokens?password_changed=true", "2 API tokens still work."),
+    ],
+)
+def test_after_a_change_the_page_and_the_mail_name_the_tokens_that_still_work(
+    browser: Browser, platform: Platform, count: int, page: str, sentence: str
+) -> None:
+    email = f"juniper{count}@example.org"
+    juniper = registered(browser(), email)
+    programs = [program(browser, juniper, READ) for _ in range(count)]
+
+    changed = juniper.post("/account/password", data={"present_password": PASSWORD, "password": NEW})
+
+    assert changed.headers["location"] == page
+    assert ("The active tokens below still work" in juniper.get(page).text) == (count > 0)
+    deliver_mail(platform)
+    body = letters(platform, email)[-1].get_content()
+    assert sentence in body
+    assert ("/account/tokens" in body) == (count > 0)
+    assert works(*programs) == [True] * count
 
 
 @pytest.mark.parametrize("email", ["nowhere", "a@b.c\r\nBcc: d@e.f", ""])

@@ -1,16 +1,119 @@
 """How long a login lasts, where one is logged in, and what asks for the password again."""
 
+from collections.abc import Iterator
+
+import limits
 import pytest
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
 from app.platform import Platform
+from app.rate_limits import Limited
 from app.sessions import service as sessions
 from tests.pages.conftest import Browser
 from tests.pages.statements import asked
 from tests.pages.test_accounts import PASSWORD, registered
 from tests.pages.test_drafts import hidden
 from tests.pages.test_tokens import READ, program
+from tests.people import deliver_mail, letters, mailed_link
+from tests.second_factors import code_of, give_second_factor
+
+
+@pytest.fixture
+def _locked_out(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let an account have no login by password in browsers that were never logged in to it, after the first one."""
+    rates = platform.limiter.rates | {Limited.LOGIN_ACCOUNT: limits.parse_many("1/hour")}
+    monkeypatch.setattr(platform.limiter, "rates", rates)
+    yield
+    with platform.transaction() as session:
+        session.execute(text("DELETE FROM mail_request"))
+
+
+def login_link(platform: Platform, address: str) -> str:
+    """The path of the latest login link to an address."""
+    deliver_mail(platform)
+    return mailed_link(platform, address, "Log in to your account")
+
+
+@pytest.mark.usefixtures("_locked_out")
+def test_a_mailed_link_lets_the_owner_into_a_new_browser_despite_wrong_passwords(
+    browser: Browser, platform: Platform
+) -> None:
+    registered(browser(), "larch@example.org")
+    wrong = {"email": "larch@example.org", "password": "a stranger's guess"}
+    browser().post("/login", data=wrong)
+    owner = browser()
+
+    refused = owner.post("/login", data=wrong | {"password": PASSWORD})
+    assert refused.status_code == 429
+    assert 'href="/login-link"' in refused.text
+    owner.post("/login-link", data={"email": " LARCH@example.org"})
+    link = login_link(platform, "larch@example.org")
+    offered = owner.get(link)
+
+    assert "larch@example.org" in offered.text
+    assert offered.headers["cache-control"] == "no-store"
+    assert owner.get("/account").status_code == 303  # programs that open links log nobody in
+    assert browser().post(link, headers={"Origin": "https://evil.example"}).status_code == 403
+    assert owner.post(link).headers["location"] == "/account"
+    assert owner.get("/account").status_code == 200
+    assert browser().post(link).status_code == 410
+    assert "used or has expired" in browser().get(link).text
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE mail_link SET expires_at = expires_at - interval '15 minutes'",
+        "UPDATE user_account SET email = 'new-' || email WHERE email LIKE 'maple%'",
+        "UPDATE user_account SET suspended_at = now() WHERE email LIKE 'maple%'",
+        "UPDATE mail_link SET purpose = 'reset-password'",
+    ],
+)
+def test_a_login_link_ends_with_its_time_its_address_and_its_account(
+    browser: Browser, platform: Platform, change: str
+) -> None:
+    address = f"maple{len(change)}@example.org"
+    registered(browser(), address)
+    browser().post("/login-link", data={"email": address})
+    link = login_link(platform, address)
+    with platform.transaction() as session:
+        session.execute(text(change))
+
+    assert browser().post(link).status_code == 410
+
+
+def test_a_login_link_still_asks_for_the_second_factor(browser: Browser, platform: Platform) -> None:
+    registered(browser(), "oak@example.org")
+    give_second_factor(platform, "oak@example.org")
+    visitor = browser()
+    visitor.post("/login-link", data={"email": "oak@example.org"})
+
+    response = visitor.post(login_link(platform, "oak@example.org"))
+
+    assert response.headers["location"] == "/login/code"
+    assert visitor.get("/account").status_code == 303
+    visitor.post("/login/code", data={"code": code_of()})
+    assert visitor.get("/account").status_code == 200
+
+
+def test_who_has_no_confirmed_account_gets_the_same_answer_and_no_login_link(
+    browser: Browser, platform: Platform
+) -> None:
+    registered(browser(), "pine@example.org")
+    form = {"email": "poplar@example.org", "name": "Poplar", "password": PASSWORD}
+    browser().post("/register", data=form)
+    addresses = [f"{name}@example.org" for name in ("pine", "poplar", "nobody")]
+
+    # each three times, of which one in ten minutes is sent
+    answers = {browser().post("/login-link", data={"email": each}).text for each in addresses * 3}
+    deliver_mail(platform)
+
+    def sent(address: str) -> int:
+        return [letter["Subject"] for letter in letters(platform, address)].count("Log in to your account")
+
+    assert len(answers) == 1
+    assert [sent(each) for each in addresses] == [1, 0, 0]
 
 
 def age(platform: Platform, column: str, interval: str) -> None:

@@ -186,6 +186,19 @@ def test_a_person_has_fifty_tokens_at_most(browser: Browser, platform: Platform)
     assert "50 tokens are active; revoke one first" in response.text
 
 
+def test_all_tokens_of_a_person_are_revoked_at_once(browser: Browser) -> None:
+    gorse, hazel = (registered(browser(), f"{name}@example.org") for name in ("gorse", "hazel"))
+    programs = [program(browser, gorse, READ) for _ in range(2)]
+    other = program(browser, hazel, READ)
+    assert "/account/tokens/revoke-all" in gorse.get("/account/tokens").text
+
+    assert gorse.post("/account/tokens/revoke-all").headers["location"] == "/account/tokens"
+
+    codes = [each.get("/api/v1/submissions").status_code for each in (*programs, other)]
+    assert codes == [401, 401, 200]
+    assert "revoke-all" not in gorse.get("/account/tokens").text
+
+
 def test_making_and_revoking_a_token_is_in_the_audit(browser: Browser, platform: Platform) -> None:
     fir = registered(browser(), "fir@example.org")
     program(browser, fir, READ, days=30)

@@ -1,3 +1,4 @@
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes
 from email.policy import default
@@ -20,6 +21,7 @@ FIELDS = {
     "name": "Übung",
     "scopes": "read, submit",
     "days": "90",
+    "tokens": "2",
     "browser": "Firefox on Linux",
 }
 
@@ -47,7 +49,16 @@ def requested(*ages: timedelta, by_person: tuple[timedelta, ...] = (), last_hour
     ],
 )
 def test_mail_waits_until_every_limit_allows_it(before: Requested, wait: timedelta | None) -> None:
-    assert next_allowed(before) == (None if wait is None else NOW + wait)
+    assert next_allowed(Letter.RESET_PASSWORD, before) == (None if wait is None else NOW + wait)
+
+
+@pytest.mark.parametrize(("ages", "wait"), [((9,), 1), ((10,), None), (range(10, 1430, 10), None)])
+def test_while_no_other_login_link_is_sent_the_last_one_works(ages: Iterable[int], wait: int | None) -> None:
+    minute = timedelta(minutes=1)
+    before = requested(*[age * minute for age in ages])
+
+    assert next_allowed(Letter.LOGIN_LINK, before) == (None if wait is None else NOW + wait * minute)
+    assert LINKS[Letter.LOGIN_LINK].lifetime >= 15 * minute
 
 
 def recipient(**changed: object) -> Recipient:
