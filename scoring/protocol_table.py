@@ -1,16 +1,14 @@
-"""What each protocol does with each task, in words: generated from its row and the docstrings of the row's functions."""
+"""What each protocol does with each task, in words: made of its row and the words of the row's functions."""
 
-import inspect
 import math
-import re
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 from scoring.data.boxes import BoxConvention
 from scoring.metrics.boxes import iou_half_open, iou_inclusive
 from scoring.metrics.coco.arrays import CocoRules
+from scoring.protocol_words import words_of
 from scoring.protocols import PROTOCOLS
 from scoring.tasks.coco.truth import load_masks
 from scoring.tasks.protocol import Protocol
@@ -22,10 +20,6 @@ _WRITTEN: Final = {
 }
 _AS_STORED: Final = "numbers as the ground truth stores them, without conversion"
 _CONVENTIONS: Final = {iou_inclusive: BoxConvention.INCLUSIVE, iou_half_open: BoxConvention.HALF_OPEN}
-_OTHER_USE: Final = re.compile(
-    r"[a-z_, ]+: |Returns |Raises |Source: "
-)  # sentences for callers of a function
-_REFERENCE: Final = re.compile(r"`(\w+)`")
 _FUNCTIONS: Final = ("select_positives", "match", "iou", "pool", "average")
 
 
@@ -98,15 +92,16 @@ def _describe_task(each: TaskRules[Any]) -> TaskDescription:
     functions = [getattr(rules, name) for name in _FUNCTIONS if getattr(rules, name, None)]
     totals = [measure for measure in (rules.measure, getattr(rules, "total", None)) if measure]
     mean = getattr(rules, "pool", None) or rules.average
+    sources = (words_of(each).source for each in (*functions, *(measure.of for measure in totals)))
     return TaskDescription(
         each.task.name,
         each.task.title,
         _counts(rules),
         getattr(rules, "iou_threshold", None),
         _boxes(rules),
-        " ".join(f"{measure.name}: {_explain(measure.of)}" for measure in totals),
-        _explain(mean),
-        tuple(dict.fromkeys(_sources([*functions, *(measure.of for measure in totals)]))),
+        " ".join(f"{measure.name}: {words_of(measure.of).text}" for measure in totals),
+        words_of(mean).text,
+        tuple(dict.fromkeys(source for source in sources if source is not None)),
     )
 
 
@@ -139,11 +134,9 @@ def _counts_of_coco(rules: CocoRules) -> Iterator[str]:
 
 
 def _counts(rules: Any) -> str:
-    """What the functions that choose positives and match say; of rules without any what their class says."""
+    """What the functions that choose positives and match do; of rules without any what the rules do."""
     functions = [getattr(rules, name) for name in ("select_positives", "match") if hasattr(rules, name)]
-    if functions:
-        return " ".join(map(_explain, functions))
-    return _explain(type(rules)).partition(". ")[2]
+    return " ".join(words_of(each).text for each in functions or [type(rules)])
 
 
 def _boxes(rules: Any) -> str | None:
@@ -151,25 +144,3 @@ def _boxes(rules: Any) -> str | None:
         return None
     convention = getattr(rules, "convention", _CONVENTIONS.get(rules.iou))
     return _AS_STORED if convention is None else _WRITTEN[convention]
-
-
-def _explain(thing: Callable[..., Any]) -> str:
-    """The sentences of a docstring that say what happens; those of a function that it names as its model follow."""
-    text = " ".join(each for each in _sentences(thing) if not _OTHER_USE.match(each))
-    for name in dict.fromkeys(_REFERENCE.findall(text)):
-        model = getattr(sys.modules[thing.__module__], name, None)
-        if inspect.isfunction(model):
-            text += f" {name}: {_explain(model)}"
-    return text
-
-
-def _sources(functions: list[Callable[..., Any]]) -> Iterator[str]:
-    for each in functions:
-        for sentence in _sentences(each):
-            if sentence.startswith("Source: "):
-                yield sentence.removeprefix("Source: ").rstrip(".")
-
-
-def _sentences(thing: Callable[..., Any]) -> list[str]:
-    text = (inspect.getdoc(thing) or "").partition(">>>")[0]
-    return re.split(r"(?<=\.)\s+", " ".join(text.split()))

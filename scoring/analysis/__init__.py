@@ -1,5 +1,46 @@
 """Analyses of matched predictions: nothing is matched or scored again, except at another threshold.
 
 They take ranked predictions (`scoring.data.matches`) and the ground truth; where they need boxes, the ranked
-predictions are joined with the detections of the archive (`ranked_detections`).
+predictions are joined with the detections that were evaluated (`detections_of`), or with those of the archive.
 """
+
+from scoring.analysis.diagnosis import Diagnosis, Files, diagnose
+from scoring.analysis.errors import ErrorBreakdown, ErrorKind, break_down, find_errors
+from scoring.analysis.examples import (
+    Examples,
+    examples_of_detections,
+    examples_of_ranking,
+    examples_of_segmentation,
+)
+from scoring.analysis.hard_images import HardImages, find_hard_images, find_hard_images_of_segmentation
+from scoring.analysis.random_baseline import random_baseline
+from scoring.analysis.ranked_detections import RankedDetections, detections_of
+from scoring.analysis.similarity import common_boxes, pixel_agreement, rank_correlation
+from scoring.analysis.sweeps import Sweep, sweep_image_area, sweep_iou_threshold, sweep_object_area
+
+__all__ = [
+    "Diagnosis",
+    "ErrorBreakdown",
+    "ErrorKind",
+    "Examples",
+    "Files",
+    "HardImages",
+    "RankedDetections",
+    "Sweep",
+    "break_down",
+    "common_boxes",
+    "detections_of",
+    "diagnose",
+    "examples_of_detections",
+    "examples_of_ranking",
+    "examples_of_segmentation",
+    "find_errors",
+    "find_hard_images",
+    "find_hard_images_of_segmentation",
+    "pixel_agreement",
+    "random_baseline",
+    "rank_correlation",
+    "sweep_image_area",
+    "sweep_iou_threshold",
+    "sweep_object_area",
+]

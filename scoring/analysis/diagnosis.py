@@ -1,12 +1,12 @@
 """Everything that is analysed of a single result: kinds of errors, and sweeps over overlap and size."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from scoring.analysis.errors import ErrorBreakdown, break_down
-from scoring.analysis.ranked_detections import read_ranked_detections
+from scoring.analysis.ranked_detections import RankedDetections, detections_of, read_ranked_detections
 from scoring.analysis.sweeps import (
     Sweep,
     covered_areas,
@@ -14,11 +14,13 @@ from scoring.analysis.sweeps import (
     sweep_iou_threshold,
     sweep_object_area,
 )
+from scoring.data.checking import DataError
+from scoring.data.description import UNKNOWN_SIDE
+from scoring.data.detections import Detections
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.limits import Limits
-from scoring.data.matches import RankedPredictions
 from scoring.protocols import rules_of
-from scoring.results import Result
+from scoring.results import Result, matches_in_memory
 from scoring.saved_matches import open_rankings
 from scoring.tasks.classification.task import CLASSIFICATION
 from scoring.tasks.detection.scoring import load
@@ -43,61 +45,72 @@ class Files:
     statistics: Path | str
 
 
-def diagnose(result: Result, truth: GroundTruth, files: Files) -> Diagnosis:
-    r"""Analyse a result of a competition, from its archive and its saved matches.
+def diagnose(result: Result, truth: GroundTruth, predictions: Detections | Files | None = None) -> Diagnosis:
+    """Analyse a result of detection by the protocols of VOC and TensorFlow, or of classification; others have an empty diagnosis.
 
-    Raises ValueError for the matches or the archive of another result, and for one of predictions in memory.
+    predictions: the detections that were evaluated, which have the boxes; of an archive its files. Without the sizes of the
+    images there is no sweep over areas. Raises DataError for detection without predictions, ValueError for those of another
+    result, and for matches that are neither in memory nor in a file.
 
-    >>> from tempfile import TemporaryDirectory
-    >>> from scoring import AnnotatedObject, Annotation, Box, evaluate, truth_of_boxes
-    >>> page = Annotation(50, 20, (AnnotatedObject("cat", Box(1, 1, 10, 10)),))
-    >>> truth = truth_of_boxes({"a": page}, dataset="VOC2012", image_set="val")
-    >>> with TemporaryDirectory() as name:
-    ...     folder, matches = Path(name, "results"), Path(name, "matches")
-    ...     folder.mkdir()
-    ...     _ = Path(folder, "comp3_det_val_cat.txt").write_text("a 0.9 21 1 30 10\na 0.8 1 1 10 9\n")
-    ...     result = evaluate(folder, truth, protocol="voc2012", competition=3, statistics=matches, classes=["cat"])
-    ...     found = diagnose(result, truth, Files(folder, Limits(), matches))
-    >>> [(row.error.value, row.count, row.gain) for row in found.errors[0].rows if row.count]
+    >>> from scoring import evaluate
+    >>> truth = GroundTruth.from_arrays(["a"], ["cat"], [[1, 1, 10, 10]], convention="inclusive")
+    >>> found = Detections.from_arrays(["a", "a"], ["cat", "cat"], [0.9, 0.8], [[21, 1, 30, 10], [1, 1, 10, 9]])
+    >>> diagnosis = diagnose(evaluate(found, truth, protocol="voc2012"), truth, found)
+    >>> [(row.error.value, row.count, row.gain) for row in diagnosis.errors[0].rows if row.count]
     [('background', 1, 0.5)]
     """
     analyse = _ANALYSES.get(result.task)
-    if analyse is None:
-        return Diagnosis()
-    _, rankings = open_rankings(files.statistics)
-    return analyse(result, truth, files, rules_of(result), rankings)
+    return Diagnosis() if analyse is None else analyse(result, truth, predictions)
 
 
-def _of_detections(
-    result: Result, truth: GroundTruth, files: Files, rules: Any, rankings: Sequence[RankedPredictions]
-) -> Diagnosis:
-    if result.competition is None:
-        raise ValueError("expected the result of an archive, which has the boxes")
-    objects_of, sizes = load(truth), truth.tables.sizes
+def _of_detections(result: Result, truth: GroundTruth, predictions: Detections | Files | None) -> Diagnosis:
+    rules, objects_of, sizes = rules_of(result), load(truth), truth.tables.sizes
     errors, sweeps = [], []
-    for detections in read_ranked_detections(
-        files.archive, truth, result.competition, rankings, limits=files.limits
-    ):
+    for detections in _with_boxes(result, truth, predictions):
         objects = rules.select_positives(objects_of[detections.ranked.class_name])
         errors.append(break_down(detections, truth, rules))
         sweeps.append(sweep_iou_threshold(detections, objects, rules))
-        sweeps.append(sweep_object_area(detections, objects, sizes, rules))
+        if _has_sizes(truth):
+            sweeps.append(sweep_object_area(detections, objects, sizes, rules))
     return Diagnosis(tuple(errors), tuple(sweeps))
 
 
+def _with_boxes(
+    result: Result, truth: GroundTruth, predictions: Detections | Files | None
+) -> Iterator[RankedDetections]:
+    if isinstance(predictions, Detections):
+        return detections_of(result, truth, predictions)
+    if predictions is None:
+        raise DataError("expected the Detections that were evaluated, or Files, found NoneType")
+    if result.competition is None:
+        raise ValueError("expected the result of an archive, which has the boxes")
+    _, rankings = open_rankings(predictions.statistics)
+    return read_ranked_detections(
+        predictions.archive, truth, result.competition, rankings, limits=predictions.limits
+    )
+
+
 def _of_classifications(
-    _result: Result, truth: GroundTruth, _files: Files, rules: Any, rankings: Sequence[RankedPredictions]
+    result: Result, truth: GroundTruth, predictions: Detections | Files | None
 ) -> Diagnosis:
-    return Diagnosis(sweeps=tuple(_area_sweeps(truth, rules, rankings)))
+    if not _has_sizes(truth):
+        return Diagnosis()
+    rankings: Any = (
+        open_rankings(predictions.statistics)[1]
+        if isinstance(predictions, Files)
+        else matches_in_memory(result)
+    )
+    value = rules_of(result).measure.of
+    areas = ((ranked, covered_areas(truth, ranked.class_name)) for ranked in rankings)
+    return Diagnosis(sweeps=tuple(sweep_image_area(ranked, covered, value) for ranked, covered in areas))
 
 
-def _area_sweeps(truth: GroundTruth, rules: Any, rankings: Sequence[RankedPredictions]) -> Iterator[Sweep]:
-    for ranked in rankings:
-        yield sweep_image_area(ranked, covered_areas(truth, ranked.class_name), rules.measure.of)
+def _has_sizes(truth: GroundTruth) -> bool:
+    """Whether the sizes of all images are known, which areas are fractions of."""
+    return bool((truth.tables.sizes[: truth.lists.main] != UNKNOWN_SIDE).all())
 
 
-_Analyse = Callable[[Result, GroundTruth, Files, Any, Sequence[RankedPredictions]], Diagnosis]
-_ANALYSES: Final[Mapping[str, _Analyse]] = {
+_ANALYSES: Final[Mapping[str, Callable[[Result, GroundTruth, Detections | Files | None], Diagnosis]]] = {
     DETECTION.name: _of_detections,
     CLASSIFICATION.name: _of_classifications,
 }

@@ -8,7 +8,7 @@ import numpy as np
 
 from scoring.data.arrays import Flags, Floats, Integers
 from scoring.data.boxes import BoxConvention
-from scoring.data.detections import ClassDetections
+from scoring.data.detections import ClassDetections, Detections
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.limits import Limits
 from scoring.data.matches import RankedPredictions
@@ -17,7 +17,8 @@ from scoring.intake.result_files import competition_files
 from scoring.metrics.matching import ClassObjects
 from scoring.metrics.ranking import rank
 from scoring.readers.image_index import ImageIndex
-from scoring.tasks.detection.reader import read_detections
+from scoring.results import Result, matches_in_memory
+from scoring.tasks.detection.reader import read_detections, split
 from scoring.tasks.detection.rules import DetectionRules
 
 
@@ -53,6 +54,25 @@ def with_boxes(ranked: RankedPredictions, detections: ClassDetections) -> Ranked
             f"these are not the detections that the ranking of '{ranked.class_name}' was made from"
         )
     return RankedDetections(ranked, detections.boxes[order], detections.convention)
+
+
+def detections_of(result: Result, truth: GroundTruth, found: Detections) -> Iterator[RankedDetections]:
+    """The ranked predictions of each class of a result in memory, with the boxes of the detections that were evaluated.
+
+    Raises ValueError for other detections, and for a result that was read from JSON.
+
+    >>> from scoring import evaluate
+    >>> truth = GroundTruth.from_arrays(["a"], ["cat"], [[1, 1, 10, 10]], convention="inclusive")
+    >>> found = Detections.from_arrays(["a", "a"], ["cat", "cat"], [0.1, 0.9], [[1, 1, 10, 9], [1, 1, 9, 9]])
+    >>> [cats] = detections_of(evaluate(found, truth, protocol="voc2012"), truth, found)
+    >>> cats.boxes.tolist(), cats.ranked.outcomes.tolist()
+    ([[1.0, 1.0, 9.0, 9.0], [1.0, 1.0, 10.0, 9.0]], [1, 0])
+    """
+    matches = matches_in_memory(result)
+    by_class = {each.class_name: each for each in matches} if isinstance(matches, tuple) else {}
+    for each in split(found, truth):
+        if each.key in by_class:
+            yield with_boxes(by_class[each.key], each.value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -75,7 +75,7 @@ class GroundTruth(StoredTruth):
 
         image, label: names (n,), or whole numbers (n,): indices into `images` and `classes`, or names where these are left
         out; boxes: numbers (n, 4) by `convention` and `box_format`; difficult, crowd: 0 or 1 (n,), objects that need not be
-        found, and boxes around several objects, which need not be found either; area: pixels (n,), which decide what COCO's
+        found, which COCO's protocols count like any other, and boxes around several objects, which need not be found either; area: pixels (n,), which decide what COCO's
         protocols call small, medium and large, by default those of the boxes; images: all that are evaluated, also those
         without an object, by default those that have one; sizes: width and height (images, 2). Raises DataError for anything else,
         and for boxes that end before they begin.

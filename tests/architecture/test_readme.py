@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import scoring
+import scoring.analysis
 from scoring.command_line.main import main
 from tests.scoring.archives import gz, tar, zip_of
 from tests.scoring.builders import Kit, annotation, thing
@@ -17,7 +18,7 @@ from tests.scoring.builders import Kit, annotation, thing
 README = (Path(__file__).parents[2] / "README.md").read_text()
 LIBRARY = README.partition("## As a library\n")[2].partition("\n## ")[0]
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
-WITH_ARRAYS, WITH_MASKS, WITH_OWN_RULES, WITH_FILES = EXAMPLES
+WITH_ARRAYS, WITH_MASKS, WITH_OWN_RULES, WITH_FILES, WITH_ERRORS = EXAMPLES
 EDITIONS, _, COCO = LIBRARY.partition("COCO's JSON is")
 COMMANDS = re.findall(r"^python -m scoring (.+)$", EDITIONS, re.MULTILINE)
 PLACE = "results/VOC2012/Main/comp3_det_val"
@@ -69,6 +70,26 @@ def test_the_example_with_rules_of_one_s_own_runs_and_says_what_it_measures(
     assert measure == "Average precision of masks, IoU 0.75:"
     ap75, mean = map(float, figures.split())
     assert 0 <= mean <= ap75 <= 1
+
+
+def test_the_example_with_errors_runs_and_prints_them_by_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(WITH_ARRAYS + WITH_ERRORS, "README.md", "exec"), {})
+
+    *kinds, car, cat = capsys.readouterr().out.splitlines()[-14:]
+    errors = [row.split() for row in kinds]
+    assert [(name, kind) for name, kind, count, _ in errors if count != "0"] == [("cat", "localisation")]
+    assert (car, cat[:8]) == ("()", "(Example")
+
+
+def test_every_analysis_that_the_readme_names_is_exported() -> None:
+    [row] = [line for line in LIBRARY.splitlines() if line.startswith("| count and analyse")]
+    names = re.findall(r"`(\w+)`", row.partition("in `scoring.analysis`:")[2])
+
+    exported = [
+        name for name in scoring.analysis.__all__ if inspect.isfunction(getattr(scoring.analysis, name))
+    ]
+
+    assert sorted(names) == sorted(set(exported) - {"detections_of", "find_errors"})
 
 
 def test_the_example_with_arrays_runs_and_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:

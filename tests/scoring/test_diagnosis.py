@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from scoring import VOC2012, Confidences, DataError, Detections
 from scoring.analysis.diagnosis import Diagnosis, Files, diagnose
 from scoring.analysis.image_outcomes import outcomes_by_image, pack_outcomes, read_outcomes
 from scoring.array_files import ForeignFileError, Packed, pack
@@ -22,7 +24,9 @@ from scoring.results import Result
 from scoring.statistics.bootstrap import bootstrap, sample_of
 from scoring.statistics.comparison import compare
 from scoring.statistics.kept_replicates import KIND, pack_replicates, read_replicates
+from scoring.tasks.detection.task import DETECTION
 from scoring.tasks.resampling import PixelSample, RankingSample
+from scoring.tasks.task import TaskRules
 from tests.scoring.builders import kit
 
 CATS, DOGS = "a_1 0.9 1 1 10 10\na_1 0.8 1 1 10 10\n", "a_1 0.9 20 5 40 30\na_2 0.7 40 5 49 9\n"
@@ -67,6 +71,84 @@ def test_detections_have_error_kinds_and_both_sweeps_of_every_class(tmp_path: Pa
     at_half = [point.value for point in found.sweeps[2].points if point.level == 0.5]
     assert at_half == [result.classes[1].value]
     assert from_plain(Diagnosis, to_plain(found)) == found
+
+
+def detections_as_arrays(lines: str, label: str) -> Detections:
+    rows = [line.split() for line in lines.splitlines()]
+    boxes = [[float(edge) for edge in row[2:]] for row in rows]
+    return Detections.from_arrays(
+        [row[0] for row in rows], [label] * len(rows), [float(row[1]) for row in rows], boxes
+    )
+
+
+def test_detections_in_memory_are_diagnosed_as_those_of_an_archive(tmp_path: Path) -> None:
+    sent, truth, files = scored(tmp_path, 3, comp3_det_test_cat=CATS)
+    found = detections_as_arrays(CATS, "cat")
+
+    result = evaluate(found, truth, protocol="voc2012", classes=["cat"])
+
+    assert diagnose(result, truth, found) == diagnose(sent, truth, files)
+    assert diagnose(result, truth, found).errors[0].rows[0].count == 1
+
+
+def test_classifications_in_memory_are_diagnosed_as_those_of_an_archive(tmp_path: Path) -> None:
+    sent, truth, files = scored(
+        tmp_path, 1, comp1_cls_test_cat="a_1 0.9\na_2 0.1\n", comp1_cls_test_dog="a_1 0.1\na_2 0.9\n"
+    )
+    found = Confidences.from_matrix([[0.9, 0.1], [0.1, 0.9]], images=["a_1", "a_2"], classes=["cat", "dog"])
+
+    result = evaluate(found, truth, protocol="voc2012")
+
+    assert diagnose(result, truth) == diagnose(sent, truth, files)
+
+
+def test_detections_in_memory_are_diagnosed_by_the_rules_of_the_result() -> None:
+    truth = GroundTruth.from_arrays(["a"], ["cat"], [[1, 1, 10, 10]], convention="inclusive")
+    found = Detections.from_arrays(["a"], ["cat"], [0.5], [[1, 1, 10, 6]])
+    strict = replace(VOC2012.rules_of(DETECTION), iou_threshold=0.75)
+    row = VOC2012.with_rules("own", "Ours", TaskRules(DETECTION, strict))
+
+    official, own = (evaluate(found, truth, protocol=protocol) for protocol in ("voc2012", row))
+
+    kinds = [
+        {
+            each.error.value: (each.count, each.gain)
+            for each in diagnose(result, truth, found).errors[0].rows
+            if each.count
+        }
+        for result in (official, own)
+    ]
+    assert kinds == [{}, {"localisation": (1, 1.0), "missed": (1, None)}]
+
+
+def test_where_the_sizes_of_images_are_unknown_there_is_no_sweep_over_areas() -> None:
+    boxes: Any = {"image": ["a"], "label": ["cat"], "boxes": [[1, 1, 10, 10]]}
+    found = Detections.from_arrays(**boxes, score=[0.5])
+    labels = GroundTruth.from_labels([[1], [0]], images=["a", "b"], classes=["cat"])
+    confidences = Confidences.from_matrix([[0.9], [0.1]], images=["a", "b"], classes=["cat"])
+
+    def swept(truth: GroundTruth) -> list[str]:
+        result = evaluate(found, truth, protocol="voc2012")
+        return [each.swept.value for each in diagnose(result, truth, found).sweeps]
+
+    assert swept(GroundTruth.from_arrays(**boxes, convention="inclusive")) == ["iou"]
+    assert swept(GroundTruth.from_arrays(**boxes, convention="inclusive", sizes=[[50, 40]])) == [
+        "iou",
+        "area",
+    ]
+    assert diagnose(evaluate(confidences, labels, protocol="voc2012"), labels) == Diagnosis()
+
+
+def test_detections_are_diagnosed_with_those_that_were_evaluated_only(tmp_path: Path) -> None:
+    truth, found = truth_in(tmp_path), detections_as_arrays(CATS, "cat")
+    result = evaluate(found, truth, protocol="voc2012")
+
+    with pytest.raises(
+        DataError, match="expected the Detections that were evaluated, or Files, found NoneType"
+    ):
+        diagnose(result, truth)
+    with pytest.raises(ValueError, match="not the detections that the ranking of 'cat' was made from"):
+        diagnose(result, truth, detections_as_arrays("a_2 0.1 1 1 5 5\n", "cat"))
 
 
 def test_what_was_found_in_images_survives_being_kept(tmp_path: Path) -> None:

@@ -29,9 +29,11 @@ from scoring import (
 )
 from scoring.data.arrays import Floats
 from scoring.data.detections import ClassDetections
+from scoring.metrics.averaging import pool_all_classes
 from scoring.metrics.boxes import IoU
 from scoring.metrics.coco.arrays import COCO_RULES, LVIS_RULES
 from scoring.metrics.matching import ClassObjects, Matches, match_pascal
+from scoring.metrics.measures import AP_AREA
 from scoring.protocols import PROTOCOLS, rules_of
 from scoring.tasks.classification.task import CLASSIFICATION
 from scoring.tasks.coco.task import COCO_DETECTION, COCO_SEGMENTATION
@@ -245,6 +247,22 @@ def _another_threshold(rules: Any) -> dict[str, Any]:
     return (
         {"iou_threshold": 0.75} if hasattr(rules, "iou_threshold") else {"iou_thresholds": np.array([0.75])}
     )
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"pool": pool_all_classes},
+        {"average": max},
+        {"measure": replace(AP_AREA, weighted=VOC2007.rules_of(DETECTION).measure.weighted)},
+    ],
+    ids=["pool", "average", "intervals alone"],
+)
+def test_whatever_of_the_rules_differs_an_official_name_is_refused(changed: dict[str, Any]) -> None:
+    other = TaskRules(DETECTION, replace(VOC2012.rules_of(DETECTION), **changed))
+
+    with pytest.raises(ValueError, match="is the name of an official protocol"):
+        VOC2012.with_rules("voc2012", "PASCAL VOC 2012", other)
 
 
 def test_a_protocol_that_was_made_before_the_names_were_reserved_is_refused_when_it_is_used() -> None:

@@ -1,5 +1,7 @@
 import json
 import math
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -64,16 +66,49 @@ def test_the_convention_of_boxes_is_that_of_the_rules() -> None:
     assert described("voc2012", "segmentation").boxes is None
 
 
-def test_rules_that_name_a_model_are_followed_by_its_sentences() -> None:
-    counts = described("voc2006", "detection").counts
+def test_sentences_say_in_full_what_a_function_shares_with_others() -> None:
+    of_2006, of_2012 = (described(name, "detection").counts for name in ("voc2006", "voc2012"))
 
-    assert "as `match_pascal`, but" in counts
-    assert "match_pascal: Match by the rules of VOC2007" in counts
-    assert ">>>" not in counts
+    assert of_2006.startswith(of_2012.removesuffix(" Detections of difficult objects are ignored."))
+    assert "unlike in later years, further ones are false positives" in of_2006
+    assert "confidences of -10 or less" in described("oid_V2_detection_metrics", "detection").counts
+
+
+def test_every_function_of_an_official_protocol_has_words_of_its_own() -> None:
+    texts = [
+        text
+        for row in describe_protocols()
+        for task in row.tasks
+        for text in (task.counts, task.measure, task.mean)
+    ]
+
+    assert [text for text in texts if "By the function" in text or "  " in text] == []
+
+
+def test_a_function_of_one_s_own_is_described_by_its_name() -> None:
+    rules = replace(PROTOCOLS["voc2012"].rules_of(DETECTION), average=max)
+    row = PROTOCOLS["voc2012"].with_rules("own2026", "Our challenge", TaskRules(DETECTION, rules))
+
+    [mean] = [each.mean for each in describe_protocol(row).tasks if each.task == "detection"]
+
+    assert mean == "By the function `max`."
+
+
+def test_without_docstrings_the_texts_are_the_same() -> None:
+    """`python -OO` removes docstrings."""
+    printed = [
+        subprocess.run(
+            [sys.executable, *flags, "-m", "scoring", "protocols"], capture_output=True, text=True, check=True
+        ).stdout
+        for flags in ([], ["-OO"])
+    ]
+
+    assert "The area under the PR curve" in printed[0]
+    assert printed[0] == printed[1]
 
 
 def test_a_pooled_headline_is_described_by_its_pool() -> None:
-    assert described("weighted_pascal_voc_detection_metrics", "detection").mean.startswith("Pool")
+    assert "pooled" in described("weighted_pascal_voc_detection_metrics", "detection").mean
 
 
 def test_a_row_is_found_by_its_earlier_names() -> None:
