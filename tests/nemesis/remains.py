@@ -52,6 +52,7 @@ def last_remains(site: Site) -> Remains:
 def _remains(site: Site) -> Remains:
     ask, platform = site.running.ask, site.running.platform
     confirmed = ask("SELECT u.sha256, u.id FROM upload u WHERE id IN (SELECT upload_id FROM submission)")
+    keys = _column(ask("SELECT name FROM truth_key"))
     known: dict[str, tuple[Storage, set[str], set[str]]] = {
         "archives": (platform.archives, {content_key(*one) for one in confirmed}, set()),
         "artefacts": (platform.artefacts, _column(ask("SELECT key FROM artefact")), set()),
@@ -70,11 +71,14 @@ def _remains(site: Site) -> Remains:
             ),
             _column(ask("SELECT key FROM unused_content WHERE store = 'ground truth'")),
         ),
+        "keys": (platform.secret.store, keys, set()),
     }
     leftovers = [f"scratch: {path.name}" for path in site.scratch.glob(f"{SCRATCH}*")]
     missing = []
     for name, (store, named, noted) in known.items():
         there = _names(store)
+        if name == "ground truth":
+            there -= keys  # whose folder lies in that of ground truth
         leftovers += [f"{name}: {one}" for one in sorted(there - named - noted)]
         missing += [f"{name}: {one}" for one in sorted(named - there)]
     return tuple(leftovers), tuple(missing)
