@@ -83,8 +83,14 @@ def scene(
     tree = small_kit(tmp_path_factory.mktemp("messages"))
     for edition in ("open", "future", "past"):
         import_tree(platform, TreeImport(tree, edition, "test", quotas=(Quota(1, 7),)))
-    import_tree(platform, TreeImport(tree, "free", "test", disclosure=Disclosure.FULL))
-    import_tree(platform, TreeImport(tree, "heldout", "test", quotas=(Quota(9, 7),)))
+    import_tree(
+        platform,
+        TreeImport(small_kit(tmp_path_factory.mktemp("free")), "free", "test", disclosure=Disclosure.FULL),
+    )
+    import_tree(
+        platform,
+        TreeImport(small_kit(tmp_path_factory.mktemp("heldout")), "heldout", "test", quotas=(Quota(9, 7),)),
+    )
     app = create_app(platform)
 
     @app.get("/api/v1/test/crash")
