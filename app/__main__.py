@@ -3,14 +3,45 @@
 It is a module of this name because multiprocessing would import any other main program again in each child.
 """
 
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
 from app.garbage import kept_for_good
+
+INTERRUPTED = 130  # exit code after Ctrl-C
 
 
 def main() -> None:
     """Run the command line."""
-    with kept_for_good():
+    with _left_at_once_by_ctrl_c(), kept_for_good():
         from app.commands import main as run  # noqa: PLC0415 - imported as long as garbage is not looked for
+
+        if sys.argv[1:2] == ["run"]:
+            import app.installation  # noqa: F401, PLC0415 - needed by no other command
     run()
+
+
+@contextmanager
+def _left_at_once_by_ctrl_c() -> Iterator[None]:
+    """While the program is imported and nothing runs yet, Ctrl-C ends it without a traceback."""
+    before = signal.getsignal(signal.SIGINT)
+    if before != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    os.write(sys.stderr.fileno(), b"stopped before anything was started\n")
+    # Ctrl-C is how `run` is ended: after another code make would print a line, too
+    is_run = sys.argv[1:] == ["run"]
+    os._exit(os.EX_OK if is_run else INTERRUPTED)
 
 
 if __name__ == "__main__":

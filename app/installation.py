@@ -4,7 +4,6 @@ import socket
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -27,15 +26,16 @@ from app.supervisor import Supervisor, interrupted_by_signals, supervised
 
 Report = Callable[[str], None]
 
+INTERRUPTED = 130  # exit code of what Ctrl-C has ended too early
 PATIENCE = timedelta(
     minutes=5
 )  # on a busy machine a process starts slowly; one that ends is reported at once
 
 
 def run_installation(console: Console, *, once: bool) -> int:
-    """Start everything, fill the sample edition, print its board, and serve; returns the exit code.
+    """Start everything, fill the sample edition, and serve; returns the exit code.
 
-    `once`: end when the board is complete instead of serving until Ctrl-C.
+    `once`: end when the sample boards are complete instead of serving until Ctrl-C.
     """
 
     def report(line: str) -> None:
@@ -47,10 +47,13 @@ def run_installation(console: Console, *, once: bool) -> int:
         with interrupted_by_signals(), _installation(settings, report) as platform:
             fill_sample(platform, console)
             _report_addresses(platform, report, time.monotonic() - started)
-            if not once:
+            if once:
+                report("the sample boards are complete")
+            else:
+                report("Ctrl-C stops everything; the next start finds it again")
                 _wait_for_interrupt()
     except KeyboardInterrupt:
-        return 0
+        return INTERRUPTED if once else 0
     except OSError as error:
         report(folder_error(error, settings.data))
         return 1
@@ -77,20 +80,23 @@ def _wait_for_interrupt() -> None:
 def _installation(settings: Settings, report: Report) -> Iterator[Platform]:
     """The platform of an installation that runs, web and worker included, until the end of the block."""
     with ExitStack() as stack:
-        listener = stack.enter_context(
-            listen(settings)
-        )  # first: nothing need be started when the port is taken
-        settings = stack.enter_context(_with_servers(settings, report))
-        settings = settings.model_copy(update={"port": listener.getsockname()[1]})
-        report("database: bringing the schema up to date")
-        migrate(settings)
-        platform = platform_of(settings)
-        stack.callback(platform.engine.dispose)
-        stack.enter_context(advertised(settings))
-        counting = stack.enter_context(counted_together(settings))
-        processes = stack.enter_context(supervised(report))
-        _start(processes, settings, listener, counting, report)
-        yield platform
+        try:
+            # first: nothing need be started when the port is taken
+            listener = stack.enter_context(listen(settings))
+            settings = stack.enter_context(_with_servers(settings, report))
+            settings = settings.model_copy(update={"port": listener.getsockname()[1]})
+            report("database: bringing the schema up to date")
+            migrate(settings)
+            platform = platform_of(settings)
+            stack.callback(platform.engine.dispose)
+            stack.enter_context(advertised(settings))
+            counting = stack.enter_context(counted_together(settings))
+            processes = stack.enter_context(supervised(report))
+            _start(processes, settings, listener, counting, report)
+            yield platform
+        except KeyboardInterrupt:
+            report("stopping; the next start goes on from here")
+            raise
 
 
 @contextmanager
@@ -135,11 +141,12 @@ def _start(
 ) -> None:
     report(f"worker: {settings.workers} processes")
     report(f"web: {settings.address}")
+    worker = worker_child(settings)
+    processes.launch(worker)
     # one client for all questions: making one costs more than asking, and the web server needs the processor now
-    with httpx2.Client(base_url=settings.local_address, timeout=2) as http, ThreadPoolExecutor() as pool:
-        worker = pool.submit(processes.start, worker_child(settings), lambda: _has_worker(http), PATIENCE)
+    with httpx2.Client(base_url=settings.local_address, timeout=2) as http:
         processes.start(web_child(settings, listener, counting=counting), lambda: _is_ready(http), PATIENCE)
-        worker.result()
+        processes.wait_until_ready(worker.name, lambda: _has_worker(http), PATIENCE)
     for number in range(2, settings.web_processes + 1):
         processes.start(web_child(settings, listener, f"web-{number}", counting), lambda: True)
 
@@ -171,4 +178,3 @@ def _report_addresses(platform: Platform, report: Report, seconds: float) -> Non
         )
     if not roles.is_there_an_admin(platform):
         report(f"  admin         {address}/role-links/{roles.create_admin_link(platform)}  (works once)")
-    report("Ctrl-C stops everything; the next start finds it again")

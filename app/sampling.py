@@ -10,11 +10,9 @@ import httpx2
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as ProgressBar
-from rich.table import Table
 
 import sample
 import scoring
-from app import formats
 from app.accounts import service as accounts
 from app.imports.schemas import TreeImport
 from app.imports.service import import_tree
@@ -117,13 +115,6 @@ class Sender:
                     f"{row['method']}: {row['failure_message'] or row['state']}; see the worker's log"
                 )
 
-    def board(self, image_set: str, competition: int) -> dict[str, Any]:
-        """A leaderboard."""
-        response = self.http.get(f"/api/v1/leaderboards/{self.edition}/{image_set}/{competition}")
-        response.raise_for_status()
-        board: dict[str, Any] = response.json()
-        return board
-
     def _get(self, path: str) -> list[dict[str, Any]]:
         response = self.http.get(path)
         response.raise_for_status()
@@ -172,34 +163,31 @@ BASELINES = "baselines@localhost"  # the account of the program that sends them
 SETS = {"val": Disclosure.FULL, "test": Disclosure.CLASSES}
 PROTOCOL = "voc2012"
 HISTORICAL = "voc2007"  # shown beside the sample; `import-published --remove` takes it away for good
-PRINTED_BOARD = ("test", 3)
 
 
 def fill_sample(platform: Platform, console: Console) -> None:
-    """Make the sample edition complete, and print a board of it; quick when it is complete already.
+    """Make the sample edition complete, boards and all; nothing to do when it is complete already.
 
     Raises BaselineError.
     """
     folder = platform.settings.data / "sample"
-    tree = folder / sample.NAME
-    if not (folder / "complete").exists():
-        console.print("sample edition: drawing its pictures", highlight=False)
-        tree = sample.draw_edition(folder).tree
-        for image_set, disclosure in SETS.items():
-            request = TreeImport(
-                tree, EDITION, image_set, title="Sample edition", protocol=PROTOCOL, disclosure=disclosure
-            )
-            import_tree(platform, request)
-        published.add(platform, HISTORICAL)
+    complete = folder / "complete"
+    if complete.exists():
+        return
+    console.print("sample edition: drawing its pictures", highlight=False)
+    tree = sample.draw_edition(folder).tree
+    for image_set, disclosure in SETS.items():
+        request = TreeImport(
+            tree, EDITION, image_set, title="Sample edition", protocol=PROTOCOL, disclosure=disclosure
+        )
+        import_tree(platform, request)
+    published.add(platform, HISTORICAL)
     token = accounts.token_of_program(platform, BASELINES, "Baselines")
+    roles.grant(platform, BASELINES, Grant.ORGANISER, EDITION)  # only they enter baselines
     address = platform.settings.local_address
     with httpx2.Client(base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=120) as http:
-        sender = Sender(http, EDITION)
-        if not (folder / "complete").exists():
-            roles.grant(platform, BASELINES, Grant.ORGANISER, EDITION)  # only they enter baselines
-            _send_baselines(sender, tree, console)
-            (folder / "complete").touch()
-        _print_board(sender, console)
+        _send_baselines(Sender(http, EDITION), tree, console)
+    complete.touch()
 
 
 def _send_baselines(sender: Sender, tree: Path, console: Console) -> None:
@@ -221,16 +209,3 @@ def _send_baselines(sender: Sender, tree: Path, console: Console) -> None:
             bar.update(done, completed=progress.scored)
 
         send_all(sender, missing, show)
-
-
-def _print_board(sender: Sender, console: Console) -> None:
-    image_set, competition = PRINTED_BOARD
-    board = sender.board(image_set, competition)
-    title = f"{board['edition_title']}, {image_set}: {board['title']}, AP in percent"
-    table = Table(title=title, box=None, padding=(0, 1, 0, 0))
-    for name in ("#", "method", "mean", *map(formats.short, board["classes"])):
-        table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
-    for row in board["rows"]:
-        values = [row["mean"], *(cell["value"] for cell in row["cells"])]
-        table.add_row(str(row["rank"] or ""), row["method"], *map(formats.score, values))
-    console.print(table)

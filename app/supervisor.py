@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -68,11 +69,22 @@ class Supervisor:
 
         Raises NotReadyError when it ends before, or is not ready in time; nothing is left running then.
         """
+        self.launch(child)
+        self.wait_until_ready(child.name, ready, within)
+
+    def launch(self, child: Child) -> None:
+        """Start a child; it is not started again when it dies before `wait_until_ready` has returned."""
         watcher = self._watchers[child.name] = _Watcher(child, self._report)
+        watcher.launch()
+
+    def wait_until_ready(
+        self, name: str, ready: Callable[[], bool], within: timedelta = timedelta(seconds=60)
+    ) -> None:
+        """Wait until `ready` says that a child is; raises as `start` does."""
         try:
-            watcher.start(ready, within)
+            self._watchers[name].wait_until_ready(ready, within)
         except NotReadyError:
-            self.stop(child.name)
+            self.stop(name)
             raise
 
     def pid(self, name: str) -> int | None:
@@ -101,17 +113,17 @@ class Supervisor:
 
 @contextmanager
 def interrupted_by_signals() -> Iterator[None]:
-    """Make the first Ctrl-C, SIGTERM or SIGHUP a KeyboardInterrupt and ignore the later ones.
+    """Make Ctrl-C, SIGTERM and SIGHUP a KeyboardInterrupt; while that is being handled, ignore further ones.
 
-    An impatient second Ctrl-C would otherwise cut the stopping short. A signal that was ignored before, such as
-    SIGHUP under nohup, stays without effect. Main thread only.
+    An impatient second Ctrl-C would otherwise cut the stopping short. Where a library has swallowed the first, as some do
+    while they are imported, the next counts. A signal that was ignored before, such as SIGHUP under nohup, stays without
+    effect. Main thread only.
     """
     before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
-        for each in STOP_SIGNALS:
-            signal.signal(each, signal.SIG_IGN)
-        raise KeyboardInterrupt
+        if not _is_handling_interrupt():
+            raise KeyboardInterrupt
 
     for number, handler in before.items():
         signal.signal(number, do_nothing if handler == signal.SIG_IGN else interrupt)
@@ -120,6 +132,13 @@ def interrupted_by_signals() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _is_handling_interrupt() -> bool:
+    error = sys.exception()
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def do_nothing(_number: int, _frame: FrameType | None) -> None:
@@ -168,10 +187,13 @@ class _Watcher:
         process = self._process
         return process.pid if process else None
 
-    def start(self, ready: Callable[[], bool], within: timedelta) -> None:
-        """Start the thread and wait; raises NotReadyError."""
-        deadline = time.monotonic() + within.total_seconds()
+    def launch(self) -> None:
+        """Start the thread, which starts the child."""
         self._thread.start()
+
+    def wait_until_ready(self, ready: Callable[[], bool], within: timedelta) -> None:
+        """Wait for the child; raises NotReadyError."""
+        deadline = time.monotonic() + within.total_seconds()
         while not ready():
             if self._ended.wait(POLL_SECONDS):
                 break

@@ -5,6 +5,7 @@ from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from numpy.random import PCG64, SeedSequence
 
 T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
@@ -20,7 +21,7 @@ class Dice:
     __slots__ = ("_bits",)
 
     def __init__(self, *seed: int) -> None:
-        self._bits = np.random.PCG64(np.random.SeedSequence(seed))
+        self._bits = PCG64(SeedSequence(seed))
 
     def unit(self) -> float:
         """Return a number in [0, 1)."""

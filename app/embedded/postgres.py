@@ -95,12 +95,34 @@ def _make_cluster(cluster: Path, server: Path, secrets: Secrets) -> None:
     initdb += [f"--pwfile={password_file}", "--auth=scram-sha-256", "--no-instructions"]
     # one order and one case on every system
     initdb += ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-    command = [*prefix, *die_with_parent(initdb, signal.SIGKILL)]
-    result = subprocess.run(command, env=CLEAN_ENVIRONMENT, capture_output=True, text=True, check=False)
-    password_file.unlink()
-    if result.returncode != 0:
-        raise EmbeddedError(f"{cluster} cannot be made: {(result.stderr or result.stdout).strip()}")
+    try:
+        _run_alone([*prefix, *die_with_parent(initdb, signal.SIGKILL)], f"{cluster} cannot be made")
+    finally:
+        password_file.unlink()
     unfinished.rename(cluster)
+
+
+def _run_alone(command: list[str], failure: str) -> None:
+    """Run a command in a process group of its own, all of which ends when we are interrupted.
+
+    Raises EmbeddedError with what it says when it fails.
+    """
+    with subprocess.Popen(
+        command,
+        env=CLEAN_ENVIRONMENT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            output, _ = process.communicate()
+        except KeyboardInterrupt:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    if process.returncode != 0:
+        raise EmbeddedError(f"{failure}: {output.strip()}")
 
 
 def _remove_stale_pid_file(cluster: Path) -> None:

@@ -244,11 +244,11 @@ def test_home_shows_images_of_an_open_phase_whose_pictures_everybody_sees(
     platform: Platform, browser: Browser, tmp_path: Path
 ) -> None:
     soon = datetime.now(UTC) + timedelta(hours=1)
-    tree = tree_with_pictures(tmp_path)
     for edition, disclosure, closes_at in (
         ("hidden-first", Disclosure.CLASSES, soon),
         ("seen-second", Disclosure.FULL, soon + timedelta(minutes=1)),
     ):
+        tree = tree_with_pictures(tmp_path / edition)
         import_tree(platform, TreeImport(tree, edition, "test", disclosure=disclosure, closes_at=closes_at))
     deliver(platform)
 

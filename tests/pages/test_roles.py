@@ -7,13 +7,14 @@ from sqlalchemy import select
 from starlette.testclient import TestClient
 
 from app.errors import ConflictError, NotFoundError
-from app.models import AuditRecord, Edition, User
+from app.models import AuditRecord, Edition, Role, User
 from app.platform import Platform
 from app.roles import service as roles
 from app.roles.schemas import Grant
 from app.sessions import service as sessions
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
+from tests.second_factors import give_second_factor
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -64,9 +65,11 @@ def test_an_admins_link_makes_an_admin_who_runs_every_edition(browser: Browser, 
     rowan.post(link)
 
     actor = sessions.identify(platform, rowan.cookies["heldout_session"], None)
-    assert actor.is_admin
+    assert actor.role is Role.ADMIN
     assert actor.organises == frozenset()
-    assert actor.runs(12345)
+    assert not actor.runs(12345)
+    give_second_factor(platform, "rowan@example.org")
+    assert sessions.identify(platform, rowan.cookies["heldout_session"], None).runs(12345)
     assert roles.is_there_an_admin(platform)
 
 

@@ -16,7 +16,7 @@ from app.sandbox import ChildError, ChildLimits, run_in_subprocess
 if __name__ == "__main__":
     limits, nowhere = ChildLimits(seconds=60, memory=8 << 30), Path("nowhere")
     with bound_contextvars(run=7, attempt=2):
-        for work in ((children.intervals, nowhere, nowhere, "not a report"), (children.check, nowhere, "a.zip", nowhere, None)):
+        for work in ((children.groups, ((1, b"no replicates"),)), (children.check, nowhere, "a.zip", nowhere, None)):
             try:
                 run_in_subprocess(limits, *work)
             except ChildError as error:
@@ -41,8 +41,8 @@ def test_a_child_that_fails_says_why_and_for_which_run(tmp_path: Path) -> None:
     lines: list[dict[str, Any]] = [json.loads(line) for line in done.stderr.splitlines()]
     crashed, without_file = lines
     assert [(line["run"], line["attempt"]) for line in lines] == [(7, 2), (7, 2)]
-    assert (crashed["event"], crashed["child"]) == ("child crashed", "intervals")
-    assert crashed["exception"][-1]["exc_type"] == "JSONDecodeError"
+    assert (crashed["event"], crashed["child"]) == ("child crashed", "groups")
+    assert crashed["exception"][-1]["exc_type"] == "ForeignFileError"
     assert "locals" not in crashed["exception"][-1]["frames"][-1]
     assert (without_file["event"], without_file["child"]) == ("child could not use a file", "check")
     assert "nowhere" in without_file["error"]

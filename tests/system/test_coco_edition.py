@@ -70,7 +70,9 @@ def test_one_json_file_is_scored_and_shown(site: SharedSite, tmp_path: Path) -> 
 
 
 def test_a_file_with_problems_is_explained_at_once(site: SharedSite, tmp_path: Path) -> None:
-    site.installation.load(written(tmp_path, instances(masks=False)), "coco-wrong")
+    site.installation.load(
+        written(tmp_path, instances(masks=False)), "coco-wrong", disclosure=Disclosure.FULL
+    )
     wrong = [*detections(), {"image_id": 5, "category_id": 2, "bbox": [1, 2, 3], "score": 1}]
 
     upload = good(

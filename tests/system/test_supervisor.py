@@ -4,6 +4,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -133,12 +134,29 @@ def test_a_signal_that_was_ignored_before_stays_so_here_and_not_in_children() ->
     assert not ignored & 1 << signal.SIGHUP - 1
 
 
-def test_the_first_signal_interrupts_and_the_next_ones_do_not() -> None:
-    with interrupted_by_signals():
-        with pytest.raises(KeyboardInterrupt):
+def test_a_second_signal_does_not_cut_short_what_the_first_has_begun_to_stop() -> None:
+    stopped = []
+    with interrupted_by_signals(), suppress(KeyboardInterrupt):
+        try:
             os.kill(os.getpid(), signal.SIGTERM)
-        os.kill(os.getpid(), signal.SIGTERM)
-        os.kill(os.getpid(), signal.SIGINT)
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+            with suppress(ValueError):
+                try:
+                    raise ValueError
+                finally:
+                    os.kill(os.getpid(), signal.SIGINT)
+            stopped.append("everything")
+
+    assert stopped == ["everything"]
+
+
+def test_a_signal_counts_where_a_library_has_swallowed_the_one_before() -> None:
+    with interrupted_by_signals():
+        with suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
 
 
 def test_a_log_that_grows_is_shortened_while_its_child_goes_on_writing(said: Said, tmp_path: Path) -> None:
