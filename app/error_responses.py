@@ -10,8 +10,7 @@ import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
-from sqlalchemy.exc import DataError, DBAPIError, InterfaceError, InternalError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.exc import DataError
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
@@ -34,6 +33,7 @@ from app.errors import (
     StorageUnavailableError,
     TooLargeError,
 )
+from app.outages import is_unavailable, sqlstate
 from app.problems import (
     MEDIA_TYPE,
     PROBLEMS,
@@ -52,7 +52,6 @@ from app.web import SESSION_COOKIE, render, wants_json
 log = structlog.get_logger()
 
 FULL = "53100"  # its disk
-DISCONNECTING = ("25006", "25P03")  # a read-only server after a fail-over; idle in a transaction for too long
 
 Problems = list[ProblemItem]
 
@@ -124,7 +123,7 @@ def _answer_failure(request: Request, error: Exception) -> Response:
             return respond(request, PROBLEMS["not-found"], "There is nothing at this address")
         detail = "The request has a value that cannot be stored: a NUL character, or a number out of range"
         return respond(request, PROBLEMS["malformed"], detail)
-    if _sqlstate(error) == FULL:
+    if sqlstate(error) == FULL:
         log.error("the database has no space", path=_logged_path(request))
         detail = "The database has no space left. Nothing of this request was stored or counted; please try again later"
         return respond(request, PROBLEMS["storage-full"], detail)
@@ -151,18 +150,6 @@ def _logged_path(request: Request) -> str:
     """The address of a route without its parameters, which may be a one-time link's."""
     route = request.scope.get("route")
     return getattr(route, "path", "/" + request.url.path.split("/")[1])
-
-
-def is_unavailable(error: Exception) -> bool:
-    """Whether the database is away, too busy, or was shut down in the middle."""
-    if isinstance(error, InternalError):
-        return _sqlstate(error) in DISCONNECTING
-    return isinstance(error, OperationalError | InterfaceError | PoolTimeoutError)
-
-
-def _sqlstate(error: Exception) -> str | None:
-    """What PostgreSQL calls an error; none if it is not one of its own."""
-    return getattr(error.orig, "sqlstate", None) if isinstance(error, DBAPIError) else None
 
 
 def respond(

@@ -20,6 +20,7 @@ from app import logs
 from app.delivery import service as delivery
 from app.evaluation import service as evaluation
 from app.garbage import keep_what_is_there
+from app.outages import OutageLog
 from app.platform import Platform
 from app.queue import Job, celery_of
 from app.rescoring import service as rescoring
@@ -33,8 +34,10 @@ settings = Settings.read()
 use_forgiving_transport()
 celery = celery_of(settings)
 sweeper = RestartingProcess()
+outages = OutageLog()
 
 ORDINARY_PROCESS = process.current_process()
+AWAY = "database unavailable"  # what a message asked for is found by the sweeper
 NICE = 5  # where web server and workers share a machine, whoever reads a page goes first
 
 
@@ -47,10 +50,11 @@ def platform() -> Platform:
 @celery.task(name=Job.EVALUATE.value)
 def evaluate() -> None:
     """Score the next run; there may be more than one for this message."""
-    if evaluation.evaluate_next(platform()):
-        platform().notifier.wake_workers()
-        platform().notifier.wake_workers(Job.DELIVER)
-        rescoring.activate_complete(platform())
+    with outages.forgiving(AWAY):
+        if evaluation.evaluate_next(platform()):
+            platform().notifier.wake_workers()
+            platform().notifier.wake_workers(Job.DELIVER)
+            rescoring.activate_complete(platform())
 
 
 @celery.task(name=Job.MAIL.value)
@@ -66,8 +70,9 @@ def deliver() -> None:
 
 
 def _deliver(job: Job) -> None:
-    if delivery.deliver_next(platform(), delivery.JOBS[job]):
-        platform().notifier.wake_workers(job)
+    with outages.forgiving(AWAY):
+        if delivery.deliver_next(platform(), delivery.JOBS[job]):
+            platform().notifier.wake_workers(job)
 
 
 @worker_init.connect

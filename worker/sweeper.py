@@ -17,6 +17,7 @@ from app.board_figures import service as board_figures
 from app.delivery import service as delivery
 from app.evaluation import service as evaluation
 from app.mail import service as mail
+from app.outages import OutageLog, is_unavailable
 from app.platform import Platform
 from app.profiles import service as profiles
 from app.published import service as published
@@ -64,16 +65,18 @@ def main() -> None:
 def run(platform: Platform, worker: str | None, slots: int) -> None:
     """Report a worker alive, if there is one, and sweep when it is time, until a signal asks to stop."""
     was_away = True  # what was before this process began is not known
+    outages = OutageLog()
     while True:
         try:
-            if worker:
-                evaluation.report_worker(platform, worker, slots)
-            was_away = look_for_recovery(platform, was_away=was_away)
-            evaluation.look_at_damaged(platform)
-            sweep(platform)
-        except SQLAlchemyError as error:
-            was_away = True
-            log.warning("sweep failed", error=str(error))
+            with outages.forgiving("sweep failed"):
+                if worker:
+                    evaluation.report_worker(platform, worker, slots)
+                was_away = look_for_recovery(platform, was_away=was_away)
+                evaluation.look_at_damaged(platform)
+                sweep(platform)
+        except SQLAlchemyError:
+            log.exception("sweep failed")
+        was_away |= outages.is_away
         if signal.sigtimedwait(STOP, min(HEARTBEAT, platform.settings.sweep_seconds)):
             break
     if worker:
@@ -108,8 +111,12 @@ def sweep(platform: Platform) -> bool:
 def _succeeds(step: Callable[[Platform], object], platform: Platform) -> bool:
     try:
         step(platform)
-    except Exception:
-        log.exception("step of the sweep failed", step=f"{step.__module__}.{step.__name__}")
+    except Exception as error:
+        name = f"{step.__module__}.{step.__name__}"
+        if is_unavailable(error):
+            log.warning("step of the sweep failed", step=name, error=str(error))
+        else:
+            log.exception("step of the sweep failed", step=name)
         return False
     return True
 

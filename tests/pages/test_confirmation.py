@@ -200,9 +200,9 @@ def test_an_address_that_was_confirmed_by_another_in_the_meantime_is_refused(
 
 @pytest.fixture(scope="module")
 def _phases(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> None:
-    tree = small_kit(tmp_path_factory.mktemp("confirmation"))
-    import_tree(platform, TreeImport(tree, "hidden", "test"))
-    import_tree(platform, TreeImport(tree, "open", "test", disclosure=Disclosure.FULL))
+    kits = [small_kit(tmp_path_factory.mktemp("confirmation")) for _ in range(2)]
+    import_tree(platform, TreeImport(kits[0], "hidden", "test"))
+    import_tree(platform, TreeImport(kits[1], "open", "test", disclosure=Disclosure.FULL))
 
 
 def send(client: TestClient, edition: str) -> httpx2.Response:

@@ -1,5 +1,6 @@
 """Processes that are stopped, connections that go silent, sweepers that die: nobody else is held up."""
 
+import json
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -13,6 +14,7 @@ import redis
 from sqlalchemy import make_url, text
 
 from app.processes import worker_child
+from app.queue import Job
 from tests.system.holds import broken, in_a_pipe
 from tests.system.installations import Client, Installation, awaited, good, installation
 from tests.system.kits import results, small_kit
@@ -24,6 +26,7 @@ pytestmark = pytest.mark.system
 
 PHASE = "stalls/test"
 METHODS = count(1)
+AWAY = ("database unavailable", "sweep failed")  # what a worker logs of it
 PATIENCE = 180  # seconds; each of these tests starts processes anew
 IDLE_SECONDS = 10  # after which the server ends a session that stands still inside a transaction
 
@@ -176,6 +179,38 @@ def test_a_sweeper_outlives_a_database_and_a_broker_that_are_away(scene: Scene) 
     submission_id = scene.confirm()
     assert scene.is_scored(submission_id)
     assert scene.sweeper() == sweeper
+
+
+def test_a_database_that_is_away_leaves_one_line_of_each_kind_and_no_trace_in_the_log(scene: Scene) -> None:
+    running = scene.running
+    running.processes.stop("worker")
+    running.start_worker("lone worker")
+    awaited(lambda: scene.is_reported("lone worker"), PATIENCE)
+    start = len(log_of(running, "lone worker"))
+    with running.servers.database_down():
+        for job in Job:
+            running.platform.notifier.wake_workers(job, count=10)
+        running.platform.notifier.flush(PATIENCE)
+        assert eventually(lambda: are_done(running), PATIENCE)
+        assert eventually(
+            lambda: all(word in log_of(running, "lone worker")[start:] for word in AWAY), PATIENCE
+        )
+        time.sleep(2 * running.settings.sweep_seconds)
+    lines = log_of(running, "lone worker")[start:].splitlines()
+    events = [json.loads(line) for line in lines if line.startswith("{")]
+    running.processes.stop("lone worker")
+    running.start_worker()
+
+    assert [event for event in events if "exception" in event] == []
+    counts = {word: sum(event["event"] == word for event in events) for word in AWAY}
+    assert counts["sweep failed"] == 1
+    assert 1 <= counts["database unavailable"] <= running.settings.workers  # once for each process
+
+
+def are_done(running: Installation) -> bool:
+    """Whether no message waits for a worker, and none is with one."""
+    with redis.Redis.from_url(str(running.settings.broker_url)) as broker:
+        return broker.keys("runs-*") == [] and not broker.exists("unacked")
 
 
 def test_a_sweeper_ends_with_its_worker(scene: Scene) -> None:
