@@ -84,6 +84,12 @@ class LoginSettings(BaseSettings):
         Rates,
         Field(description="selections of leaderboards not in memory that one person or address asks for"),
     ] = "300/10 minutes;5000/day"
+    limit_view: Annotated[
+        Rates,
+        Field(
+            description="pages of submissions, images, curves, figures and searches that one person or address asks for"
+        ),
+    ] = "200/minute;3000/hour"
     limit_team: Annotated[Rates, Field(description="teams that one person creates")] = "10/hour;30/day"
     limit_invite: Annotated[Rates, Field(description="invitations that one person makes or accepts")] = (
         "30/hour;100/day"

@@ -51,7 +51,8 @@ class RequestMiddleware:
     def __init__(self, app: ASGIApp, platform: Platform) -> None:
         self.app = app
         self.platform = platform
-        self.turns = Turns(platform.settings.requests_at_once)
+        self.turns_of_clients = Turns(platform.settings.requests_at_once, "from your address")
+        self.turns_of_accounts = Turns(platform.settings.requests_at_once, "of your account")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -99,10 +100,13 @@ class RequestMiddleware:
         settings, state, recent = self.platform.settings, request.state, self.platform.cache.recent
         epoch = recent.epoch
         async with AsyncExitStack() as turn:
+            has_left = partial(_has_left, request, receive)
             if not request.url.path.startswith(HEALTH_PATHS):
-                has_left = partial(_has_left, request, receive)
-                await turn.enter_async_context(self.turns.of(client_of_request(request), has_left))
+                await turn.enter_async_context(self.turns_of_clients.of(client_of_request(request), has_left))
             visit = await self._identify(request)
+            if visit.actor.is_logged_in:  # who may come from many addresses
+                account = str(visit.actor.user_id)
+                await turn.enter_async_context(self.turns_of_accounts.of(account, has_left))
             state.actor, state.draft = visit.actor, visit.draft
             state.awaits_code = visit.awaits_code
             _check_second_factor(request, visit.actor)

@@ -44,6 +44,7 @@ class Limited(enum.StrEnum):
     EXPORT = "export"
     COMPARE = "compare"  # by person or client address, as what follows
     BOARD = "board"
+    VIEW = "view"  # pages with images, curves or figures, submissions and searches together
 
 
 SUBJECTS = {
@@ -62,6 +63,7 @@ SUBJECTS = {
     Limited.EXPORT: "downloads of your data",
     Limited.COMPARE: "comparisons",
     Limited.BOARD: "selections of a leaderboard that nobody else has asked for",
+    Limited.VIEW: "pages with images, curves or figures",
 }
 
 RESPONSE_SECONDS = 0.25  # within which the broker has to respond

@@ -158,7 +158,7 @@ class Settings(LoginSettings):
     requests_at_once: Annotated[
         int,
         Field(
-            description="requests of one address that a web process handles at the same time; others wait",
+            description="requests of one address, or of one account, that a web process handles at the same time; others wait",
             ge=1,
         ),
     ] = 2

@@ -1,4 +1,4 @@
-"""How many requests of one client are handled at the same time, so that nobody waits behind another's hundred."""
+"""How many requests of one client or account are handled at the same time, so that nobody waits behind another's hundred."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect
 from app import counters
 from app.errors import RateLimitedError
 
-MOST_WAITING = 25  # requests of one client that wait for each that is handled
+MOST_WAITING = 25  # requests of one client or account that wait for each that is handled
 PAUSE = 0.5  # seconds before somebody is told that there were too many requests
 REFUSED_AT_ONCE = 5  # requests of one client that are told so after the same pause; others wait for theirs
 
@@ -25,10 +25,14 @@ class _Client:
 
 
 class Turns:
-    """So many requests of each client at a time, in the order in which they came; for one event loop."""
+    """So many requests of each client at a time, in the order in which they came; for one event loop.
 
-    def __init__(self, at_once: int) -> None:
+    `whose` ends the sentence that refuses more: "from your address".
+    """
+
+    def __init__(self, at_once: int, whose: str) -> None:
         self.at_once = at_once
+        self.whose = whose
         self._clients: WeakValueDictionary[str, _Client] = WeakValueDictionary()
 
     @asynccontextmanager
@@ -47,7 +51,7 @@ class Turns:
             async with here.refusals:
                 await _go_on_with(has_left)  # so that they do not wait here in thousands
                 await anyio.sleep(PAUSE)
-            raise RateLimitedError("requests at the same time from your address", 1)
+            raise RateLimitedError(f"requests at the same time {self.whose}", 1)
         async with here.places:
             await _go_on_with(has_left)
             try:

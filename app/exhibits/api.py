@@ -6,7 +6,8 @@ from app import receipts
 from app.access import Action
 from app.exhibits import service
 from app.exhibits.schemas import CurveView, ExhibitView, csv_of
-from app.web import CurrentActor, ThePlatform, requires
+from app.rate_limits import Limited
+from app.web import CurrentActor, ThePlatform, limited, requires
 
 router = APIRouter(prefix="/api/v1", tags=["submissions"])
 
@@ -23,7 +24,7 @@ def tables(platform: ThePlatform, actor: CurrentActor, run_id: int) -> tuple[Exh
     return service.tables(platform, actor, run_id)
 
 
-@router.get("/runs/{run_id}/curves", dependencies=[requires(Action.READ_SUBMISSION)])
+@router.get("/runs/{run_id}/curves", dependencies=[requires(Action.READ_SUBMISSION), limited(Limited.VIEW)])
 def curves(
     platform: ThePlatform, actor: CurrentActor, run_id: int, class_name: str | None = None
 ) -> tuple[CurveView, ...]:
@@ -35,7 +36,7 @@ def curves(
     "/runs/{run_id}/curves.csv",
     response_class=Response,
     responses={200: {"content": {"text/csv": {}}}},
-    dependencies=[requires(Action.READ_SUBMISSION)],
+    dependencies=[requires(Action.READ_SUBMISSION), limited(Limited.VIEW)],
 )
 def curves_csv(
     platform: ThePlatform, actor: CurrentActor, run_id: int, class_name: str | None = None

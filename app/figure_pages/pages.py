@@ -12,14 +12,15 @@ from app.figure_pages.rules import csv_of
 from app.figure_pages.schemas import FigureView
 from app.figures.alone import policy
 from app.leaderboards.rules import BoardAddress
-from app.web import ThePlatform, render_shared, requires
+from app.rate_limits import Limited
+from app.web import ThePlatform, limited, render_shared, requires
 
 router = APIRouter(
     prefix="/leaderboards/{edition}/{image_set}/{competition}", dependencies=[requires(Action.READ_PUBLIC)]
 )
 
 
-@router.get("/figures")
+@router.get("/figures", dependencies=[limited(Limited.VIEW)])
 def figures(
     request: Request,
     platform: ThePlatform,
@@ -38,7 +39,7 @@ def figures(
     return render_shared(request, "figure_pages/figures.html", (address, columns), read)
 
 
-@router.get("/figures/{name}.svg")
+@router.get("/figures/{name}.svg", dependencies=[limited(Limited.VIEW)])
 def figure(
     request: Request, platform: ThePlatform, edition: str, image_set: str, competition: int, name: str
 ) -> Response:
@@ -47,7 +48,7 @@ def figure(
     return drawing_response(request, service.standing_alone(found.svg or ""))
 
 
-@router.get("/figures/{name}.csv")
+@router.get("/figures/{name}.csv", dependencies=[limited(Limited.VIEW)])
 def table(platform: ThePlatform, edition: str, image_set: str, competition: int, name: str) -> Response:
     """The numbers of a figure."""
     found = service.figure(platform, BoardAddress(edition, image_set, competition), name)

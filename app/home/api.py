@@ -6,7 +6,8 @@ from app.access import Action
 from app.home import service
 from app.home.pages import Page, Set, Words
 from app.home.schemas import CompetitionView, EditionSummary, EditionView, Found, HomeView
-from app.web import ThePlatform, requires
+from app.rate_limits import Limited
+from app.web import ThePlatform, limited, requires
 
 router = APIRouter(prefix="/api/v1", tags=["editions"], dependencies=[requires(Action.READ_PUBLIC)])
 
@@ -17,7 +18,7 @@ def home(platform: ThePlatform) -> HomeView:
     return service.home(platform)
 
 
-@router.get("/find")
+@router.get("/find", dependencies=[limited(Limited.VIEW)])
 def find(platform: ThePlatform, q: Words = "") -> Found:
     """Editions and public methods by their names, the most likely first."""
     return service.find(platform, q)

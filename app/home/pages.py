@@ -12,8 +12,9 @@ from app.exports.rules import bibtex
 from app.home import service
 from app.home.rules import competitions_of, timeline_of
 from app.home.schemas import EditionView
+from app.rate_limits import Limited
 from app.standings.service import MOST_PAGES
-from app.web import CurrentActor, ThePlatform, render, render_shared, requires
+from app.web import CurrentActor, ThePlatform, limited, render, render_shared, requires
 
 router = APIRouter()
 
@@ -34,7 +35,7 @@ def home(request: Request, platform: ThePlatform) -> Response:
     return render_shared(request, "home/home.html", None, lambda: {"home": service.home(platform)})
 
 
-@router.get("/find", dependencies=[requires(Action.READ_PUBLIC)])
+@router.get("/find", dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)])
 def find(request: Request, platform: ThePlatform, q: Words = "") -> Response:
     """Editions and public methods by their names."""
     return render(request, "home/find.html", found=service.find(platform, q))

@@ -6,12 +6,13 @@ from app.access import Action
 from app.image_lists import service
 from app.image_lists.pages import ClassName
 from app.image_lists.schemas import ExamplesPage
-from app.web import CurrentActor, ThePlatform, requires
+from app.rate_limits import Limited
+from app.web import CurrentActor, ThePlatform, limited, requires
 
 router = APIRouter(prefix="/api/v1", tags=["leaderboards"])
 
 
-@router.get("/runs/{run_id}/images", dependencies=[requires(Action.READ_SUBMISSION)])
+@router.get("/runs/{run_id}/images", dependencies=[requires(Action.READ_SUBMISSION), limited(Limited.VIEW)])
 def of_run(
     platform: ThePlatform, actor: CurrentActor, run_id: int, class_name: ClassName = None
 ) -> ExamplesPage:
@@ -20,7 +21,8 @@ def of_run(
 
 
 @router.get(
-    "/leaderboards/{edition}/{image_set}/{competition}/images", dependencies=[requires(Action.READ_PUBLIC)]
+    "/leaderboards/{edition}/{image_set}/{competition}/images",
+    dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)],
 )
 def of_board(
     platform: ThePlatform,

@@ -6,14 +6,15 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.access import Action
 from app.image_lists import service
-from app.web import CurrentActor, ThePlatform, render, requires
+from app.rate_limits import Limited
+from app.web import CurrentActor, ThePlatform, limited, render, requires
 
 router = APIRouter()
 
 ClassName = Annotated[str | None, Query(max_length=100, description="the class whose images are listed")]
 
 
-@router.get("/runs/{run_id}/images", dependencies=[requires(Action.READ_SUBMISSION)])
+@router.get("/runs/{run_id}/images", dependencies=[requires(Action.READ_SUBMISSION), limited(Limited.VIEW)])
 def of_run(
     request: Request,
     platform: ThePlatform,
@@ -27,7 +28,8 @@ def of_run(
 
 
 @router.get(
-    "/leaderboards/{edition}/{image_set}/{competition}/images", dependencies=[requires(Action.READ_PUBLIC)]
+    "/leaderboards/{edition}/{image_set}/{competition}/images",
+    dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)],
 )
 def of_board(
     request: Request,

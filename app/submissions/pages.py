@@ -181,7 +181,9 @@ def mine(request: Request, platform: ThePlatform, actor: CurrentActor, before: B
     )
 
 
-@router.get("/submissions/{submission_id}", dependencies=[requires(Action.READ_SUBMISSION)])
+@router.get(
+    "/submissions/{submission_id}", dependencies=[requires(Action.READ_SUBMISSION), limited(Limited.VIEW)]
+)
 def submission(
     request: Request,
     platform: ThePlatform,

@@ -5,15 +5,16 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from app.access import Action
+from app.rate_limits import Limited
 from app.viewer import service
 from app.viewer.pages import Competition, Runs
 from app.viewer.schemas import Choice, ViewerPage
-from app.web import CurrentActor, ThePlatform, requires
+from app.web import CurrentActor, ThePlatform, limited, requires
 
 router = APIRouter(prefix="/api/v1", tags=["editions"], dependencies=[requires(Action.READ_PUBLIC)])
 
 
-@router.get("/editions/{edition}/{image_set}/images/{name}")
+@router.get("/editions/{edition}/{image_set}/images/{name}", dependencies=[limited(Limited.VIEW)])
 def image(
     platform: ThePlatform,
     actor: CurrentActor,

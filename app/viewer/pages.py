@@ -7,9 +7,10 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.access import Action
 from app.gallery.pages import Range, answer
+from app.rate_limits import Limited
 from app.viewer import service
 from app.viewer.schemas import Choice
-from app.web import CurrentActor, ThePlatform, render, requires
+from app.web import CurrentActor, ThePlatform, limited, render, requires
 
 router = APIRouter(dependencies=[requires(Action.READ_PUBLIC)])
 
@@ -19,7 +20,7 @@ Runs = Annotated[
 ]
 
 
-@router.get("/pictures/{edition}/{image_set}/{name}")
+@router.get("/pictures/{edition}/{image_set}/{name}", dependencies=[limited(Limited.VIEW)])
 def viewer(
     request: Request,
     platform: ThePlatform,

@@ -1,10 +1,13 @@
 """Who guesses has to wait, and nobody is locked out by it."""
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
+import httpx2
 import pytest
 from starlette.testclient import TestClient
 
@@ -163,3 +166,73 @@ def test_whoever_changes_a_method_or_a_team_all_night_fills_no_disk(platform: Pl
     assert edits == [303] * 3
     assert (refused.status_code, refused.json()["code"]) == (429, "rate-limit")
     assert others == [429] * 3
+
+
+def test_pages_that_cost_a_lot_share_one_limit_which_an_account_takes_to_every_address(
+    platform: Platform, tmp_path: Path
+) -> None:
+    board_of(platform, tmp_path, "costly", Disclosure.FULL)
+    limiter = limiter_of(LoginSettings(limit_view="4/hour"), str(platform.settings.broker_url))
+    app = create_app(replace(platform, limiter=limiter, cache=Cache()))
+    office, home = (
+        TestClient(app, headers={"Accept": "text/html"}, follow_redirects=False, client=(address, 50_000))
+        for address in (OFFICE, HOME)
+    )
+    registered(office, "cherry@example.org")
+    home.cookies = office.cookies
+    board, run = "/leaderboards/costly/test/3", 1
+
+    costly = ["/find?q=x", f"{board}/figures", f"{board}/images", f"/runs/{run}/images"]
+    first = [(office if place % 2 else home).get(path).status_code for place, path in enumerate(costly)]
+    then = [
+        home.get(path).status_code
+        for path in (
+            *costly,
+            f"/api/v1/runs/{run}/curves",
+            f"/api/v1/runs/{run}/curves.csv",
+            "/submissions/1",
+        )
+    ]
+
+    assert 429 not in first
+    assert set(then) == {429}
+    assert home.get(board).status_code == 200
+    home.cookies.clear()
+    assert home.get("/find?q=x").status_code == 200
+
+
+def test_an_account_has_so_many_requests_at_once_from_all_its_addresses_together(platform: Platform) -> None:
+    app = create_app(replace(platform, settings=platform.settings.model_copy(update={"requests_at_once": 1})))
+    here, inside, most = threading.Lock(), 0, 0
+
+    @app.get("/slow")
+    def slow() -> None:
+        nonlocal inside, most
+        with here:
+            inside += 1
+            most = max(most, inside)
+        time.sleep(0.1)
+        with here:
+            inside -= 1
+
+    person = TestClient(app, headers={"Accept": "text/html"}, follow_redirects=False)
+    registered(person, "hawthorn@example.org")
+    cookie = {"heldout_session": person.cookies["heldout_session"]}
+
+    async def ask_from_many_addresses() -> list[int]:
+        codes: list[int] = []
+
+        async def ask(number: int) -> None:
+            transport = httpx2.ASGITransport(app, client=(f"192.0.2.{number}", 50_000))
+            async with httpx2.AsyncClient(
+                transport=transport, base_url="http://testserver", cookies=cookie
+            ) as client:
+                codes.append((await client.get("/slow")).status_code)
+
+        async with anyio.create_task_group() as tasks:
+            for number in range(1, 7):
+                tasks.start_soon(ask, number)
+        return codes
+
+    assert anyio.run(ask_from_many_addresses) == [200] * 6
+    assert most == 1

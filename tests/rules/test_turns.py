@@ -28,7 +28,7 @@ def test_a_client_has_so_many_requests_at_once_and_keeps_nobody_else_waiting() -
             await end.wait()
 
     async def hammer() -> None:
-        turns, end = Turns(2), anyio.Event()
+        turns, end = Turns(2, "of yours"), anyio.Event()
         async with anyio.create_task_group() as tasks:
             for _ in range(10):
                 tasks.start_soon(request, turns, "hammer", end)
@@ -45,7 +45,7 @@ def test_a_client_has_so_many_requests_at_once_and_keeps_nobody_else_waiting() -
 
 def test_who_has_too_many_waiting_is_told_to_come_again() -> None:
     async def hammer() -> None:
-        turns = Turns(1)
+        turns = Turns(1, "of yours")
 
         async def wait() -> None:
             async with turns.of("hammer", stays):
@@ -72,7 +72,7 @@ def test_who_goes_on_all_the_same_is_refused_no_faster_than_a_few_in_each_pause(
     rounds = 3
 
     async def hammer() -> float:
-        turns = Turns(1)
+        turns = Turns(1, "of yours")
 
         async def wait() -> None:
             async with turns.of("hammer", stays):
@@ -103,7 +103,7 @@ def test_nothing_is_done_for_clients_that_have_left_and_they_wait_for_no_pause(
     monkeypatch.setattr(turns_module, "PAUSE", 3600)
 
     async def hammer() -> None:
-        turns, end = Turns(1), anyio.Event()
+        turns, end = Turns(1, "of yours"), anyio.Event()
 
         async def wait() -> None:
             async with turns.of("hammer", stays):
@@ -131,7 +131,7 @@ def test_who_leaves_a_page_that_was_begun_keeps_its_place_for_a_pause(
     monkeypatch.setattr(turns_module, "PAUSE", 0.05)
 
     async def hammer() -> float:
-        turns = Turns(1)
+        turns = Turns(1, "of yours")
         begun = time.monotonic()
         with pytest.raises(ClientDisconnect):
             async with turns.of("hammer", stays):
@@ -143,7 +143,7 @@ def test_who_leaves_a_page_that_was_begun_keeps_its_place_for_a_pause(
 
 def test_a_client_without_requests_is_forgotten() -> None:
     async def visit() -> int:
-        turns = Turns(1)
+        turns = Turns(1, "of yours")
         async with turns.of("person", stays):
             pass
         return len(turns._clients)
