@@ -6,16 +6,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, wait
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import partial
 from hashlib import sha256
 from typing import Any, TypeVar, cast
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
-
-from app.recent_responses import RecentResponses
 
 MAX_BYTES = 32 << 20
 VARIANT_BYTES = (
@@ -42,19 +39,6 @@ class Rendered:
     def of(cls, content: bytes) -> "Rendered":
         """Compress a content; the same content has the same ETag in every process."""
         return cls(gzip.compress(content, mtime=0), f'W/"{sha256(content).hexdigest()[:24]}"')
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """Who asks for a page that takes long to make: under which name a limit counts them, and whether they have left meanwhile."""
-
-    counted_as: str
-    has_left: Callable[[], bool]
-
-    def check_waits(self) -> None:
-        """Raise ClientDisconnect once nobody waits for the page any more; called between the steps of making it."""
-        if self.has_left():
-            raise ClientDisconnect
 
 
 @dataclass(slots=True)
@@ -100,7 +84,6 @@ class Cache:
 
     max_bytes: int = MAX_BYTES
     variant_bytes: int = VARIANT_BYTES
-    recent: RecentResponses = field(default_factory=RecentResponses)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     # variants are rendered one by one: eight who share the interpreter with a short request keep it waiting eight times as long
     _variants: threading.Lock = field(default_factory=threading.Lock)
@@ -158,7 +141,6 @@ class Cache:
                 return
             self._epoch += 1
             self._versions = {key: each for key, each in self._versions.items() if each[2] is not None}
-        self.recent.forget()
 
     def has_variant(self, key: Hashable) -> bool:
         """Whether a variant is there, and costs nothing to ask for."""
@@ -217,8 +199,7 @@ class Cache:
             given_up = flight
             if not wait([flight], patience).done:
                 continue
-            with suppress(ClientDisconnect):  # whoever was to make it has left, and we have not
-                return flight.result()
+            return flight.result()
         try:
             mine.set_result(work())
         except BaseException as error:
@@ -244,14 +225,6 @@ def conditional_response(
 
     filename: under which a browser saves it.
     """
-    if not is_private:  # the next reader may be given it by app/recent_responses.py
-        request.state.shared = partial(
-            conditional_response,
-            rendered=rendered,
-            media_type=media_type,
-            is_private=False,
-            filename=filename,
-        )
     etag = rendered.etag if splice is None else splice.etag(rendered)
     headers = {
         "ETag": etag,

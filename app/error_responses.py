@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from urllib.parse import quote
 
-import anyio
 import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -45,7 +44,6 @@ from app.problems import (
 )
 from app.refusals import RefusedError
 from app.secret_hashes import hash_of_token
-from app.turns import PAUSE
 from app.uploads.rules import TUS_VERSION
 from app.web import SESSION_COOKIE, render, wants_json
 
@@ -73,10 +71,6 @@ async def _handle(request: Request, error: Exception) -> Response:
     page = LOGIN_PAGES.get(type(error))
     if page and request.method == "POST" and not wants_json(request):
         return _login_page(request, *page, await request.form())
-    if isinstance(error, RateLimitedError):
-        await anyio.sleep(
-            PAUSE
-        )  # in the turn of this client: whoever goes on all the same waits for themselves
     return answer_error(request, error)
 
 

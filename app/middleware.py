@@ -5,7 +5,6 @@ import time
 import uuid
 from collections.abc import MutableMapping
 from contextlib import AsyncExitStack
-from functools import partial
 from typing import Any
 
 import structlog
@@ -20,7 +19,7 @@ from app.addresses import address_of
 from app.error_responses import answer_error, answer_interrupted
 from app.errors import SecondFactorNeededError
 from app.platform import Platform
-from app.request_checks import MAX_SMALL_BODY, SAFE_METHODS, bounded, check_request, refuse_other_host
+from app.request_checks import MAX_SMALL_BODY, bounded, check_request
 from app.sessions import service as sessions
 from app.sessions.schemas import Visit
 from app.turns import Turns
@@ -63,7 +62,6 @@ class RequestMiddleware:
         state["reference"] = uuid.uuid4().hex[:12]
         state["actor"] = Actor()
         state["awaits_code"] = False
-        state["has_left"] = False  # app/connection_limits.py knows when
         state["is_tus"] = "tus-resumable" in Headers(scope=scope)
         state["started"] = time.monotonic()
         request = Request(scope)
@@ -71,8 +69,7 @@ class RequestMiddleware:
         structlog.contextvars.bind_contextvars(request=state["reference"])
         send = _with_headers(send, scope, state)
         try:
-            if not await self._respond_again(request, receive, send):
-                await self._respond(request, receive, send)
+            await self._respond(request, receive, send)
         except ClientDisconnect:
             _count(scope, state)
             return
@@ -85,28 +82,16 @@ class RequestMiddleware:
                 raise
             await answer_error(request, error)(scope, receive, send)
 
-    async def _respond_again(self, request: Request, receive: Receive, send: Send) -> bool:
-        """Give this request what others were given a moment ago, if there is such a response."""
-        recent = self.platform.cache.recent.find(request)
-        if recent is None:
-            return False
-        refuse_other_host(request.headers.get("host", ""), self.platform.settings.host_names)
-        request.scope["route"] = recent.route  # requests are counted by route
-        await recent.respond(request)(request.scope, receive, send)
-        return True
-
     async def _respond(self, request: Request, receive: Receive, send: Send) -> None:
         """Find out who asks, wait for their turn, and have the route respond."""
-        settings, state, recent = self.platform.settings, request.state, self.platform.cache.recent
-        epoch = recent.epoch
+        settings, state = self.platform.settings, request.state
         async with AsyncExitStack() as turn:
-            has_left = partial(_has_left, request, receive)
             if not request.url.path.startswith(HEALTH_PATHS):
-                await turn.enter_async_context(self.turns_of_clients.of(client_of_request(request), has_left))
+                await turn.enter_async_context(self.turns_of_clients.of(client_of_request(request)))
             visit = await self._identify(request)
             if visit.actor.is_logged_in:  # who may come from many addresses
                 account = str(visit.actor.user_id)
-                await turn.enter_async_context(self.turns_of_accounts.of(account, has_left))
+                await turn.enter_async_context(self.turns_of_accounts.of(account))
             state.actor, state.draft = visit.actor, visit.draft
             state.awaits_code = visit.awaits_code
             _check_second_factor(request, visit.actor)
@@ -115,8 +100,6 @@ class RequestMiddleware:
                 await turn.aclose()
             await self.app(request.scope, bounded(receive, limit), send)
             await self._drop_draft(request, visit)
-        if hasattr(state, "shared"):
-            recent.keep(request, state.shared, epoch, state.begun)
 
     async def _identify(self, request: Request) -> Visit:
         """Who sends this request. A database that is away stops nobody from reading what needs none."""
@@ -135,15 +118,6 @@ class RequestMiddleware:
         if request.state.status < 400:
             cookie = request.cookies.get(SESSION_COOKIE, "")
             await run_in_threadpool(sessions.drop_draft, self.platform, cookie)
-
-
-async def _has_left(request: Request, receive: Receive) -> bool:
-    """Whether nobody waits for a page any more; what changes something, and what has a body, goes on."""
-    if request.method not in SAFE_METHODS or not {"content-length", "transfer-encoding"}.isdisjoint(
-        request.headers
-    ):
-        return False
-    return await Request(request.scope, receive).is_disconnected()
 
 
 def _is_small(request: Request) -> bool:
@@ -181,7 +155,7 @@ def _with_headers(send: Send, scope: Scope, state: MutableMapping[str, Any]) -> 
             if state["is_tus"]:  # tus asks for it in every response, errors included
                 headers["Tus-Resumable"] = TUS_VERSION
             _count(scope, state, message["status"])
-            state["status"], state["begun"] = message["status"], time.monotonic()
+            state["status"] = message["status"]
         await send(message)
 
     return send_with_headers

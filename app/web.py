@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from app import formats
 from app.access import Action, Actor, allowed, in_scope, only_for_admins
 from app.addresses import address_of
-from app.cache import Reader, Rendered, Splice, conditional_response
+from app.cache import Rendered, Splice, conditional_response
 from app.drafts import Draft, refilled
 from app.errors import ForbiddenError, LoginNeededError, RecentLoginNeededError, SecondFactorNeededError
 from app.platform import Platform
@@ -88,11 +88,6 @@ def who_is_counted(request: Request) -> str:
     """Whose requests a limit counts together: a person's, or those of a client address where nobody is logged in."""
     actor = actor_of_request(request)
     return f"person {actor.user_id}" if actor.is_logged_in else client_of_request(request)
-
-
-def reader_of(request: Request) -> Reader:
-    """Who asks, for a page that takes long to make."""
-    return Reader(who_is_counted(request), lambda: bool(request.state.has_left))
 
 
 def limited(what: Limited) -> Dependency:

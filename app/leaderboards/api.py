@@ -12,7 +12,7 @@ from app.leaderboards.pages import json_of
 from app.leaderboards.rules import BoardAddress, Form
 from app.leaderboards.schemas import BoardView
 from app.selections.schemas import BoardParameters
-from app.web import CurrentActor, ThePlatform, reader_of, requires
+from app.web import CurrentActor, ThePlatform, requires, who_is_counted
 
 router = APIRouter(prefix="/api/v1", tags=["leaderboards"])
 
@@ -38,5 +38,5 @@ def board(
     """
     address = BoardAddress(edition, image_set, competition)
     document = service.Document(Form.JSON, json_of)
-    board = service.rendered_board(platform, actor, address, asked.query(), document, reader_of(request))
+    board = service.rendered_board(platform, actor, address, asked.query(), document, who_is_counted(request))
     return conditional_response(request, board, "application/json", is_private=actor.is_logged_in)

@@ -17,7 +17,7 @@ from app.leaderboards.rules import BoardAddress, Form, one_page
 from app.leaderboards.schemas import BoardPage, BoardRow, BoardView, Cell
 from app.ranking.rules import FIGURES
 from app.selections.schemas import Format, PageParameters
-from app.web import ACCOUNT, CurrentActor, ThePlatform, draw, reader_of, requires
+from app.web import ACCOUNT, CurrentActor, ThePlatform, draw, requires, who_is_counted
 
 router = APIRouter()
 
@@ -37,7 +37,7 @@ def board(
 ) -> Response:
     """A leaderboard as its address asks for it; who is logged in is put into the page that all share."""
     address, query = BoardAddress(edition, image_set, competition), asked.query()
-    reader = reader_of(request)
+    reader = who_is_counted(request)
     if asked.format not in (None, Format.HTML):
         form = Form(asked.format.value)
         export = service.Document(form, lambda page: EXPORTS[form](page, platform.settings.address))

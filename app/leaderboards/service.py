@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 import scoring
 from app.access import Actor
-from app.cache import Reader, Rendered
+from app.cache import Rendered
 from app.disclosure import queries as disclosure
 from app.disclosure.rules import Sight, sight_of, withheld
 from app.disclosure.schemas import StoredScore
@@ -79,23 +79,23 @@ def rendered_board(
     address: BoardAddress,
     query: BoardQuery,
     document: Document,
-    reader: Reader,
+    reader: str,
 ) -> Rendered:
     """A board as a document, made once per version and audience.
 
-    reader: is counted for a selection that has to be made, as addresses can ask for any number of them.
+    reader: who is counted for a selection that has to be made, as addresses can ask for any number of them.
     Raises NotFoundError, MalformedError for what the board does not have, WithheldError for values that are hidden,
-    RateLimitedError, ClientDisconnect.
+    RateLimitedError.
     """
     phase, taken_back, version = platform.cache.version(address, lambda: _version(platform, address))
     named = (address, phase, taken_back, _audience(actor, phase.edition_id), query, document.form)
     key = (*named, version)
     is_variant = query != BoardQuery()
     if is_variant and not platform.cache.has_variant(key):
-        platform.limiter.hit(Limited.BOARD, reader.counted_as)
+        platform.limiter.hit(Limited.BOARD, reader)
     return platform.cache.rendered(
         key,
-        lambda: document.write(board_page(platform, actor, address, query, reader)),
+        lambda: document.write(board_page(platform, actor, address, query)),
         is_variant=is_variant,
         document=named,
     )
@@ -144,17 +144,12 @@ class _Stored:
     boards: tuple[BoardLink, ...]
 
 
-def board_page(
-    platform: Platform, actor: Actor, address: BoardAddress, query: BoardQuery, reader: Reader
-) -> BoardPage:
+def board_page(platform: Platform, actor: Actor, address: BoardAddress, query: BoardQuery) -> BoardPage:
     """What an address asks of one board: all rows and classes that it chooses, and what stands beside them.
 
-    Raises NotFoundError, MalformedError for what the board does not have, WithheldError for values that are hidden,
-    ClientDisconnect.
+    Raises NotFoundError, MalformedError for what the board does not have, WithheldError for values that are hidden.
     """
-    reader.check_waits()
     stored = _read(platform, actor, address, query)
-    reader.check_waits()
     sight = sight_of(actor, stored.phase)
     _check_sight(stored.phase, sight, query)
     classes = columns(platform, stored.phase, address.competition, stored.board.versions.protocol)
@@ -164,9 +159,7 @@ def board_page(
     rows = _shown(arrange(standings, classes, query, sight.decimals), sight)
     board = with_classes(_view(stored, sight, query, info, classes, rows), query.classes)
     check_page(query, board)
-    page = BoardPage(board, _controls(stored, sight, query, classes, board))
-    reader.check_waits()
-    return page
+    return BoardPage(board, _controls(stored, sight, query, classes, board))
 
 
 def _read(platform: Platform, actor: Actor, address: BoardAddress, query: BoardQuery) -> _Stored:

@@ -9,16 +9,10 @@ from html import unescape
 from typing import Any
 
 import pytest
-from starlette.requests import ClientDisconnect
 from starlette.testclient import TestClient
 
-from app.access import Actor
-from app.cache import Reader
-from app.leaderboards.rules import BoardAddress
-from app.leaderboards.service import board_page
 from app.models import Disclosure, Phase
 from app.platform import Platform
-from app.selections.schemas import BoardQuery
 from tests.pages.boards import Result, add_result, board_of, group, publish_at, withdraw
 from tests.pages.conftest import Browser
 from tests.pages.statements import asked
@@ -240,21 +234,6 @@ def test_values_with_difficult_objects_are_withheld_where_details_are(reader: Te
     assert response.status_code == 403
     assert "held out" in response.text
     assert "difficult" not in reader.get(HELD_OUT).text
-
-
-@pytest.mark.parametrize("steps", [1, 2, 3])
-def test_a_board_is_made_no_further_for_a_reader_who_has_left(
-    platform: Platform, rows: dict[str, Rows], steps: int
-) -> None:
-    looks = iter([False] * (steps - 1) + [True])
-    somebody = Reader("somebody", lambda: next(looks))
-
-    with asked(platform) as found, pytest.raises(ClientDisconnect):
-        board_page(platform, Actor(), BoardAddress("open", "test", 4), BoardQuery(), somebody)
-
-    assert rows
-    assert (found == []) == (steps == 1)
-    assert next(looks, "looked at so often") == "looked at so often"
 
 
 def test_a_board_as_of_a_day_is_the_board_of_then(

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator
-from statistics import median
 
 import pytest
 from sqlalchemy import text
@@ -88,7 +87,7 @@ def test_asking_for_a_link_takes_as_long_for_an_unknown_address(browser: Browser
     seconds("warm-up@example.org")
     times = [(seconds("cedar@example.org"), seconds(f"unknown{number}@example.org")) for number in range(9)]
 
-    known, unknown = (median(column) for column in zip(*times, strict=True))
+    known, unknown = (min(column) for column in zip(*times, strict=True))  # without what else the machine did
     assert 0.5 < known / unknown < 2
 
 

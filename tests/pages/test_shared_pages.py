@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from starlette.testclient import TestClient
 
-from app import cache, recent_responses
+from app import cache
 from app.models import Edition
 from app.platform import Platform
 from app.web import ACCOUNT
@@ -23,7 +23,6 @@ def rows(platform: Platform) -> Rows:
 def pages(platform: Platform, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     """The addresses of both, in a cache that forgets nothing while a slow machine looks."""
     monkeypatch.setattr(cache, "FRESH", 60.0)
-    monkeypatch.setattr(recent_responses, "KEPT", 60.0)
     platform.cache.forget_versions()
     with platform.transaction() as session:
         code = session.query(Edition.code).order_by(Edition.id.desc()).limit(1).scalar()

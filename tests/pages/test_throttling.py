@@ -18,7 +18,6 @@ from app.models import Disclosure
 from app.passwords.service import MAX_WAITING, THREADS, pool
 from app.platform import Platform
 from app.rate_limits import limiter_of
-from app.turns import PAUSE
 from tests.pages.boards import board_of
 from tests.pages.test_accounts import PASSWORD, registered
 from tests.pages.test_teams import new_edition
@@ -49,13 +48,10 @@ def test_after_five_wrong_passwords_the_next_has_to_wait_and_is_not_even_hashed(
     places = [
         pool.places.acquire(blocking=False) for _ in range(THREADS + MAX_WAITING)
     ]  # nothing can be hashed
-    begun = time.monotonic()
     refused = thief.post("/login", data={"email": "ash@example.org", "password": PASSWORD})
-    took = time.monotonic() - begun
     pool.places.release(len(places))
 
     assert refused.status_code == 429
-    assert took >= PAUSE
     assert 50 < int(refused.headers["retry-after"]) <= 60
     assert "Too many attempts to log in to this account. Please try again in " in refused.text
 

@@ -7,9 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
-from starlette.requests import ClientDisconnect
 
-from app.cache import Cache, Reader, Rendered
+from app.cache import Cache, Rendered
 
 CROWD = 16
 
@@ -41,26 +40,6 @@ def test_many_who_ask_at_once_wait_for_one_rendering() -> None:
     assert len(made) == 1
     assert {answer.etag for answer in answers if isinstance(answer, Rendered)} == {Rendered.of(b"page").etag}
     assert gzip.decompress(cache.rendered("key", make).compressed) == b"page"
-
-
-def test_who_waits_for_a_page_gets_it_though_the_reader_for_whom_it_was_made_has_left() -> None:
-    cache, begun, has_left = Cache(), threading.Event(), threading.Event()
-
-    def make_for_one_who_leaves() -> bytes:
-        begun.set()
-        has_left.wait(5)
-        Reader("somebody", has_left.is_set).check_waits()
-        return b"nobody's page"
-
-    with ThreadPoolExecutor(2) as readers:
-        left = readers.submit(cache.rendered, "key", make_for_one_who_leaves)
-        begun.wait(5)
-        other = readers.submit(cache.rendered, "key", lambda: b"page")
-        has_left.set()
-        with pytest.raises(ClientDisconnect):
-            left.result()
-
-    assert gzip.decompress(other.result().compressed) == b"page"
 
 
 def test_who_has_waited_long_enough_for_somebody_else_does_it_alone() -> None:
