@@ -1,8 +1,11 @@
 """What a request must satisfy before a route sees it: its origin, its length."""
 
+from http import HTTPStatus
 from ipaddress import ip_address
 
+import anyio
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import Message, Receive
 
@@ -11,6 +14,7 @@ from app.addresses import parts_of
 from app.errors import BadRequestError, CrossSiteError, LoginNeededError, TooLargeError
 
 MAX_SMALL_BODY = 1 << 20  # largest body that is not an archive, in bytes
+BODY_SECONDS = 60  # between two pieces of a body
 FORM_OVERHEAD = 1 << 16  # what a form adds to its file
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
@@ -63,12 +67,23 @@ def _is_address(name: str) -> bool:
 
 
 def bounded(receive: Receive, limit: int) -> Receive:
-    """Count the bytes of a body as they arrive, whatever length was declared; raises TooLargeError."""
-    received = 0
+    """Count the bytes of a body as they arrive, whatever length was declared, and wait for each piece only so long.
+
+    Raises TooLargeError, HTTPException.
+    """
+    received, is_complete = 0, False
 
     async def counted() -> Message:
-        nonlocal received
-        message = await receive()
+        nonlocal received, is_complete
+        if is_complete:  # what comes then says only that the client has left
+            return await receive()
+        try:
+            with anyio.fail_after(BODY_SECONDS):
+                message = await receive()
+        except TimeoutError as error:
+            sentence = f"Nothing of the request arrived for {BODY_SECONDS} seconds"
+            raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, sentence) from error
+        is_complete = not message.get("more_body", False)
         received += len(message.get("body", b""))
         if received > limit:
             raise TooLargeError(_limit_message(limit))

@@ -5,6 +5,7 @@ import socket
 
 from app.settings import Settings, variable
 
+LAST_RESPONSE_SECONDS = 5.0  # in which requests that are cancelled by a stop send their last response
 BACKLOG = 512  # connections that wait in the kernel to be taken; whoever comes last waits for all of them
 
 

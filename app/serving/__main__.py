@@ -4,15 +4,24 @@ It is a module of this name because multiprocessing would import any other main 
 than checking a small archive.
 """
 
+import asyncio
 import gc
 import os
 import socket
 import sys
 
 import uvicorn
+from anyio.to_thread import current_default_thread_limiter
 
-from app.connection_limits import TAKEN_AT_ONCE, PatientProtocol, PatientServer
+from app.serving import BACKLOG, LAST_RESPONSE_SECONDS
 from app.settings import Settings
+
+# requests that are handled at the same time in threads; others wait. They share one interpreter: forty of them spent more of a
+# processor on taking it from each other than on their requests, and ten connections to the database are kept open
+THREADS = 8
+MAX_CONNECTIONS = (
+    800  # of a process, those of a proxy included; each takes a file descriptor, of which it often has 1024
+)
 
 SWITCH_INTERVAL = 0.0005  # seconds for which a thread keeps the interpreter from a request that wants it
 
@@ -22,6 +31,21 @@ SWITCH_INTERVAL = 0.0005  # seconds for which a thread keeps the interpreter fro
 GARBAGE = (5_000, 100, 20)
 
 
+class Server(uvicorn.Server):
+    """uvicorn with few threads, which lets requests that it cancels at its end send a last response."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve."""
+        current_default_thread_limiter().total_tokens = THREADS
+        await super().startup(sockets)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop serving. uvicorn cancels requests that take too long and does not wait for their responses."""
+        await super().shutdown(sockets)
+        if self.server_state.tasks:
+            await asyncio.wait(self.server_state.tasks, timeout=LAST_RESPONSE_SECONDS)
+
+
 def main(descriptor: int) -> None:
     """Serve on an inherited socket until a signal."""
     os.umask(0o077)
@@ -29,14 +53,15 @@ def main(descriptor: int) -> None:
     config = uvicorn.Config(
         "app.main:create_app",
         factory=True,
-        http=PatientProtocol,
+        http="h11",
         server_header=False,
         access_log=False,
         proxy_headers=False,  # app/proxies.py decides whose count
         timeout_keep_alive=30,
         timeout_graceful_shutdown=Settings.read().stop_seconds,
         log_level="warning",
-        backlog=TAKEN_AT_ONCE,
+        backlog=BACKLOG,
+        limit_concurrency=MAX_CONNECTIONS,
     )
     gc.disable()  # a quarter of the time of starting went into looking through modules that stay
     config.load()
@@ -45,7 +70,7 @@ def main(descriptor: int) -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GARBAGE)
-    server = PatientServer(config)
+    server = Server(config)
     server.run(sockets=[socket.socket(fileno=descriptor)])
     if not server.started:
         sys.exit(os.EX_SOFTWARE)

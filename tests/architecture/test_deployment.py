@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from app.connection_limits import LAST_RESPONSE_SECONDS
 from app.processes import ENDING_SECONDS
+from app.serving import LAST_RESPONSE_SECONDS
 from app.settings import Settings
 from tests.compose_file import configuration
 
