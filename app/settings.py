@@ -273,6 +273,7 @@ def named_files(settings: type[BaseSettings] = Settings) -> dict[str, Path]:
 
 
 def _from_files(settings: type[BaseSettings]) -> dict[str, Any]:
+    """The contents of those files, by setting; an empty file sets nothing, as an empty variable does."""
     found = {}
     for name, file in named_files(settings).items():
         if os.environ.get(variable(name)):
@@ -284,7 +285,7 @@ def _from_files(settings: type[BaseSettings]) -> dict[str, Any]:
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "not a text file"
             raise SettingsError(f"{variable(name)}{FILE_SUFFIX}: {file} cannot be read: {reason}") from None
-    return found
+    return {name: text for name, text in found.items() if text}
 
 
 def _message(problem: Mapping[str, Any]) -> str:

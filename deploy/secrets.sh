@@ -1,5 +1,6 @@
 #!/bin/sh
 # Writes the secrets that docker-compose.yml reads into deploy/secrets; what is there already stays.
+# Those that others give you are files to fill in, and count as not set while they are empty.
 set -eu
 cd "$(dirname "$0")"
 mkdir -p -m 700 secrets
@@ -10,6 +11,9 @@ write() { # name: a password, unless there is one
 }
 
 for name in postgres_password owner_password database_password broker_password s3_secret_key metrics_token; do write "$name"; done
+touch oidc_client_secret smtp_password objects.json valkey.conf
+# the folder is closed to others; in their containers the users of the services must be able to read the files
+chmod 644 ./*
 cat > objects.json <<JSON
 {"identities": [{
   "name": "heldout",
@@ -18,5 +22,3 @@ cat > objects.json <<JSON
 }]}
 JSON
 printf 'requirepass %s\n' "$(cat broker_password)" > valkey.conf
-# the folder is closed to others; in their containers the users of the services must be able to read the files
-chmod 444 ./*

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import pytest
@@ -14,18 +15,27 @@ from tests.shared import ROOT
 COMPOSE = Path(sys.executable).with_name("docker-compose")
 
 
-def configuration() -> dict[str, Any]:
-    """The file with everything put in its place: what is inherited, and the defaults of variables."""
+def configuration(settings: str = "") -> dict[str, Any]:
+    """The file with everything put in its place: what is inherited, and variables, which `settings` has in place of `.env`.
+
+    A variable that Compose would not give to a service is left out.
+    """
     if not COMPOSE.exists():
         pytest.skip("Docker Compose has no program for this machine")
-    done = subprocess.run(
-        [COMPOSE, "config", "--format", "json"],
-        cwd=ROOT,
-        env={"PATH": os.defpath, "HOME": os.defpath},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with NamedTemporaryFile("w", encoding="utf-8") as file:
+        file.write(settings)
+        file.flush()
+        done = subprocess.run(
+            [COMPOSE, "--env-file", file.name, "config", "--format", "json"],
+            cwd=ROOT,
+            env={"PATH": os.defpath, "HOME": os.defpath},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
+    for service in found["services"].values():
+        given = service.get("environment", {})
+        service["environment"] = {name: value for name, value in given.items() if value is not None}
     return found

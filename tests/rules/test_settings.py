@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.settings import Settings, SettingsError
+from app.settings import SECRETS, Settings, SettingsError, variable
 from app.storage import key_store, private_store, public_store
 
 
@@ -70,6 +70,16 @@ def test_a_value_can_be_read_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setenv("HELDOUT_BROKER_PASSWORD_FILE", str(tmp_path / "key"))
 
     assert Settings.read().broker_password == "oak"
+
+
+@pytest.mark.parametrize("name", sorted(SECRETS))
+def test_an_empty_file_of_a_secret_sets_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "empty").write_text("\n")
+    monkeypatch.setenv(f"{variable(name)}_FILE", str(tmp_path / "empty"))
+
+    assert getattr(Settings.read(), name) is None
 
 
 def test_a_value_is_not_given_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

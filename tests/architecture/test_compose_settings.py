@@ -1,0 +1,111 @@
+"""docker-compose.yml passes every setting to the services that use it, and .env.example explains those that people set."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from app.processes import NOT_FOR_WEB, NOT_FOR_WORKERS
+from app.settings import FILE_SUFFIX, PREFIX, SECRETS, Settings, variable
+from tests.compose_file import configuration
+from tests.shared import ROOT
+
+EXAMPLE = (ROOT / ".env.example").read_text()
+LINE = re.compile(rf"^#({PREFIX}\w+)=(.*)$", re.MULTILINE)
+SERVICES = {"web", "worker", "beat"}  # `migrate` needs its database alone
+OF_COMPOSE = {"HELDOUT_LISTEN"}  # no setting: where Docker publishes the port
+FIXED = {
+    "data": "a folder of the image",
+    "host": "every address of the container; HELDOUT_LISTEN is that of the machine",
+    "port": "that of the container; HELDOUT_LISTEN is that of the machine",
+    "database_url": "the service `postgres`",
+    "migration_database_url": "the service `postgres`",
+    "broker_url": "the service `valkey`",
+    "storage": "the service `objects` is used in its place",
+    "s3_bucket": "the service `bucket` makes it",
+    "s3_endpoint": "the service `objects`",
+    "s3_region": "the service `objects` knows no regions",
+    "s3_access_key": "deploy/secrets.sh writes the user into objects.json",
+    "private_storage": "the volume `truth`",
+    "s3_private_bucket": "the volume `truth` is used in its place",
+    "s3_private_access_key": "the volume `truth` is used in its place",
+    "s3_private_secret_key": "the volume `truth` is used in its place",
+}
+SET_BY_OPERATORS = Settings.model_fields.keys() - FIXED.keys() - SECRETS
+
+
+def environments(settings: str = "") -> dict[str, dict[str, str]]:
+    """The variables of each service that takes settings."""
+    services = configuration(settings)["services"]
+    return {name: services[name]["environment"] for name in SERVICES}
+
+
+def as_read(monkeypatch: pytest.MonkeyPatch, environment: Mapping[str, str]) -> dict[str, Any]:
+    """The settings that a service makes of its variables, without its secrets."""
+    with monkeypatch.context() as patched:
+        for name, value in environment.items():
+            if not name.endswith(FILE_SUFFIX):
+                patched.setenv(name, value)
+        return Settings.read().model_dump()
+
+
+def test_the_example_explains_every_setting_that_people_set_and_no_other() -> None:
+    lines = EXAMPLE.splitlines()
+    named = [name for name, _ in LINE.findall(EXAMPLE)]
+    unexplained = [
+        line
+        for before, line in zip(lines, lines[1:], strict=False)
+        if LINE.match(line) and not before.startswith("# ")
+    ]
+
+    assert sorted(named) == sorted({variable(name) for name in SET_BY_OPERATORS} | OF_COMPOSE)
+    assert unexplained == []
+    assert [line for line in lines if line and not line.startswith("#")] == []
+
+
+def test_the_example_shows_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    uncommented = LINE.sub(r"\1=\2", EXAMPLE)
+    left_alone, as_shown = configuration()["services"], configuration(uncommented)["services"]
+
+    assert as_shown["web"]["ports"] == left_alone["web"]["ports"]
+    for name in SERVICES:
+        shown = as_read(monkeypatch, as_shown[name]["environment"])
+        assert shown == as_read(monkeypatch, left_alone[name]["environment"]), name
+
+
+def test_a_setting_is_passed_to_every_service_that_may_know_it() -> None:
+    chosen = {variable(name): f"the {name}" for name in SET_BY_OPERATORS}
+    hidden = {"web": NOT_FOR_WEB, "worker": NOT_FOR_WORKERS, "beat": NOT_FOR_WEB | NOT_FOR_WORKERS}
+
+    for service, given in environments(
+        "".join(f"{each}='{value}'\n" for each, value in chosen.items())
+    ).items():
+        expected = chosen.keys() - {variable(name) for name in hidden[service]}
+        assert {
+            each: value for each, value in given.items() if chosen.get(each) == value
+        }.keys() == expected, service
+
+
+def test_a_setting_that_nobody_set_is_not_passed() -> None:
+    passed = {variable(name) for name in SET_BY_OPERATORS} & {
+        each for environment in environments().values() for each in environment
+    }
+
+    assert passed == {"HELDOUT_PUBLIC_URL", "HELDOUT_WEB_PROCESSES"}  # Compose has defaults of its own
+
+
+def test_every_secret_is_the_file_of_a_service_and_of_no_other_than_may_know_it() -> None:
+    services = configuration()["services"]
+    known = {
+        name: {
+            secret for secret in SECRETS if variable(secret) + FILE_SUFFIX in services[name]["environment"]
+        }
+        for name in SERVICES | {"migrate"}
+    }
+
+    assert set().union(*known.values()) == SECRETS - FIXED.keys()
+    assert not known["web"] & NOT_FOR_WEB
+    assert not known["worker"] & NOT_FOR_WORKERS
+    assert known["beat"] == {"database_password", "broker_password", "s3_secret_key"}
+    assert known["migrate"] == {"migration_database_password"}
