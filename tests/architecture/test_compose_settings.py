@@ -14,11 +14,12 @@ from tests.shared import ROOT
 EXAMPLE = (ROOT / ".env.example").read_text()
 LINE = re.compile(rf"^#({PREFIX}\w+)=(.*)$", re.MULTILINE)
 SERVICES = {"web", "worker", "beat"}  # `migrate` needs its database alone
-OF_COMPOSE = {"HELDOUT_LISTEN"}  # no setting: where Docker publishes the port
+OF_CADDY = {"HELDOUT_SITE", "HELDOUT_TLS", "HELDOUT_OUTER_PROXIES"}
+OF_COMPOSE = OF_CADDY | {"HELDOUT_HTTP", "HELDOUT_HTTPS", "HELDOUT_CERTIFICATES", "HELDOUT_FRONT_NETWORK"}
 FIXED = {
     "data": "a folder of the image",
-    "host": "every address of the container; HELDOUT_LISTEN is that of the machine",
-    "port": "that of the container; HELDOUT_LISTEN is that of the machine",
+    "host": "every address of the container; HELDOUT_HTTP is that of the machine",
+    "port": "that of the container; HELDOUT_HTTP is that of the machine",
     "database_url": "the service `postgres`",
     "migration_database_url": "the service `postgres`",
     "broker_url": "the service `valkey`",
@@ -27,6 +28,7 @@ FIXED = {
     "s3_endpoint": "the service `objects`",
     "s3_region": "the service `objects` knows no regions",
     "s3_access_key": "deploy/secrets.sh writes the user into objects.json",
+    "trusted_proxies": "the network `front`, where only Caddy is beside the web server",
     "private_storage": "the volume `truth`",
     "s3_private_bucket": "the volume `truth` is used in its place",
     "s3_private_access_key": "the volume `truth` is used in its place",
@@ -68,7 +70,7 @@ def test_the_example_shows_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None
     uncommented = LINE.sub(r"\1=\2", EXAMPLE)
     left_alone, as_shown = configuration()["services"], configuration(uncommented)["services"]
 
-    assert as_shown["web"]["ports"] == left_alone["web"]["ports"]
+    assert as_shown["caddy"]["ports"] == left_alone["caddy"]["ports"]
     for name in SERVICES:
         shown = as_read(monkeypatch, as_shown[name]["environment"])
         assert shown == as_read(monkeypatch, left_alone[name]["environment"]), name
