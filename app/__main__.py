@@ -10,15 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from app.garbage import kept_for_good
-
 INTERRUPTED = 130  # exit code after Ctrl-C
 
 
 def main() -> None:
     """Run the command line."""
-    with _left_at_once_by_ctrl_c(), kept_for_good():
-        from app.commands import main as run  # noqa: PLC0415 - imported as long as garbage is not looked for
+    with _left_at_once_by_ctrl_c():
+        from app.commands import main as run  # noqa: PLC0415 - takes a second, in which Ctrl-C has to work
 
         if sys.argv[1:2] == ["run"]:
             import app.installation  # noqa: F401, PLC0415 - needed by no other command

@@ -1,19 +1,19 @@
 """What every room stands on: database, storage, notifier, settings."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 import structlog
 from anyio import CapacityLimiter
-from sqlalchemy import ColumnElement, Engine, QueuePool, and_, create_engine, exists, select
+from sqlalchemy import ColumnElement, Engine, and_, create_engine, exists, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from app.cache import Cache
-from app.connections import ImpatientPool, limit_response_time, ping_idle_connections
+from app.connections import limit_response_time
 from app.errors import StorageUnavailableError
 from app.models import Artefact, DamagedContent, GroundTruth, Phase, Run, Upload
 from app.models import TruthKey as TruthKeyRow
@@ -28,18 +28,18 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class TimeLimits:
-    """How long the database may take, in seconds, before a statement fails, and what becomes of those who want a connection meanwhile."""
+    """How long the database may take, in seconds, before a statement fails."""
 
     statement: int
     lock: int
-    response: int  # for a server that sends nothing at all
-    ping: int  # the same, for a connection that is tried before it is used: no statement holds it up
-    pool: type[QueuePool] = QueuePool
+    response: (
+        int | None
+    )  # for a server that sends nothing at all; the setting `stall_seconds` where it is None
 
 
-BACKGROUND = TimeLimits(statement=60, lock=20, response=75, ping=75)  # what was scored or sent must be noted
+BACKGROUND = TimeLimits(statement=60, lock=20, response=None)  # what was scored or sent must be noted
 # somebody is looking at an empty page; still, a process that stands still with a lock loses it first (after 10 s)
-INTERACTIVE = TimeLimits(statement=15, lock=12, response=18, ping=3, pool=ImpatientPool)
+INTERACTIVE = TimeLimits(statement=15, lock=12, response=18)
 
 CONNECTION = {
     "connect_timeout": 3,
@@ -76,7 +76,6 @@ class Platform:
     limiter: RateLimiter
     checks: CapacityLimiter  # how many archives are checked at the same time
     cache: Cache = field(default_factory=Cache)  # of rendered boards
-    guard: Callable[[], AbstractContextManager[None]] = nullcontext  # around each transaction
     autocommit: Engine = field(init=False)  # the same connections, without transactions
 
     def __post_init__(self) -> None:
@@ -86,13 +85,13 @@ class Platform:
     @contextmanager
     def transaction(self) -> Iterator[Session]:
         """A session that commits at the end of the block, or leaves no trace when it raises."""
-        with self.guard(), Session(self.engine, expire_on_commit=False) as session, session.begin():
+        with Session(self.engine, expire_on_commit=False) as session, session.begin():
             yield session
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """A session whose statements stand by themselves, also one that writes: a round trip each, none to begin and to commit."""
-        with self.guard(), Session(self.autocommit, autoflush=False) as session:
+        with Session(self.autocommit, autoflush=False) as session:
             yield session
 
     @contextmanager
@@ -200,7 +199,7 @@ def platform_of(settings: Settings, limits: TimeLimits = BACKGROUND) -> Platform
         raise ValueError(message)
     engine = create_engine(
         settings.database_url,
-        poolclass=limits.pool,
+        pool_pre_ping=True,
         hide_parameters=True,  # values do not belong into logs
         pool_size=10,
         max_overflow=20,
@@ -212,8 +211,7 @@ def platform_of(settings: Settings, limits: TimeLimits = BACKGROUND) -> Platform
     truths = truth_key and replace(
         _catalogue(engine, "truth", GroundTruth.id.is_not(None)), new_digest=truth_key.fingerprint
     )
-    limit_response_time(engine, limits.response)
-    ping_idle_connections(engine, limits.ping)
+    limit_response_time(engine, limits.response or settings.stall_seconds)
     return Platform(
         settings=settings,
         engine=engine,

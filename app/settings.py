@@ -180,8 +180,8 @@ class Settings(LoginSettings):
     ] = 120
     stall_seconds: Annotated[
         int,
-        Field(description="how long a worker waits for its database before its process is replaced", gt=0),
-    ] = 120
+        Field(description="how long a worker waits for its database before it gives up the connection", gt=0),
+    ] = 75
     attempts: Annotated[
         int, Field(description="how often the scoring of a run may crash before it has failed", ge=1)
     ] = 3

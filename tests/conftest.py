@@ -1,11 +1,9 @@
 """Fixtures of all tests that need servers: one pair for the whole session."""
 
-import gc
 import os
 import signal
 import sys
 
-from app.garbage import keep_what_is_there
 from app.supervisor import STOP_SIGNALS, do_nothing
 from tests.attacks import attacks
 from tests.system.servers import broker_url, database_url, own_servers
@@ -15,20 +13,12 @@ for number in STOP_SIGNALS:
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, do_nothing)
 
-gc.disable()  # until all tests are collected: seven thousand and what they import, which stays
-
 __all__ = ["attacks", "broker_url", "database_url", "own_servers"]
 
 
 def pytest_collection() -> None:
     """Measure coverage in the processes of the tests alone: in those that they start it would take twice as long."""
     os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
-
-
-def pytest_collection_finish() -> None:
-    """Look for garbage from now on, only in what tests make, and not after every 700 objects."""
-    keep_what_is_there()
-    gc.set_threshold(20_000)
 
 
 def pytest_sessionfinish() -> None:

@@ -10,7 +10,6 @@ from celery.signals import (
     setup_logging,
     task_postrun,
     task_prerun,
-    worker_init,
     worker_process_init,
     worker_ready,
     worker_shutdown,
@@ -19,14 +18,12 @@ from celery.signals import (
 from app import logs
 from app.delivery import service as delivery
 from app.evaluation import service as evaluation
-from app.garbage import keep_what_is_there
 from app.outages import OutageLog
-from app.platform import Platform
+from app.platform import Platform, platform_of
 from app.queue import Job, celery_of
 from app.rescoring import service as rescoring
 from app.sandbox import warm_up
 from app.settings import Settings
-from worker.platform import watched_platform
 from worker.restarting import RestartingProcess
 from worker.transport import use_forgiving_transport
 
@@ -44,7 +41,7 @@ NICE = 5  # where web server and workers share a machine, whoever reads a page g
 @cache
 def platform() -> Platform:
     """One for each process: connections do not survive a fork, so nothing is opened before."""
-    return watched_platform(settings)
+    return platform_of(settings)
 
 
 @celery.task(name=Job.EVALUATE.value)
@@ -73,12 +70,6 @@ def _deliver(job: Job) -> None:
     with outages.forgiving(AWAY):
         if delivery.deliver_next(platform(), delivery.JOBS[job]):
             platform().notifier.wake_workers(job)
-
-
-@worker_init.connect
-def _keep_program(**_: object) -> None:
-    """Look for garbage again, which `python -m worker` does not while it imports this module; the pool shares what is kept."""
-    keep_what_is_there()
 
 
 @worker_process_init.connect

@@ -18,14 +18,13 @@ from app.delivery import service as delivery
 from app.evaluation import service as evaluation
 from app.mail import service as mail
 from app.outages import OutageLog, is_unavailable
-from app.platform import Platform
+from app.platform import Platform, platform_of
 from app.profiles import service as profiles
 from app.published import service as published
 from app.rescoring import service as rescoring
 from app.retention import service as retention
 from app.settings import Settings
 from app.similarity import service as similarity
-from worker.platform import watched_platform
 
 log = structlog.get_logger()
 
@@ -59,7 +58,7 @@ def main() -> None:
         _end_with(options.worker)
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP)
     worker = f"{socket.gethostname()}:{options.worker}" if options.worker else None
-    run(watched_platform(Settings.read()), worker, options.slots)
+    run(platform_of(Settings.read()), worker, options.slots)
 
 
 def run(platform: Platform, worker: str | None, slots: int) -> None:

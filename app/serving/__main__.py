@@ -5,7 +5,6 @@ than checking a small archive.
 """
 
 import asyncio
-import gc
 import os
 import socket
 import sys
@@ -22,13 +21,6 @@ THREADS = 8
 MAX_CONNECTIONS = (
     800  # of a process, those of a proxy included; each takes a file descriptor, of which it often has 1024
 )
-
-SWITCH_INTERVAL = 0.0005  # seconds for which a thread keeps the interpreter from a request that wants it
-
-
-# new objects until the youngest are looked through, as often before the next older ones are: a page makes thousands and leaves no cycles,
-# and a tenth of its time went into looking for them
-GARBAGE = (5_000, 100, 20)
 
 
 class Server(uvicorn.Server):
@@ -49,7 +41,6 @@ class Server(uvicorn.Server):
 def main(descriptor: int) -> None:
     """Serve on an inherited socket until a signal."""
     os.umask(0o077)
-    sys.setswitchinterval(SWITCH_INTERVAL)
     config = uvicorn.Config(
         "app.main:create_app",
         factory=True,
@@ -63,13 +54,6 @@ def main(descriptor: int) -> None:
         backlog=BACKLOG,
         limit_concurrency=MAX_CONNECTIONS,
     )
-    gc.disable()  # a quarter of the time of starting went into looking through modules that stay
-    config.load()
-    gc.enable()
-    # the program itself stays: looking through it for garbage took 0.2 s, in which nobody was answered
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*GARBAGE)
     server = Server(config)
     server.run(sockets=[socket.socket(fileno=descriptor)])
     if not server.started:

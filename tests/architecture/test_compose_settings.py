@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -56,9 +57,7 @@ def test_the_example_explains_every_setting_that_people_set_and_no_other() -> No
     lines = EXAMPLE.splitlines()
     named = [name for name, _ in LINE.findall(EXAMPLE)]
     unexplained = [
-        line
-        for before, line in zip(lines, lines[1:], strict=False)
-        if LINE.match(line) and not before.startswith("# ")
+        line for before, line in pairwise(lines) if LINE.match(line) and not before.startswith("# ")
     ]
 
     assert sorted(named) == sorted({variable(name) for name in SET_BY_OPERATORS} | OF_COMPOSE)

@@ -136,15 +136,13 @@ def test_a_worker_whose_database_connections_go_silent_works_again(scene: Scene)
         running.start_worker("silent worker", database_url=through, stall_seconds=3)
         assert scene.is_scored(scene.confirm())
         awaited(lambda: scene.is_reported("silent worker"), PATIENCE)
-        before = [*running.pool("silent worker"), awaited(lambda: scene.sweeper("silent worker"), PATIENCE)]
 
         between.go_silent()
         submission_id = scene.confirm()
-        assert eventually(lambda: not is_alive(before[-1]), PATIENCE)  # the sweeper ended itself
+        time.sleep(4)  # longer than a worker waits for its database
         between.serve_new_connections()
 
         assert scene.is_scored(submission_id)
-        assert not set(before) <= {*running.pool("silent worker"), scene.sweeper("silent worker")}
         running.processes.stop("silent worker")
     running.start_worker()
 

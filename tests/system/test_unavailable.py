@@ -9,7 +9,6 @@ import httpx2
 import psycopg
 import pytest
 
-from app.platform import INTERACTIVE
 from tests.system.installations import LONGEST, Installation, installation
 from tests.system.kits import results, small_kit
 from tests.system.process_trees import stopped, tree_of
@@ -71,7 +70,7 @@ def test_pages_and_health_answer_while_the_database_takes_connections_and_says_n
         assert eventually(lambda: visitor.get(PAGE).status_code == 200)
 
 
-def test_a_silent_database_is_found_out_by_a_few_and_refuses_everybody_else_at_once(
+def test_people_are_told_of_a_silent_database_and_served_as_soon_as_it_speaks(
     running: Installation, address: str
 ) -> None:
     someone = running.participant(address, "Ash")
@@ -85,18 +84,15 @@ def test_a_silent_database_is_found_out_by_a_few_and_refuses_everybody_else_at_o
             return response.status_code, time.monotonic() - begun
 
         assert visit()[0] == 200
-        with ThreadPoolExecutor(24) as together, stopped(database_processes(running)):
-            first = list(together.map(visit, range(24)))
-            later = list(together.map(visit, range(240)))
+        with ThreadPoolExecutor(8) as together, stopped(database_processes(running)):
+            first = list(together.map(visit, range(8)))
             ready = visitor.get("/ready")
         begun = time.monotonic()
         assert eventually(lambda: visit()[0] == 200)
         recovered = time.monotonic() - begun
 
-    assert {status for status, _ in first + later} == {503}
-    # two of three at least: whose connection was in use a moment before is taken for one whose statement takes long
-    assert sorted(seconds for _, seconds in first)[15] < 9
-    assert sorted(seconds for _, seconds in later)[-4] < 1  # but for those who try meanwhile
+    assert {status for status, _ in first} == {503}
+    assert max(seconds for _, seconds in first) < 40
     assert (ready.status_code, "database does not answer" in ready.text) == (503, True)
     assert recovered < 2
 
@@ -110,7 +106,7 @@ def test_a_statement_that_waits_is_not_taken_for_a_silent_database(
             connection.execute("LOCK TABLE upload IN ACCESS EXCLUSIVE MODE")
             waiting = together.submit(someone.http.get, "/uploads")
             assert eventually(lambda: waits_for_lock(running))
-            time.sleep(INTERACTIVE.ping + 1)  # longer than a silent database is waited for
+            time.sleep(4)  # longer than a new connection is waited for
             others = [visitor.get(PAGE).status_code for _ in range(8)]
         waited = waiting.result()
 
