@@ -39,7 +39,9 @@ CHANGING = (
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "UUID"),
     (re.compile(r"\b[0-9a-f]{12,}\b"), "HEX"),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\+00:00| UTC)?"), "TIME"),
-    (re.compile(r"\d{4}-\d\d-\d\d"), "DAY"),
+    (re.compile(r"\d{4}-\d\d-\d\d|\b[A-Z][a-z]{2} \d{1,2} [A-Z][a-z]{2} \d{4}( \d\d:\d\d)?"), "DAY"),
+    (re.compile(r"\d{8}T\d{6}Z"), "TIME"),
+    (re.compile(r'( x[12]?=)"[\d.]+%"'), r'\1"X"'),  # of marks on an axis of time
     (re.compile(r"\b\d+ (seconds?|minutes?|hours?|B|KiB|MiB|GiB|ms)\b"), r"SOME \1"),
     (re.compile(r"127\.0\.0\.1:\d+"), "ADDRESS"),
     (re.compile(r"[\w-]+-\d{9,}@example\.org"), "EMAIL"),
