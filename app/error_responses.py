@@ -10,11 +10,9 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from sqlalchemy.exc import DataError
-from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
 from app.addresses import address_of, nearest_page, page_above, page_of_form, without_slash, words_of
-from app.drafts import draft_of
 from app.errors import (
     BadRequestError,
     BusyError,
@@ -43,9 +41,8 @@ from app.problems import (
     problem_type_of_status,
 )
 from app.refusals import RefusedError
-from app.secret_hashes import hash_of_token
 from app.uploads.rules import TUS_VERSION
-from app.web import SESSION_COOKIE, render, wants_json
+from app.web import render, wants_json
 
 log = structlog.get_logger()
 
@@ -70,30 +67,18 @@ LOGIN_PAGES: Mapping[type[Exception], tuple[str, int]] = {
 async def _handle(request: Request, error: Exception) -> Response:
     page = LOGIN_PAGES.get(type(error))
     if page and request.method == "POST" and not wants_json(request):
-        return _login_page(request, *page, await request.form())
+        template, code = page
+        await request.form()  # a browser reads no response while it is still sending
+        return render(
+            request,
+            template,
+            code=code,
+            form={},
+            problems={},
+            next=page_of_form(request),
+            is_interrupted=True,
+        )
     return answer_error(request, error)
-
-
-def _login_page(request: Request, template: str, code: int, form: FormData) -> Response:
-    """A page that asks who sends a form: it carries what was typed, so that it can be filled in again."""
-    page = page_of_form(request)
-    fields = [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
-    return render(
-        request,
-        template,
-        code=code,
-        form={},
-        problems={},
-        next=page,
-        carried=draft_of(address_of(request), page, fields, _session_of(request)),
-        is_interrupted=True,
-    )
-
-
-def _session_of(request: Request) -> str | None:
-    """The hash of the session that this browser has or had."""
-    cookie = request.cookies.get(SESSION_COOKIE)
-    return hash_of_token(cookie).hex() if cookie else None
 
 
 def answer_error(request: Request, error: Exception) -> Response:

@@ -15,7 +15,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import counters
 from app.access import Actor
-from app.addresses import address_of
 from app.error_responses import answer_error, answer_interrupted
 from app.errors import SecondFactorNeededError
 from app.platform import Platform
@@ -92,14 +91,13 @@ class RequestMiddleware:
             if visit.actor.is_logged_in:  # who may come from many addresses
                 account = str(visit.actor.user_id)
                 await turn.enter_async_context(self.turns_of_accounts.of(account))
-            state.actor, state.draft = visit.actor, visit.draft
+            state.actor = visit.actor
             state.awaits_code = visit.awaits_code
             _check_second_factor(request, visit.actor)
             limit = check_request(request, visit.actor, settings.max_upload, settings.host_names)
             if limit > MAX_SMALL_BODY and not _is_small(request):  # it comes slowly and is limited by itself
                 await turn.aclose()
             await self.app(request.scope, bounded(receive, limit), send)
-            await self._drop_draft(request, visit)
 
     async def _identify(self, request: Request) -> Visit:
         """Who sends this request. A database that is away stops nobody from reading what needs none."""
@@ -109,15 +107,6 @@ class RequestMiddleware:
         if not (bearer or cookie) or request.url.path.startswith(ANONYMOUS_PATHS):
             return Visit(Actor())
         return await run_in_threadpool(sessions.open_visit, self.platform, cookie, bearer)
-
-    async def _drop_draft(self, request: Request, visit: Visit) -> None:
-        """Forget a form that was filled in again, once it has been accepted."""
-        draft = visit.draft
-        if draft is None or request.method != "POST" or draft.action != address_of(request):
-            return
-        if request.state.status < 400:
-            cookie = request.cookies.get(SESSION_COOKIE, "")
-            await run_in_threadpool(sessions.drop_draft, self.platform, cookie)
 
 
 def _is_small(request: Request) -> bool:

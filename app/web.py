@@ -14,7 +14,6 @@ from app import formats
 from app.access import Action, Actor, allowed, in_scope, only_for_admins
 from app.addresses import address_of
 from app.cache import Rendered, Splice, conditional_response
-from app.drafts import Draft, refilled
 from app.errors import ForbiddenError, LoginNeededError, RecentLoginNeededError, SecondFactorNeededError
 from app.platform import Platform
 from app.rate_limits import Limited, client_of
@@ -129,7 +128,7 @@ _templates = templates()
 
 def draw(template: str, **context: Any) -> str:
     """A page, or a part of one, that depends on nothing but its context."""
-    everywhere = {"actor": Actor(), "draft": None, "provider_name": None}
+    everywhere = {"actor": Actor(), "provider_name": None}
     return _templates.get_template(template).render(everywhere | context)
 
 
@@ -141,18 +140,12 @@ def render(request: Request, template: str, *, code: int = 200, **context: Any) 
     """A page, with what every page shows."""
     platform = platform_of_request(request)
     path = address_of(request)
-    draft: Draft | None = getattr(request.state, "draft", None)
-    if draft is not None and (draft.page != path or request.method != "GET"):
-        draft = None
-    if draft is not None and "form" in context:
-        context["form"] = refilled(context["form"], draft.fields)
     everywhere = {
         "actor": getattr(request.state, "actor", Actor()),
         "now": datetime.now(UTC),
         "path": path,
         "address": platform.settings.address,
         "provider_name": platform.settings.provider_name,
-        "draft": draft,
     }
     return HTMLResponse(_templates.get_template(template).render(everywhere | context), status_code=code)
 
@@ -166,7 +159,7 @@ def render_shared(
     """
     actor = actor_of_request(request)
     account = draw("account.html", actor=actor, path=request.url.path)
-    if getattr(request.state, "draft", None) or (actor.is_logged_in and not actor.is_verified):
+    if actor.is_logged_in and not actor.is_verified:
         own = render(request, template, **read())  # which says what this person has to do
         return HTMLResponse(bytes(own.body).decode().replace(ACCOUNT, account, 1))
 

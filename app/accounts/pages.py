@@ -11,7 +11,6 @@ from app.access import Action
 from app.accounts import service
 from app.accounts.schemas import Registration
 from app.addresses import local_path
-from app.drafts import Draft, DraftText
 from app.form_errors import field_errors
 from app.rate_limits import Limited
 from app.sessions.pages import browser_of, logged_in
@@ -35,7 +34,6 @@ def _form_page(
         form=shown,
         problems=problems,
         next=local_path(form.get("next", "/")),
-        carried=form.get("draft", ""),
         is_interrupted=False,
     )
 
@@ -46,14 +44,6 @@ def registration(request: Request, next_page: Annotated[str, Query(alias="next")
     return _form_page(request, "accounts/register.html", {"next": next_page}, {}, 200)
 
 
-@router.post("/register/continue", dependencies=[requires(Action.REGISTER)])
-def continue_with_registration(
-    request: Request, next_page: NextPage = "/", draft: Annotated[DraftText, Form()] = ""
-) -> Response:
-    """The form for a new account in place of a login; it carries a form that was sent without a session, too."""
-    return _form_page(request, "accounts/register.html", {"next": next_page, "draft": draft}, {}, 200)
-
-
 @router.post("/register", dependencies=[requires(Action.REGISTER), limited(Limited.REGISTER)])
 def register(
     request: Request,
@@ -62,14 +52,11 @@ def register(
     name: TextField = "",
     password: TextField = "",
     next_page: NextPage = "/",
-    draft: Annotated[DraftText, Form()] = "",
 ) -> Response:
     """Create an account and log in."""
-    form = {"email": email, "name": name, "password": password, "next": next_page, "draft": draft}
+    form = {"email": email, "name": name, "password": password, "next": next_page}
     try:
-        token = service.register(
-            platform, Registration.model_validate(form), browser_of(request), Draft.carried(draft)
-        )
+        token = service.register(platform, Registration.model_validate(form), browser_of(request))
     except ValidationError as error:
         return _form_page(request, "accounts/register.html", form, field_errors(error))
     return logged_in(request, platform, token, next_page)

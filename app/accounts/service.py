@@ -5,7 +5,6 @@ from sqlalchemy.orm import Session
 
 from app.access import Scope
 from app.accounts.schemas import Registration
-from app.drafts import Draft
 from app.mail import service as mail
 from app.mail.schemas import Letter
 from app.models import User
@@ -21,8 +20,8 @@ from app.tokens.schemas import NewToken
 from app.tokens.service import add_token
 
 
-def register(platform: Platform, person: Registration, browser: Browser, draft: Draft | None = None) -> str:
-    """Create an account; returns the token of a new session, which keeps a form as a login does.
+def register(platform: Platform, person: Registration, browser: Browser) -> str:
+    """Create an account; returns the token of a new session.
 
     The address is not confirmed yet. An address that somebody has confirmed makes an account like any other, whose
     link is never mailed: so nobody learns who has an account. Raises BusyError.
@@ -31,7 +30,7 @@ def register(platform: Platform, person: Registration, browser: Browser, draft: 
     with platform.transaction() as session:
         user = create_person(session, person.email, person.name, password_hash)
         mail.ask_for(session, Letter.CONFIRM_ADDRESS, address=user.email, user_id=user.id, asked_by=user.id)
-        token = start_session(session, platform, user.id, browser, draft)
+        token = start_session(session, platform, user.id, browser)
     platform.notifier.wake_workers(Job.MAIL)
     return token
 

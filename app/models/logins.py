@@ -1,7 +1,6 @@
 """Sessions and tokens: what a cookie or a header opens."""
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import BigInteger, ForeignKey, Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
@@ -24,7 +23,6 @@ class LoginSession(Base):
     awaits_code: Mapped[bool] = mapped_column(
         default=False
     )  # opens nothing before the second factor was given
-    draft: Mapped[dict[str, Any] | None]  # a form that was sent after the session before had expired
 
 
 class SecondFactor(Base):
@@ -63,7 +61,6 @@ class ProviderLogin(Base):
     verifier: Mapped[str]  # of PKCE
     user_id: Mapped[int | None] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), index=True)
     next_page: Mapped[str]
-    draft: Mapped[dict[str, Any] | None]  # a form that waits for the login
     created_at: Mapped[datetime] = now_column()
     expires_at: Mapped[datetime]
     subject: Mapped[str | None]  # of somebody who has come back and has no account yet

@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from app.access import Action
 from app.addresses import local_path
-from app.drafts import Draft, DraftText
 from app.errors import DomainError
 from app.form_errors import field_errors
 from app.openid import service
@@ -45,7 +44,6 @@ ACCOUNT_PAGE = "/account/provider"
 LONGEST = 4096  # characters of what the provider sends back
 
 NextPage = Annotated[str, Form(alias="next")]
-DraftField = Annotated[DraftText, Form()]
 Returned = Annotated[str, Query(max_length=LONGEST)]
 
 AWAY, CANCELLED, STALE = "away", "cancelled", "stale"
@@ -65,17 +63,17 @@ STATUS: Mapping[str, int] = {
 
 
 @router.post("/login/provider", dependencies=[requires(Action.REGISTER), limited(Limited.LOGIN)])
-def log_in(request: Request, next_page: NextPage = "/", draft: DraftField = "") -> Response:
+def log_in(request: Request, next_page: NextPage = "/") -> Response:
     """Send a browser to the provider to log in."""
-    return _depart(request, Purpose.LOG_IN, next_page, draft)
+    return _depart(request, Purpose.LOG_IN, next_page)
 
 
 @router.post(
     "/login/confirm/provider", dependencies=[requires(Action.MANAGE_ACCOUNT), limited(Limited.LOGIN)]
 )
-def confirm(request: Request, next_page: NextPage = "/", draft: DraftField = "") -> Response:
+def confirm(request: Request, next_page: NextPage = "/") -> Response:
     """Send a browser to the provider to show that it is still the same person."""
-    return _depart(request, Purpose.CONFIRM, next_page, draft)
+    return _depart(request, Purpose.CONFIRM, next_page)
 
 
 @router.post(
@@ -84,14 +82,14 @@ def confirm(request: Request, next_page: NextPage = "/", draft: DraftField = "")
 )
 def link(request: Request) -> Response:
     """Send a browser to the provider to link a login there to this account."""
-    return _depart(request, Purpose.LINK, ACCOUNT_PAGE, "")
+    return _depart(request, Purpose.LINK, ACCOUNT_PAGE)
 
 
-def _depart(request: Request, purpose: Purpose, next_page: str, draft: str) -> Response:
+def _depart(request: Request, purpose: Purpose, next_page: str) -> Response:
     """A page that goes on to the provider; a redirect after a form would break `form-action` of the content policy."""
     platform, actor = platform_of_request(request), actor_of_request(request)
     try:
-        way = service.depart(platform, actor, purpose, local_path(next_page), Draft.carried(draft))
+        way = service.depart(platform, actor, purpose, local_path(next_page))
     except ProviderError as error:
         return _failed(request, error)
     response = render(request, "openid/leave.html", provider_address=way.address)

@@ -5,7 +5,6 @@ from datetime import timedelta
 from sqlalchemy import delete, exists, func, select, update
 from sqlalchemy.orm import Session
 
-from app.drafts import Draft
 from app.models import Identity, ProviderLogin, User
 from app.openid.schemas import Claims, Known, LinkView, Purpose, Started
 
@@ -21,7 +20,6 @@ def start(session: Session, cookie_hash: bytes, started: Started, lifetime: time
         verifier=started.verifier,
         user_id=started.user_id,
         next_page=started.next_page,
-        draft=started.draft.model_dump() if started.draft else None,
         expires_at=func.now() + lifetime,
     )
     session.add(row)
@@ -42,7 +40,6 @@ def take(session: Session, cookie_hash: bytes, state: str) -> Started | None:
     row = session.scalar(statement)
     if row is None:
         return None
-    draft = Draft.model_validate(row.draft) if row.draft else None
     return Started(
         state,
         row.nonce,
@@ -51,7 +48,6 @@ def take(session: Session, cookie_hash: bytes, state: str) -> Started | None:
         row.created_at,
         row.user_id,
         row.next_page,
-        draft,
     )
 
 

@@ -7,7 +7,6 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.drafts import Draft
 from app.errors import DomainError
 from app.names import Visible
 from app.sessions.schemas import Browser
@@ -68,7 +67,6 @@ class Started:
     started_at: datetime
     user_id: int | None = None  # who is logged in here already
     next_page: str = "/"
-    draft: Draft | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from sqlalchemy.orm import Session
 from app.access import Actor
 from app.accounts.service import create_person
 from app.audit import queries as audit
-from app.drafts import Draft
 from app.errors import ConflictError, NotFoundError
 from app.mail import service as mail
 from app.mail.schemas import Letter
@@ -55,9 +54,7 @@ def provider_of(settings: Settings) -> Provider:
     )
 
 
-def depart(
-    platform: Platform, actor: Actor, purpose: Purpose, next_page: str, draft: Draft | None = None
-) -> Departure:
+def depart(platform: Platform, actor: Actor, purpose: Purpose, next_page: str) -> Departure:
     """Begin a login at the provider. Raises ProviderError, BusyError, NotFoundError."""
     # what it imports costs time and memory that an installation without a provider need not pay
     from app.openid_client import authorization_url  # noqa: PLC0415
@@ -71,7 +68,6 @@ def depart(
         started_at=datetime.now(UTC),
         user_id=None if purpose is Purpose.LOG_IN else actor.user_id,
         next_page=next_page,
-        draft=draft,
     )
     address = pool.run(lambda: authorization_url(provider, started))
     cookie = secrets.token_urlsafe(32)
@@ -112,7 +108,7 @@ def arrive(platform: Platform, actor: Actor, arrival: Arrival, browser: Browser)
         return Returned(Outcome.OF_ANOTHER)
     platform.notifier.wake_workers(Job.MAIL)
     if returned.outcome is Outcome.CONFIRMED:
-        token = renew(platform, browser.cookie or "", started.draft)
+        token = renew(platform, browser.cookie or "")
         return Returned(Outcome.CONFIRMED, started.next_page, token)
     return returned
 
@@ -131,16 +127,14 @@ def _settle(session: Session, platform: Platform, arrived: Arrived) -> Returned:
     if known.owner is not None and found in (Outcome.LOGGED_IN, Outcome.CONFIRMED):
         queries.note_use(session, provider.issuer, claims.subject)
     if known.owner is not None and found is Outcome.LOGGED_IN:
-        token = _start_session(session, platform, arrived.browser, known.owner, started.draft)
+        token = _start_session(session, platform, arrived.browser, known.owner)
         return Returned(found, started.next_page, token)
     return Returned(found, started.next_page)
 
 
-def _start_session(
-    session: Session, platform: Platform, browser: Browser, user_id: int, draft: Draft | None
-) -> str:
+def _start_session(session: Session, platform: Platform, browser: Browser, user_id: int) -> str:
     audit.record(session, user_id, "session.start", f"person {user_id}", details={"by": "provider"})
-    return start_session(session, platform, user_id, browser, draft)
+    return start_session(session, platform, user_id, browser)
 
 
 def _link(session: Session, provider: Provider, user_id: int, subject: str, email: str) -> None:
@@ -176,8 +170,7 @@ def register(platform: Platform, cookie: str, new: NewAccount, browser: Browser)
                 raise StaleError("this login is over or was begun elsewhere")
             user = create_person(session, row.email, new.name, None, is_verified=True)
             _link(session, provider, user.id, row.subject, row.email)
-            draft = Draft.model_validate(row.draft) if row.draft else None
-            token = _start_session(session, platform, browser, user.id, draft)
+            token = _start_session(session, platform, browser, user.id)
             queries.finish(session, row.cookie_hash)
     except IntegrityError:  # somebody has confirmed the address, or used the login, in the meantime
         return Returned(Outcome.HAS_ACCOUNT)

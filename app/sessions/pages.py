@@ -10,7 +10,6 @@ from pydantic import ValidationError
 
 from app.access import Action
 from app.addresses import local_path
-from app.drafts import Draft, DraftText
 from app.form_errors import field_errors
 from app.platform import Platform
 from app.rate_limits import Limited
@@ -31,7 +30,6 @@ router = APIRouter()
 
 TextField = Annotated[str, Form()]
 NextPage = Annotated[str, Form(alias="next")]
-DraftField = Annotated[DraftText, Form()]
 SessionKey = Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
 
 
@@ -70,13 +68,12 @@ def log_in(
     email: TextField = "",
     password: TextField = "",
     next_page: NextPage = "/",
-    draft: DraftField = "",
 ) -> Response:
     """Start a session."""
-    form = {"email": email, "next": next_page, "draft": draft}
+    form = {"email": email, "next": next_page}
     try:
         login = Login(email=email, password=password)
-        token = service.log_in(platform, login, browser_of(request), Draft.carried(draft))
+        token = service.log_in(platform, login, browser_of(request))
     except ValidationError as error:
         return _form_page(request, "sessions/login.html", form, field_errors(error))
     except service.WrongPasswordError:
@@ -103,13 +100,12 @@ def confirm(
     actor: CurrentActor,
     password: TextField = "",
     next_page: NextPage = "/",
-    draft: DraftField = "",
 ) -> Response:
     """Note that the person of this session has shown again that it is them."""
     try:
-        token = service.confirm(platform, actor, password, browser_of(request), Draft.carried(draft))
+        token = service.confirm(platform, actor, password, browser_of(request))
     except (ValidationError, service.WrongPasswordError):
-        form = {"next": next_page, "draft": draft}
+        form = {"next": next_page}
         return _form_page(request, "sessions/confirm.html", form, {"password": "is not your password"}, 401)
     return logged_in(request, platform, token, next_page)
 
@@ -125,7 +121,6 @@ def _form_page(
         form=form,
         problems=problems,
         next=local_path(form["next"]),
-        carried=form.get("draft", ""),
         is_interrupted=False,
     )
 

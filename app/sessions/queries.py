@@ -13,7 +13,6 @@ from sqlalchemy import (
     delete,
     exists,
     func,
-    null,
     or_,
     select,
     text,
@@ -48,11 +47,11 @@ def open_session(session: Session, token_hash: bytes, lifetimes: LoginSettings) 
     found = session.execute(OF_COOKIE, {"token_hash": token_hash, **times}).one_or_none()
     if found is None:
         return None
-    is_recent, is_unseen, awaits_code, draft, *person = found
+    is_recent, is_unseen, awaits_code, *person = found
     if is_unseen:
         is_this = LoginSession.token_hash == token_hash
         session.execute(update(LoginSession).where(is_this).values(last_seen_at=func.now()))
-    return OpenSession(_actor(person, is_recent=is_recent), awaits_code, draft)
+    return OpenSession(_actor(person, is_recent=is_recent), awaits_code)
 
 
 def owner_of_token(session: Session, token_hash: bytes) -> Actor | None:
@@ -150,7 +149,6 @@ OF_COOKIE: Final = (
         LoginSession.authenticated_at > func.now() - bindparam("recent", type_=Interval),
         LoginSession.last_seen_at < func.now() - MINUTE,
         LoginSession.awaits_code,
-        LoginSession.draft,
         *_PERSON,
     )
     .outerjoin(User, and_(User.id == LoginSession.user_id, User.suspended_at.is_(None)))
@@ -192,30 +190,23 @@ def finish_login(session: Session, token_hash: bytes, new_hash: bytes, lifetime:
     )
 
 
-def drop_draft(session: Session, token_hash: bytes) -> None:
-    """Delete the stored form, which has been sent again."""
-    session.execute(update(LoginSession).where(LoginSession.token_hash == token_hash).values(draft=null()))
-
-
 def delete_expired_sessions(session: Session) -> int:
-    """Delete logins that have been over for longer than their forms are kept; how many."""
+    """Delete logins that have been over for long; how many."""
     expired = delete(LoginSession).where(LoginSession.expires_at < func.now() - KEEP_ENDED)
     return len(session.scalars(expired.returning(LoginSession.user_id)).all())
 
 
 def end_session(session: Session, token_hash: bytes, user_id: int | None = None) -> None:
-    """End a login, if it is one of this person; the row says for a while whose forms are still open in other tabs."""
+    """End a login, if it is one of this person; the row says for a while whose browser this is."""
     ended = update(LoginSession).where(
         LoginSession.token_hash == token_hash, LoginSession.expires_at > func.now()
     )
     if user_id is not None:
         ended = ended.where(LoginSession.user_id == user_id)
-    session.execute(ended.values(expires_at=func.now(), draft=null()))
+    session.execute(ended.values(expires_at=func.now()))
 
 
-def renew_session(
-    session: Session, token_hash: bytes, new_hash: bytes, draft: dict[str, object] | None
-) -> bool:
+def renew_session(session: Session, token_hash: bytes, new_hash: bytes) -> bool:
     """Give a session that is not over another token and the present time of login; whether there is such a session."""
     statement = (
         update(LoginSession)
@@ -224,7 +215,7 @@ def renew_session(
             LoginSession.expires_at > func.now(),
             ~LoginSession.awaits_code,
         )
-        .values(token_hash=new_hash, authenticated_at=func.now(), draft=draft or null())
+        .values(token_hash=new_hash, authenticated_at=func.now())
         .returning(LoginSession.user_id)
     )
     return session.scalar(statement) is not None
@@ -235,7 +226,7 @@ def end_sessions_of(session: Session, user_id: int, *, keep: bytes | None = None
     live = [LoginSession.user_id == user_id, LoginSession.expires_at > func.now()]
     if keep is not None:
         live.append(LoginSession.token_hash != keep)
-    ended = update(LoginSession).where(*live).values(expires_at=func.now(), draft=null())
+    ended = update(LoginSession).where(*live).values(expires_at=func.now())
     return len(session.scalars(ended.returning(LoginSession.user_id)).all())
 
 

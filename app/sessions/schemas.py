@@ -7,7 +7,6 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.access import Actor
-from app.drafts import Draft
 from app.passwords.rules import MAX_LENGTH
 
 
@@ -35,7 +34,6 @@ class OpenSession:
 
     actor: Actor | None  # whose it is; none where the person is suspended
     awaits_code: bool
-    draft: dict[str, object] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +49,7 @@ class SessionView:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Who makes a request, and the form that they have not sent again yet."""
+    """Who makes a request."""
 
     actor: Actor
-    draft: Draft | None = None
     awaits_code: bool = False  # the password was right, and the second factor is missing

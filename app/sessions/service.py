@@ -9,7 +9,6 @@ from sqlalchemy.orm import Session
 
 from app.access import Actor
 from app.audit import queries as audit
-from app.drafts import Draft
 from app.errors import DomainError, RecentLoginNeededError
 from app.mail import service as mail
 from app.mail.schemas import Letter
@@ -34,8 +33,8 @@ class WrongPasswordError(DomainError):
     """No account has this address and password."""
 
 
-def log_in(platform: Platform, login: Login, browser: Browser, draft: Draft | None = None) -> str:
-    """The token of a new session; `draft` is the form that its page will show filled in again, if it is this person's.
+def log_in(platform: Platform, login: Login, browser: Browser) -> str:
+    """The token of a new session.
 
     Raises WrongPasswordError, after the same time whether or not there is such an account; SuspendedError, BusyError,
     RateLimitedError.
@@ -45,7 +44,7 @@ def log_in(platform: Platform, login: Login, browser: Browser, draft: Draft | No
     user = _checked(platform, login, user, browser)
     with platform.transaction() as session:
         audit.record(session, user.id, "session.start", f"person {user.id}")
-        token = start_session(session, platform, user.id, browser, draft)
+        token = start_session(session, platform, user.id, browser)
     platform.notifier.wake_workers(Job.MAIL)
     return token
 
@@ -75,9 +74,7 @@ def _account_key(email: str) -> str:
     return hashlib.sha256(folded(email).encode()).hexdigest()[:32]
 
 
-def start_session(
-    session: Session, platform: Platform, user_id: int, browser: Browser, draft: Draft | None = None
-) -> str:
+def start_session(session: Session, platform: Platform, user_id: int, browser: Browser) -> str:
     """The token of a new session of this person, for the cookie; the session that this browser had is over.
 
     It opens nothing yet where the person has a second factor, whoever starts it.
@@ -89,8 +86,6 @@ def start_session(
         awaits_code=awaits_code,
         expires_at=func.now() + (CODE_TIME if awaits_code else platform.settings.session_lifetime),
     )
-    if draft is not None and _belongs_to(session, draft, user_id):
-        row.draft = draft.model_dump()
     if not awaits_code:
         _tell_of_new_browser(session, user_id, browser)
     if browser.cookie:
@@ -110,11 +105,6 @@ def _tell_of_new_browser(session: Session, user_id: int, browser: Browser) -> No
         mail.tell_owner(session, Letter.NEW_BROWSER, owner, browser=browser.name)
 
 
-def _belongs_to(session: Session, draft: Draft, user_id: int) -> bool:
-    """Whether a form was sent in a session of this person, or in none."""
-    return draft.session is None or queries.owner_of_session(session, bytes.fromhex(draft.session)) == user_id
-
-
 def awaits_code(platform: Platform, token: str) -> bool:
     """Whether the login of this session has to be finished with a code."""
     with platform.transaction() as session:
@@ -131,9 +121,7 @@ def finish_login(session: Session, platform: Platform, user_id: int, browser: Br
     return token
 
 
-def confirm(
-    platform: Platform, actor: Actor, password: str, browser: Browser, draft: Draft | None = None
-) -> str:
+def confirm(platform: Platform, actor: Actor, password: str, browser: Browser) -> str:
     """The new token of this browser's session, in which its person has given the password once more.
 
     Raises WrongPasswordError, BusyError, RateLimitedError.
@@ -141,7 +129,7 @@ def confirm(
     with platform.transaction() as session:
         user = session.get_one(User, actor.user_id)
     _checked(platform, Login(email=actor.email, password=password), user, browser)
-    return renew(platform, browser.cookie or "", draft)
+    return renew(platform, browser.cookie or "")
 
 
 def check_owner(actor: Actor, password: str, known: str | None) -> None:
@@ -156,16 +144,14 @@ def check_owner(actor: Actor, password: str, known: str | None) -> None:
         raise WrongPasswordError("the password is wrong")
 
 
-def renew(platform: Platform, cookie: str, draft: Draft | None = None) -> str:
+def renew(platform: Platform, cookie: str) -> str:
     """The new token of this session, after a login was repeated or its person got more rights.
 
     Whoever knew the old one has nothing. Raises WrongPasswordError for a session that is over.
     """
     token = secrets.token_urlsafe(32)
     with platform.transaction() as session:
-        owner = queries.owner_of_session(session, hash_of_token(cookie))
-        kept = draft.model_dump() if draft and owner and _belongs_to(session, draft, owner) else None
-        if not queries.renew_session(session, hash_of_token(cookie), hash_of_token(token), kept):
+        if not queries.renew_session(session, hash_of_token(cookie), hash_of_token(token)):
             raise WrongPasswordError("the session is over; log in again")
     return token
 
@@ -207,7 +193,7 @@ def identify(platform: Platform, cookie: str | None, bearer: str | None) -> Acto
 
 
 def open_visit(platform: Platform, cookie: str | None, bearer: str | None) -> Visit:
-    """Who makes a request, and the form that they have not sent again yet."""
+    """Who makes a request."""
     if not (bearer or cookie) or (bearer and not is_token(bearer)):
         return Visit(Actor())
     with platform.reading() as session:
@@ -218,13 +204,7 @@ def open_visit(platform: Platform, cookie: str | None, bearer: str | None) -> Vi
         return Visit(Actor(), awaits_code=True)
     if found is None or found.actor is None:
         return Visit(Actor())
-    return Visit(found.actor, Draft.model_validate(found.draft) if found.draft else None)
-
-
-def drop_draft(platform: Platform, cookie: str) -> None:
-    """Forget a form that has been sent again."""
-    with platform.transaction() as session:
-        queries.drop_draft(session, hash_of_token(cookie))
+    return Visit(found.actor)
 
 
 def delete_expired_sessions(platform: Platform) -> int:

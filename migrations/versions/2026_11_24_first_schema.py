@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "d7b3f4a20262"
+revision = "b41f6c9e7d05"
 down_revision = None
 branch_labels = None
 depends_on = None
@@ -261,7 +261,6 @@ def upgrade() -> None:
         ),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("awaits_code", sa.Boolean(), nullable=False),
-        sa.Column("draft", postgresql.JSONB(astext_type=sa.Text()), nullable=True),
         sa.ForeignKeyConstraint(
             ["user_id"], ["user_account.id"], name=op.f("fk_login_session_user_id"), ondelete="CASCADE"
         ),
@@ -366,7 +365,6 @@ def upgrade() -> None:
         sa.Column("verifier", sa.String(), nullable=False),
         sa.Column("user_id", sa.BigInteger(), nullable=True),
         sa.Column("next_page", sa.String(), nullable=False),
-        sa.Column("draft", postgresql.JSONB(astext_type=sa.Text()), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("subject", sa.String(), nullable=True),

@@ -16,9 +16,12 @@ from tests.pages.views import NOW
 
 def of_logins() -> Iterator[tuple[str, dict[str, Any]]]:
     """Sessions, tokens and what opens them."""
-    again = {"form": {}, "problems": {}, "next": "/", "carried": ""}
+    again = {"form": {}, "problems": {}, "next": "/", "is_interrupted": False}
     yield "sessions/confirm.html", again
-    yield "sessions/confirm.html", {**again, "problems": {"password": EVIL}, "next": EVIL, "carried": EVIL}
+    yield (
+        "sessions/confirm.html",
+        {**again, "problems": {"password": EVIL}, "next": EVIL, "is_interrupted": True},
+    )
     for problems in ({}, {"code": EVIL}):
         yield "second_factor/code.html", {"form": {}, "problems": problems, "next": EVIL}
     new = {"factor": FactorView(), "codes": (), "form": {}, "problems": {}}

@@ -92,13 +92,13 @@ def samples() -> Iterator[Sample]:
 def of_accounts() -> Iterator[Sample]:
     typed = {"email": EVIL, "name": EVIL}
     for page in ("accounts/register.html", "sessions/login.html"):
-        empty = {"form": {}, "problems": {}, "next": "/", "carried": "", "is_interrupted": False}
+        empty = {"form": {}, "problems": {}, "next": "/", "is_interrupted": False}
         yield page, empty
         yield page, {**empty, "is_interrupted": True}
         problems = {"email": EVIL, "": "Both are wrong."}
         yield (
             page,
-            {"form": typed, "problems": problems, "next": EVIL, "carried": EVIL, "is_interrupted": True},
+            {"form": typed, "problems": problems, "next": EVIL, "is_interrupted": True},
         )
     for link in (LinkView(EVIL), LinkView(None), None):
         yield "roles/link.html", {"token": "t0ken", "link": link}

@@ -13,7 +13,6 @@ from app.second_factor import service
 from app.sessions import service as sessions
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import PASSWORD, registered
-from tests.pages.test_drafts import hidden
 from tests.pages.test_sessions import age, cookie_of
 from tests.second_factors import code_of, give_second_factor, log_in_with_code
 
@@ -102,19 +101,6 @@ def test_a_wrong_code_turns_nothing_on(browser: Browser, platform: Platform) -> 
         == "/"
     )
     assert "Set up" not in fir.get("/account/second-factor").text  # the key that was scanned is still shown
-
-
-def test_a_form_waits_for_password_and_code(browser: Browser, platform: Platform) -> None:
-    gorse = registered(browser(), "gorse@example.org")
-    give_second_factor(platform, "gorse@example.org")
-    age(platform, "expires_at", "14 days")
-    asked = gorse.post("/account/tokens", data={"name": "laptop"})
-    carried = {name: hidden(asked.text, name) for name in ("next", "draft")}
-
-    gorse.post("/login", data={"email": "gorse@example.org", "password": PASSWORD, **carried})
-    gorse.post("/login/code", data={"code": code_of()})
-
-    assert 'value="laptop"' in gorse.get("/account/tokens").text
 
 
 def test_removing_it_asks_for_the_password_and_then_logins_ask_for_no_code(

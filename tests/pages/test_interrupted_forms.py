@@ -1,0 +1,80 @@
+"""Forms that are sent when the session has ended, and addresses that only take forms."""
+
+import re
+from html import unescape
+
+import pytest
+from fastapi.routing import APIRoute
+from sqlalchemy import text
+
+from app.main import PAGES
+from app.platform import Platform
+from tests.pages.conftest import Browser
+from tests.pages.test_accounts import PASSWORD, registered
+
+FORMS = sorted(
+    route.path
+    for router in PAGES
+    for route in router.routes
+    if isinstance(route, APIRoute) and "POST" in (route.methods or ())
+)
+
+
+def hidden(page: str, name: str) -> str:
+    """The value of a hidden field."""
+    found = re.search(f'name="{name}" value="([^"]*)"', page)
+    return unescape(found[1]) if found else ""
+
+
+def test_a_form_sent_after_the_session_ended_is_sent_again_by_a_reload_after_a_login_in_another_tab(
+    browser: Browser, platform: Platform
+) -> None:
+    ash = registered(browser(), "interrupted@example.org")
+    with platform.engine.begin() as connection:
+        connection.execute(text("UPDATE login_session SET expires_at = now() - interval '1 hour'"))
+    form = {"name": "laptop", "scope": "read"}
+
+    interrupted = ash.post("/account/tokens", data=form)
+    ash.post("/login", data={"email": "interrupted@example.org", "password": PASSWORD})
+    reloaded = ash.post("/account/tokens", data=form)
+
+    assert interrupted.status_code == 401
+    assert "Nothing has been sent" in interrupted.text
+    assert 'href="/login" target="_blank"' in interrupted.text
+    assert "laptop" in reloaded.text
+
+
+def test_a_program_without_a_token_gets_json(browser: Browser) -> None:
+    program = browser()
+    program.headers["Accept"] = "*/*"
+
+    response = program.post("/account/tokens", data={"name": "x"})
+
+    assert response.status_code == 401
+    assert response.json()["code"] == "login-required"
+    assert response.headers["www-authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("path", FORMS)
+def test_the_address_of_every_form_leads_to_its_page_when_it_is_opened(browser: Browser, path: str) -> None:
+    address = re.sub(r"\{(\w+)\}", "7", path)
+
+    response = browser().get(address)
+
+    if response.status_code == 303:
+        assert address.startswith(
+            response.headers["location"].partition("?")[0].rstrip("/")
+        ) or response.headers["location"].startswith("/login?next=")
+    else:
+        # a page of its own, or of something that does not exist
+        assert response.status_code in (200, 404, 422)
+
+
+def test_an_address_of_a_form_keeps_a_person_who_is_logged_in_on_the_site(browser: Browser) -> None:
+    vetch = registered(browser(), "vetch@example.org")
+
+    assert vetch.get("/logout").headers["location"] == "/"
+    assert vetch.get("/account/tokens/7/revoke").headers["location"] == "/account/tokens"
+    assert vetch.get("/uploads/7/check").headers["location"] == "/uploads/7"
+    assert vetch.get("/account").status_code == 200
+    assert vetch.put("/account").status_code == 405
