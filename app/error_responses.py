@@ -13,34 +13,31 @@ from sqlalchemy.exc import DataError
 from starlette.exceptions import HTTPException
 
 from app.addresses import address_of, nearest_page, page_above, page_of_form, without_slash, words_of
+from app.database_errors import is_unavailable, sqlstate
 from app.errors import (
     BadRequestError,
     BusyError,
     CheckBusyError,
     CrossSiteError,
     DomainError,
+    Kind,
     LoginNeededError,
+    MalformedError,
+    NotFoundError,
     OffsetError,
     ProtocolVersionError,
     RangeError,
     RateLimitedError,
     RecentLoginNeededError,
+    RefusedError,
     SecondFactorNeededError,
     StorageDamagedError,
+    StorageFullError,
     StorageUnavailableError,
     TooLargeError,
+    UnavailableError,
 )
-from app.outages import is_unavailable, sqlstate
-from app.problems import (
-    MEDIA_TYPE,
-    PROBLEMS,
-    RETRY_AFTER,
-    Problem,
-    ProblemItem,
-    ProblemType,
-    problem_type_of_status,
-)
-from app.refusals import RefusedError
+from app.problems import MEDIA_TYPE, RETRY_AFTER, ProblemItem, kind_of_status, problem_of
 from app.uploads.rules import TUS_VERSION
 from app.web import render, wants_json
 
@@ -99,20 +96,20 @@ def _answer_failure(request: Request, error: Exception) -> Response:
     if isinstance(error, DataError):
         log.info("value out of range", path=_logged_path(request))
         if request.method == "GET" and not wants_json(request):
-            return respond(request, PROBLEMS["not-found"], "There is nothing at this address")
+            return respond(request, NotFoundError, "There is nothing at this address")
         detail = "The request has a value that cannot be stored: a NUL character, or a number out of range"
-        return respond(request, PROBLEMS["malformed"], detail)
+        return respond(request, MalformedError, detail)
     if sqlstate(error) == FULL:
         log.error("the database has no space", path=_logged_path(request))
         detail = "The database has no space left. Nothing of this request was stored or counted; please try again later"
-        return respond(request, PROBLEMS["storage-full"], detail)
+        return respond(request, StorageFullError, detail)
     if is_unavailable(error):
         log.warning("database unavailable", path=_logged_path(request), error=type(error).__name__)
         detail = "The database cannot be reached at the moment. Please try again in a few seconds"
-        return respond(request, PROBLEMS["unavailable"], detail)
+        return respond(request, UnavailableError, detail)
     log.error("unhandled error", path=_logged_path(request), exc_info=error)
     detail = "Something went wrong on our side; nothing was lost or counted"
-    return respond(request, PROBLEMS["server-error"], detail)
+    return respond(request, DomainError, detail)
 
 
 def answer_interrupted(request: Request) -> Response:
@@ -122,7 +119,7 @@ def answer_interrupted(request: Request) -> Response:
         "The server is being restarted and did not finish this request. What has arrived of an upload is stored; "
         "please try again in a few seconds"
     )
-    return respond(request, PROBLEMS["unavailable"], detail, headers={"Connection": "close"})
+    return respond(request, UnavailableError, detail, headers={"Connection": "close"})
 
 
 def _logged_path(request: Request) -> str:
@@ -133,7 +130,7 @@ def _logged_path(request: Request) -> str:
 
 def respond(
     request: Request,
-    kind: ProblemType,
+    kind: type[Kind],
     detail: str,
     problems: Problems | None = None,
     headers: Mapping[str, str] | None = None,
@@ -149,20 +146,12 @@ def respond(
     return response
 
 
-def _json(request: Request, kind: ProblemType, detail: str, problems: Problems) -> Response:
-    problem = Problem(
-        type=kind.type,
-        code=kind.code,
-        title=kind.title,
-        status=kind.status,
-        detail=detail,
-        reference=getattr(request.state, "reference", ""),
-        problems=problems,
-    )
+def _json(request: Request, kind: type[Kind], detail: str, problems: Problems) -> Response:
+    problem = problem_of(kind, detail, getattr(request.state, "reference", ""), problems)
     return JSONResponse(problem.model_dump(), kind.status, media_type=MEDIA_TYPE)
 
 
-def _page(request: Request, kind: ProblemType, detail: str, problems: Problems) -> Response:
+def _page(request: Request, kind: type[Kind], detail: str, problems: Problems) -> Response:
     return render(
         request,
         "error.html",
@@ -182,7 +171,7 @@ def _answer_domain_error(request: Request, error: DomainError) -> Response:
         return RedirectResponse(f"{page}?next={quote(address_of(request))}", status_code=303)
     if isinstance(error, StorageUnavailableError):
         log.warning("storage unavailable", path=_logged_path(request), cause=error.cause)
-    return respond(request, PROBLEMS[error.code], str(error), headers=_headers_of(error))
+    return respond(request, type(error), str(error), headers=_headers_of(error))
 
 
 def _page_that_helps(request: Request, error: DomainError) -> str | None:
@@ -220,9 +209,7 @@ def _answer_refused(request: Request, error: RefusedError) -> Response:
     free = [refusal.retry_at for refusal in error.refusals if refusal.retry_at is not None]
     is_waiting_enough = len(free) == len(error.refusals)
     headers = {"Retry-After": str(_seconds_until(max(free)))} if is_waiting_enough else {}
-    return respond(
-        request, PROBLEMS[error.refusals[0].code], str(error), problems, {**error.fields, **headers}
-    )
+    return respond(request, type(error.refusals[0]), str(error), problems, {**error.fields, **headers})
 
 
 def _seconds_until(moment: datetime) -> int:
@@ -231,12 +218,12 @@ def _seconds_until(moment: datetime) -> int:
 
 def _answer_malformed(request: Request, error: RequestValidationError) -> Response:
     if not wants_json(request) and all(problem["loc"][0] == "path" for problem in error.errors()):
-        return respond(request, PROBLEMS["not-found"], "There is nothing at this address")
+        return respond(request, NotFoundError, "There is nothing at this address")
     problems = [
         ProblemItem(code=problem["type"], message=f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}")
         for problem in error.errors()
     ]
-    return respond(request, PROBLEMS["malformed"], "The request is not valid for this address", problems)
+    return respond(request, MalformedError, "The request is not valid for this address", problems)
 
 
 def _answer_http(request: Request, error: HTTPException) -> Response:
@@ -250,4 +237,4 @@ def _answer_http(request: Request, error: HTTPException) -> Response:
         )  # e.g. the address of a form, reloaded
     details = {404: "There is nothing at this address", 405: f"This address does not accept {request.method}"}
     detail = details.get(error.status_code, str(error.detail))
-    return respond(request, problem_type_of_status(error.status_code), detail, headers=error.headers)
+    return respond(request, kind_of_status(error.status_code), detail, headers=error.headers)

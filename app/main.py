@@ -50,7 +50,7 @@ from app.participation import pages as participation_pages
 from app.phases import api as phase_api
 from app.phases import pages as phase_pages
 from app.platform import INTERACTIVE, Platform, platform_of
-from app.problem_examples import problem_responses
+from app.problems import problem_responses
 from app.profiles import api as profile_api
 from app.profiles import pages as profile_pages
 from app.progress import pages as progress_pages

@@ -16,9 +16,9 @@ from celery.signals import (
 )
 
 from app import logs
+from app.database_errors import OutageLog
 from app.delivery import service as delivery
 from app.evaluation import service as evaluation
-from app.outages import OutageLog
 from app.platform import Platform, platform_of
 from app.queue import Job, celery_of
 from app.rescoring import service as rescoring

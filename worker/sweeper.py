@@ -14,10 +14,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from app import logs, receipts
 from app.board_figures import service as board_figures
+from app.database_errors import OutageLog, is_unavailable
 from app.delivery import service as delivery
 from app.evaluation import service as evaluation
 from app.mail import service as mail
-from app.outages import OutageLog, is_unavailable
 from app.platform import Platform, platform_of
 from app.profiles import service as profiles
 from app.published import service as published

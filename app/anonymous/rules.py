@@ -3,8 +3,8 @@
 import enum
 from datetime import datetime
 
+from app.errors import NoLink, Refusal
 from app.models import EntryState
-from app.refusals import Refusal, RefusalCode
 
 MOST_LINKS = 10  # of one result that are neither revoked nor revealed
 
@@ -37,15 +37,13 @@ def link_refusals(
         found.append("scores of this phase are shown to others once it is over")
     if links >= MOST_LINKS:
         found.append(f"this result has {links} anonymous links, and {MOST_LINKS} is the most; revoke one")
-    return tuple(Refusal(RefusalCode.NO_LINK, message) for message in found)
+    return tuple(NoLink(message) for message in found)
 
 
 def reveal_refusal(state: LinkState, *, is_public: bool) -> Refusal | None:
     """Why a link cannot lead to the named page: only a public method has one for everybody."""
     if state is LinkState.REVOKED:
-        return Refusal(RefusalCode.NO_LINK, "this link was revoked; make another one")
+        return NoLink("this link was revoked; make another one")
     if not is_public:
-        return Refusal(
-            RefusalCode.NO_LINK, "make the method public first; then the link can show whose it is"
-        )
+        return NoLink("make the method public first; then the link can show whose it is")
     return None

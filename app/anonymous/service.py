@@ -16,12 +16,11 @@ from app.audit.queries import record
 from app.disclosure import queries as disclosure
 from app.disclosure.rules import public_sight, withheld
 from app.editions import queries as editions
-from app.errors import NotFoundError
+from app.errors import NotFoundError, Refusal, RefusedError
 from app.exhibits import queries as exhibits
 from app.exhibits.schemas import ExhibitView, exhibits_of
 from app.models import AnonymousLink, EntryState
 from app.platform import Platform
-from app.refusals import Refusal, RefusedError
 from app.submissions import queries as submissions
 from app.submissions.schemas import RunScores, run_view
 from app.workers import service as workers

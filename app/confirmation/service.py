@@ -9,7 +9,7 @@ from app.access import Actor
 from app.audit import queries as audit
 from app.confirmation import queries
 from app.confirmation.schemas import NewAddress, Offer, Outcome, Used
-from app.errors import violated_constraint
+from app.database_errors import violated_constraint
 from app.mail import queries as links
 from app.mail import service as mail
 from app.mail.schemas import Letter

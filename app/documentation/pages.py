@@ -13,8 +13,7 @@ from app.editions.rules import HELD_OUT_QUOTAS
 from app.errors import NotFoundError
 from app.examples.rules import protocols
 from app.methods.rules import SHORTEST_DESCRIPTION
-from app.problem_examples import example_problem
-from app.problems import PROBLEMS
+from app.problems import PROBLEMS, example_problem
 from app.web import ThePlatform, action_of, render, requires
 
 router = APIRouter(dependencies=[requires(Action.READ_PUBLIC)])

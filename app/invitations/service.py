@@ -7,7 +7,7 @@ from sqlalchemy import func
 from sqlalchemy.orm import Session
 
 from app.access import Actor
-from app.errors import ConflictError, NotFoundError
+from app.errors import ConflictError, InvitationEnded, NotFoundError, Refusal, RefusedError, refuse
 from app.invitations import queries
 from app.invitations.schemas import InvitationView, NewInvitation, NewLink, Offer
 from app.memberships import queries as memberships
@@ -15,7 +15,6 @@ from app.memberships.rules import Place, joining_refusals
 from app.memberships.service import join, managed, record
 from app.models import Edition, Invitation, Team, User
 from app.platform import Platform
-from app.refusals import Refusal, RefusalCode, RefusedError, refuse
 from app.secret_hashes import hash_of_token
 
 MAX_OPEN = 20  # invitations of a team that can be used at the same time
@@ -132,4 +131,4 @@ def _locked(session: Session, user_id: int, token_hash: bytes) -> tuple[Invitati
         if invitation is not None:
             return invitation, team
     message = "this invitation was used up or revoked, or has expired; ask the team for another"
-    raise RefusedError([Refusal(RefusalCode.INVITATION_ENDED, message)])
+    raise RefusedError([InvitationEnded(message)])

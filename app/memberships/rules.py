@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from app.errors import InTeam, LastOwner, NameFixed, Refusal, TeamNotApproved, TeamSuspended
 from app.models import Approval
-from app.refusals import Refusal, RefusalCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def scoring_refusals(team: Standing | None, *, is_held_out: bool) -> Iterator[Re
     message = f"an organiser has to approve the team {team.name} before anything of it is scored on held-out annotation"
     if team.approval is Approval.REFUSED:
         message = f"an organiser did not approve the team {team.name}: {team.approval_reason}"
-    yield Refusal(RefusalCode.TEAM_NOT_APPROVED, message)
+    yield TeamNotApproved(message)
 
 
 def joining_refusals(team_id: int, team: Standing, present: Place | None) -> Iterator[Refusal]:
@@ -59,14 +59,14 @@ def joining_refusals(team_id: int, team: Standing, present: Place | None) -> Ite
     if present is None:
         return
     if present.team_id == team_id:
-        yield Refusal(RefusalCode.IN_TEAM, f"you are in the team {team.name} already")
+        yield InTeam(f"you are in the team {team.name} already")
         return
     if present.standing.is_suspended:
         yield _suspended(present.standing)
     if present.others:
         name = present.standing.name
         message = f"you are in the team {name}, and a person is in one team of an edition; leave it first"
-        yield Refusal(RefusalCode.IN_TEAM, message)
+        yield InTeam(message)
 
 
 def leaving_refusals(place: Place) -> Iterator[Refusal]:
@@ -80,16 +80,16 @@ def giving_up_refusals(place: Place) -> Iterator[Refusal]:
     """Every reason why a person may not stop being an owner."""
     if place.is_owner and place.others and not place.other_owners:
         message = f"the team {place.standing.name} has no other owner; make another member an owner first"
-        yield Refusal(RefusalCode.LAST_OWNER, message)
+        yield LastOwner(message)
 
 
 def renaming_refusals(team: Standing, *, has_public_result: bool, is_organiser: bool) -> Iterator[Refusal]:
     """Every reason why a team does not get another name: a public result is cited under the one it has."""
     if has_public_result and not is_organiser:
         message = f"the team {team.name} has public results under this name; ask an organiser to change it"
-        yield Refusal(RefusalCode.NAME_FIXED, message)
+        yield NameFixed(message)
 
 
 def _suspended(team: Standing) -> Refusal:
     message = f"the team {team.name} is suspended: {team.suspension_reason}"
-    return Refusal(RefusalCode.TEAM_SUSPENDED, message)
+    return TeamSuspended(message)

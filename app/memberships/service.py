@@ -9,14 +9,22 @@ from sqlalchemy.orm import Session
 from app.access import Actor
 from app.audit import queries as audit
 from app.editions import queries as editions
-from app.errors import ConflictError, ForbiddenError, MalformedError, NotFoundError
+from app.errors import (
+    ConflictError,
+    ForbiddenError,
+    InTeam,
+    MalformedError,
+    NameTaken,
+    NotFoundError,
+    RefusedError,
+    refuse,
+)
 from app.memberships import queries
 from app.memberships.rules import giving_up_refusals, leaving_refusals, renaming_refusals
 from app.memberships.schemas import NewTeam, TeamChange
 from app.models import Invitation, Member, Team
 from app.names import lookalike_key
 from app.platform import Platform
-from app.refusals import Refusal, RefusalCode, RefusedError, refuse
 
 NAME_TAKEN = "the edition has a team whose name is the same or looks the same; choose another name"
 
@@ -61,10 +69,10 @@ def create_team(platform: Platform, actor: Actor, edition: str, new: NewTeam) ->
         present = queries.place_in(session, actor.user_id, found.id)
         if present is not None:
             message = f"you are in the team {present.standing.name}, and a person is in one team of an edition; leave or rename it"
-            raise RefusedError([Refusal(RefusalCode.IN_TEAM, message)])
+            raise RefusedError([InTeam(message)])
         team_id = queries.add_team(session, found.id, new.name, new.affiliation)
         if team_id is None:
-            raise RefusedError([Refusal(RefusalCode.NAME_TAKEN, NAME_TAKEN)])
+            raise RefusedError([NameTaken(NAME_TAKEN)])
         _add_member(session, team_id, actor.user_id, found.id, is_owner=True)
         after = {"name": new.name, "affiliation": new.affiliation}
         record(session, actor.user_id, "team.create", team_id, edition_id=found.id, after=after)
@@ -244,7 +252,7 @@ def _rename(session: Session, team: Team, name: str, *, is_organiser: bool) -> N
     try:
         session.flush()
     except IntegrityError as error:
-        raise RefusedError([Refusal(RefusalCode.NAME_TAKEN, NAME_TAKEN)]) from error
+        raise RefusedError([NameTaken(NAME_TAKEN)]) from error
 
 
 def set_named(platform: Platform, actor: Actor, team_id: int, *, is_named: bool) -> None:

@@ -7,19 +7,18 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, ValidationError
 
 from app.access import Action
-from app.errors import NotFoundError
+from app.errors import NameFixed, NameTaken, NotFoundError, RefusedError
 from app.exports.rules import bibtex
 from app.form_errors import field_errors
 from app.methods import service
 from app.methods.schemas import MethodEdit, MethodPage
 from app.rate_limits import Limited
-from app.refusals import RefusalCode, RefusedError
 from app.web import CurrentActor, ThePlatform, limited, render, requires
 
 router = APIRouter()
 
 Kind = Annotated[Literal["html", "bib"], Query(alias="format")]
-FIELD_OF_REFUSAL = {RefusalCode.NAME_TAKEN: "name", RefusalCode.NAME_FIXED: "name"}
+FIELD_OF_REFUSAL = {NameTaken.code: "name", NameFixed.code: "name"}
 
 
 class MethodForm(BaseModel):

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import scoring
+from app.errors import DescriptionTooShort, NameFixed, NameTaken, Refusal, TrainingStatement
 from app.methods.schemas import Annotation, Change, NewMethod, Training
 from app.models import EntryState
 from app.names import lookalike_key
-from app.refusals import Refusal, RefusalCode
 
 SHOWN_STATES = frozenset({EntryState.SCORED, EntryState.REPLACED})  # of a public method, to everybody
 NAMES_PEOPLE = ("contributors", "affiliation", "paper_url", "code_url")  # fields that say whose a method is
@@ -15,7 +15,7 @@ SHORTEST_DESCRIPTION = 500  # characters of a public method's, as the VOC server
 METHOD_NAME = (
     "uq_method_edition_id_name_key"  # the constraint that decides where two methods take one name at once
 )
-NAME_RACED = Refusal(RefusalCode.NAME_TAKEN, "another method took this name at the same time; choose another")
+NAME_RACED = NameTaken("another method took this name at the same time; choose another")
 SEPARATORS = str.maketrans("_ .", "---")
 
 
@@ -34,7 +34,7 @@ def name_refusal(name: str, found: str, *, is_ours: bool) -> Refusal:
     """Why a method cannot have this abbreviation: `found` is a method of the edition whose name has the same key."""
     whose = f"your method {found}" if is_ours else "another method of this edition"
     message = f"{name} looks like the name of {whose}; choose a name that cannot be mistaken for it"
-    return Refusal(RefusalCode.NAME_TAKEN, message)
+    return NameTaken(message)
 
 
 def training_refusals(
@@ -43,7 +43,7 @@ def training_refusals(
     """What is missing of a statement on training data, for all these competitions together."""
     chosen = tuple(competitions)
     messages = (*_given_data(training, chosen), *_other_data(training, chosen))
-    return tuple(Refusal(RefusalCode.TRAINING_STATEMENT, message) for message in messages)
+    return tuple(TrainingStatement(message) for message in messages)
 
 
 def _given_data(training: Training, competitions: Sequence[scoring.CompetitionInfo]) -> Iterable[str]:
@@ -94,7 +94,7 @@ def publication_refusal(description: str, *, is_baseline: bool) -> Refusal | Non
         f"a public method has a description of at least {SHORTEST_DESCRIPTION} characters, and this one has "
         f"{len(description)}"
     )
-    return Refusal(RefusalCode.DESCRIPTION_TOO_SHORT, message)
+    return DescriptionTooShort(message)
 
 
 def unpublishable(description: str, *, is_baseline: bool, is_public: bool) -> str | None:
@@ -110,7 +110,7 @@ def edit_refusals(
     found: list[Refusal | None] = []
     if after.name != before.name and has_score:
         message = f"{before.name} has a score, so its name can no longer change"
-        found.append(Refusal(RefusalCode.NAME_FIXED, message))
+        found.append(NameFixed(message))
     if is_public:
         found.append(publication_refusal(after.description, is_baseline=after.is_baseline))
     return tuple(each for each in found if each is not None)

@@ -6,9 +6,10 @@ from sqlalchemy.orm import Session
 
 from app.access import Action, Actor
 from app.audit.queries import record
+from app.database_errors import violated_constraint
 from app.disclosure.rules import sight_of
 from app.editions import queries as editions
-from app.errors import NotFoundError, violated_constraint
+from app.errors import NotFoundError, Refusal, RefusedError
 from app.memberships.queries import members_of
 from app.methods import queries
 from app.methods.rules import (
@@ -24,7 +25,6 @@ from app.models import Entry, Method, MethodChange
 from app.names import folded
 from app.outbox import queries as outbox
 from app.platform import Platform
-from app.refusals import Refusal, RefusedError
 from app.standings import service as standings
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from app.access import Actor
 from app.editions.schemas import PhaseView
+from app.errors import AddressNotConfirmed, Refusal, TeamNotApproved, TeamSuspended, TermsNotAccepted
 from app.models import Disclosure
 from app.participation.schemas import Step, TermsView
-from app.refusals import Refusal, RefusalCode
 
 
 def address_refusals(actor: Actor, phase: PhaseView) -> Iterable[Refusal]:
@@ -16,7 +16,7 @@ def address_refusals(actor: Actor, phase: PhaseView) -> Iterable[Refusal]:
             "confirm your e-mail address before you send results to a phase whose annotation is hidden; "
             "the page /account/address says how"
         )
-        yield Refusal(RefusalCode.ADDRESS_NOT_CONFIRMED, message)
+        yield AddressNotConfirmed(message)
 
 
 def terms_refusals(actor: Actor, terms: TermsView | None) -> Iterable[Refusal]:
@@ -26,18 +26,18 @@ def terms_refusals(actor: Actor, terms: TermsView | None) -> Iterable[Refusal]:
             f"accept version {terms.version} of the terms of {terms.edition} first; "
             f"they are at /editions/{terms.edition}/terms"
         )
-        yield Refusal(RefusalCode.TERMS_NOT_ACCEPTED, message)
+        yield TermsNotAccepted(message)
 
 
 def step_of(refusal: Refusal, phase: PhaseView) -> Step:
     """Where a person does what a refusal asks for."""
-    if refusal.code is RefusalCode.TERMS_NOT_ACCEPTED:
+    if isinstance(refusal, TermsNotAccepted):
         return Step(
             "Accept the terms",
             f"of {phase.edition_title}, in their current version",
             f"/editions/{phase.edition}/terms",
         )
-    if refusal.code in (RefusalCode.TEAM_SUSPENDED, RefusalCode.TEAM_NOT_APPROVED):
+    if isinstance(refusal, TeamSuspended | TeamNotApproved):
         return Step("Ask the organisers", refusal.message, "/teams")
     return Step(
         "Confirm your e-mail address", f"the annotation of {phase.image_set} is hidden", "/account/address"

@@ -6,7 +6,7 @@ from app.access import Actor
 from app.audit import queries as audit
 from app.editions import queries as editions
 from app.editions.schemas import PhaseView
-from app.errors import ConflictError, ForbiddenError, NotFoundError
+from app.errors import ConflictError, ForbiddenError, NotFoundError, Refusal
 from app.memberships import queries as memberships
 from app.memberships.rules import Standing, scoring_refusals, upload_refusals
 from app.models import Disclosure, Terms
@@ -14,7 +14,6 @@ from app.participation import queries
 from app.participation.rules import address_refusals, terms_refusals
 from app.participation.schemas import NewTerms, TermsView
 from app.platform import Platform
-from app.refusals import Refusal
 
 
 def against_submission(session: Session, actor: Actor, phase: PhaseView) -> tuple[Refusal, ...]:

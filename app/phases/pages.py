@@ -7,14 +7,13 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, ValidationError
 
 from app.access import Action
-from app.errors import MalformedError
+from app.errors import MalformedError, RefusedError
 from app.form_errors import field_errors
 from app.imports.rules import quota_from
 from app.phases import service
 from app.phases.schemas import NewQuota, NewRules, PhaseSheet
 from app.quotas import service as quotas
 from app.quotas.schemas import NewSlots
-from app.refusals import RefusedError
 from app.row_pages import Before
 from app.web import CurrentActor, ThePlatform, actor_of_request, platform_of_request, render, requires
 

@@ -10,9 +10,9 @@ from icalendar import Calendar, Event
 from app.disclosure.rules import public_sight
 from app.editions.rules import is_over
 from app.editions.schemas import PhaseState, PhaseView
+from app.errors import PhaseBroken, PhaseUnfair, Refusal
 from app.models import Disclosure
 from app.phases.schemas import NewRules
-from app.refusals import Refusal, RefusalCode
 
 PRODUCT = "-//heldout//phases//EN"
 NOTICE = timedelta(days=3)  # before a deadline that was brought forward
@@ -22,9 +22,9 @@ def change_refusals(
     now: datetime, phase: PhaseView, rules: NewRules, *, has_results: bool
 ) -> tuple[Refusal, ...]:
     """Every reason against new dates and quotas of a phase; none if they may be set."""
-    broken = (Refusal(RefusalCode.PHASE_BROKEN, message) for message in _broken(phase, rules))
+    broken = (PhaseBroken(message) for message in _broken(phase, rules))
     unfair = (
-        Refusal(RefusalCode.PHASE_UNFAIR, message)
+        PhaseUnfair(message)
         for message in (
             *_unfair_opening(now, phase, rules, has_results),
             *_unfair_embargo(phase, rules, has_results),

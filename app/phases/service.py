@@ -7,7 +7,7 @@ from app.audit import queries as audit
 from app.editions import queries as editions
 from app.editions.rules import tasks_of
 from app.editions.service import description_of, find_phase
-from app.errors import ConflictError, NotFoundError
+from app.errors import ConflictError, NotFoundError, RefusedError
 from app.imports.rules import shown
 from app.models import Entry, Phase
 from app.outbox import queries as outbox
@@ -17,7 +17,6 @@ from app.phases.schemas import NewRules, PhaseSheet
 from app.platform import Platform
 from app.quotas import queries as quotas
 from app.quotas.service import organised_phase
-from app.refusals import RefusedError
 from scoring import Limits
 
 COLUMNS = ("opens_at", "closes_at", "grace", "quotas", "embargo")

@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
+from app.errors import QuotaUsed, Refusal
 from app.models import Quota
 from app.quotas.schemas import CountedResult, Holder, QuotaLine, QuotaUse, Usage
-from app.refusals import Refusal, RefusalCode
 
 
 def quota_refusals(
@@ -34,8 +34,8 @@ def _refusal(used: str, holder: Holder, number: int, free: datetime | None) -> R
     slots = f"{used} by you, in this team or another" if holder is Holder.PERSON else used
     if free is None:  # too many at once, however long one waits
         message = f"{slots}, and this archive has {number}: score fewer competitions of this task at once"
-        return Refusal(RefusalCode.QUOTA, message)
-    return Refusal(RefusalCode.QUOTA, f"{slots}; the next slot is free at {free:%Y-%m-%d %H:%M} UTC", free)
+        return QuotaUsed(message)
+    return QuotaUsed(f"{slots}; the next slot is free at {free:%Y-%m-%d %H:%M} UTC", free)
 
 
 def slots_to_use(

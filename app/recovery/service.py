@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from app.access import Actor
 from app.audit import queries as audit
-from app.errors import violated_constraint
+from app.database_errors import violated_constraint
 from app.mail import queries as links
 from app.mail import service as mail
 from app.mail.schemas import Letter

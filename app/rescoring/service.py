@@ -8,9 +8,10 @@ from sqlalchemy.orm import Session
 import scoring
 from app.access import Actor
 from app.audit import queries as audit
+from app.database_errors import violated_constraint
 from app.editions import queries as editions
 from app.entries import service as entries
-from app.errors import ConflictError, NotFoundError, violated_constraint
+from app.errors import ConflictError, NotFoundError
 from app.ladder import queries as ladder
 from app.models import Decision, EntryState, Rescore, Run
 from app.platform import Platform

@@ -12,13 +12,22 @@ from pydantic import BaseModel, ValidationError
 
 import scoring
 from app.access import Action
+from app.errors import (
+    DescriptionTooShort,
+    NameRetired,
+    NameTaken,
+    NotInArchive,
+    OneResult,
+    Refusal,
+    RefusedError,
+    TrainingStatement,
+)
 from app.exhibits.schemas import ExhibitView
 from app.form_errors import field_errors
 from app.methods.schemas import Annotation, Training
 from app.models import RunState
 from app.quotas.rules import quota_text
 from app.rate_limits import Limited
-from app.refusals import Refusal, RefusalCode, RefusedError
 from app.results.schemas import Asked, ResultDetail
 from app.row_pages import Before
 from app.submissions import service
@@ -49,12 +58,12 @@ FIELDS = {
     "competitions": "competition",
 }  # of `NewSubmission`, where the form says otherwise
 FIELD_OF_REFUSAL = {
-    RefusalCode.ONE_RESULT: "method",
-    RefusalCode.NAME_RETIRED: "method",
-    RefusalCode.NAME_TAKEN: "method",
-    RefusalCode.TRAINING_STATEMENT: "training",
-    RefusalCode.DESCRIPTION_TOO_SHORT: "description",
-    RefusalCode.NOT_IN_ARCHIVE: "competition",
+    OneResult.code: "method",
+    NameRetired.code: "method",
+    NameTaken.code: "method",
+    TrainingStatement.code: "training",
+    DescriptionTooShort.code: "description",
+    NotInArchive.code: "competition",
 }
 
 

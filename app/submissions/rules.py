@@ -7,13 +7,26 @@ from datetime import datetime
 
 import scoring
 from app.editions.schemas import PhaseState, PhaseView
-from app.errors import ConflictError, ForbiddenError, MalformedError
+from app.errors import (
+    ConflictError,
+    ForbiddenError,
+    InvalidArchive,
+    MalformedError,
+    NameRetired,
+    NotChecked,
+    NotInArchive,
+    OneResult,
+    PhaseClosed,
+    PhaseNotOpen,
+    Refusal,
+    RefusedError,
+    RemovedArchive,
+)
 from app.methods.rules import METHOD_NAME, NAME_RACED, training_refusals
 from app.methods.schemas import Training
 from app.models import Disclosure, EntryState, Upload, UploadState
 from app.quotas.rules import quota_refusals
 from app.quotas.schemas import Usage
-from app.refusals import Refusal, RefusalCode, RefusedError
 from app.uploads.schemas import competitions_of
 
 COUNTED_STATES = frozenset({EntryState.PENDING, EntryState.SCORED})  # an entry is its method's one result
@@ -75,33 +88,27 @@ def refusals(
 
 def _period_refusals(now: datetime, phase: PhaseView, started_at: datetime) -> Iterable[Refusal]:
     if phase.state is PhaseState.UPCOMING:
-        yield Refusal(RefusalCode.NOT_OPEN, f"{phase.image_set} opens at {phase.opens_at:%Y-%m-%d %H:%M} UTC")
+        yield PhaseNotOpen(f"{phase.image_set} opens at {phase.opens_at:%Y-%m-%d %H:%M} UTC")
     elif phase.closes_at is not None and now >= phase.closes_at:
         in_time = started_at < phase.closes_at and now < phase.closes_at + phase.grace
         if not in_time:
-            yield Refusal(
-                RefusalCode.CLOSED, f"{phase.image_set} closed at {phase.closes_at:%Y-%m-%d %H:%M} UTC"
-            )
+            yield PhaseClosed(f"{phase.image_set} closed at {phase.closes_at:%Y-%m-%d %H:%M} UTC")
 
 
 def _archive_refusals(archive: Archive, competitions: Sequence[int]) -> Iterable[Refusal]:
     if archive.is_removed:
         message = "the archive has been removed, because nobody confirmed it in time; upload it again"
-        yield Refusal(RefusalCode.REMOVED, message)
+        yield RemovedArchive(message)
     elif archive.valid is None:
-        yield Refusal(
-            RefusalCode.NOT_CHECKED,
+        yield NotChecked(
             "the upload is not complete, or has not been checked yet; finish it at /uploads first",
         )
     elif not archive.valid:
-        yield Refusal(
-            RefusalCode.INVALID, "the archive has problems; fix those in its report, and upload it again"
-        )
+        yield InvalidArchive("the archive has problems; fix those in its report, and upload it again")
     missing = [number for number in competitions if number not in archive.competitions]
     if archive.valid and (missing or not competitions):
         which = ", ".join(map(str, missing)) or "any competition"
-        yield Refusal(
-            RefusalCode.NOT_IN_ARCHIVE,
+        yield NotInArchive(
             f"the archive has no files for competition {which}; choose others, or upload an archive with them",
         )
 
@@ -128,20 +135,17 @@ def _method_refusals(proposal: Proposal, prior: Sequence[PriorEntry], *, is_open
         }
         if is_open:
             if EntryState.PENDING in states:
-                yield Refusal(
-                    RefusalCode.ONE_RESULT,
+                yield OneResult(
                     f"{proposal.method} has a result in competition {competition} that is not scored yet; wait for its "
                     "score, or withdraw it",
                 )
         elif states & COUNTED_STATES:
-            yield Refusal(
-                RefusalCode.ONE_RESULT,
+            yield OneResult(
                 f"{proposal.method} already has a result in competition {competition}, and a method has only one; "
                 "use another name for another method",
             )
         elif EntryState.WITHDRAWN in states:
-            yield Refusal(
-                RefusalCode.NAME_RETIRED,
+            yield NameRetired(
                 f"{proposal.method} was withdrawn from competition {competition}; its name cannot be used there again; choose another",
             )
 
@@ -181,7 +185,7 @@ def race_conflict(constraint: str | None) -> Exception:
         return RefusedError([NAME_RACED])
     if constraint in ("uq_entry_one_result", "uq_entry_one_pending"):
         message = "this method already has a result here, and a method has only one"
-        return RefusedError([Refusal(RefusalCode.ONE_RESULT, message)])
+        return RefusedError([OneResult(message)])
     return ConflictError(
         "the same request arrived twice at the same time; look at your submissions, then send it again"
     )

@@ -10,12 +10,13 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.access import Actor
+from app.database_errors import violated_constraint
 from app.disclosure import queries as disclosure
 from app.disclosure.rules import Sight, sight_of
 from app.editions import queries as editions
 from app.editions.rules import tasks_of
 from app.editions.schemas import PhaseState, PhaseView
-from app.errors import ConflictError, ForbiddenError, NotFoundError, violated_constraint
+from app.errors import ConflictError, ForbiddenError, NotFoundError, RefusedError
 from app.memberships import queries as memberships
 from app.methods import queries as method_queries
 from app.methods import service as methods
@@ -26,7 +27,6 @@ from app.platform import Platform
 from app.quotas import service as quotas
 from app.quotas.rules import quota_lines, rate_limit_fields, slots_to_use
 from app.quotas.schemas import QuotaLine
-from app.refusals import RefusedError
 from app.results import service as results
 from app.results.schemas import Asked, ResultDetail, ShownRun, Standing
 from app.row_pages import RowPage

@@ -9,13 +9,13 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
 from app.access import Action
+from app.errors import InTeam, NameFixed, NameTaken, RefusedError
 from app.form_errors import field_errors
 from app.invitations import service as invitations
 from app.invitations.schemas import NewInvitation, NewLink
 from app.memberships import service as memberships
 from app.memberships.schemas import NewTeam, TeamChange
 from app.rate_limits import Limited
-from app.refusals import RefusalCode, RefusedError
 from app.row_pages import Before
 from app.teams import service
 from app.teams.schemas import AfterMember
@@ -74,7 +74,7 @@ def create(
 
 def _problems(error: RefusedError) -> dict[str, str]:
     """Messages by field; those about no field in particular stand under the empty name."""
-    fields = {RefusalCode.NAME_TAKEN: "name", RefusalCode.NAME_FIXED: "name", RefusalCode.IN_TEAM: "edition"}
+    fields = {NameTaken.code: "name", NameFixed.code: "name", InTeam.code: "edition"}
     return {fields.get(each.code, ""): each.message for each in error.refusals}
 
 

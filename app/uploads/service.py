@@ -20,6 +20,7 @@ from app.errors import (
     NotFoundError,
     OffsetError,
     TooLargeError,
+    refuse,
 )
 from app.memberships import queries as membership_queries
 from app.memberships import service as memberships
@@ -27,7 +28,6 @@ from app.models import Upload, UploadState
 from app.participation.service import against_upload
 from app.platform import Platform
 from app.rate_limits import Limited
-from app.refusals import refuse
 from app.retention import queries as retention_queries
 from app.retention import service as retention
 from app.storage import content_key

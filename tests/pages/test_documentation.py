@@ -68,7 +68,7 @@ def test_the_page_shows_every_call_and_every_problem_code(app: FastAPI, browser:
 
 @pytest.mark.parametrize("code", PROBLEMS)
 def test_the_type_of_a_problem_leads_to_a_page_that_explains_it(browser: Browser, code: str) -> None:
-    page = browser().get(PROBLEMS[code].type)
+    page = browser().get(PROBLEMS[code].address())
 
     assert page.status_code == 200
     assert PROBLEMS[code].title in page.text

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from app.anonymous.rules import MOST_LINKS, LinkState, link_refusals, link_state, reveal_refusal
+from app.errors import NoLink
 from app.models import EntryState
-from app.refusals import RefusalCode
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
@@ -33,7 +33,7 @@ def test_a_private_result_with_a_score_can_have_a_link() -> None:
 def test_everything_against_a_link_is_said_at_once() -> None:
     found = link_refusals(EntryState.PENDING, is_public=True, is_embargoed=True, links=MOST_LINKS)
 
-    assert [each.code for each in found] == [RefusalCode.NO_LINK] * 4
+    assert [each.code for each in found] == [NoLink.code] * 4
     assert [each.message.split()[0] for each in found] == ["only", "the", "scores", "this"]
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from app.errors import InTeam, LastOwner, TeamNotApproved, TeamSuspended
 from app.memberships.rules import (
     Place,
     Standing,
@@ -14,7 +15,6 @@ from app.memberships.rules import (
     upload_refusals,
 )
 from app.models import Approval
-from app.refusals import RefusalCode
 
 OAK = Standing(
     "Oak",
@@ -39,7 +39,7 @@ def test_only_held_out_annotation_of_an_edition_that_asks_for_it_needs_an_approv
 
     found = list(scoring_refusals(team, is_held_out=is_held_out))
 
-    assert [each.code for each in found] == ([RefusalCode.TEAM_NOT_APPROVED] if waits else [])
+    assert [each.code for each in found] == ([TeamNotApproved.code] if waits else [])
     assert not list(upload_refusals(team))
     if waits and approval is Approval.REFUSED:
         assert found[0].message.endswith("did not approve the team Oak: no address")
@@ -49,7 +49,7 @@ def test_only_held_out_annotation_of_an_edition_that_asks_for_it_needs_an_approv
 def test_a_suspended_team_neither_uploads_nor_scores_and_reads_why(*, is_held_out: bool) -> None:
     for found in (upload_refusals(SUSPENDED), scoring_refusals(SUSPENDED, is_held_out=is_held_out)):
         [refusal] = found
-        assert refusal.code is RefusalCode.TEAM_SUSPENDED
+        assert isinstance(refusal, TeamSuspended)
         assert refusal.message == "the team Oak is suspended: two accounts of one person"
 
 
@@ -57,7 +57,7 @@ def test_all_reasons_against_a_team_are_given_at_once() -> None:
     both = replace(SUSPENDED, needs_approval=True, approval=Approval.WAITING)
 
     codes = [each.code for each in scoring_refusals(both, is_held_out=True)]
-    assert codes == [RefusalCode.TEAM_SUSPENDED, RefusalCode.TEAM_NOT_APPROVED]
+    assert codes == [TeamSuspended.code, TeamNotApproved.code]
 
 
 def test_who_has_no_team_yet_has_nothing_against_it() -> None:
@@ -69,7 +69,7 @@ def test_who_has_no_team_yet_has_nothing_against_it() -> None:
 def test_who_is_alone_in_a_team_may_join_another_and_who_is_not_leaves_first() -> None:
     assert not list(joining_refusals(2, OAK, ALONE))
     [refusal] = joining_refusals(2, OAK, replace(ALONE, others=1))
-    assert (refusal.code, "leave it first" in refusal.message) == (RefusalCode.IN_TEAM, True)
+    assert (refusal.code, "leave it first" in refusal.message) == (InTeam.code, True)
     [again] = joining_refusals(1, OAK, ALONE)
     assert again.message == "you are in the team Oak already"
 
@@ -82,7 +82,7 @@ def test_nobody_joins_a_suspended_team_or_escapes_from_one() -> None:
         joining_refusals(2, OAK, theirs),
         leaving_refusals(theirs),
     ):
-        assert [each.code for each in found] == [RefusalCode.TEAM_SUSPENDED]
+        assert [each.code for each in found] == [TeamSuspended.code]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_the_last_owner_cannot_leave_others_behind(
     place = Place(1, OAK, is_owner=is_owner, other_owners=other_owners, others=others)
 
     codes = [each.code for each in leaving_refusals(place)]
-    assert codes == ([] if may_leave else [RefusalCode.LAST_OWNER])
+    assert codes == ([] if may_leave else [LastOwner.code])
 
 
 @pytest.mark.parametrize(

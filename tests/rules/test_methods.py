@@ -4,6 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 import scoring
+from app.errors import DescriptionTooShort, NameFixed, TrainingStatement
 from app.methods.rules import (
     changed_fields,
     edit_refusals,
@@ -15,7 +16,6 @@ from app.methods.rules import (
     unpublishable,
 )
 from app.methods.schemas import Annotation, MethodEdit, NewMethod, Training
-from app.refusals import RefusalCode
 
 LONG = "Features of the whole image, and one linear classifier for each class. " * 8
 GIVEN = Training(given_data_only=True)
@@ -76,7 +76,7 @@ def test_everything_that_a_statement_lacks_is_named(
     training: Training, numbers: tuple[int, ...], fields: list[str]
 ) -> None:
     found = training_refusals(training, competitions(*numbers))
-    assert {each.code for each in found} <= {RefusalCode.TRAINING_STATEMENT}
+    assert {each.code for each in found} <= {TrainingStatement.code}
     assert len(found) == len(fields)
     for refusal, field in zip(found, fields, strict=True):
         assert field in refusal.message
@@ -108,17 +108,17 @@ METHOD = NewMethod(name="Net", description=LONG)
     [
         ({"title": "A net"}, True, True, []),
         ({"name": "Web"}, False, False, []),
-        ({"name": "Web"}, False, True, [RefusalCode.NAME_FIXED]),
+        ({"name": "Web"}, False, True, [NameFixed.code]),
         ({"description": "short"}, False, True, []),
-        ({"description": "short"}, True, False, [RefusalCode.DESCRIPTION_TOO_SHORT]),
+        ({"description": "short"}, True, False, [DescriptionTooShort.code]),
         (
             {"name": "Web", "description": ""}, True, True,
-            [RefusalCode.NAME_FIXED, RefusalCode.DESCRIPTION_TOO_SHORT],
+            [NameFixed.code, DescriptionTooShort.code],
         ),
     ],
 )  # fmt: skip
 def test_what_was_seen_stays(
-    change: dict[str, str], codes: list[RefusalCode], *, is_public: bool, has_score: bool
+    change: dict[str, str], codes: list[str], *, is_public: bool, has_score: bool
 ) -> None:
     found = edit_refusals(METHOD, METHOD.model_copy(update=change), is_public=is_public, has_score=has_score)
     assert [each.code for each in found] == codes

@@ -3,10 +3,10 @@ from dataclasses import replace
 import pytest
 
 from app.access import Actor
+from app.errors import Refusal, TeamNotApproved, TeamSuspended
 from app.models import Disclosure, Role
 from app.participation.rules import address_refusals, step_of, terms_refusals
 from app.participation.schemas import TermsView
-from app.refusals import Refusal, RefusalCode
 from tests.pages.views import NOW, PHASE
 
 STRANGER = Actor(user_id=7)
@@ -21,7 +21,7 @@ def test_where_labels_are_hidden_an_address_has_to_be_confirmed(disclosure: Disc
     found = [*address_refusals(actor, replace(PHASE, disclosure=disclosure))]
 
     asked = disclosure is not Disclosure.FULL and not actor.is_verified
-    assert [refusal.code.value for refusal in found] == ["address-not-confirmed"] * asked
+    assert [refusal.code for refusal in found] == ["address-not-confirmed"] * asked
     assert all(step_of(refusal, PHASE).address == "/account/address" for refusal in found)
 
 
@@ -41,13 +41,13 @@ def test_the_newest_terms_have_to_be_accepted_by_all_but_organisers(
 ) -> None:
     found = [*terms_refusals(actor, terms)]
 
-    assert [refusal.code.value for refusal in found] == ["terms-not-accepted"] * asked
+    assert [refusal.code for refusal in found] == ["terms-not-accepted"] * asked
     assert all("version 2 of the terms of VOC2007" in refusal.message for refusal in found)
     assert all(step_of(refusal, PHASE).address == f"/editions/{PHASE.edition}/terms" for refusal in found)
 
 
-@pytest.mark.parametrize("code", [RefusalCode.TEAM_SUSPENDED, RefusalCode.TEAM_NOT_APPROVED])
-def test_what_concerns_the_team_is_for_the_organisers(code: RefusalCode) -> None:
-    step = step_of(Refusal(code, "the team is suspended"), PHASE)
+@pytest.mark.parametrize("kind", [TeamSuspended, TeamNotApproved])
+def test_what_concerns_the_team_is_for_the_organisers(kind: type[Refusal]) -> None:
+    step = step_of(kind("the team is suspended"), PHASE)
 
     assert (step.address, "the team is suspended") == ("/teams", step.reason)

@@ -10,16 +10,16 @@ from pydantic import ValidationError
 
 from app.editions.rules import is_over, state_of
 from app.editions.schemas import PhaseView
+from app.errors import PhaseBroken, PhaseUnfair
 from app.form_errors import field_errors
 from app.models import Disclosure, Quota
 from app.phases.rules import calendar_of, change_refusals
 from app.phases.schemas import NewRules
-from app.refusals import RefusalCode
 from tests.pages.views import PHASE
 
 NOW = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
-BROKEN, UNFAIR = RefusalCode.PHASE_BROKEN, RefusalCode.PHASE_UNFAIR
+BROKEN, UNFAIR = PhaseBroken.code, PhaseUnfair.code
 
 
 def phase(opens: timedelta = -30 * DAY, closes: timedelta | None = 30 * DAY, **changes: Any) -> PhaseView:
@@ -41,7 +41,7 @@ def rules_of(phase: PhaseView, **changes: Any) -> NewRules:
     return NewRules.model_validate(now | changes)
 
 
-def codes(phase: PhaseView, *, has_results: bool = True, **changes: Any) -> list[RefusalCode]:
+def codes(phase: PhaseView, *, has_results: bool = True, **changes: Any) -> list[str]:
     found = change_refusals(NOW, phase, rules_of(phase, **changes), has_results=has_results)
     return [refusal.code for refusal in found]
 
@@ -55,7 +55,7 @@ def test_a_later_deadline_and_other_quotas_are_allowed_while_a_phase_is_open() -
     ("until", "expected"), [(3 * DAY, []), (2.9 * DAY, [UNFAIR]), (-DAY, [UNFAIR]), (timedelta(0), [UNFAIR])]
 )
 def test_a_deadline_that_is_brought_forward_has_to_be_three_days_away(
-    until: timedelta, expected: list[RefusalCode]
+    until: timedelta, expected: list[str]
 ) -> None:
     assert codes(phase(), closes_at=NOW + until) == expected
     assert codes(phase(closes=None), closes_at=NOW + until) == expected

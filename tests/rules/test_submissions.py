@@ -6,10 +6,21 @@ from datetime import UTC, datetime, timedelta
 
 from app.editions.rules import state_of
 from app.editions.schemas import PhaseState, PhaseView
+from app.errors import (
+    InvalidArchive,
+    NameRetired,
+    NotChecked,
+    NotInArchive,
+    OneResult,
+    PhaseClosed,
+    PhaseNotOpen,
+    QuotaUsed,
+    RefusedError,
+    RemovedArchive,
+)
 from app.methods.rules import METHOD_NAME
 from app.models import Disclosure, EntryState, Quota
 from app.quotas.schemas import CountedResult, Usage
-from app.refusals import RefusalCode, RefusedError
 from app.submissions.rules import (
     Archive,
     PriorEntry,
@@ -69,7 +80,7 @@ def codes(
     proposal: Proposal,
     prior: Sequence[PriorEntry],
     used: Sequence[CountedResult] = (),
-) -> list[RefusalCode]:
+) -> list[str]:
     return [refusal.code for refusal in refusals(NOW, phase, archive, proposal, prior, Usage(used))]
 
 
@@ -80,18 +91,18 @@ def test_a_checked_archive_of_a_new_method_is_taken_while_the_phase_is_open() ->
 def test_an_archive_uses_the_quota_of_each_of_its_tasks_and_a_baseline_uses_none() -> None:
     limited, both = phase((Quota(1, 7),)), archive(competitions=(1, 3))
 
-    assert codes(limited, both, proposal("ash", [1, 3]), [], [USED]) == [RefusalCode.QUOTA]
+    assert codes(limited, both, proposal("ash", [1, 3]), [], [USED]) == [QuotaUsed.code]
     assert codes(limited, both, proposal("ash", [1]), [], [USED]) == []
     assert codes(limited, both, replace(proposal("ash", [1, 3]), is_baseline=True), [], [USED]) == []
 
 
 def test_a_method_has_one_result_whatever_the_case_of_its_name() -> None:
-    assert codes(phase(), archive(), proposal("ASH", [3]), [past("ash")]) == [RefusalCode.ONE_RESULT]
+    assert codes(phase(), archive(), proposal("ASH", [3]), [past("ash")]) == [OneResult.code]
 
 
 def test_a_method_that_waits_for_its_score_has_its_one_result_already() -> None:
     assert codes(phase(), archive(), proposal("ash", [3]), [past("ash", EntryState.PENDING)]) == [
-        RefusalCode.ONE_RESULT
+        OneResult.code
     ]
 
 
@@ -105,45 +116,45 @@ def test_a_method_may_enter_another_competition() -> None:
 
 def test_the_name_of_a_withdrawn_method_stays_retired() -> None:
     assert codes(phase(), archive(), proposal("ash", [3]), [past("ash", EntryState.WITHDRAWN)]) == [
-        RefusalCode.NAME_RETIRED
+        NameRetired.code
     ]
 
 
 def test_nothing_is_taken_before_the_phase_opens() -> None:
-    assert codes(phase(opens=NOW + MINUTE), archive(), proposal("ash", [3]), []) == [RefusalCode.NOT_OPEN]
+    assert codes(phase(opens=NOW + MINUTE), archive(), proposal("ash", [3]), []) == [PhaseNotOpen.code]
 
 
 def test_an_upload_started_before_the_deadline_may_be_confirmed_within_the_grace() -> None:
     closed = phase(closes=NOW - 30 * MINUTE)
 
     assert codes(closed, archive(started=NOW - 31 * MINUTE), proposal("ash", [3]), []) == []
-    assert codes(closed, archive(started=NOW - 29 * MINUTE), proposal("ash", [3]), []) == [RefusalCode.CLOSED]
+    assert codes(closed, archive(started=NOW - 29 * MINUTE), proposal("ash", [3]), []) == [PhaseClosed.code]
 
 
 def test_after_the_grace_nothing_is_taken() -> None:
     closed = phase(closes=NOW - 61 * MINUTE)
 
-    assert codes(closed, archive(started=NOW - 2 * DAY), proposal("ash", [3]), []) == [RefusalCode.CLOSED]
+    assert codes(closed, archive(started=NOW - 2 * DAY), proposal("ash", [3]), []) == [PhaseClosed.code]
 
 
 def test_the_moment_of_closing_is_closed() -> None:
-    assert codes(phase(closes=NOW), archive(started=NOW), proposal("ash", [3]), []) == [RefusalCode.CLOSED]
+    assert codes(phase(closes=NOW), archive(started=NOW), proposal("ash", [3]), []) == [PhaseClosed.code]
 
 
 def test_an_archive_that_has_been_removed_is_refused() -> None:
     removed = replace(archive(), is_removed=True)
 
-    assert codes(phase(), removed, proposal("ash", [3]), []) == [RefusalCode.REMOVED]
+    assert codes(phase(), removed, proposal("ash", [3]), []) == [RemovedArchive.code]
 
 
 def test_an_archive_that_was_not_checked_or_has_problems_is_refused() -> None:
-    assert codes(phase(), archive(valid=None), proposal("ash", [3]), []) == [RefusalCode.NOT_CHECKED]
-    assert codes(phase(), archive(valid=False), proposal("ash", [3]), []) == [RefusalCode.INVALID]
+    assert codes(phase(), archive(valid=None), proposal("ash", [3]), []) == [NotChecked.code]
+    assert codes(phase(), archive(valid=False), proposal("ash", [3]), []) == [InvalidArchive.code]
 
 
 def test_a_competition_without_files_in_the_archive_is_refused() -> None:
-    assert codes(phase(), archive(), proposal("ash", [4]), []) == [RefusalCode.NOT_IN_ARCHIVE]
-    assert codes(phase(), archive(competitions=()), proposal("ash", []), []) == [RefusalCode.NOT_IN_ARCHIVE]
+    assert codes(phase(), archive(), proposal("ash", [4]), []) == [NotInArchive.code]
+    assert codes(phase(), archive(competitions=()), proposal("ash", []), []) == [NotInArchive.code]
 
 
 def test_all_reasons_are_given_at_once() -> None:
@@ -151,7 +162,7 @@ def test_all_reasons_are_given_at_once() -> None:
         phase((Quota(1, 7),), closes=NOW), archive(valid=False), proposal("ash", [3]), [past("ash")], [USED]
     )
 
-    assert set(found) == {RefusalCode.CLOSED, RefusalCode.INVALID, RefusalCode.ONE_RESULT, RefusalCode.QUOTA}
+    assert set(found) == {PhaseClosed.code, InvalidArchive.code, OneResult.code, QuotaUsed.code}
 
 
 def test_a_refusal_says_every_reason_in_one_message() -> None:
@@ -181,5 +192,5 @@ def test_where_the_annotation_is_open_the_one_before_has_to_be_scored_first() ->
         NOW, OPEN, archive(), proposal("net", [3]), [past("Net", EntryState.PENDING)], Usage()
     )
 
-    assert refusal.code is RefusalCode.ONE_RESULT
+    assert isinstance(refusal, OneResult)
     assert "not scored yet" in refusal.message

@@ -21,7 +21,7 @@ from app.imports.schemas import TreeImport
 from app.imports.service import import_tree
 from app.memberships.service import own_team
 from app.models import Disclosure, Edition, Phase, Terms, User
-from app.problems import problem_type_of_status
+from app.problems import kind_of_status
 from app.web import action_of
 from tests.security.undoing import UndonePlatform
 from tests.security.world import HERE, PEOPLE, ROLES, THERE, TOKENS, Ids, World
@@ -217,11 +217,7 @@ def code_of(response: Response) -> str:
     """The code of a problem; nothing where the answer is something else, such as a form with what is wrong with it."""
     if response.headers.get("content-type") != "application/problem+json":
         return ""
-    return (
-        str(response.json()["code"])
-        if response.content
-        else problem_type_of_status(response.status_code).code
-    )
+    return str(response.json()["code"]) if response.content else kind_of_status(response.status_code).code
 
 
 def answered(row: Row, ids: Ids, world: World, role: str, client: TestClient) -> Response:

@@ -7,14 +7,13 @@ import pytest
 from app.access import Actor
 from app.approvals import service as approvals
 from app.approvals.schemas import Suspension, TeamRefusal
-from app.errors import NotFoundError
+from app.errors import NotFoundError, RefusedError
 from app.leaderboards import queries as leaderboards
 from app.leaderboards.rules import Audience
 from app.memberships import service as memberships
 from app.memberships.schemas import TeamChange
 from app.models import Phase, Role
 from app.platform import Platform
-from app.refusals import RefusedError
 from app.submissions import queries as submissions
 from app.teams import service as teams
 from tests.system.rows import Rows, made, small_board

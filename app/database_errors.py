@@ -1,10 +1,10 @@
-"""A database that is away: how it shows, and what is logged of it."""
+"""Errors of the database: which mean that it is away, and what is logged of that."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import structlog
-from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, OperationalError
+from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 log = structlog.get_logger()
@@ -22,6 +22,12 @@ def is_unavailable(error: Exception) -> bool:
 def sqlstate(error: Exception) -> str | None:
     """What PostgreSQL calls an error; none if it is not one of its own."""
     return getattr(error.orig, "sqlstate", None) if isinstance(error, DBAPIError) else None
+
+
+def violated_constraint(error: IntegrityError) -> str | None:
+    """The name of the constraint that refused a row, as the database reports it; message texts are translated."""
+    diagnostics = getattr(error.orig, "diag", None)
+    return getattr(diagnostics, "constraint_name", None)
 
 
 class OutageLog:
