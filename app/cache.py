@@ -3,24 +3,20 @@
 import gzip
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, wait
-from contextlib import nullcontext
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, TypeVar, cast
 
+from cachetools import LRUCache, TLRUCache
 from starlette.requests import Request
 from starlette.responses import Response
 
 MAX_BYTES = 32 << 20
-VARIANT_BYTES = (
-    8 << 20
-)  # of pages that addresses ask for beside the usual one; whoever asks for many displaces only these
-SLOW = 0.25  # seconds of processor time from which on a rendering is slow
-REST = 10  # times as long as a slow rendering took, the next version is not rendered
-MOST_VERSIONS = 1000  # what was read longest ago goes first
+VARIANT_BYTES = 8 << 20  # of pages that addresses ask for beside the usual one
+MOST_VERSIONS = 1000  # what was not asked for longest goes first
 FRESH = 1.0  # seconds for which a version is used without reading it again
 LONGEST_WAIT = 60.0  # seconds for somebody else's rendering; then one makes it oneself
 Version = TypeVar("Version", bound=Hashable)
@@ -41,61 +37,31 @@ class Rendered:
         return cls(gzip.compress(content, mtime=0), f'W/"{sha256(content).hexdigest()[:24]}"')
 
 
-@dataclass(slots=True)
-class _Shelf:
-    """Renderings up to so many bytes, of a document only the newest; what was not asked for longest goes first."""
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """What was read, and until when it is used; one that lasts survives changes of other things."""
 
-    max_bytes: int
-    rendered: OrderedDict[Hashable, tuple[Rendered, Hashable]] = field(default_factory=OrderedDict)
-    newest: dict[Hashable, Hashable] = field(default_factory=dict)  # the key of each document's rendering
-    bytes: int = 0
-
-    def find(self, key: Hashable) -> Rendered | None:
-        known = self.rendered.get(key)
-        if known is None:
-            return None
-        self.rendered.move_to_end(key)
-        return known[0]
-
-    def keep(self, key: Hashable, rendered: Rendered, document: Hashable) -> None:
-        self._drop(key)
-        if document is not None:
-            self._drop(self.newest.get(document))
-            self.newest[document] = key
-        self.rendered[key] = rendered, document
-        self.bytes += len(rendered.compressed)
-        while self.bytes > self.max_bytes:
-            self._drop(next(iter(self.rendered)))
-
-    def _drop(self, key: Hashable) -> None:
-        if key in self.rendered:
-            rendered, document = self.rendered.pop(key)
-            self.bytes -= len(rendered.compressed)
-            self.newest.pop(document, None)
+    value: Hashable
+    until: float
+    lasts: bool
 
 
-@dataclass(slots=True)
 class Cache:
     """Versions and renderings, each computed by one thread while others wait for it.
 
     A version is read again after a second, and at once after this process itself has changed something. Variants are renderings
-    of which an address can ask for any number; they have a shelf of their own.
+    of which an address can ask for any number; whoever asks for many displaces only other variants.
     """
 
-    max_bytes: int = MAX_BYTES
-    variant_bytes: int = VARIANT_BYTES
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    # variants are rendered one by one: eight who share the interpreter with a short request keep it waiting eight times as long
-    _variants: threading.Lock = field(default_factory=threading.Lock)
-    _epoch: int = 0
-    _versions: dict[Hashable, tuple[float, Hashable, float | None]] = field(default_factory=dict)
-    _shelves: tuple[_Shelf, _Shelf] = field(init=False)
-    _flights: dict[Hashable, Future[Any]] = field(default_factory=dict)
-    _resting: dict[Hashable, tuple[float, Rendered]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Put up the shelves."""
-        self._shelves = _Shelf(self.max_bytes), _Shelf(self.variant_bytes)
+    def __init__(self, max_bytes: int = MAX_BYTES, variant_bytes: int = VARIANT_BYTES) -> None:
+        self._lock = threading.Lock()
+        self._epoch = 0
+        self._versions: TLRUCache[Hashable, _Version] = TLRUCache(
+            MOST_VERSIONS, ttu=lambda _key, version, _now: version.until, timer=time.monotonic
+        )
+        self._rendered: LRUCache[Hashable, Rendered] = LRUCache(max_bytes, getsizeof=_size)
+        self._variants: LRUCache[Hashable, Rendered] = LRUCache(variant_bytes, getsizeof=_size)
+        self._flights: dict[Hashable, Future[Any]] = {}
 
     def version(
         self,
@@ -112,19 +78,16 @@ class Cache:
         """
         with self._lock:
             epoch, known = self._epoch, self._versions.get(key)
-        if known is not None and time.monotonic() - known[0] < (FRESH if known[2] is None else known[2]):
-            return cast("Version", known[1])
+        if known is not None:
+            return cast("Version", known.value)
 
         def read_and_keep() -> Version:
-            started = time.monotonic()
-            version = read()
+            until = time.monotonic() + (FRESH if lasting is None else lasting)
+            value = read()
             with self._lock:
                 if epoch == self._epoch or lasting is not None:
-                    self._versions.pop(key, None)
-                    self._versions[key] = started, version, lasting
-                    if len(self._versions) > MOST_VERSIONS:
-                        del self._versions[next(iter(self._versions))]
-            return version
+                    self._versions[key] = _Version(value, until, lasting is not None)
+            return value
 
         result: Version = self._once(("version", epoch, key), read_and_keep, patience)
         return result
@@ -135,50 +98,29 @@ class Cache:
         kind: of which alone, a read that is under way excepted; the name with which their keys begin.
         """
         with self._lock:
-            if kind is not None:
-                for key in [each for each in self._versions if isinstance(each, tuple) and each[0] == kind]:
-                    del self._versions[key]
-                return
-            self._epoch += 1
-            self._versions = {key: each for key, each in self._versions.items() if each[2] is not None}
+            self._epoch += kind is None
+            for key, version in list(self._versions.items()):
+                is_of_kind = isinstance(key, tuple) and key[0] == kind
+                if is_of_kind or (kind is None and not version.lasts):
+                    self._versions.pop(key, None)
 
     def has_variant(self, key: Hashable) -> bool:
         """Whether a variant is there, and costs nothing to ask for."""
         with self._lock:
-            return self._shelves[True].find(key) is not None
+            return key in self._variants
 
-    def rendered(
-        self,
-        key: Hashable,
-        make: Callable[[], bytes],
-        *,
-        is_variant: bool = False,
-        document: Hashable = None,
-    ) -> Rendered:
-        """What was made for `key`, which names its version, too; made now if it is not there.
-
-        document: what `key` names without the version. Its newest rendering takes the place of the one before. Where the last was
-        slow, it is given for a while whatever the version is, so that a large board under constant change costs a tenth of a processor.
-        """
-        shelf = self._shelves[is_variant]
+    def rendered(self, key: Hashable, make: Callable[[], bytes], *, is_variant: bool = False) -> Rendered:
+        """What was made for `key`, which names its version, too; made now if it is not there."""
+        shelf = self._variants if is_variant else self._rendered
         with self._lock:
-            until, last = self._resting.get(document, (0.0, None))
-            known = shelf.find(key)
+            known = shelf.get(key)
         if known is not None:
             return known
-        if last is not None and time.monotonic() < until:
-            return last
 
         def make_and_keep() -> Rendered:
-            with self._variants if is_variant else nullcontext():
-                begun = time.thread_time()
-                rendered = Rendered.of(make())
-                seconds, now = time.thread_time() - begun, time.monotonic()
-            with self._lock:
-                shelf.keep(key, rendered, document)
-                self._resting = {each: one for each, one in self._resting.items() if one[0] > now}
-                if document is not None and seconds > SLOW:
-                    self._resting[document] = now + REST * seconds, rendered
+            rendered = Rendered.of(make())
+            with self._lock, suppress(ValueError):  # larger than the whole shelf
+                shelf[key] = rendered
             return rendered
 
         result: Rendered = self._once(("rendered", key), make_and_keep)
@@ -189,17 +131,12 @@ class Cache:
 
         patience: seconds for which one waits for somebody else before one does it oneself.
         """
-        given_up: Future[Any] | None = None
-        while True:
-            with self._lock:
-                flight = self._flights.get(key)
-                if flight is None or flight is given_up:
-                    mine = self._flights[key] = Future[Any]()
-                    break
-            given_up = flight
-            if not wait([flight], patience).done:
-                continue
-            return flight.result()
+        with self._lock:
+            flight = self._flights.get(key)
+            if flight is None:
+                mine = self._flights[key] = Future[Any]()
+        if flight is not None:
+            return flight.result() if wait([flight], patience).done else work()
         try:
             mine.set_result(work())
         except BaseException as error:
@@ -207,9 +144,12 @@ class Cache:
             raise
         finally:
             with self._lock:
-                if self._flights.get(key) is mine:
-                    del self._flights[key]
+                del self._flights[key]
         return mine.result()
+
+
+def _size(rendered: Rendered) -> int:
+    return len(rendered.compressed)
 
 
 def conditional_response(

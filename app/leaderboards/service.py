@@ -97,7 +97,6 @@ def rendered_board(
         key,
         lambda: document.write(board_page(platform, actor, address, query)),
         is_variant=is_variant,
-        document=named,
     )
 
 

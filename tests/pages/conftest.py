@@ -1,13 +1,11 @@
 """A web application on real servers, without a worker: what pages answer before anything is scored."""
 
 from collections.abc import Callable, Iterator
-from math import inf
 
 import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from app import cache
 from app.main import create_app
 from app.migrating import migrate
 from app.platform import Platform, platform_of
@@ -43,11 +41,12 @@ def platform(
 
 
 @pytest.fixture(autouse=True)
-def forget(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no test be shown what another one read a moment ago, nor a page that rests because a busy machine was slow."""
-    monkeypatch.setattr(cache, "SLOW", inf)
+def forget(request: pytest.FixtureRequest) -> None:
+    """Let no test be shown what another one read a moment ago."""
     if "platform" in request.fixturenames:
-        request.getfixturevalue("platform").cache.forget_versions()
+        known = request.getfixturevalue("platform").cache
+        for kind in (None, "health", "storage"):
+            known.forget_versions(kind)
 
 
 @pytest.fixture(scope="module")

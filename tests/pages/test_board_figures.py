@@ -284,11 +284,9 @@ def test_the_page_of_figures_is_sent_compressed(make: Make) -> None:
 
 
 @pytest.mark.parametrize("taken_back", ["withdrawn", "hidden with its team"])
-def test_what_was_taken_off_a_board_stands_neither_on_a_slow_board_nor_in_its_figures(
-    make: Make, monkeypatch: pytest.MonkeyPatch, taken_back: str
+def test_what_was_taken_off_a_board_stands_neither_on_it_nor_in_its_figures(
+    make: Make, taken_back: str
 ) -> None:
-    monkeypatch.setattr("app.cache.SLOW", -1.0)  # every rendering rests
-    monkeypatch.setattr("app.cache.REST", 1e9)
     board = make()
     method_id = board.add(0.5)
     board.deliver()

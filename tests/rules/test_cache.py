@@ -2,7 +2,7 @@
 
 import gzip
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -58,22 +58,6 @@ def test_who_has_waited_long_enough_for_somebody_else_does_it_alone() -> None:
         hangs.set()
 
     assert (found, again, stuck.result()) == (2, 2, 1)
-
-
-def test_variants_are_rendered_one_by_one() -> None:
-    cache, at_work, most = Cache(), [], []
-
-    def make() -> bytes:
-        at_work.append(1)
-        most.append(len(at_work))
-        threading.Event().wait(0.01)
-        at_work.pop()
-        return b"page"
-
-    numbers = iter(range(CROWD))
-    at_once(lambda: cache.rendered(next(numbers), make, is_variant=True))
-
-    assert most == [1] * CROWD
 
 
 def test_a_rendering_that_fails_is_tried_again_by_the_next_one() -> None:
@@ -140,29 +124,6 @@ def test_what_was_not_asked_for_longest_goes_first_when_there_is_no_room() -> No
     assert made == [b"a", b"b", b"c", b"b"]
 
 
-def test_a_new_version_takes_the_place_of_the_one_before() -> None:
-    cache = Cache()
-    for version in range(100):
-        cache.rendered(("board", version), lambda: b"page", document="board")
-    cache.rendered(("other board", 1), lambda: b"page", document="other board")
-
-    assert is_kept(cache, ("board", 99))
-    assert is_kept(cache, ("other board", 1))
-    assert not any(is_kept(cache, ("board", version)) for version in range(99))
-
-
-def is_kept(cache: Cache, key: Hashable) -> bool:
-    """Whether a rendering is there without being made."""
-    made: list[int] = []
-
-    def make() -> bytes:
-        made.append(1)
-        return b"page"
-
-    cache.rendered(key, make)
-    return not made
-
-
 def test_whoever_asks_for_many_variants_displaces_no_page_that_all_ask_for() -> None:
     size = len(Rendered.of(b"page 00").compressed)
     cache, made = Cache(max_bytes=10 * size, variant_bytes=2 * size), []
@@ -182,7 +143,7 @@ def test_whoever_asks_for_many_variants_displaces_no_page_that_all_ask_for() -> 
     assert len(made) == 51
 
 
-def test_versions_that_were_read_long_ago_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_version_that_was_not_asked_for_longest_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.cache.MOST_VERSIONS", 2)
     cache, read = Cache(), []
 
@@ -192,28 +153,4 @@ def test_versions_that_were_read_long_ago_are_forgotten(monkeypatch: pytest.Monk
     answers = [ask(key) for key in ("a", "b", "a", "c", "b", "a")]
 
     assert answers == ["a", "b", "a", "c", "b", "a"]
-    assert read == ["a", "b", "c", "a"]
-
-
-def test_what_is_slow_to_render_rests_for_a_multiple_of_that_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = {"now": 100.0, "spent": 0.0}
-    monkeypatch.setattr("app.cache.time.monotonic", lambda: clock["now"])
-    monkeypatch.setattr("app.cache.time.thread_time", lambda: clock["spent"])
-    cache = Cache()
-
-    def ask(version: int, seconds: float, document: str | None = "board") -> bytes:
-        def make() -> bytes:
-            clock["spent"] += seconds
-            return b"version %d" % version
-
-        rendered = cache.rendered((document, version), make, document=document)
-        return gzip.decompress(rendered.compressed)
-
-    assert ask(1, seconds=0.2) == b"version 1"
-    assert ask(2, seconds=0.5) == b"version 2"  # the one before was quick
-    clock["now"] += 4.9
-    assert ask(3, seconds=0.5) == b"version 2"
-    assert ask(3, seconds=0.5, document="another") == b"version 3"
-    clock["now"] += 0.2
-    assert ask(3, seconds=0.5) == b"version 3"
-    assert [ask(number, seconds=0.5, document=None) for number in (1, 2)] == [b"version 1", b"version 2"]
+    assert read == ["a", "b", "c", "b", "a"]
