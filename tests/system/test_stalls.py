@@ -13,8 +13,9 @@ import pytest
 import redis
 from sqlalchemy import make_url, text
 
+import scoring
 from app.processes import worker_child
-from app.queue import Job
+from app.queue import Job, run_queue
 from tests.system.holds import broken, in_a_pipe
 from tests.system.installations import Client, Installation, awaited, good, installation
 from tests.system.kits import results, small_kit
@@ -206,9 +207,9 @@ def test_a_database_that_is_away_leaves_one_line_of_each_kind_and_no_trace_in_th
 
 
 def are_done(running: Installation) -> bool:
-    """Whether no message waits for a worker, and none is with one."""
+    """Whether no message waits for a worker of this version, and none is with one."""
     with redis.Redis.from_url(str(running.settings.broker_url)) as broker:
-        return broker.keys("runs-*") == [] and not broker.exists("unacked")
+        return not broker.exists(run_queue(scoring.SCORER), "unacked")
 
 
 def test_a_sweeper_ends_with_its_worker(scene: Scene) -> None:
