@@ -70,7 +70,7 @@ def run(
 @app.command()
 def serve() -> None:
     """Start the web server on the database and broker of the settings."""
-    from app.web_server import serve as serve_web  # noqa: PLC0415 - needed by no other command
+    from app.processes import serve as serve_web  # noqa: PLC0415 - needed by no other command
 
     settings = complete(Settings.read())
     require_schema(settings)

@@ -4,42 +4,15 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import structlog
-from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, values
+from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from app.processes import Counting, counting_of_this_process
-
-log = structlog.get_logger()
-
-FILE_BYTES = 2 << 20  # room for every route, method and status
-KINDS = ("counter", "histogram")
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # where prometheus_client lets processes count together
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 SECONDS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0)
 STATIC = "/static/"
 
-
-def _shared_with(counting: Counting | None) -> Counting | None:
-    """Count in files of this process's name, which the next process of this name goes on with; none where there is no room.
-
-    They take their room now: one that had to grow on a full disk would end the process by a signal.
-    """
-    values.ValueClass = values.MutexValue
-    if counting is None:
-        return None
-    try:
-        for kind in KINDS:
-            with (counting.folder / f"{kind}_{counting.name}.db").open("ab") as file:
-                os.posix_fallocate(file.fileno(), 0, FILE_BYTES)
-    except OSError as error:
-        log.warning("requests are counted in this process alone", error=str(error))
-        return None
-    values.ValueClass = values.MultiProcessValue(lambda: counting.name)  # type: ignore[no-untyped-call]
-    return counting
-
-
-_shared = _shared_with(counting_of_this_process())
 disable_created_metrics()  # type: ignore[no-untyped-call]
 _own = CollectorRegistry()
 
@@ -78,10 +51,10 @@ def count_refusal(limit: str) -> None:
 
 
 def collectors() -> Iterable[Collector]:
-    """What was counted on this port: by this process, or by all that share the folder."""
-    if _shared is None:
-        return COUNTERS
-    return (MultiProcessCollector(None, str(_shared.folder)),)  # type: ignore[no-untyped-call]
+    """What was counted on this port: by this process, or by all that share a folder."""
+    if FOLDER in os.environ:
+        return (MultiProcessCollector(None),)  # type: ignore[no-untyped-call]
+    return COUNTERS
 
 
 def _method(method: str) -> str:

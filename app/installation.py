@@ -145,7 +145,7 @@ def _start(
     processes.launch(worker)
     # one client for all questions: making one costs more than asking, and the web server needs the processor now
     with httpx2.Client(base_url=settings.local_address, timeout=2) as http:
-        processes.start(web_child(settings, listener, counting=counting), lambda: _is_ready(http), PATIENCE)
+        processes.start(web_child(settings, listener, counters=counting), lambda: _is_ready(http), PATIENCE)
         processes.wait_until_ready(worker.name, lambda: _has_worker(http), PATIENCE)
     for number in range(2, settings.web_processes + 1):
         processes.start(web_child(settings, listener, f"web-{number}", counting), lambda: True)

@@ -17,7 +17,7 @@ from app.connections import limit_response_time
 from app.errors import StorageUnavailableError
 from app.models import Artefact, DamagedContent, GroundTruth, Phase, Run, Upload
 from app.models import TruthKey as TruthKeyRow
-from app.queue import Notifier, celery_of
+from app.notifier import Notifier, celery_of
 from app.rate_limits import RateLimiter, limiter_of
 from app.settings import Settings, SettingsError
 from app.storage import Catalogue, Storage, key_store, private_store, public_store

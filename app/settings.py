@@ -172,12 +172,12 @@ class Settings(LoginSettings):
     ] = 8192 * MiB
 
     lease_seconds: Annotated[
-        int, Field(description="how long a claimed run or message may go without a heartbeat", gt=0)
+        int, Field(description="how long a claimed job may go without a heartbeat", gt=0)
     ] = 30
     sweep_seconds: Annotated[int, Field(description="how often lost runs are looked for", gt=0)] = 15
-    delivery_seconds: Annotated[
-        int, Field(description="how long the delivery of an outbox message may take", gt=0)
-    ] = 120
+    delivery_seconds: Annotated[int, Field(description="how long a job other than a run may take", gt=0)] = (
+        120
+    )
     stall_seconds: Annotated[
         int,
         Field(description="how long a worker waits for its database before it gives up the connection", gt=0),

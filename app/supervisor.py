@@ -1,4 +1,4 @@
-"""The processes of an installation: started, watched, started again when they die, stopped together."""
+"""The processes of an installation: started, started again when they die, stopped together."""
 
 import os
 import shutil
@@ -7,20 +7,24 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
+from logging import makeLogRecord
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import FrameType
+from typing import IO
 
-from app.log_files import LogLimit, appended, keep_short, last_lines
-
-POLL_SECONDS = 0.02  # between two questions whether a child is ready
+POLL_SECONDS = 0.02  # between two looks at the children
 INITIAL_BACKOFF = 0.5  # seconds before a child that died is started again; doubled each time it dies early
 MAX_BACKOFF = 30.0
 STABLE_SECONDS = 10.0  # a child that ran for this long did not die early
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LOG_BYTES = 10 << 20  # of a log and of the one before it
+LINES_SHOWN = 5
 
 
 class NotReadyError(Exception):
@@ -42,10 +46,31 @@ class Child:
     directory: Path | None = None  # where it runs
 
 
+@dataclass(slots=True)
+class _Life:
+    """A child, and its process while there is one."""
+
+    child: Child
+    process: subprocess.Popen[bytes] | None = None
+    began: float = 0.0
+    backoff: float = INITIAL_BACKOFF
+    start_at: float = 0.0  # when a child that died is started again
+    was_ready: bool = False
+    ending: str = ""  # of its last process
+    last_lines: deque[str] = field(default_factory=lambda: deque(maxlen=LINES_SHOWN))
+    writing: threading.Thread | None = None  # its log
+
+    def end_of_log(self) -> str:
+        """The last lines that a child that has ended wrote, each on a line of its own; empty where there are none."""
+        if self.writing:
+            self.writing.join()
+        return "".join((f"; the end of {self.child.log}:", *self.last_lines)) if self.last_lines else ""
+
+
 @contextmanager
-def supervised(report: Callable[[str], None], log_limit: LogLimit = LogLimit()) -> Iterator["Supervisor"]:
+def supervised(report: Callable[[str], None]) -> Iterator["Supervisor"]:
     """A supervisor whose children are stopped on the way out, however that is reached."""
-    supervisor = Supervisor(report, log_limit)
+    supervisor = Supervisor(report)
     try:
         yield supervisor
     finally:
@@ -53,14 +78,19 @@ def supervised(report: Callable[[str], None], log_limit: LogLimit = LogLimit()) 
 
 
 class Supervisor:
-    """Keeps children running until they are stopped, and their logs short."""
+    """Keeps children running until they are stopped.
 
-    def __init__(self, report: Callable[[str], None], log_limit: LogLimit) -> None:
+    One thread starts and watches all of them and lives as long as this process, because the kernel takes a child for orphaned
+    as soon as the thread that started it has ended. A child leads its own process group, so that Ctrl-C reaches the supervisor
+    alone.
+    """
+
+    def __init__(self, report: Callable[[str], None]) -> None:
         self._report = report
-        self._watchers: dict[str, _Watcher] = {}
-        self._closing = threading.Event()
-        arguments = (self._logs, log_limit, self._closing)
-        threading.Thread(target=keep_short, args=arguments, name="log files", daemon=True).start()
+        self._lives: dict[str, _Life] = {}
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        threading.Thread(target=self._watch, name="supervisor", daemon=True).start()
 
     def start(
         self, child: Child, ready: Callable[[], bool], within: timedelta = timedelta(seconds=60)
@@ -74,41 +104,138 @@ class Supervisor:
 
     def launch(self, child: Child) -> None:
         """Start a child; it is not started again when it dies before `wait_until_ready` has returned."""
-        watcher = self._watchers[child.name] = _Watcher(child, self._report)
-        watcher.launch()
+        with self._lock:
+            self._lives[child.name] = _Life(child)
 
     def wait_until_ready(
         self, name: str, ready: Callable[[], bool], within: timedelta = timedelta(seconds=60)
     ) -> None:
         """Wait until `ready` says that a child is; raises as `start` does."""
-        try:
-            self._watchers[name].wait_until_ready(ready, within)
-        except NotReadyError:
-            self.stop(name)
-            raise
+        life, deadline = self._lives[name], time.monotonic() + within.total_seconds()
+        while not life.ending:
+            if life.process and ready():
+                with self._lock:
+                    life.was_ready = not life.ending
+                if life.was_ready:
+                    return
+            elif time.monotonic() > deadline:
+                self.stop(name)
+                late = f"was not ready after {within.total_seconds():g} s"
+                raise NotReadyError(f"{name} {late}{life.end_of_log()}")
+            time.sleep(POLL_SECONDS)
+        self.stop(name)
+        raise NotReadyError(f"{name} {life.ending} before it was ready{life.end_of_log()}")
 
     def pid(self, name: str) -> int | None:
         """The process number of a child, None between its death and its next start."""
-        return self._watchers[name].pid
+        process = self._lives[name].process
+        return process.pid if process else None
 
     def stop(self, name: str) -> Child:
         """Stop one child for good; returns how to start it again."""
-        watcher = self._watchers.pop(name)
-        watcher.ask_to_stop()
-        watcher.wait_until_stopped()
-        return watcher.child
-
-    def _logs(self) -> list[Path]:
-        return [watcher.child.log for watcher in list(self._watchers.values()) if watcher.child.log]
+        with self._lock:
+            life = self._lives.pop(name)
+        self._end(life)
+        return life.child
 
     def stop_all(self) -> None:
         """Stop every child, all at the same time: that takes as long as the slowest of them."""
-        self._closing.set()
-        watchers = [self._watchers.pop(name) for name in list(self._watchers)]
-        for watcher in watchers:
-            watcher.ask_to_stop()
-        for watcher in watchers:
-            watcher.wait_until_stopped()
+        with self._lock:
+            lives = list(self._lives.values())
+            self._lives.clear()
+        for life in lives:
+            _signal(life, life.child.stop_signal)
+        for life in lives:
+            self._end(life, is_asked=True)
+        self._stopped.set()
+
+    def _end(self, life: _Life, *, is_asked: bool = False) -> None:
+        """End a child that nobody starts again, in the end by force, and all that it started."""
+        if not is_asked:
+            _signal(life, life.child.stop_signal)
+        deadline = time.monotonic() + life.child.stop_timeout.total_seconds()
+        while life.process and not _reap(life):
+            if time.monotonic() > deadline:
+                _signal(life, signal.SIGKILL)
+            time.sleep(POLL_SECONDS)
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(POLL_SECONDS):
+            with self._lock:
+                for life in self._lives.values():
+                    self._look_at(life)
+
+    def _look_at(self, life: _Life) -> None:
+        """Start a child that does not run, if it should."""
+        now = time.monotonic()
+        if life.process is None:
+            if now >= life.start_at and (life.was_ready or not life.ending):
+                _start(life)
+        elif _reap(life) and life.was_ready:
+            life.backoff = INITIAL_BACKOFF if now - life.began > STABLE_SECONDS else life.backoff
+            where = f" ({life.child.log})" if life.child.log else ""
+            self._report(f"{life.child.name} {life.ending}; starting it again in {life.backoff:g} s{where}")
+            life.start_at, life.backoff = now + life.backoff, min(2 * life.backoff, MAX_BACKOFF)
+
+
+def _start(life: _Life) -> None:
+    child = life.child
+    output = subprocess.PIPE if child.log else None
+    try:
+        life.process = subprocess.Popen(
+            die_with_parent(child.command, child.parent_death_signal),
+            env=dict(child.environment),
+            cwd=child.directory,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT if output else None,
+            pass_fds=child.pass_fds,
+            start_new_session=True,
+        )
+    except OSError as error:
+        life.ending = f"could not be started ({error})"
+        return
+    life.began, life.ending = time.monotonic(), ""
+    if child.log and life.process.stdout:
+        arguments = (life.process.stdout, child.log, life.last_lines)
+        life.writing = threading.Thread(
+            target=_write_log, args=arguments, name=f"log of {child.name}", daemon=True
+        )
+        life.writing.start()
+
+
+def _write_log(output: IO[bytes], log: Path, last_lines: deque[str]) -> None:
+    """Write what a process says into a log that stays short, until all who write have ended."""
+    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handler = RotatingFileHandler(log, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8")
+    with output:
+        for line in output:
+            text = line.decode(errors="replace").rstrip("\n")
+            last_lines.append(f"\n    {text}")
+            handler.handle(makeLogRecord({"msg": text}))
+    handler.close()
+
+
+def _reap(life: _Life) -> bool:
+    """Whether a child has ended; if so, what it left behind is killed, and nothing of it remains."""
+    process = life.process
+    if process is None:
+        return True
+    if os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+        return False
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)  # its number is not given to another before it is waited for
+    code = process.wait()
+    life.process = None
+    life.ending = (
+        f"ended by signal {-code} ({signal.strsignal(-code)})" if code < 0 else f"ended with exit code {code}"
+    )
+    return True
+
+
+def _signal(life: _Life, number: signal.Signals) -> None:
+    if life.process and life.process.returncode is None:
+        os.kill(life.process.pid, number)
 
 
 @contextmanager
@@ -158,124 +285,3 @@ def die_with_parent(command: Sequence[str], parent_death_signal: signal.Signals)
         return list(command)
     wrapper = [setpriv, "--pdeathsig", parent_death_signal.name.removeprefix("SIG")]
     return [*wrapper, "/bin/sh", "-c", 'test "$PPID" = "$0" && exec "$@"', str(os.getpid()), *command]
-
-
-class _Watcher:
-    """Starts one child, waits for its end and starts it again, in a thread of its own.
-
-    The thread lives as long as the child: the kernel takes a child for orphaned as soon as the thread that started
-    it has ended. The child leads its own process group, so that Ctrl-C reaches the supervisor alone. Its pid is ours
-    as long as it is not reaped; starting, signalling and reaping therefore exclude each other.
-    """
-
-    def __init__(self, child: Child, report: Callable[[str], None]) -> None:
-        self.child = child
-        self._report = report
-        self._lock = threading.Lock()
-        self._stopping = threading.Event()
-        self._ended = threading.Event()  # nothing runs and nothing will be started again
-        self._was_ready = False
-        self._ending = ""
-        self._process: subprocess.Popen[bytes] | None = None
-        self._killed_at = 0.0
-        self._log_start = child.log.stat().st_size if child.log and child.log.exists() else 0
-        self._thread = threading.Thread(target=self._run, name=f"watcher of {child.name}", daemon=True)
-
-    @property
-    def pid(self) -> int | None:
-        """The process number while there is one."""
-        process = self._process
-        return process.pid if process else None
-
-    def launch(self) -> None:
-        """Start the thread, which starts the child."""
-        self._thread.start()
-
-    def wait_until_ready(self, ready: Callable[[], bool], within: timedelta) -> None:
-        """Wait for the child; raises NotReadyError."""
-        deadline = time.monotonic() + within.total_seconds()
-        while not ready():
-            if self._ended.wait(POLL_SECONDS):
-                break
-            if time.monotonic() > deadline:
-                raise NotReadyError(
-                    f"{self.child.name} was not ready after {within.total_seconds():g} s{last_lines(self.child.log, self._log_start)}"
-                )
-        with self._lock:
-            if self._ended.is_set():
-                raise NotReadyError(
-                    f"{self.child.name} {self._ending} before it was ready{last_lines(self.child.log, self._log_start)}"
-                )
-            self._was_ready = True
-
-    def ask_to_stop(self) -> None:
-        """Send the stop signal; the child is not started again."""
-        self._stopping.set()
-        self._killed_at = time.monotonic() + self.child.stop_timeout.total_seconds()
-        self._signal(self.child.stop_signal)
-
-    def wait_until_stopped(self) -> None:
-        """Wait for the end of a child that was asked to stop; in the end kill it and what it started."""
-        if self._thread.ident is None:
-            return
-        self._thread.join(max(0.0, self._killed_at - time.monotonic()))
-        if self._thread.is_alive():
-            self._signal(signal.SIGKILL)
-            self._thread.join()
-
-    def _run(self) -> None:
-        backoff = INITIAL_BACKOFF
-        while True:
-            began = time.monotonic()
-            self._ending = self._run_once()
-            if self._is_final():
-                return
-            backoff = INITIAL_BACKOFF if time.monotonic() - began > STABLE_SECONDS else backoff
-            where = f" ({self.child.log})" if self.child.log else ""
-            self._report(f"{self.child.name} {self._ending}; starting it again in {backoff:g} s{where}")
-            self._stopping.wait(backoff)
-            backoff = min(2 * backoff, MAX_BACKOFF)
-
-    def _run_once(self) -> str:
-        """Start the child and wait for its end; returns how it ended."""
-        with self._lock:
-            if self._stopping.is_set():
-                return "was stopped"
-            try:
-                process = self._process = self._spawn()
-            except OSError as error:
-                return f"could not be started ({error})"
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        with self._lock:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # what the dead child has left behind
-            code = process.wait()
-            self._process = None
-        if code < 0:
-            return f"ended by signal {-code} ({signal.strsignal(-code)})"
-        return f"ended with exit code {code}"
-
-    def _is_final(self) -> bool:
-        with self._lock:
-            if self._stopping.is_set() or not self._was_ready:
-                self._ended.set()
-            return self._ended.is_set()
-
-    def _spawn(self) -> subprocess.Popen[bytes]:
-        child = self.child
-        with appended(child.log) as output:
-            return subprocess.Popen(
-                die_with_parent(child.command, child.parent_death_signal),
-                env=dict(child.environment),
-                cwd=child.directory,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                pass_fds=child.pass_fds,
-                start_new_session=True,
-            )
-
-    def _signal(self, number: signal.Signals) -> None:
-        with self._lock:
-            if self._process:
-                os.kill(self._process.pid, number)

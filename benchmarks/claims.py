@@ -19,7 +19,8 @@ from sqlalchemy.orm import Session
 
 import scoring
 from app.embedded import embedded_servers
-from app.evaluation import queries
+from app.evaluation.service import HANDLER
+from app.jobs import queue
 from app.memberships.queries import add_team
 from app.migrating import migrate
 from app.models import (
@@ -29,6 +30,7 @@ from app.models import (
     GroundTruth,
     Method,
     Phase,
+    Queue,
     Run,
     Submission,
     Team,
@@ -89,9 +91,17 @@ def fill(session: Session, runs: int, teams: int) -> None:
         "protocol": literal("voc2012"),
         "scorer": literal(scoring.SCORER),
         "team_id": number % teams + first,
-        "turn": number // teams,
     }
-    session.execute(insert(Run).from_select(list(queued), select(*queued.values())))
+    made = insert(Run).from_select(list(queued), select(*queued.values())).returning(Run.id)
+    queue.add_runs(session, session.scalars(made).all())
+
+
+def claim_run(session: Session) -> bool:
+    """Claim a run as a worker does."""
+    found = queue.claim_next(session, Queue.RUNS, LEASE, scoring.SCORER)
+    if found:
+        HANDLER.claimed(session, found)
+    return found is not None
 
 
 def claim(settings: Settings, start: Barrier, count: int) -> None:
@@ -99,11 +109,11 @@ def claim(settings: Settings, start: Barrier, count: int) -> None:
     platform = platform_of(settings)
     for _ in range(5):  # the connection, and the statement once it is prepared
         with platform.transaction() as session:
-            assert queries.claim_next(session, LEASE, scoring.SCORER)
+            assert claim_run(session)
     start.wait()
     for _ in range(count):
         with platform.transaction() as session:
-            assert queries.claim_next(session, LEASE, scoring.SCORER)
+            assert claim_run(session)
     start.wait()
 
 

@@ -6,10 +6,10 @@ from email.policy import default
 
 from sqlalchemy import text
 
-from app.delivery import service as delivery
 from app.names import folded
 from app.platform import Platform
 from tests.system.servers import eventually
+from tests.working import do_all
 
 
 def confirm_address(platform: Platform, email: str) -> None:
@@ -27,9 +27,8 @@ def letters(platform: Platform, address: str) -> list[EmailMessage]:
 
 
 def deliver_mail(platform: Platform) -> None:
-    """Deliver what waits in the outbox, as a worker does."""
-    while delivery.deliver_next(platform):
-        pass
+    """Deliver what waits, as a worker does."""
+    do_all(platform)
 
 
 def link_in(message: EmailMessage) -> str:

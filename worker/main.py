@@ -1,7 +1,6 @@
-"""The Celery application: one task per job."""
+"""The Celery application: one task, which does the next job."""
 
 import os
-import sys
 from functools import cache
 from multiprocessing import process
 
@@ -15,22 +14,23 @@ from celery.signals import (
     worker_shutdown,
 )
 
-from app import logs
+from app import handlers, logs
 from app.database_errors import OutageLog
-from app.delivery import service as delivery
-from app.evaluation import service as evaluation
+from app.models import Queue
+from app.notifier import TASK, celery_of
 from app.platform import Platform, platform_of
-from app.queue import Job, celery_of
+from app.processes import sweeper_child
 from app.rescoring import service as rescoring
 from app.sandbox import warm_up
 from app.settings import Settings
-from worker.restarting import RestartingProcess
+from app.supervisor import Supervisor
 from worker.transport import use_forgiving_transport
 
+log = structlog.get_logger()
 settings = Settings.read()
 use_forgiving_transport()
 celery = celery_of(settings)
-sweeper = RestartingProcess()
+supervisor = Supervisor(lambda what: log.warning("helper process", what=what))
 outages = OutageLog()
 
 ORDINARY_PROCESS = process.current_process()
@@ -44,32 +44,13 @@ def platform() -> Platform:
     return platform_of(settings)
 
 
-@celery.task(name=Job.EVALUATE.value)
-def evaluate() -> None:
-    """Score the next run; there may be more than one for this message."""
+@celery.task(name=TASK)
+def work(queue: str) -> None:
+    """Do the next job of a queue; there may be more than one for this message."""
     with outages.forgiving(AWAY):
-        if evaluation.evaluate_next(platform()):
-            platform().notifier.wake_workers()
-            platform().notifier.wake_workers(Job.DELIVER)
+        if handlers.do_next(platform(), Queue(queue)):
+            platform().notifier.wake_workers(Queue(queue))
             rescoring.activate_complete(platform())
-
-
-@celery.task(name=Job.MAIL.value)
-def send_mail() -> None:
-    """Send the next mail of the outbox; there may be more than one for this message."""
-    _deliver(Job.MAIL)
-
-
-@celery.task(name=Job.DELIVER.value)
-def deliver() -> None:
-    """Do the next thing that follows from a score; there may be more than one for this message."""
-    _deliver(Job.DELIVER)
-
-
-def _deliver(job: Job) -> None:
-    with outages.forgiving(AWAY):
-        if delivery.deliver_next(platform(), delivery.JOBS[job]):
-            platform().notifier.wake_workers(job)
 
 
 @worker_process_init.connect
@@ -96,14 +77,12 @@ def _end_of_task(**_: object) -> None:
 
 @worker_ready.connect
 def _start_sweeper(**_: object) -> None:
-    options = {"--worker": os.getpid(), "--slots": settings.workers}
-    words = [str(word) for option in options.items() for word in option]
-    sweeper.start([sys.executable, "-m", "worker.sweeping", *words])
+    supervisor.start(sweeper_child(os.getpid(), settings.workers), lambda: True)
 
 
 @worker_shutdown.connect
 def _stop_sweeper(**_: object) -> None:
-    sweeper.stop()
+    supervisor.stop_all()
 
 
 @setup_logging.connect

@@ -7,17 +7,19 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import timedelta
 
 import structlog
 from celery import platforms
 from sqlalchemy.exc import SQLAlchemyError
 
-from app import logs, receipts
+import scoring
+from app import handlers, logs, receipts
 from app.board_figures import service as board_figures
 from app.database_errors import OutageLog, is_unavailable
-from app.delivery import service as delivery
-from app.evaluation import service as evaluation
+from app.jobs import workers, working
 from app.mail import service as mail
+from app.models import Service
 from app.platform import Platform, platform_of
 from app.profiles import service as profiles
 from app.published import service as published
@@ -31,12 +33,11 @@ log = structlog.get_logger()
 HEARTBEAT = 15.0  # seconds between two signs of life of a worker
 STOP = (signal.SIGTERM, signal.SIGINT)
 STEPS = (
-    evaluation.sweep,
+    handlers.sweep,
     rescoring.activate_complete,
     rescoring.queue_outdated,
     board_figures.sweep,
     published.draw_missing,
-    delivery.sweep,
     retention.sweep,
     receipts.publish,
     mail.sweep,
@@ -69,9 +70,9 @@ def run(platform: Platform, worker: str | None, slots: int) -> None:
         try:
             with outages.forgiving("sweep failed"):
                 if worker:
-                    evaluation.report_worker(platform, worker, slots)
+                    _report(platform, worker, slots)
                 was_away = look_for_recovery(platform, was_away=was_away)
-                evaluation.look_at_damaged(platform)
+                working.look_at_damaged(platform)
                 sweep(platform)
         except SQLAlchemyError:
             log.exception("sweep failed")
@@ -79,8 +80,21 @@ def run(platform: Platform, worker: str | None, slots: int) -> None:
         if signal.sigtimedwait(STOP, min(HEARTBEAT, platform.settings.sweep_seconds)):
             break
     if worker:
-        with suppress(SQLAlchemyError):
-            evaluation.forget_worker(platform, worker)
+        with suppress(SQLAlchemyError), platform.transaction() as session:
+            workers.delete_heartbeat(session, worker)
+
+
+def _report(platform: Platform, worker: str, slots: int) -> None:
+    """Note that a worker of this scorer version is alive."""
+    with platform.transaction() as session:
+        workers.write_heartbeat(session, worker, Service.WORKER, scorer=scoring.SCORER, slots=slots)
+
+
+def _takes_turn(platform: Platform) -> bool:
+    """Whether this process is the one to sweep now; if so, nobody else does before the next sweep is due."""
+    every = timedelta(seconds=0.9 * platform.settings.sweep_seconds)
+    with platform.transaction() as session:
+        return workers.take_turn(session, every)
 
 
 def look_for_recovery(platform: Platform, *, was_away: bool) -> bool:
@@ -88,9 +102,9 @@ def look_for_recovery(platform: Platform, *, was_away: bool) -> bool:
 
     Every sweeper looks, also when another has the turn: an outage long enough for long pauses is seen by all of them.
     """
-    is_away = not evaluation.has_its_stores(platform)
+    is_away = not working.has_its_stores(platform)
     if was_away and not is_away:
-        evaluation.end_pauses(platform)
+        working.end_pauses(platform)
     return is_away
 
 
@@ -99,11 +113,12 @@ def sweep(platform: Platform) -> bool:
 
     A step that fails does not keep the others from being taken.
     """
-    if not evaluation.take_turn(platform):
+    if not _takes_turn(platform):
         return False
     failed = [step for step in STEPS if not _succeeds(step, platform)]
     if not failed:
-        evaluation.record_sweep(platform)
+        with platform.transaction() as session:
+            workers.record_sweep(session)
     return not failed
 
 

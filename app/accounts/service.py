@@ -7,11 +7,10 @@ from app.access import Scope
 from app.accounts.schemas import Registration
 from app.mail import service as mail
 from app.mail.schemas import Letter
-from app.models import User
+from app.models import Queue, User
 from app.names import folded
 from app.passwords.service import hash_password
 from app.platform import Platform
-from app.queue import Job
 from app.sessions.queries import user_of_email
 from app.sessions.schemas import Browser
 from app.sessions.service import start_session
@@ -31,7 +30,7 @@ def register(platform: Platform, person: Registration, browser: Browser) -> str:
         user = create_person(session, person.email, person.name, password_hash)
         mail.ask_for(session, Letter.CONFIRM_ADDRESS, address=user.email, user_id=user.id, asked_by=user.id)
         token = start_session(session, platform, user.id, browser)
-    platform.notifier.wake_workers(Job.MAIL)
+    platform.notifier.wake_workers(Queue.MAIL)
     return token
 
 

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Query, Response
 from app.access import Action
 from app.administration import service
 from app.administration.schemas import Change, PeoplePage, Person, RoleChange, Search
-from app.delivery import service as delivery
-from app.delivery.schemas import DeadMessage
+from app.jobs import working
+from app.jobs.queue import DeadJob
 from app.row_pages import Before
 from app.web import CurrentActor, ThePlatform, requires
 
@@ -48,10 +48,8 @@ def change_role(platform: ThePlatform, actor: CurrentActor, user_id: int, change
 
 
 @router.get("/messages", dependencies=[JOBS])
-def dead_messages(
-    platform: ThePlatform, response: Response, before: Before = None
-) -> tuple[DeadMessage, ...]:
-    """Messages of the outbox that were given up after several attempts, the latest first, up to 100; `Link` has the address of the others."""
+def dead_messages(platform: ThePlatform, response: Response, before: Before = None) -> tuple[DeadJob, ...]:
+    """Jobs that were given up after several attempts, the latest first, up to 100; `Link` has the address of the others."""
     page = service.dead_messages(platform, before)
     if page.next:
         response.headers["Link"] = f'</api/v1/admin/messages?before={page.next}>; rel="next"'
@@ -61,10 +59,10 @@ def dead_messages(
 @router.post("/messages/{message_id}/retry", status_code=204, dependencies=[JOBS])
 def retry_message(platform: ThePlatform, message_id: int) -> None:
     """Deliver a message again that was given up."""
-    delivery.retry(platform, message_id)
+    working.retry(platform, message_id)
 
 
 @router.delete("/messages/{message_id}", status_code=204, dependencies=[JOBS])
 def discard_message(platform: ThePlatform, actor: CurrentActor, message_id: int) -> None:
     """Delete a message that was given up."""
-    delivery.discard(platform, actor, message_id)
+    working.discard(platform, actor, message_id)

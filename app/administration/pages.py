@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from app.access import Action
 from app.administration import service
 from app.administration.schemas import Change, Person, Search
-from app.delivery import service as delivery
 from app.form_errors import field_errors
+from app.jobs import working
 from app.models import Role
 from app.roles import service as roles
 from app.row_pages import Before
@@ -125,12 +125,12 @@ def _changed(
 @router.post("/messages/{message_id}/retry", dependencies=[JOBS])
 def retry_message(platform: ThePlatform, message_id: int) -> Response:
     """Deliver a message again that was given up."""
-    delivery.retry(platform, message_id)
+    working.retry(platform, message_id)
     return RedirectResponse("/admin", status_code=303)
 
 
 @router.post("/messages/{message_id}/discard", dependencies=[JOBS])
 def discard_message(platform: ThePlatform, actor: CurrentActor, message_id: int) -> Response:
     """Delete a message that was given up."""
-    delivery.discard(platform, actor, message_id)
+    working.discard(platform, actor, message_id)
     return RedirectResponse("/admin", status_code=303)

@@ -7,15 +7,14 @@ from app.access import Actor
 from app.administration import queries
 from app.administration.schemas import PeoplePage, Person, Search
 from app.audit import queries as audit
-from app.delivery import queries as delivery
-from app.delivery.schemas import DeadMessage
 from app.errors import ConflictError, NotFoundError
+from app.jobs import queue, workers
+from app.jobs.queue import DeadJob
 from app.models import Role, User
 from app.platform import Platform
 from app.retention import queries as retention
 from app.row_pages import RowPage
 from app.sessions import queries as sessions
-from app.workers import queries as workers
 
 PAGE = 50  # people
 LAST_ADMIN = ConflictError("this is the last admin who can log in; make another one first")
@@ -128,7 +127,7 @@ def damaged_contents(platform: Platform) -> int:
         return retention.count_damaged(session)
 
 
-def dead_messages(platform: Platform, before: int | None = None) -> RowPage[DeadMessage]:
-    """A page of the messages of the outbox that were given up; before: the last one of the page before."""
+def dead_messages(platform: Platform, before: int | None = None) -> RowPage[DeadJob]:
+    """A page of the jobs that were given up; before: the last one of the page before."""
     with platform.transaction() as session:
-        return delivery.dead_messages(session, before)
+        return queue.dead_jobs(session, before)

@@ -15,10 +15,9 @@ from app.editions import queries as editions
 from app.editions.service import description_of
 from app.errors import NotFoundError, WithheldError
 from app.exhibits import queries as exhibits
-from app.models import Entry
-from app.outbox import queries as outbox
+from app.jobs import queue
+from app.models import Entry, Queue
 from app.platform import Platform
-from app.queue import Job
 from app.sandbox import ChildLimits, run_in_subprocess
 from app.scored_runs import queries as scored_runs
 from scoring.analysis.diagnosis import Diagnosis
@@ -62,8 +61,8 @@ def _store(platform: Platform, run_id: int, made: Mapping[str, Any]) -> None:
     read_outcomes(kept.image_outcomes)
     with platform.transaction() as session:
         queries.store(session, run_id, made["diagnosis"], kept)
-        outbox.add_boards(session, Entry.published_run_id == run_id)  # it can be compared with others now
-    platform.notifier.wake_workers(Job.DELIVER)
+        queue.add_boards(session, Entry.published_run_id == run_id)  # it can be compared with others now
+    platform.notifier.wake_workers(Queue.FOLLOW_UPS)
 
 
 def analysis(platform: Platform, actor: Actor, run_id: int) -> AnalysisView:

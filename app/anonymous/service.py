@@ -19,11 +19,11 @@ from app.editions import queries as editions
 from app.errors import NotFoundError, Refusal, RefusedError
 from app.exhibits import queries as exhibits
 from app.exhibits.schemas import ExhibitView, exhibits_of
+from app.jobs import places
 from app.models import AnonymousLink, EntryState
 from app.platform import Platform
 from app.submissions import queries as submissions
 from app.submissions.schemas import RunScores, run_view
-from app.workers import service as workers
 
 
 def links_page(platform: Platform, actor: Actor, entry_id: int) -> LinksPage:
@@ -167,7 +167,7 @@ def anonymous_result(platform: Platform, token: str) -> tuple[AnonymousResult, t
         scores = {} if is_withdrawn else submissions.scores_of(session, [run.id])
         ladder = disclosure.headlines(session, [run.ladder_run_id]).get(run.ladder_run_id or 0)
         [version] = submissions.truth_versions(session, [run.ground_truth_id]).values()
-        queue = workers.queue_of(platform, session, [run.id])
+        queue = places.places_of(platform, session, [run.id])
         shown = run_view(run, version, RunScores(scores.get(run.id, []), ladder), queue, sight)
         further = exhibits.exhibits_of(session, run.id) if sight.details and not is_withdrawn else []
     info = scoring.competition_of(phase.dataset, entry.competition)

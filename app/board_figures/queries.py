@@ -10,6 +10,7 @@ from sqlalchemy.types import Text
 from app.board_figures.schemas import FigureRow
 from app.disclosure.queries import SCORE
 from app.disclosure.schemas import StoredScore
+from app.jobs import queue
 from app.leaderboards.queries import is_shown_to
 from app.leaderboards.rules import Audience
 from app.models import (
@@ -18,12 +19,11 @@ from app.models import (
     ClassScore,
     Entry,
     Exhibit,
+    JobKind,
     Method,
-    OutboxMessage,
     Phase,
     Run,
     Submission,
-    Topic,
 )
 from app.scored_runs.queries import stands_on_board
 
@@ -88,15 +88,7 @@ def outdated(session: Session, drawn: str) -> list[tuple[int, int]]:
         )
         .exists()
     )
-    is_asked_for = (
-        select(OutboxMessage.id)
-        .where(
-            OutboxMessage.topic == Topic.BOARD,
-            OutboxMessage.key == subject,
-            OutboxMessage.delivered_at.is_(None),
-        )
-        .exists()
-    )
+    is_asked_for = queue.is_asked_for(JobKind.BOARD, subject)
     end = Phase.closes_at + Phase.grace
     was_open = and_(Artefact.as_of < end, end <= func.clock_timestamp())
     is_old = or_(Artefact.id.is_(None), Artefact.version.not_like(f"{drawn}-%"), was_open)

@@ -24,12 +24,12 @@ from app.figures.curves import Axes, Curve
 from app.figures.shapes import Figure
 from app.figures.summaries import confusion, curves_of_class, summary_figures
 from app.groups import service as groups
+from app.jobs import queue
 from app.leaderboards import queries as leaderboards
 from app.leaderboards.rules import ranks_of
-from app.outbox import queries as outbox
+from app.models import Queue
 from app.overlays import service as overlays
 from app.platform import Platform
-from app.queue import Job
 from app.web import draw
 from scoring.analysis.random_baseline import random_baseline
 from scoring.data.matches import RankedPredictions
@@ -251,7 +251,7 @@ def sweep(platform: Platform) -> int:
     with platform.transaction() as session:
         boards = queries.outdated(session, DRAWN)
         for phase_id, competition in boards:
-            outbox.add_board(session, phase_id, competition)
+            queue.add_board(session, phase_id, competition)
     if boards:
-        platform.notifier.wake_workers(Job.DELIVER)
+        platform.notifier.wake_workers(Queue.FOLLOW_UPS)
     return len(boards)

@@ -13,10 +13,9 @@ from app.database_errors import violated_constraint
 from app.mail import queries as links
 from app.mail import service as mail
 from app.mail.schemas import Letter
-from app.models import MailLink, User
+from app.models import MailLink, Queue, User
 from app.passwords.service import is_password
 from app.platform import Platform
-from app.queue import Job
 from app.secret_hashes import hash_of_token
 from app.sessions.schemas import Browser
 from app.sessions.service import check_owner, start_session
@@ -77,7 +76,7 @@ def _confirm(platform: Platform, token: str, browser: Browser | None) -> Used:
         if was_verified and before != user.email:
             mail.tell(session, Letter.ADDRESS_CHANGED, address=before)
         session_token = start_session(session, platform, user.id, browser) if browser else None
-    platform.notifier.wake_workers(Job.MAIL)
+    platform.notifier.wake_workers(Queue.MAIL)
     return Used(Outcome.CONFIRMED, session_token)
 
 
@@ -87,7 +86,7 @@ def resend(platform: Platform, actor: Actor) -> datetime | None:
     with platform.transaction() as session:
         user = queries.person(session, actor.user_id)
         wait = _ask(session, user) if user else None
-    platform.notifier.wake_workers(Job.MAIL)
+    platform.notifier.wake_workers(Queue.MAIL)
     return wait
 
 
@@ -114,7 +113,7 @@ def change(platform: Platform, actor: Actor, new: NewAddress) -> datetime | None
         links.drop_links(session, user.id)
         user.new_email = new.email if new.email != user.email else None
         wait = _ask(session, user)
-    platform.notifier.wake_workers(Job.MAIL)
+    platform.notifier.wake_workers(Queue.MAIL)
     return wait
 
 

@@ -125,16 +125,16 @@ def sweep(found: HealthPart) -> Check:
     return failed("sweeper", finding, "start a worker, or `heldout-server beat`; read its log if one runs")
 
 
-def outbox(late: HealthPart, dead: HealthPart) -> Check:
-    """What follows from changes is delivered: late is in seconds, dead in messages that were given up."""
+def jobs(late: HealthPart, dead: HealthPart) -> Check:
+    """Jobs are done: late is in seconds, dead in jobs that were given up."""
     if late.status == dead.status == "ok":
-        return passed("outbox", "messages are delivered in time")
+        return passed("jobs", "jobs are done in time")
     findings = [
-        *([f"the oldest message is {late.value:g} s late"] if late.status != "ok" else []),
-        *([f"{dead.value:g} messages were given up"] if dead.status != "ok" else []),
+        *([f"the oldest job is {late.value:g} s late"] if late.status != "ok" else []),
+        *([f"{dead.value:g} jobs were given up"] if dead.status != "ok" else []),
     ]
     return failed(
-        "outbox", ", ".join(findings), "see /admin, which has the error of each, and the worker's log"
+        "jobs", ", ".join(findings), "see /admin, which has the error of each, and the worker's log"
     )
 
 

@@ -13,12 +13,12 @@ from app.deployment.schemas import Address, Broker, Check, Part, Truths, failed,
 from app.errors import StorageUnavailableError
 from app.health import queries as health
 from app.health.rules import health_of
+from app.jobs import workers
 from app.migrating import APPEND_ONLY, schema_problem
 from app.platform import Platform
 from app.settings import SettingsError
-from app.workers import queries as workers
 
-OF_DATABASE = ("database role", "migrations", "clock", "disk of database", "workers", "sweeper", "outbox")
+OF_DATABASE = ("database role", "migrations", "clock", "disk of database", "workers", "sweeper", "jobs")
 
 
 def checks(platform: Platform, part: Part, *, is_embedded: bool) -> Iterator[Check]:
@@ -74,7 +74,7 @@ def _database(platform: Platform) -> Iterator[Check]:
     if problem is None:
         yield from _work(platform)
         return
-    for name in ("workers", "sweeper", "outbox"):
+    for name in ("workers", "sweeper", "jobs"):
         yield skipped(name, "this version cannot run on the schema of the database")
 
 
@@ -84,7 +84,7 @@ def _work(platform: Platform) -> Iterator[Check]:
         state = health_of(health.progress(session), platform.settings.sweep_seconds)
     yield rules.workers(slots, scoring.SCORER)
     yield rules.sweep(state.sweep)
-    yield rules.outbox(state.outbox, state.outbox_dead)
+    yield rules.jobs(state.jobs, state.dead_jobs)
 
 
 def _broker(found: Broker | str) -> Check:

@@ -6,6 +6,7 @@ from app.access import Actor
 from app.audit import queries as audit
 from app.entries import queries
 from app.errors import NotFoundError
+from app.jobs import queue
 from app.models import Decision, EntryState, Run, RunState
 from app.platform import Platform
 from app.publications import queries as publications
@@ -20,6 +21,7 @@ def withdraw(platform: Platform, actor: Actor, entry_id: int, reason: str | None
     """
     reason = (reason or "").strip() or None
     with platform.transaction() as session:
+        jobs = queue.lock_jobs_of_entry(session, entry_id)
         runs = queries.lock_open_runs(session, entry_id)
         found = queries.lock_entry(session, actor, entry_id)
         if found is None:
@@ -35,6 +37,8 @@ def withdraw(platform: Platform, actor: Actor, entry_id: int, reason: str | None
             raise refusal
         for run in runs:
             _end_for_withdrawal(run, actor)
+        for job in jobs:
+            session.delete(job)
         publications.take_off_board(session, entry)
         audit.record(
             session,
@@ -60,4 +64,4 @@ def _end_for_withdrawal(run: Run, actor: Actor) -> None:
         run.decision, run.decided_by = Decision.WITHDRAW, actor.user_id
         return
     run.state, run.failure_message = RunState.ABANDONED, "the entry was withdrawn"
-    run.lease_until, run.finished_at = None, func.clock_timestamp()
+    run.finished_at = func.clock_timestamp()

@@ -1,4 +1,4 @@
-"""Claims and assignments of workers, and reports as rows."""
+"""What workers are given, and reports as rows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,14 +7,6 @@ from typing import Final
 import scoring
 from app.disclosure.rules import held_out_mean, held_out_value
 from app.models import ClassScore, Exhibit
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A run that a worker scores now; `attempt` fences every write, so that only the latest claim counts."""
-
-    run_id: int
-    attempt: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ router = APIRouter(tags=["operation"], dependencies=[requires(Action.READ_PUBLIC
 async def health(platform: ThePlatform) -> Health:
     """Whether this process is alive: 200 as long as it answers, with the state of each part.
 
-    `sweep` has the seconds since lost runs were last looked for, `workers` how many are alive, `outbox` how many seconds
-    its oldest message is late.
+    `sweep` has the seconds since lost runs were last looked for, `workers` how many are alive, `jobs` how many seconds
+    the oldest job other than a run is late.
     """
     return await service.health(platform)
 

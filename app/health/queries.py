@@ -5,8 +5,9 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from app.health.schemas import Progress
-from app.models import OutboxMessage
-from app.workers import queries as workers
+from app.jobs import workers
+from app.jobs.queue import is_waiting
+from app.models import Job, JobKind
 
 DISK_FULL, CONFIGURED_LIMIT = "53100", "53400"  # as PostgreSQL calls its errors
 PROBE = text("""
@@ -15,17 +16,17 @@ WITH filled AS MATERIALIZED (SELECT repeat('x', 1 << 20) FROM generate_series(1,
 
 
 def progress(session: Session) -> Progress:
-    """How sweeper, workers and outbox get on."""
+    """How sweeper, workers and jobs get on."""
     now = func.clock_timestamp()
-    waiting = (OutboxMessage.delivered_at.is_(None), OutboxMessage.dead_at.is_(None))
-    lag = select(func.extract("epoch", now - func.min(OutboxMessage.not_before))).where(*waiting)
-    dead = select(func.count()).where(OutboxMessage.dead_at.is_not(None))
+    due = func.coalesce(Job.not_before, Job.queued_at)
+    lag = select(func.extract("epoch", now - func.min(due))).where(is_waiting(), Job.kind != JobKind.RUN)
+    dead = select(func.count()).where(Job.dead_at.is_not(None))
     age = workers.last_sweep_age(session)
     return Progress(
         sweep_age=None if age is None else age.total_seconds(),
         workers=workers.alive_workers(session),
-        outbox_lag=max(float(session.scalar(lag) or 0), 0.0),
-        outbox_dead=session.scalar(dead) or 0,
+        jobs_lag=max(float(session.scalar(lag) or 0), 0.0),
+        dead_jobs=session.scalar(dead) or 0,
     )
 
 

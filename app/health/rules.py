@@ -9,7 +9,7 @@ LATE_MESSAGE = 60.0  # seconds
 def health_of(progress: Progress | None, sweep_seconds: int) -> Health:
     """The state of an installation; without `progress` its database did not answer.
 
-    >>> health_of(Progress(sweep_age=90.0, workers=1, outbox_lag=0.0, outbox_dead=0), 15).sweep
+    >>> health_of(Progress(sweep_age=90.0, workers=1, jobs_lag=0.0, dead_jobs=0), 15).sweep
     Part(status='late', value=90.0)
     """
     if progress is None:
@@ -19,8 +19,8 @@ def health_of(progress: Progress | None, sweep_seconds: int) -> Health:
         "database": Part("ok"),
         "sweep": Part(_sweep_status(progress.sweep_age, sweep_seconds), _rounded(progress.sweep_age)),
         "workers": Part("ok" if progress.workers else "none", progress.workers),
-        "outbox": Part("ok" if progress.outbox_lag < LATE_MESSAGE else "late", _rounded(progress.outbox_lag)),
-        "outbox_dead": Part("failed" if progress.outbox_dead else "ok", progress.outbox_dead),
+        "jobs": Part("ok" if progress.jobs_lag < LATE_MESSAGE else "late", _rounded(progress.jobs_lag)),
+        "dead_jobs": Part("failed" if progress.dead_jobs else "ok", progress.dead_jobs),
     }
     is_well = all(part.status == "ok" for part in parts.values())
     return Health("ok" if is_well else "degraded", **parts)

@@ -9,8 +9,8 @@ class Progress:
 
     sweep_age: float | None  # seconds since the last sweep; none: there was none yet
     workers: int  # alive
-    outbox_lag: float  # seconds for which the oldest due message has been waiting
-    outbox_dead: int  # messages that were given up
+    jobs_lag: float  # seconds for which the oldest due job other than a run has been waiting
+    dead_jobs: int  # jobs that were given up
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class Health:
     database: Part
     sweep: Part  # seconds since the last one
     workers: Part  # how many are alive
-    outbox: Part  # seconds that the oldest message is late
-    outbox_dead: Part  # messages that were given up
+    jobs: Part  # seconds that the oldest job other than a run is late
+    dead_jobs: Part  # jobs that were given up
 
 
 @dataclass(frozen=True, slots=True)

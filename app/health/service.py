@@ -12,9 +12,9 @@ from app.errors import StorageUnavailableError
 from app.health import queries
 from app.health.rules import health_of
 from app.health.schemas import Health, Progress, Readiness
+from app.jobs import workers
 from app.migrating import schema_problem
 from app.platform import Platform
-from app.workers import queries as workers
 
 log = structlog.get_logger()
 

@@ -15,9 +15,9 @@ from app.editions.rules import is_over
 from app.editions.service import description_of
 from app.imports.rules import changed_rules, changes, check_name, embargo_refusal, new_rules, warnings
 from app.imports.schemas import Change, Imported, NoImages, Rules, TreeImport
+from app.jobs import queue
 from app.ladder import queries as ladder
 from app.models import AuditRecord, Board, Disclosure, Edition, Entry, GroundTruth, ImageMode, Phase
-from app.outbox import queries as outbox
 from app.pictures import service as pictures
 from app.platform import Platform
 from app.storage import digest_of, owner_of
@@ -205,7 +205,7 @@ def _change_rules(session: Session, phase: Phase, request: TreeImport, now: date
         ladder.show_own(session, phase.id)
     for name, value in _columns(after).items():
         setattr(phase, name, value)
-    outbox.add_boards(session, Entry.phase_id == phase.id)
+    queue.add_boards(session, Entry.phase_id == phase.id)
     return before, after
 
 

@@ -8,10 +8,9 @@ import scoring
 from app import children
 from app.errors import NotFoundError
 from app.intervals import queries
-from app.models import Topic
-from app.outbox import queries as outbox
+from app.jobs import queue
+from app.models import JobKind, Queue
 from app.platform import Platform
-from app.queue import Job
 from app.sandbox import ChildLimits, run_in_subprocess
 from app.scored_runs import queries as scored_runs
 
@@ -35,5 +34,5 @@ def compute(platform: Platform, payload: Mapping[str, Any]) -> None:
         output = run_in_subprocess(limits, children.intervals, statistics, truth, run.report.to_json())
     with platform.transaction() as session:
         queries.store(session, run_id, scoring.from_plain(scoring.IntervalTable, json.loads(output)))
-        outbox.add(session, Topic.ANALYSIS, {"run_id": run_id})
-    platform.notifier.wake_workers(Job.DELIVER)
+        queue.add(session, JobKind.ANALYSIS, {"run_id": run_id})
+    platform.notifier.wake_workers(Queue.FOLLOW_UPS)

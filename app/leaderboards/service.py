@@ -19,6 +19,7 @@ from app.errors import NotFoundError, WithheldError
 from app.exhibits import queries as exhibits
 from app.exhibits.schemas import with_difficult
 from app.groups import queries as groups
+from app.jobs import queue
 from app.leaderboards import queries
 from app.leaderboards.rules import (
     Audience,
@@ -35,8 +36,7 @@ from app.leaderboards.rules import (
 )
 from app.leaderboards.schemas import BoardControls, BoardLink, BoardPage, BoardRow, BoardView
 from app.methods.rules import training_text
-from app.models import EntryState, Run, RunState, Topic
-from app.outbox import queries as outbox
+from app.models import EntryState, JobKind, Run, RunState
 from app.platform import Platform
 from app.publications import queries as publications
 from app.ranking.rules import FIGURES
@@ -47,7 +47,7 @@ from app.submissions.rules import is_replaceable
 
 
 def record_result(session: Session, entry_id: int, run_id: int) -> None:
-    """Record what a run has come to: a score on its board, and in the outbox what has to follow from it.
+    """Record what a run has come to: a score on its board, and in the queue what has to follow from it.
 
     Part of the transaction that ends the run and holds it locked; locks the entry after it and never the board. Runs of
     a re-scoring reach their boards by its switch. A score under versions that are no longer the board's does not stand
@@ -55,11 +55,11 @@ def record_result(session: Session, entry_id: int, run_id: int) -> None:
     """
     state, is_rescore = publications.run_state(session, run_id, entry_id)
     if state is RunState.SCORED:
-        outbox.add(session, Topic.INTERVALS, {"run_id": run_id})
+        queue.add(session, JobKind.INTERVALS, {"run_id": run_id})
     if is_rescore:
         return
     if state is RunState.SCORED:
-        outbox.add(session, Topic.SIMILARITY, {"entry_id": entry_id})
+        queue.add(session, JobKind.SIMILARITY, {"entry_id": entry_id})
         publications.publish(session, Run.id == run_id)
     else:
         publications.end_without_result(session, entry_id, EntryState(state.value))

@@ -11,11 +11,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from sqlalchemy import func
 from sqlalchemy.orm import Session
 
+from app.jobs import queue
 from app.mail import queries
 from app.mail.rules import LINKS, address_for, letter_for, message_of, next_allowed, parted, place_of
 from app.mail.schemas import Letter, Place, Text
-from app.models import MailLink, Topic, User
-from app.outbox import queries as outbox
+from app.models import JobKind, MailLink, User
 from app.platform import Platform
 from app.secret_hashes import hash_of_token
 from app.settings import ROOT, Settings
@@ -37,7 +37,7 @@ def ask_for(
         log.info("mail limit reached", letter=letter.value)
         return wait
     queries.count(session, letter, address, asked_by)
-    outbox.add(session, Topic.MAIL, {"letter": letter.value, "user_id": user_id, "fields": {}})
+    queue.add(session, JobKind.MAIL, {"letter": letter.value, "user_id": user_id, "fields": {}})
     return None
 
 
@@ -46,7 +46,7 @@ def tell(session: Session, letter: Letter, *, address: str, **fields: str | int)
 
     The address goes with it, because the account may not have it any more.
     """
-    outbox.add(session, Topic.MAIL, {"letter": letter.value, "address": address, "fields": fields})
+    queue.add(session, JobKind.MAIL, {"letter": letter.value, "address": address, "fields": fields})
 
 
 def tell_owner(session: Session, letter: Letter, user: User, **fields: str | int) -> None:

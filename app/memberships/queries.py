@@ -20,6 +20,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
 from app.access import Actor
+from app.jobs import queue
 from app.memberships.rules import Place, Standing
 from app.memberships.schemas import MemberPage, MemberView, OwnTeam
 from app.models import (
@@ -37,7 +38,6 @@ from app.models import (
     User,
 )
 from app.names import lookalike_key
-from app.outbox import queries as outbox
 
 PAGE = 200  # members of a team
 TEAM_IN: Final = select(Member.team_id).where(
@@ -260,4 +260,4 @@ def mark_changed(session: Session, team_id: int) -> None:
     """Let boards be made anew that show methods of this team."""
     theirs = update(Method).where(Method.team_id == team_id)
     session.execute(theirs.values(revision=Method.revision + 1))
-    outbox.add_boards(session, Entry.method_id.in_(select(Method.id).where(Method.team_id == team_id)))
+    queue.add_boards(session, Entry.method_id.in_(select(Method.id).where(Method.team_id == team_id)))

@@ -10,6 +10,7 @@ from app.database_errors import violated_constraint
 from app.disclosure.rules import sight_of
 from app.editions import queries as editions
 from app.errors import NotFoundError, Refusal, RefusedError
+from app.jobs import queue
 from app.memberships.queries import members_of
 from app.methods import queries
 from app.methods.rules import (
@@ -23,7 +24,6 @@ from app.methods.rules import (
 from app.methods.schemas import MethodEdit, MethodPage, MethodView, NewMethod
 from app.models import Entry, Method, MethodChange
 from app.names import folded
-from app.outbox import queries as outbox
 from app.platform import Platform
 from app.standings import service as standings
 
@@ -151,7 +151,7 @@ def _change(session: Session, actor: Actor, method: Method, before: NewMethod, a
         session.add(MethodChange(method_id=method.id, user_id=actor.user_id, before=dict(changed)))
     queries.set_texts(method, {field: getattr(after, field) for field in changed})
     method.revision += 1
-    outbox.add_boards(session, Entry.method_id == method.id)
+    queue.add_boards(session, Entry.method_id == method.id)
 
 
 def make_public(platform: Platform, actor: Actor, method_id: int) -> None:
@@ -176,7 +176,7 @@ def _publish(session: Session, actor: Actor, method: Method) -> None:
     method.public_at = func.clock_timestamp()
     method.revision += 1
     session.flush()
-    outbox.add_boards(session, Entry.method_id == method.id)
+    queue.add_boards(session, Entry.method_id == method.id)
     record(
         session,
         actor.user_id,

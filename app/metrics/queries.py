@@ -7,40 +7,43 @@ from typing import Any
 from sqlalchemy import ARRAY, ColumnElement, Float, and_, case, func, literal, or_, select
 from sqlalchemy.orm import Session
 
-from app.evaluation.rules import ENDED, MAX_LOST_LEASES, STOPPED_MESSAGE
+from app.evaluation.rules import ENDED, LOST_MESSAGE, STOPPED_MESSAGE
+from app.jobs.queue import is_held, is_waiting
+from app.jobs.workers import is_alive_worker
 from app.metrics.schemas import Bar, Claims, Ended, Messages, Uploads, Waiting, Workers
-from app.models import Heartbeat, OutboxMessage, Run, RunState, Topic, Upload, UploadState
-from app.workers.queries import is_alive_worker, is_held
-from app.workers.schemas import LIVE
+from app.models import Heartbeat, Job, JobKind, Queue, Run, RunState, Upload, UploadState
 
+LOST_PREFIX = LOST_MESSAGE.partition("{")[0]
 WINDOW = timedelta(minutes=10)  # what counts as recent
 
 
 def waiting(session: Session) -> tuple[Waiting, ...]:
-    """The queue by scorer version and priority, without runs of suspended teams."""
+    """The queue of runs by scorer version and priority, without runs of suspended teams."""
     now = func.clock_timestamp()
     statement = select(
-        Run.scorer,
-        Run.priority,
+        Job.scorer,
+        Job.priority,
         func.count(),
-        func.count().filter(or_(Run.not_before > now, Run.damaged_content_id.is_not(None))),
-        _seconds(now - func.min(Run.queued_at)),
+        func.count().filter(or_(Job.not_before > now, Job.damaged_content_id.is_not(None))),
+        _seconds(now - func.min(Job.queued_at)),
     )
-    queued = statement.where(Run.state == RunState.QUEUED, ~is_held()).group_by(Run.scorer, Run.priority)
-    return tuple(Waiting(*row) for row in session.execute(queued))
+    queued = statement.where(Job.queue == Queue.RUNS, is_waiting(), ~is_held())
+    return tuple(Waiting(*row) for row in session.execute(queued.group_by(Job.scorer, Job.priority)))
 
 
 def held(session: Session) -> int:
     """How many runs wait because their team is suspended."""
-    statement = select(func.count()).where(Run.state == RunState.QUEUED, is_held())
+    statement = select(func.count()).where(Job.queue == Queue.RUNS, is_waiting(), is_held())
     return session.scalar(statement) or 0
 
 
 def claims(session: Session) -> tuple[Claims, ...]:
     """Claimed runs by scorer version."""
-    overdue = func.count().filter(Run.lease_until < func.clock_timestamp())
-    statement = select(Run.scorer, func.count(), overdue).where(Run.state == RunState.RUNNING)
-    return tuple(Claims(*row) for row in session.execute(statement.group_by(Run.scorer)))
+    overdue = func.count().filter(Job.lease_until < func.clock_timestamp())
+    statement = select(Job.scorer, func.count(), overdue).where(
+        Job.queue == Queue.RUNS, Job.lease_until.is_not(None)
+    )
+    return tuple(Claims(*row) for row in session.execute(statement.group_by(Job.scorer)))
 
 
 def workers(session: Session) -> tuple[Workers, ...]:
@@ -53,7 +56,7 @@ def workers(session: Session) -> tuple[Workers, ...]:
 def ended(session: Session) -> tuple[Ended, ...]:
     """Runs that ended lately, by state and reason."""
     reason = case(
-        (and_(Run.state == RunState.FAILED, Run.lost_leases >= MAX_LOST_LEASES), "worker lost"),
+        (and_(Run.state == RunState.FAILED, Run.failure_message.startswith(LOST_PREFIX)), "worker lost"),
         (Run.state == RunState.FAILED, "crashed"),
         (
             and_(Run.state == RunState.REFUSED, Run.failure_message.startswith(STOPPED_MESSAGE)),
@@ -73,21 +76,19 @@ def scoring_seconds(session: Session, bounds: Sequence[float]) -> tuple[Bar, ...
 
 def wait_seconds(session: Session, bounds: Sequence[float]) -> tuple[Bar, ...]:
     """How long participants' runs waited that were scored lately, from queue to their last claim."""
-    return _histogram(session, _seconds(Run.claimed_at - Run.queued_at), bounds, Run.priority == LIVE)
+    return _histogram(session, _seconds(Run.claimed_at - Run.queued_at), bounds, Run.rescore_id.is_(None))
 
 
 def messages(session: Session) -> tuple[Messages, ...]:
-    """The outbox by topic."""
-    topic, waits = (
-        OutboxMessage.topic,
-        (OutboxMessage.delivered_at.is_(None), OutboxMessage.dead_at.is_(None)),
-    )
-    late = func.greatest(_seconds(func.clock_timestamp() - func.min(OutboxMessage.not_before)), 0.0)
-    statement = select(topic, func.count(), late).where(*waits).group_by(topic)
+    """Jobs other than runs, by kind."""
+    due = func.coalesce(Job.not_before, Job.queued_at)
+    late = func.greatest(_seconds(func.clock_timestamp() - func.min(due)), 0.0)
+    statement = select(Job.kind, func.count(), late).where(Job.dead_at.is_(None)).group_by(Job.kind)
     waiting = {each: (count, seconds) for each, count, seconds in session.execute(statement)}
-    given_up = select(topic, func.count()).where(OutboxMessage.dead_at.is_not(None)).group_by(topic)
+    given_up = select(Job.kind, func.count()).where(Job.dead_at.is_not(None)).group_by(Job.kind)
     dead = dict(session.execute(given_up).all())
-    return tuple(Messages(each.value, *waiting.get(each, (0, 0.0)), dead.get(each, 0)) for each in Topic)
+    kinds = (kind for kind in JobKind if kind is not JobKind.RUN)
+    return tuple(Messages(each.value, *waiting.get(each, (0, 0.0)), dead.get(each, 0)) for each in kinds)
 
 
 def uploads(session: Session) -> Uploads:

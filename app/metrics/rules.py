@@ -8,8 +8,8 @@ from prometheus_client import Metric
 from prometheus_client.core import GaugeHistogramMetricFamily, GaugeMetricFamily
 
 from app.health.schemas import Health, Part
+from app.jobs.queue import LIVE
 from app.metrics.schemas import Bar, Disk, Readings
-from app.workers.schemas import LIVE
 
 SCORING_BOUNDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0)  # seconds
 WAIT_BOUNDS = (0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14400.0)
@@ -57,7 +57,7 @@ def metrics_of(readings: Readings) -> Iterator[Metric]:
     yield from _queue(readings)
     yield from _workers(readings)
     yield from _recent(readings)
-    yield from _outbox(readings)
+    yield from _jobs(readings)
     uploads = readings.uploads
     states = [(["receiving"], uploads.receiving), (["checking"], uploads.checking)]
     yield _gauge("heldout_uploads", "Uploads that are not complete or are being checked.", ["state"], states)
@@ -140,25 +140,25 @@ def _recent(readings: Readings) -> Iterator[Metric]:
     )
 
 
-def _outbox(readings: Readings) -> Iterator[Metric]:
+def _jobs(readings: Readings) -> Iterator[Metric]:
     messages = readings.messages
     yield _gauge(
-        "heldout_outbox_messages",
-        "Messages that are not delivered yet.",
-        ["topic"],
-        [([each.topic], each.waiting) for each in messages],
+        "heldout_jobs",
+        "Jobs other than runs that are not done yet.",
+        ["kind"],
+        [([each.kind], each.waiting) for each in messages],
     )
     yield _gauge(
-        "heldout_outbox_late_seconds",
-        "Seconds for which the oldest message has been due.",
-        ["topic"],
-        [([each.topic], each.late_seconds) for each in messages],
+        "heldout_jobs_late_seconds",
+        "Seconds for which the oldest of them has been due.",
+        ["kind"],
+        [([each.kind], each.late_seconds) for each in messages],
     )
     yield _gauge(
-        "heldout_outbox_dead_messages",
-        "Messages that were given up.",
-        ["topic"],
-        [([each.topic], each.dead) for each in messages],
+        "heldout_jobs_dead",
+        "Jobs that were given up.",
+        ["kind"],
+        [([each.kind], each.dead) for each in messages],
     )
 
 

@@ -54,9 +54,9 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """Messages of the outbox about one topic."""
+    """Jobs about one topic."""
 
-    topic: str
+    kind: str
     waiting: int
     late_seconds: float  # of the one that has been due for longest
     dead: int

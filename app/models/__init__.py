@@ -3,6 +3,7 @@
 from app.models.artefacts import Artefact
 from app.models.editions import Board, Edition, GroundTruth, Phase, TruthKey
 from app.models.groups import BoardGroups
+from app.models.jobs import Job
 from app.models.links import AnonymousLink
 from app.models.logins import (
     ApiToken,
@@ -13,7 +14,7 @@ from app.models.logins import (
     SecondFactor,
 )
 from app.models.mail import MailLink, MailRequest
-from app.models.operations import AuditRecord, DamagedContent, Heartbeat, OutboxMessage, UnusedContent
+from app.models.operations import AuditRecord, DamagedContent, Heartbeat, UnusedContent
 from app.models.people import EditionOrganiser, OneTimeLink, User
 from app.models.pictures import Picture, PictureBatch, PictureSource
 from app.models.published import PublishedEdition
@@ -26,10 +27,11 @@ from app.models.states import (
     Disclosure,
     EntryState,
     ImageMode,
+    JobKind,
+    Queue,
     Role,
     RunState,
     Service,
-    Topic,
     UploadState,
 )
 from app.models.submissions import Entry, ExtraSlot, Method, MethodChange, Removal, Submission, Upload
@@ -62,6 +64,8 @@ __all__ = [
     "Identity",
     "ImageMode",
     "Invitation",
+    "Job",
+    "JobKind",
     "LoginSession",
     "MailLink",
     "MailRequest",
@@ -69,7 +73,6 @@ __all__ = [
     "Method",
     "MethodChange",
     "OneTimeLink",
-    "OutboxMessage",
     "Phase",
     "Picture",
     "PictureBatch",
@@ -77,6 +80,7 @@ __all__ = [
     "ProviderLogin",
     "Publication",
     "PublishedEdition",
+    "Queue",
     "Quota",
     "RecoveryCode",
     "Removal",
@@ -92,7 +96,6 @@ __all__ = [
     "Team",
     "Terms",
     "TermsAcceptance",
-    "Topic",
     "TruthKey",
     "UnusedContent",
     "Upload",

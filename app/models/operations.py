@@ -1,51 +1,15 @@
-"""Outbox messages, heartbeats, unused and damaged contents, and the audit."""
+"""Heartbeats, unused and damaged contents, and the audit."""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueConstraint, text
+from sqlalchemy import BigInteger, ForeignKey, Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.editions import Edition
 from app.models.people import User
-from app.models.states import Service, Topic
+from app.models.states import Service
 from app.models.table import Base, key_column, now_column
-
-
-class OutboxMessage(Base):
-    """What has to follow from a change, written in its transaction and delivered at least once."""
-
-    __tablename__ = "outbox"
-    __table_args__ = (
-        Index(
-            "ix_outbox_due",
-            "not_before",
-            "id",
-            postgresql_where=text("delivered_at IS NULL AND dead_at IS NULL"),
-        ),
-        Index(
-            "ix_outbox_topic",
-            "topic",
-            "not_before",
-            "id",
-            postgresql_where=text("delivered_at IS NULL AND dead_at IS NULL"),
-        ),
-        Index(
-            "ix_outbox_key", "topic", "key", postgresql_where=text("delivered_at IS NULL AND dead_at IS NULL")
-        ),
-        Index("ix_outbox_dead", "topic", postgresql_where=text("dead_at IS NOT NULL")),
-        CheckConstraint("attempt >= 0", name="attempt_not_negative"),
-    )
-    id: Mapped[int] = key_column()
-    topic: Mapped[Topic]
-    key: Mapped[str | None]  # undelivered messages with the same one are delivered together
-    payload: Mapped[dict[str, Any]]
-    created_at: Mapped[datetime] = now_column()
-    not_before: Mapped[datetime] = now_column()
-    attempt: Mapped[int] = mapped_column(default=0)
-    delivered_at: Mapped[datetime | None]
-    dead_at: Mapped[datetime | None]  # given up; organisers see it
-    error: Mapped[str | None]
 
 
 class Heartbeat(Base):

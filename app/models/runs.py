@@ -7,7 +7,6 @@ from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, tex
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.editions import GroundTruth, Phase
-from app.models.operations import DamagedContent
 from app.models.people import User
 from app.models.states import Decision, RunState
 from app.models.submissions import Entry
@@ -31,28 +30,11 @@ class Rescore(Base):
 
 
 class Run(Base):
-    """One scoring of an entry under a ground truth and a scorer; the row is the truth, messages only notify."""
+    """One scoring of an entry under a ground truth and a scorer; until it has ended, a job has it done."""
 
     __tablename__ = "run"
     __table_args__ = (
         Index("uq_run_rescore", "rescore_id", "entry_id", unique=True),
-        Index(
-            "ix_run_queued",  # the whole order in which runs are claimed
-            "scorer",
-            "priority",
-            "turn",
-            "queued_at",
-            "id",
-            postgresql_where=text("state = 'queued'"),
-        ),
-        Index(  # the last turn that a team has in a queue
-            "ix_run_team",
-            "team_id",
-            "scorer",
-            "priority",
-            "turn",
-            postgresql_where=text("state IN ('queued', 'running')"),
-        ),
         Index(  # what a re-scoring still waits for
             "ix_run_rescore_open",
             "rescore_id",
@@ -69,17 +51,8 @@ class Run(Base):
         ),
         Index("ix_run_receipt", "receipt", postgresql_where=text("receipt IS NOT NULL")),
         Index("ix_run_plain_receipt", "plain_receipt", postgresql_where=text("plain_receipt IS NOT NULL")),
-        Index("ix_run_running", "scorer", "priority", "turn", postgresql_where=text("state = 'running'")),
-        Index(  # what waits for a repair
-            "ix_run_damaged_content_id",
-            "damaged_content_id",
-            postgresql_where=text("damaged_content_id IS NOT NULL"),
-        ),
         Index("ix_run_ended", "state", "finished_at", postgresql_where=text("finished_at IS NOT NULL")),
-        CheckConstraint(
-            "attempt >= 0 AND crashes >= 0 AND requeues >= 0 AND lost_leases >= 0", name="counts_not_negative"
-        ),
-        CheckConstraint("(state = 'running') = (lease_until IS NOT NULL)", name="running_has_lease"),
+        CheckConstraint("attempt >= 0", name="counts_not_negative"),
         CheckConstraint("(state IN ('queued', 'running')) = (finished_at IS NULL)", name="final_has_time"),
     )
     id: Mapped[int] = key_column()
@@ -88,19 +61,9 @@ class Run(Base):
     ground_truth_id: Mapped[int] = mapped_column(ForeignKey(GroundTruth.id))
     protocol: Mapped[str]
     scorer: Mapped[str]
+    team_id: Mapped[int] = mapped_column(ForeignKey(Team.id))  # of its method
     state: Mapped[RunState] = mapped_column(default=RunState.QUEUED)
-    priority: Mapped[int] = mapped_column(default=0)  # smaller goes first
-    team_id: Mapped[int] = mapped_column(ForeignKey(Team.id))  # teams take turns within a priority
-    turn: Mapped[int] = mapped_column(default=0)  # the round of the queue in which it is claimed
-    attempt: Mapped[int] = mapped_column(default=0)  # only grows: the fence of every write
-    crashes: Mapped[int] = mapped_column(default=0)  # attempts that its own scoring process did not survive
-    requeues: Mapped[int] = mapped_column(default=0)  # attempts that ended because something of ours was away
-    lost_leases: Mapped[int] = mapped_column(default=0)  # attempts that ended with the worker
-    not_before: Mapped[datetime | None]  # end of the pause before a retry; none: at once
-    damaged_content_id: Mapped[int | None] = mapped_column(  # it waits until this is repaired
-        ForeignKey(DamagedContent.id, ondelete="SET NULL")
-    )
-    lease_until: Mapped[datetime | None]
+    attempt: Mapped[int] = mapped_column(default=0)  # how often workers began it
     queued_at: Mapped[datetime] = now_column()
     claimed_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]

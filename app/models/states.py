@@ -74,9 +74,18 @@ class ImageMode(enum.StrEnum):
     COPY = "copy"  # in the private store
 
 
-class Topic(enum.StrEnum):
-    """What an outbox row is about."""
+class Queue(enum.StrEnum):
+    """Queues of jobs; their messages are sent to workers in this order."""
 
+    MAIL = "mail"
+    RUNS = "runs"
+    FOLLOW_UPS = "follow-ups"  # what follows from a score and may come later: intervals, figures, pictures
+
+
+class JobKind(enum.StrEnum):
+    """What a job does."""
+
+    RUN = "run"
     BOARD = "board"  # what boards show beside their rows
     INTERVALS = "intervals"
     ANALYSIS = "analysis"

@@ -13,10 +13,11 @@ from app.models.states import (
     Disclosure,
     EntryState,
     ImageMode,
+    JobKind,
+    Queue,
     Role,
     RunState,
     Service,
-    Topic,
     UploadState,
 )
 
@@ -46,7 +47,8 @@ TYPES: dict[Any, Any] = {
             EntryState,
             Decision,
             ImageMode,
-            Topic,
+            Queue,
+            JobKind,
             Service,
         )
     },

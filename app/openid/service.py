@@ -12,6 +12,7 @@ from app.audit import queries as audit
 from app.errors import ConflictError, NotFoundError
 from app.mail import service as mail
 from app.mail.schemas import Letter
+from app.models import Queue
 from app.openid import queries
 from app.openid.rules import LIFETIME, outcome
 from app.openid.schemas import (
@@ -31,7 +32,6 @@ from app.openid.schemas import (
 )
 from app.passwords.service import Pool
 from app.platform import Platform
-from app.queue import Job
 from app.secret_hashes import hash_of_token
 from app.sessions.schemas import Browser
 from app.sessions.service import renew, start_session
@@ -106,7 +106,7 @@ def arrive(platform: Platform, actor: Actor, arrival: Arrival, browser: Browser)
             returned = _settle(session, platform, arrived)
     except IntegrityError:  # the same person came back twice at once
         return Returned(Outcome.OF_ANOTHER)
-    platform.notifier.wake_workers(Job.MAIL)
+    platform.notifier.wake_workers(Queue.MAIL)
     if returned.outcome is Outcome.CONFIRMED:
         token = renew(platform, browser.cookie or "")
         return Returned(Outcome.CONFIRMED, started.next_page, token)
@@ -174,7 +174,7 @@ def register(platform: Platform, cookie: str, new: NewAccount, browser: Browser)
             queries.finish(session, row.cookie_hash)
     except IntegrityError:  # somebody has confirmed the address, or used the login, in the meantime
         return Returned(Outcome.HAS_ACCOUNT)
-    platform.notifier.wake_workers(Job.MAIL)
+    platform.notifier.wake_workers(Queue.MAIL)
     return Returned(Outcome.LOGGED_IN, row.next_page, token)
 
 
@@ -196,4 +196,4 @@ def unlink(platform: Platform, actor: Actor) -> None:
             raise ConflictError("Choose a password first; without one you could no longer log in")
         if queries.delete_link(session, actor.user_id, provider.issuer):
             _note(session, provider, actor.user_id, "provider.unlink", Letter.PROVIDER_UNLINKED)
-    platform.notifier.wake_workers(Job.MAIL)
+    platform.notifier.wake_workers(Queue.MAIL)

@@ -15,15 +15,14 @@ from app.editions.schemas import PhaseView
 from app.errors import ConflictError, MalformedError, NotFoundError
 from app.evaluation import queries as evaluation
 from app.evaluation.schemas import NOTHING
+from app.jobs import queue, workers
 from app.ladder import queries as ladder
 from app.models import Disclosure, Entry, Phase, RunState
 from app.organisers.schemas import DisclosureView, NewDisclosure, OrganiserPhase, Overview
-from app.outbox import queries as outbox
 from app.platform import Platform
 from app.rescoring import queries as rescoring
 from app.rescoring.schemas import Following
 from app.similarity import queries as similarity
-from app.workers import queries as workers
 
 TEAMS = 20  # on a page
 
@@ -101,7 +100,7 @@ def change_disclosure(
         shown_before = stored.shows_exposure
         for name, value in asdict(after).items():
             setattr(stored, name, value)
-        outbox.add_boards(session, Entry.phase_id == phase_id)
+        queue.add_boards(session, Entry.phase_id == phase_id)
         stored.shows_exposure = wanted.shows_exposure
         if after.disclosure is Disclosure.LADDER and before.disclosure is not Disclosure.LADDER:
             ladder.show_own(session, phase_id)

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Select, Text, and_, cast, delete, or_, select
 from sqlalchemy.orm import Session
 
+from app.jobs import queue
 from app.leaderboards.queries import is_shown_to
 from app.leaderboards.rules import Audience
 from app.models import (
@@ -15,14 +16,13 @@ from app.models import (
     ClassScore,
     Entry,
     GroundTruth,
+    JobKind,
     Method,
     Picture,
     Run,
     Submission,
-    Topic,
     Upload,
 )
-from app.outbox import queries as outbox
 from app.overlays.schemas import DrawnRun
 from app.scored_runs.queries import stands_on_board
 
@@ -85,8 +85,8 @@ def next_run(session: Session, phase_id: int, kind: str, version: str) -> int | 
 
 def is_awaited(session: Session, phase_id: int, competition: int | None) -> bool:
     """Whether something of a phase is still to be drawn, or this board of it has changed."""
-    overlays = outbox.is_waiting(Topic.OVERLAYS, f"phase {phase_id}")
-    board = outbox.is_waiting(Topic.BOARD, f"{phase_id}/{competition}")
+    overlays = queue.is_asked_for(JobKind.OVERLAYS, f"phase {phase_id}")
+    board = queue.is_asked_for(JobKind.BOARD, f"{phase_id}/{competition}")
     return bool(session.scalar(select(or_(overlays, board))))
 
 

@@ -14,9 +14,9 @@ from app.artefacts import queries as artefacts
 from app.artefacts import service as artefact_service
 from app.editions import queries as editions
 from app.editions.schemas import PhaseView
+from app.jobs import queue
 from app.leaderboards.rules import Audience
-from app.models import Topic
-from app.outbox import queries as outbox
+from app.models import JobKind
 from app.overlays import queries
 from app.overlays.rules import entry_of, examples_of, hard_images_of, predictions_of, truth_of, version_of
 from app.overlays.schemas import ClassExamples, ClassHardImages, DrawnRun, Predictions, Truth
@@ -44,7 +44,7 @@ def request(session: Session, phase_id: int) -> None:
     """Have drawn what is not drawn yet of a phase with pictures, and removed what stands on no board any more."""
     if pictures.source_of(session, phase_id) is None:
         return
-    outbox.add_once(session, Topic.OVERLAYS, f"phase {phase_id}", {"phase_id": phase_id})
+    queue.add(session, JobKind.OVERLAYS, key=f"phase {phase_id}", payload={"phase_id": phase_id})
 
 
 def draw_next(platform: Platform, payload: Mapping[str, Any]) -> None:

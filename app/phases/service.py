@@ -9,8 +9,8 @@ from app.editions.rules import tasks_of
 from app.editions.service import description_of, find_phase
 from app.errors import ConflictError, NotFoundError, RefusedError
 from app.imports.rules import shown
+from app.jobs import queue
 from app.models import Entry, Phase
-from app.outbox import queries as outbox
 from app.phases import queries
 from app.phases.rules import calendar_of, change_refusals
 from app.phases.schemas import NewRules, PhaseSheet
@@ -80,7 +80,7 @@ def change(platform: Platform, actor: Actor, phase_id: int, rules: NewRules) -> 
             rules.opens_at, rules.closes_at, rules.grace, rules.windows, rules.embargo,
         )  # fmt: skip
         described.take_place(row)
-        outbox.add_boards(session, Entry.phase_id == phase_id)
+        queue.add_boards(session, Entry.phase_id == phase_id)
         after = _shown(row, described.after)
         changed = [name for name in before if before[name] != after[name]]
         if changed:

@@ -7,8 +7,8 @@ from sqlalchemy import ColumnElement, and_, delete, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session
 
-from app.models import ImageMode, Picture, PictureBatch, PictureSource, Topic
-from app.outbox import queries as outbox
+from app.jobs import queue
+from app.models import ImageMode, JobKind, Picture, PictureBatch, PictureSource
 from app.pictures.rules import CHAINS
 from app.pictures.schemas import FilledBatch, SourceView
 
@@ -215,13 +215,13 @@ def count(session: Session, phase_id: int) -> tuple[int, int, int]:
 def are_awaited(session: Session, phase_id: int) -> bool:
     """Whether pictures of a phase are still to be made."""
     keys = (f"phase {phase_id}, chain {chain}" for chain in range(CHAINS))
-    return bool(session.scalar(select(outbox.is_waiting(Topic.PICTURES, *keys))))
+    return bool(session.scalar(select(queue.is_asked_for(JobKind.PICTURES, *keys))))
 
 
 def is_awaited() -> ColumnElement[bool]:
     """Whether pictures of its phase are still to be made; for statements that have Picture."""
     keys = (func.concat("phase ", Picture.phase_id, f", chain {chain}") for chain in range(CHAINS))
-    return outbox.is_waiting(Topic.PICTURES, *keys)
+    return queue.is_asked_for(JobKind.PICTURES, *keys)
 
 
 def is_its_batch() -> ColumnElement[bool]:

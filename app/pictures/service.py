@@ -18,8 +18,8 @@ from app.artefacts import service as artefacts
 from app.editions import queries as editions
 from app.editions.service import description_of
 from app.errors import NotFoundError
-from app.models import ImageMode, Topic
-from app.outbox import queries as outbox
+from app.jobs import queue
+from app.models import ImageMode, JobKind
 from app.packs import pack, parts_of, write_pack
 from app.picture_files import RECIPE, PictureError, check_beginning, read_file
 from app.pictures import queries
@@ -166,7 +166,7 @@ def _content(root: Path, each: PictureFile) -> bytes:
 
 def draw(session: Session, phase_id: int) -> None:
     """Have drawn what is to be drawn over the pictures, and removed what is no longer."""
-    outbox.add_once(session, Topic.OVERLAYS, f"phase {phase_id}", {"phase_id": phase_id})
+    queue.add(session, JobKind.OVERLAYS, key=f"phase {phase_id}", payload={"phase_id": phase_id})
 
 
 def have_made(session: Session, phase_id: int) -> None:
@@ -178,7 +178,7 @@ def have_made(session: Session, phase_id: int) -> None:
 def _continue(session: Session, phase_id: int, chain: int) -> None:
     """Have the next batch of a chain made, after whatever else waits: one at a time, so that it delays no score."""
     payload = {"phase_id": phase_id, "chain": chain}
-    outbox.add_once(session, Topic.PICTURES, f"phase {phase_id}, chain {chain}", payload)
+    queue.add(session, JobKind.PICTURES, key=f"phase {phase_id}, chain {chain}", payload=payload)
 
 
 def make_next(platform: Platform, payload: Mapping[str, Any]) -> None:

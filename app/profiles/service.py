@@ -14,11 +14,11 @@ from app.errors import ConflictError, NotFoundError
 from app.mail import service as mail
 from app.mail.schemas import Letter
 from app.memberships import service as memberships
+from app.models import Queue
 from app.platform import Platform
 from app.profiles import queries
 from app.profiles.rules import NOT_FOR_TOKENS, deletion_conflict, erased_name
 from app.profiles.schemas import Deletion, OwnResults, Profile, Results
-from app.queue import Job
 from app.sessions.service import check_owner
 
 KEEP_UNCONFIRMED = timedelta(days=30)  # accounts whose address nobody confirms
@@ -104,7 +104,7 @@ def end_account(platform: Platform, actor: Actor, form: Deletion) -> None:
     with platform.transaction() as session:
         _delete(session, actor.user_id, form.results)
     platform.cache.forget_versions()
-    platform.notifier.wake_workers(Job.MAIL)
+    platform.notifier.wake_workers(Queue.MAIL)
 
 
 def _withdraw(platform: Platform, actor: Actor, entry_id: int) -> None:

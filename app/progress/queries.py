@@ -7,10 +7,11 @@ from sqlalchemy import Select, bindparam, func, select
 from sqlalchemy.orm import Session
 
 from app.access import Actor
-from app.models import Entry, Method, Phase, Run, Submission
+from app.jobs.places import damaged_content
+from app.jobs.queue import is_held
+from app.models import Entry, Job, Method, Phase, Run, Submission
 from app.progress.schemas import LatestRun
 from app.submissions.queries import ANY_RUN, visible_submissions
-from app.workers.queries import damaged_content, is_held
 
 
 def latest_runs(session: Session, actor: Actor, submission_id: int) -> list[LatestRun]:
@@ -26,13 +27,14 @@ def _latest_runs(actor: Actor) -> Select[*tuple[Any, ...]]:
     )
     return (
         select(
-            Entry.state, Run.id, Run.state, Run.attempt, Run.scorer, Run.queued_at, is_held(), damaged_content()
+            Entry.state, Run.id, Run.state, Run.attempt, Run.scorer, Run.queued_at, func.coalesce(is_held(), False), damaged_content()
         )
         .select_from(Entry)
         .join(Submission, Entry.submission_id == Submission.id)
         .join(Method, Submission.method_id == Method.id)
         .join(Phase, Submission.phase_id == Phase.id)
         .join(Run, Run.id == latest)
+        .outerjoin(Job, Job.run_id == Run.id)
         .where(Submission.id == bindparam("submission"), visible_submissions(actor))
         .order_by(Entry.id)
     )  # fmt: skip

@@ -4,13 +4,12 @@ from datetime import UTC, datetime
 from hashlib import sha256
 
 from app.access import Actor
+from app.jobs import places
+from app.jobs.places import Places, Waiting, pause_between_questions
 from app.models import EntryState, RunState
 from app.platform import Platform
 from app.progress import queries
 from app.progress.schemas import LatestRun
-from app.workers import service as workers
-from app.workers.rules import pause_between_questions
-from app.workers.schemas import Queue, Waiting
 
 WAITING = (RunState.QUEUED, RunState.RUNNING)
 
@@ -30,13 +29,13 @@ def etag_while_waiting(platform: Platform, actor: Actor, submission_id: int) -> 
             for run in found
             if run.state is RunState.QUEUED
         }
-        queue = workers.queue_around(platform, session, waiting)
+        queue = places.places_among(platform, session, waiting)
     now = datetime.now(UTC)
     said = [_said_of(run, queue, now) for run in found]
     return f'W/"{sha256(repr(said).encode()).hexdigest()[:24]}"'
 
 
-def _said_of(run: LatestRun, queue: Queue, now: datetime) -> tuple[object, ...]:
+def _said_of(run: LatestRun, queue: Places, now: datetime) -> tuple[object, ...]:
     """All that a page draws of a run that waits or is under way."""
     place = queue.place(run)
     return (

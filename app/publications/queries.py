@@ -26,9 +26,9 @@ from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session, aliased
 
 from app.disclosure.rules import HELD_OUT_DECIMALS
+from app.jobs import queue
 from app.methods.rules import SHOWN_STATES
 from app.models import Board, ClassScore, Decision, Entry, EntryState, Method, Publication, Run, RunState
-from app.outbox import queries as outbox
 
 NO_RUN: Final[Cast[int | None]] = cast(null(), BigInteger)
 
@@ -159,13 +159,13 @@ def _append(
     )
     rows = session.execute(statement, execution_options={"synchronize_session": False}).all()
     for phase_id, competition in sorted(set(map(tuple, rows))):
-        outbox.add_board(session, phase_id, competition)
+        queue.add_board(session, phase_id, competition)
     return len(rows)
 
 
 def take_off_board(session: Session, entry: Entry) -> None:
     """End the publication of an entry's result, if it has one; its board's figures are drawn again in any case."""
-    outbox.add_board(session, entry.phase_id, entry.competition)
+    queue.add_board(session, entry.phase_id, entry.competition)
     if entry.published_generation is not None:
         session.add(
             Publication(

@@ -12,10 +12,9 @@ from app.database_errors import violated_constraint
 from app.mail import queries as links
 from app.mail import service as mail
 from app.mail.schemas import Letter
-from app.models import MailLink, User
+from app.models import MailLink, Queue, User
 from app.passwords.service import accepted_password, hash_password
 from app.platform import Platform
-from app.queue import Job
 from app.recovery import queries
 from app.recovery.schemas import Forgotten, Outcome, Passwords
 from app.secret_hashes import hash_of_token
@@ -34,7 +33,7 @@ def ask_for_link(platform: Platform, form: Forgotten) -> None:
     with platform.transaction() as session:
         user_id = queries.person_of_address(session, form.email)
         mail.ask_for(session, Letter.RESET_PASSWORD, address=form.email, user_id=user_id, asked_by=None)
-    platform.notifier.wake_workers(Job.MAIL)
+    platform.notifier.wake_workers(Queue.MAIL)
 
 
 def is_usable(platform: Platform, token: str) -> bool:
@@ -75,7 +74,7 @@ def reset(platform: Platform, token: str, password: str) -> Outcome:
         if violated_constraint(error) != "uq_user_account_email":
             raise
         return Outcome.TAKEN
-    platform.notifier.wake_workers(Job.MAIL)
+    platform.notifier.wake_workers(Queue.MAIL)
     return Outcome.DONE
 
 
@@ -104,7 +103,7 @@ def ask_for_login_link(platform: Platform, form: Forgotten) -> None:
     with platform.transaction() as session:
         user_id = queries.owner_of_address(session, form.email)
         mail.ask_for(session, Letter.LOGIN_LINK, address=form.email, user_id=user_id, asked_by=None)
-    platform.notifier.wake_workers(Job.MAIL)
+    platform.notifier.wake_workers(Queue.MAIL)
 
 
 def address_of_login_link(platform: Platform, token: str) -> str | None:
@@ -133,7 +132,7 @@ def log_in_by_link(platform: Platform, token: str, browser: Browser) -> str | No
         links.drop_links(session, user.id, Letter.LOGIN_LINK)
         audit.record(session, user.id, "session.start", f"person {user.id}", details={"by": "mailed link"})
         started = start_session(session, platform, user.id, browser)
-    platform.notifier.wake_workers(Job.MAIL)
+    platform.notifier.wake_workers(Queue.MAIL)
     return started
 
 
@@ -152,7 +151,7 @@ def change(platform: Platform, actor: Actor, cookie: str, passwords: Passwords) 
         user = queries.person(session, actor.user_id)
         assert user is not None
         count = _replace(session, user, password_hash, "account.change_password", keep=hash_of_token(cookie))
-    platform.notifier.wake_workers(Job.MAIL)
+    platform.notifier.wake_workers(Queue.MAIL)
     return count
 
 

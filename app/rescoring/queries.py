@@ -1,10 +1,10 @@
 """Re-scorings in the database; all of them work on sets, so that ten thousand entries are a few statements."""
 
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import (
     ColumnElement,
-    SQLColumnExpression,
+    Select,
     and_,
     exists,
     func,
@@ -21,16 +21,15 @@ from sqlalchemy.orm import Session, aliased
 from app.access import Actor
 from app.editions.queries import organised_by
 from app.evaluation.rules import ENDED
-from app.models import Board, Entry, EntryState, Method, Phase, Rescore, Run, RunState
+from app.jobs import queue
+from app.models import Board, Entry, EntryState, Job, Method, Phase, Rescore, Run, RunState
 from app.rescoring.schemas import Following, RescoreView, UndecidedRun
 from app.row_pages import RowPage, page_of
-from app.workers.queries import next_turn
-from app.workers.schemas import LIVE, SHADOW
 
 MOST_UNDECIDED = 50  # on a page
 UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
 UNSCORED = (RunState.REFUSED, RunState.FAILED)
-NEW_RUN = ("entry_id", "rescore_id", "ground_truth_id", "protocol", "scorer", "priority", "team_id", "turn")
+NEW_RUN = ("entry_id", "rescore_id", "ground_truth_id", "protocol", "scorer", "team_id")
 OPEN_RESCORES: Final = (  # with how many of their runs there are, have ended, and ended without a score that is decided on
     select(
         Rescore.phase_id, Rescore.id, func.count(Run.id), func.count().filter(Run.state.in_(ENDED)),
@@ -71,12 +70,6 @@ def locked_boards(session: Session, phase_id: int) -> list[Board]:
     return list(session.scalars(statement))
 
 
-def _turn(scorer: SQLColumnExpression[str], priority: int) -> ColumnElement[int]:
-    """The turns of many new runs at once: those of a team follow each other; for statements that join Method."""
-    place = func.row_number().over(partition_by=(Method.team_id, scorer), order_by=Entry.id)
-    return next_turn(Method.team_id, scorer, literal(priority)) + place - 1
-
-
 def queue_missing_runs(session: Session, rescore: Rescore) -> int:
     """Queue a run for every entry on the boards that has none of this re-scoring yet; returns how many."""
     mine = aliased(Run)
@@ -84,7 +77,7 @@ def queue_missing_runs(session: Session, rescore: Rescore) -> int:
     chosen = (
         select(
             Entry.id, literal(rescore.id), literal(rescore.ground_truth_id), Board.protocol,
-            literal(rescore.scorer), literal(SHADOW), Method.team_id, _turn(literal(rescore.scorer), SHADOW),
+            literal(rescore.scorer), Method.team_id,
         )
         .join(Method, Entry.method_id == Method.id)
         .join(Board, (Board.phase_id == Entry.phase_id) & (Board.competition == Entry.competition))
@@ -96,7 +89,14 @@ def queue_missing_runs(session: Session, rescore: Rescore) -> int:
         )
         .order_by(Entry.id)
     )  # fmt: skip
-    return len(session.scalars(insert(Run).from_select(NEW_RUN, chosen).returning(Run.id)).all())
+    return _queue(session, chosen)
+
+
+def _queue(session: Session, chosen: Select[*tuple[Any, ...]]) -> int:
+    """Queue the runs that a statement makes; how many."""
+    runs = session.scalars(insert(Run).from_select(NEW_RUN, chosen).returning(Run.id)).all()
+    queue.add_runs(session, runs)
+    return len(runs)
 
 
 def queue_outdated_entries(session: Session) -> int:
@@ -129,14 +129,13 @@ def _queue_live(session: Session, *which: ColumnElement[bool]) -> int:
     """Queue a run under the versions of its board for each of these entries, as for one that was just confirmed; how many."""
     chosen = (
         select(
-            Entry.id, null(), Board.ground_truth_id, Board.protocol, Board.scorer, literal(LIVE), Method.team_id,
-            _turn(Board.scorer, LIVE),
+            Entry.id, null(), Board.ground_truth_id, Board.protocol, Board.scorer, Method.team_id,
         )
         .join(Method, Entry.method_id == Method.id)
         .join(Board, (Board.phase_id == Entry.phase_id) & (Board.competition == Entry.competition))
         .where(*which)
     )  # fmt: skip
-    return len(session.scalars(insert(Run).from_select(NEW_RUN, chosen).returning(Run.id)).all())
+    return _queue(session, chosen)
 
 
 def queue_entry(session: Session, entry_id: int) -> None:
@@ -193,29 +192,36 @@ def move_queued_runs(session: Session, phase_id: int) -> int:
     Under an old version of the scorer they would wait for ever once no worker of that version is left.
     """
     waiting = (
-        select(Run.id, Run.turn, Board.ground_truth_id, Board.scorer)
+        select(Run.id, Job.id.label("job"), Job.turn, Board.ground_truth_id, Board.scorer)
+        .join(Job, Job.run_id == Run.id)
         .join(Entry, Run.entry_id == Entry.id)
         .join(Board, (Board.phase_id == Entry.phase_id) & (Board.competition == Entry.competition))
         .where(
             Entry.phase_id == phase_id,
-            Run.state == RunState.QUEUED,
+            queue.is_waiting(),
             Run.rescore_id.is_(None),
             or_(Run.ground_truth_id != Board.ground_truth_id, Run.scorer != Board.scorer),
         )
-        .with_for_update(of=Run, skip_locked=True)  # a run that is being claimed is queued anew by the sweep
+        .with_for_update(of=Job, skip_locked=True)  # a run that is being claimed is queued anew by the sweep
         .cte("waiting")
         .prefix_with("MATERIALIZED")
     )
     first = select(func.min(waiting.c.turn)).scalar_subquery()
-    statement = (
-        update(Run)
-        .where(Run.id == waiting.c.id)
+    moved = (
+        update(Job)
+        .where(Job.id == waiting.c.job)
         .values(
-            ground_truth_id=waiting.c.ground_truth_id,
             scorer=waiting.c.scorer,
             turn=waiting.c.turn - first,  # the queue of another version counts its own rounds
             damaged_content_id=None,  # it may have been the ground truth of before
         )
+        .cte("moved")
+    )
+    statement = (
+        update(Run)
+        .where(Run.id == waiting.c.id)
+        .values(ground_truth_id=waiting.c.ground_truth_id, scorer=waiting.c.scorer)
+        .add_cte(moved)
         .returning(Run.id)
     )
     return len(session.scalars(statement, execution_options={"synchronize_session": False}).all())
@@ -223,16 +229,10 @@ def move_queued_runs(session: Session, phase_id: int) -> int:
 
 def abandon_runs(session: Session, rescore_id: int, message: str) -> None:
     """Let the runs of an abandoned re-scoring end; what is under way loses its claim."""
-    session.execute(
-        update(Run)
-        .where(Run.rescore_id == rescore_id, Run.state.in_(UNFINISHED))
-        .values(
-            state=RunState.ABANDONED,
-            failure_message=message,
-            lease_until=None,
-            finished_at=func.clock_timestamp(),
-        )
-    )
+    unfinished = (Run.rescore_id == rescore_id, Run.state.in_(UNFINISHED))
+    queue.delete_runs(session, *unfinished)
+    values = {"state": RunState.ABANDONED, "failure_message": message, "finished_at": func.clock_timestamp()}
+    session.execute(update(Run).where(*unfinished).values(values))
 
 
 def requeue_unscored(session: Session, rescore_id: int, run_id: int | None = None) -> int:
@@ -244,17 +244,11 @@ def requeue_unscored(session: Session, rescore_id: int, run_id: int | None = Non
             Run.state.in_(UNSCORED),
             Run.id == run_id if run_id is not None else true(),
         )
-        .values(
-            state=RunState.QUEUED,
-            failure_message=None,
-            finished_at=None,
-            crashes=0,
-            requeues=0,
-            lost_leases=0,
-            not_before=None,
-        )
+        .values(state=RunState.QUEUED, failure_message=None, finished_at=None)
     )
-    return len(session.scalars(statement.returning(Run.id)).all())
+    runs = session.scalars(statement.returning(Run.id)).all()
+    queue.add_runs(session, runs)
+    return len(runs)
 
 
 def open_rescores(session: Session, following: Following | None = None) -> dict[int, RescoreView]:

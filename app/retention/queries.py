@@ -14,11 +14,11 @@ from app.models import (
     DamagedContent,
     GroundTruth,
     Heartbeat,
+    Job,
     Phase,
     PictureBatch,
     Removal,
     Run,
-    RunState,
     Service,
     Submission,
     UnusedContent,
@@ -226,12 +226,10 @@ def total_unused(session: Session) -> tuple[int, int]:
 
 def damaged(session: Session, limit: int) -> tuple[DamagedContentView, ...]:
     """The contents that were found damaged first, with how many runs wait for each."""
-    runs = select(func.count()).where(
-        Run.damaged_content_id == DamagedContent.id, Run.state == RunState.QUEUED
-    )
+    jobs = select(func.count()).where(Job.damaged_content_id == DamagedContent.id)
     statement = select(
         DamagedContent.what, DamagedContent.store, DamagedContent.key, DamagedContent.found_at,
-        DamagedContent.checked_at, runs.correlate(DamagedContent).scalar_subquery(),
+        DamagedContent.checked_at, jobs.correlate(DamagedContent).scalar_subquery(),
     ).order_by(DamagedContent.id)  # fmt: skip
     return tuple(DamagedContentView(*row) for row in session.execute(statement.limit(limit)))
 

@@ -10,10 +10,9 @@ from app.audit import queries as audit
 from app.errors import ConflictError, ForbiddenError
 from app.mail import service as mail
 from app.mail.schemas import Letter
-from app.models import RecoveryCode, SecondFactor, User
+from app.models import Queue, RecoveryCode, SecondFactor, User
 from app.names import folded
 from app.platform import Platform
-from app.queue import Job
 from app.rate_limits import Limited
 from app.second_factor import queries
 from app.second_factor.rules import (
@@ -75,7 +74,7 @@ def confirm(platform: Platform, actor: Actor, code: str, cookie: str) -> tuple[s
         sessions.end_sessions_of(session, actor.user_id, keep=hash_of_token(cookie))
         _note(session, actor.user_id, "second-factor.on", Letter.SECOND_FACTOR_ON)
         codes = _new_codes(session, actor.user_id)
-    platform.notifier.wake_workers(Job.MAIL)
+    platform.notifier.wake_workers(Queue.MAIL)
     return codes
 
 
@@ -88,7 +87,7 @@ def renew_codes(platform: Platform, actor: Actor) -> tuple[str, ...]:
             raise ConflictError("your account has no second factor")
         _note(session, actor.user_id, "second-factor.codes", Letter.RECOVERY_CODES_RENEWED)
         codes = _new_codes(session, actor.user_id)
-    platform.notifier.wake_workers(Job.MAIL)
+    platform.notifier.wake_workers(Queue.MAIL)
     return codes
 
 
@@ -128,7 +127,7 @@ def log_in(platform: Platform, browser: Browser, code: str) -> str:
             raise WrongPasswordError("the code is wrong, or was used before; wait for the next one")
         token = finish_login(session, platform, user_id, browser)
     platform.limiter.clear(Limited.CODE, f"person {user_id}")
-    platform.notifier.wake_workers(Job.MAIL)
+    platform.notifier.wake_workers(Queue.MAIL)
     return token
 
 
@@ -150,7 +149,7 @@ def remove(platform: Platform, actor: Actor, cookie: str) -> None:
         if queries.delete_factor(session, actor.user_id):
             sessions.end_sessions_of(session, actor.user_id, keep=hash_of_token(cookie))
             _note(session, actor.user_id, "second-factor.off", Letter.SECOND_FACTOR_OFF)
-    platform.notifier.wake_workers(Job.MAIL)
+    platform.notifier.wake_workers(Queue.MAIL)
 
 
 def remove_for(platform: Platform, email: str) -> bool:

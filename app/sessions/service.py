@@ -12,11 +12,10 @@ from app.audit import queries as audit
 from app.errors import DomainError, RecentLoginNeededError
 from app.mail import service as mail
 from app.mail.schemas import Letter
-from app.models import LoginSession, User
+from app.models import LoginSession, Queue, User
 from app.names import folded
 from app.passwords.service import is_password
 from app.platform import Platform
-from app.queue import Job
 from app.rate_limits import Limited
 from app.secret_hashes import hash_of_token
 from app.sessions import queries
@@ -45,7 +44,7 @@ def log_in(platform: Platform, login: Login, browser: Browser) -> str:
     with platform.transaction() as session:
         audit.record(session, user.id, "session.start", f"person {user.id}")
         token = start_session(session, platform, user.id, browser)
-    platform.notifier.wake_workers(Job.MAIL)
+    platform.notifier.wake_workers(Queue.MAIL)
     return token
 
 

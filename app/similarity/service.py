@@ -13,8 +13,8 @@ from app.access import Actor
 from app.audit import queries as audit
 from app.editions import queries as editions
 from app.errors import ConflictError, NotFoundError
-from app.models import Topic
-from app.outbox import queries as outbox
+from app.jobs import queue
+from app.models import JobKind
 from app.platform import Platform
 from app.sandbox import ChildLimits, LimitExceededError, run_in_subprocess
 from app.similarity import queries
@@ -61,7 +61,7 @@ def _look_for_alike(platform: Platform, subject: Subject) -> None:
         similarities = {each.entry_id: found[place].item() for place, (each, _) in enumerate(others)}
         for other_id in chosen(subject, [each for each, _ in others], similarities):
             if not queries.has_pair(session, subject.entry_id, other_id):
-                outbox.add(session, Topic.SIMILARITY, {"entry_id": subject.entry_id, "other_id": other_id})
+                queue.add(session, JobKind.SIMILARITY, {"entry_id": subject.entry_id, "other_id": other_id})
 
 
 def _limits(platform: Platform) -> ChildLimits:

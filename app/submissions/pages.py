@@ -24,6 +24,7 @@ from app.errors import (
 )
 from app.exhibits.schemas import ExhibitView
 from app.form_errors import field_errors
+from app.jobs.places import pause_between_questions
 from app.methods.schemas import Annotation, Training
 from app.models import RunState
 from app.quotas.rules import quota_text
@@ -43,7 +44,6 @@ from app.web import (
     render,
     requires,
 )
-from app.workers.rules import pause_between_questions
 
 router = APIRouter()
 

@@ -14,7 +14,6 @@ from sqlalchemy import (
     any_,
     bindparam,
     func,
-    literal,
     null,
     select,
     true,
@@ -24,6 +23,7 @@ from sqlalchemy.orm import Session, aliased
 from app.access import Action, Actor, State
 from app.disclosure.schemas import RunScore
 from app.editions.queries import is_past_embargo
+from app.jobs import queue
 from app.memberships.queries import is_public
 from app.methods.rules import SHOWN_STATES
 from app.models import (
@@ -46,8 +46,6 @@ from app.submissions.rules import PriorEntry
 from app.submissions.schemas import SubmissionRow
 from app.uploads.schemas import FoundResult, results_of
 from app.visibility import rows_for
-from app.workers import queries as workers
-from app.workers.schemas import LIVE
 
 PAGE = 100  # entries
 ANY_ENTRY, ANY_RUN = (
@@ -259,13 +257,13 @@ def enter(
     )
     session.add(entry)
     session.flush()
-    session.add(
-        Run(
-            entry_id=entry.id,
-            ground_truth_id=board.ground_truth_id,
-            protocol=board.protocol,
-            scorer=board.scorer,
-            team_id=upload.team_id,
-            turn=workers.next_turn(literal(upload.team_id), literal(board.scorer), literal(LIVE)),
-        )
+    run = Run(
+        entry_id=entry.id,
+        ground_truth_id=board.ground_truth_id,
+        protocol=board.protocol,
+        scorer=board.scorer,
+        team_id=upload.team_id,
     )
+    session.add(run)
+    session.flush()
+    queue.add_runs(session, [run.id])

@@ -14,6 +14,7 @@ from app.disclosure.rules import Sight, sight_of, withheld
 from app.disclosure.schemas import RunScore, StoredScore
 from app.editions.schemas import PhaseView
 from app.exhibits.schemas import ClassValue
+from app.jobs.places import Places
 from app.methods.queries import method_view, unpublishable_reason
 from app.methods.rules import training_text
 from app.methods.schemas import MethodView, NewMethod, Training
@@ -22,7 +23,6 @@ from app.quotas.schemas import QuotaLine
 from app.results.rules import seconds_between
 from app.results.schemas import PublishedRun, Rank, ShownRun, Standing
 from app.submissions.rules import withdrawal_refusal
-from app.workers.schemas import Queue
 
 
 class NewSubmission(BaseModel):
@@ -180,7 +180,7 @@ class RunScores:
     ladder: StoredScore | None
 
 
-def run_view(run: Run, version: int, scores: RunScores, queue: Queue, sight: Sight) -> RunView:
+def run_view(run: Run, version: int, scores: RunScores, queue: Places, sight: Sight) -> RunView:
     """A run as a reader may see it; `version` is its ground truth's."""
     headline = next((score for score in scores.rows if score.class_name is None), None)
     bounded = headline if sight.details else None

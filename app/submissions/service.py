@@ -17,6 +17,8 @@ from app.editions import queries as editions
 from app.editions.rules import tasks_of
 from app.editions.schemas import PhaseState, PhaseView
 from app.errors import ConflictError, ForbiddenError, NotFoundError, RefusedError
+from app.jobs import places
+from app.jobs.places import Places
 from app.memberships import queries as memberships
 from app.methods import queries as method_queries
 from app.methods import service as methods
@@ -53,8 +55,6 @@ from app.submissions.schemas import (
     submission_view,
 )
 from app.uploads.schemas import UploadView
-from app.workers import service as workers
-from app.workers.schemas import Queue
 
 log = structlog.get_logger()
 
@@ -72,7 +72,7 @@ def confirm(
     try:
         with platform.transaction() as session:
             submission_id, runs, is_known = _confirm(session, actor, requested, key, digest)
-            slots = sum(workers.slots_of(platform, session).values())
+            slots = sum(places.slots_of(platform, session).values())
     except IntegrityError as error:
         raise race_conflict(violated_constraint(error)) from error
     if runs:
@@ -228,13 +228,13 @@ def _shown_rows(
 ) -> RowPage[SubmissionRow]:
     """Rows as a reader may see them, with their places in the queue and their means."""
     queued = [run for row, run, _ in page.rows if row.run_state is RunState.QUEUED]
-    places = workers.queue_of(platform, session, queued).places
+    positions = places.places_of(platform, session, queued).places
     headlines = disclosure.headlines(session, {each for _, *runs in page.rows for each in runs})
     sights = {(phase.edition, phase.image_set): sight_of(actor, phase) for phase in phases}
     shown = tuple(
         replace(
             row,
-            position=places.get(run),
+            position=positions.get(run),
             mean=sights[row.edition, row.image_set].mean(headlines.get(run), headlines.get(ladder or 0)),
             created_at=sights[row.edition, row.image_set].moment(row.created_at),
         )
@@ -279,11 +279,11 @@ def _submission(
         results.histories(session, sight, [row.entry for row in rows if row.runs > 1]),
     )
     waiting = [row.run.id for row in rows if row.run.state is RunState.QUEUED]
-    views = _run_views(session, sight, rows, workers.queue_of(platform, session, waiting))
+    views = _run_views(session, sight, rows, places.places_of(platform, session, waiting))
     return submission_view(actor, phase, found, rows, views, standing), sight
 
 
-def _run_views(session: Session, sight: Sight, rows: Sequence[ShownRun], queue: Queue) -> dict[int, RunView]:
+def _run_views(session: Session, sight: Sight, rows: Sequence[ShownRun], queue: Places) -> dict[int, RunView]:
     """The runs as a reader may see them, by number."""
     ladder = disclosure.headlines(session, [row.run.ladder_run_id for row in rows])
     scores = queries.scores_of(session, [row.run.id for row in rows])

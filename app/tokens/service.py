@@ -9,9 +9,8 @@ from app.audit import queries as audit
 from app.errors import ConflictError
 from app.mail import service as mail
 from app.mail.schemas import Letter
-from app.models import ApiToken, User
+from app.models import ApiToken, Queue, User
 from app.platform import Platform
-from app.queue import Job
 from app.secret_hashes import hash_of_token
 from app.tokens import queries
 from app.tokens.rules import MAX_ACTIVE, new_token
@@ -39,7 +38,7 @@ def create_token(platform: Platform, user_id: int | None, new: NewToken) -> str:
         scopes = ", ".join(sorted(new.scope))
         owner = session.get_one(User, user_id)
         mail.tell_owner(session, Letter.TOKEN_CREATED, owner, name=new.name, scopes=scopes, days=new.days)
-    platform.notifier.wake_workers(Job.MAIL)
+    platform.notifier.wake_workers(Queue.MAIL)
     return token
 
 

@@ -23,6 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 import scoring
+from app.jobs import queue
 from app.models import (
     Base,
     Board,
@@ -132,7 +133,8 @@ def add_queued(session: Session, place: Place, count: int) -> Results:
     """Results that wait for a worker, their teams by turns."""
     found = _add_entries(session, place, count, None)
     number = _numbers(count)
-    _insert(session, Run, **_run(place, found, number), turn=number // _teams(count))
+    _insert(session, Run, **_run(place, found, number))
+    queue.add_runs(session, range(found.first, found.first + count))
     _catch_up(session)
     return found
 
@@ -296,4 +298,4 @@ def _catch_up(session: Session) -> None:
         session.execute(
             text(f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), (SELECT max(id) FROM {table}))")
         )
-    session.execute(text("DELETE FROM outbox"))
+    session.execute(text("DELETE FROM job"))

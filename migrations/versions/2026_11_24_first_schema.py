@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "b41f6c9e7d05"
+revision = "c52a7d0f8e16"
 down_revision = None
 branch_labels = None
 depends_on = None
@@ -63,61 +63,6 @@ def upgrade() -> None:
         sa.Column("slots", sa.Integer(), nullable=False),
         sa.Column("seen_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.PrimaryKeyConstraint("name", name=op.f("pk_heartbeat")),
-    )
-    op.create_table(
-        "outbox",
-        sa.Column("id", sa.BigInteger(), nullable=False),
-        sa.Column(
-            "topic",
-            sa.Enum(
-                "board",
-                "intervals",
-                "analysis",
-                "similarity",
-                "mail",
-                "pictures",
-                "overlays",
-                name="topic",
-                native_enum=False,
-                create_constraint=True,
-                length=20,
-            ),
-            nullable=False,
-        ),
-        sa.Column("key", sa.String(), nullable=True),
-        sa.Column("payload", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
-        sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
-        sa.Column("not_before", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
-        sa.Column("attempt", sa.Integer(), nullable=False),
-        sa.Column("delivered_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("dead_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("error", sa.String(), nullable=True),
-        sa.CheckConstraint("attempt >= 0", name=op.f("ck_outbox_attempt_not_negative")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_outbox")),
-    )
-    op.create_index(
-        "ix_outbox_dead", "outbox", ["topic"], unique=False, postgresql_where=sa.text("dead_at IS NOT NULL")
-    )
-    op.create_index(
-        "ix_outbox_due",
-        "outbox",
-        ["not_before", "id"],
-        unique=False,
-        postgresql_where=sa.text("delivered_at IS NULL AND dead_at IS NULL"),
-    )
-    op.create_index(
-        "ix_outbox_key",
-        "outbox",
-        ["topic", "key"],
-        unique=False,
-        postgresql_where=sa.text("delivered_at IS NULL AND dead_at IS NULL"),
-    )
-    op.create_index(
-        "ix_outbox_topic",
-        "outbox",
-        ["topic", "not_before", "id"],
-        unique=False,
-        postgresql_where=sa.text("delivered_at IS NULL AND dead_at IS NULL"),
     )
     op.create_table(
         "published_edition",
@@ -975,16 +920,8 @@ def upgrade() -> None:
             ),
             nullable=False,
         ),
-        sa.Column("priority", sa.Integer(), nullable=False),
         sa.Column("team_id", sa.BigInteger(), nullable=False),
-        sa.Column("turn", sa.Integer(), nullable=False),
         sa.Column("attempt", sa.Integer(), nullable=False),
-        sa.Column("crashes", sa.Integer(), nullable=False),
-        sa.Column("requeues", sa.Integer(), nullable=False),
-        sa.Column("lost_leases", sa.Integer(), nullable=False),
-        sa.Column("not_before", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("damaged_content_id", sa.BigInteger(), nullable=True),
-        sa.Column("lease_until", sa.DateTime(timezone=True), nullable=True),
         sa.Column("queued_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.Column("claimed_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
@@ -1004,21 +941,9 @@ def upgrade() -> None:
         sa.Column("decision_reason", sa.String(), nullable=True),
         sa.Column("decided_by", sa.BigInteger(), nullable=True),
         sa.CheckConstraint(
-            "(state = 'running') = (lease_until IS NOT NULL)", name=op.f("ck_run_running_has_lease")
-        ),
-        sa.CheckConstraint(
             "(state IN ('queued', 'running')) = (finished_at IS NULL)", name=op.f("ck_run_final_has_time")
         ),
-        sa.CheckConstraint(
-            "attempt >= 0 AND crashes >= 0 AND requeues >= 0 AND lost_leases >= 0",
-            name=op.f("ck_run_counts_not_negative"),
-        ),
-        sa.ForeignKeyConstraint(
-            ["damaged_content_id"],
-            ["damaged_content.id"],
-            name=op.f("fk_run_damaged_content_id"),
-            ondelete="SET NULL",
-        ),
+        sa.CheckConstraint("attempt >= 0", name=op.f("ck_run_counts_not_negative")),
         sa.ForeignKeyConstraint(["decided_by"], ["user_account.id"], name=op.f("fk_run_decided_by")),
         sa.ForeignKeyConstraint(["entry_id"], ["entry.id"], name=op.f("fk_run_entry_id")),
         sa.ForeignKeyConstraint(
@@ -1030,13 +955,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_run")),
     )
     op.create_index(
-        "ix_run_damaged_content_id",
-        "run",
-        ["damaged_content_id"],
-        unique=False,
-        postgresql_where=sa.text("damaged_content_id IS NOT NULL"),
-    )
-    op.create_index(
         "ix_run_ended",
         "run",
         ["state", "finished_at"],
@@ -1044,13 +962,6 @@ def upgrade() -> None:
         postgresql_where=sa.text("finished_at IS NOT NULL"),
     )
     op.create_index(op.f("ix_run_entry_id"), "run", ["entry_id"], unique=False)
-    op.create_index(
-        "ix_run_queued",
-        "run",
-        ["scorer", "priority", "turn", "queued_at", "id"],
-        unique=False,
-        postgresql_where=sa.text("state = 'queued'"),
-    )
     op.create_index(
         "ix_run_rescore_open",
         "run",
@@ -1081,21 +992,108 @@ def upgrade() -> None:
         unique=False,
         postgresql_where=sa.text("receipt IS NOT NULL"),
     )
-    op.create_index(
-        "ix_run_running",
-        "run",
-        ["scorer", "priority", "turn"],
-        unique=False,
-        postgresql_where=sa.text("state = 'running'"),
+    op.create_index("uq_run_rescore", "run", ["rescore_id", "entry_id"], unique=True)
+    op.create_table(
+        "job",
+        sa.Column("id", sa.BigInteger(), nullable=False),
+        sa.Column(
+            "kind",
+            sa.Enum(
+                "run",
+                "board",
+                "intervals",
+                "analysis",
+                "similarity",
+                "mail",
+                "pictures",
+                "overlays",
+                name="jobkind",
+                native_enum=False,
+                create_constraint=True,
+                length=20,
+            ),
+            nullable=False,
+        ),
+        sa.Column(
+            "queue",
+            sa.Enum(
+                "mail",
+                "runs",
+                "follow-ups",
+                name="queue",
+                native_enum=False,
+                create_constraint=True,
+                length=20,
+            ),
+            nullable=False,
+        ),
+        sa.Column("scorer", sa.String(), nullable=False),
+        sa.Column("run_id", sa.BigInteger(), nullable=True),
+        sa.Column("key", sa.String(), nullable=True),
+        sa.Column("payload", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
+        sa.Column("priority", sa.Integer(), nullable=False),
+        sa.Column("team_id", sa.BigInteger(), nullable=True),
+        sa.Column("turn", sa.Integer(), nullable=False),
+        sa.Column("queued_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column("not_before", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("damaged_content_id", sa.BigInteger(), nullable=True),
+        sa.Column("lease_until", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("attempt", sa.Integer(), nullable=False),
+        sa.Column("failures", sa.Integer(), nullable=False),
+        sa.Column("postponements", sa.Integer(), nullable=False),
+        sa.Column("lost_leases", sa.Integer(), nullable=False),
+        sa.Column("dead_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("error", sa.String(), nullable=True),
+        sa.CheckConstraint(
+            "attempt >= 0 AND failures >= 0 AND postponements >= 0 AND lost_leases >= 0",
+            name=op.f("ck_job_counts_not_negative"),
+        ),
+        sa.CheckConstraint("(kind = 'run') = (run_id IS NOT NULL)", name=op.f("ck_job_run_has_row")),
+        sa.ForeignKeyConstraint(
+            ["damaged_content_id"],
+            ["damaged_content.id"],
+            name=op.f("fk_job_damaged_content_id"),
+            ondelete="SET NULL",
+        ),
+        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_job_run_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(["team_id"], ["team.id"], name=op.f("fk_job_team_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_job")),
+        sa.UniqueConstraint("run_id", name=op.f("uq_job_run_id")),
     )
     op.create_index(
-        "ix_run_team",
-        "run",
+        "ix_job_claimed",
+        "job",
+        ["queue", "scorer"],
+        unique=False,
+        postgresql_where=sa.text("lease_until IS NOT NULL"),
+    )
+    op.create_index(
+        "ix_job_damaged_content_id",
+        "job",
+        ["damaged_content_id"],
+        unique=False,
+        postgresql_where=sa.text("damaged_content_id IS NOT NULL"),
+    )
+    op.create_index(
+        "ix_job_dead", "job", ["dead_at", "id"], unique=False, postgresql_where=sa.text("dead_at IS NOT NULL")
+    )
+    op.create_index(
+        "ix_job_key", "job", ["kind", "key"], unique=False, postgresql_where=sa.text("key IS NOT NULL")
+    )
+    op.create_index(
+        "ix_job_team",
+        "job",
         ["team_id", "scorer", "priority", "turn"],
         unique=False,
-        postgresql_where=sa.text("state IN ('queued', 'running')"),
+        postgresql_where=sa.text("team_id IS NOT NULL"),
     )
-    op.create_index("uq_run_rescore", "run", ["rescore_id", "entry_id"], unique=True)
+    op.create_index(
+        "ix_job_waiting",
+        "job",
+        ["queue", "scorer", "priority", "turn", "queued_at", "id"],
+        unique=False,
+        postgresql_where=sa.text("lease_until IS NULL AND dead_at IS NULL"),
+    )
     op.create_table(
         "anonymous_link",
         sa.Column("id", sa.BigInteger(), nullable=False),
@@ -1207,9 +1205,8 @@ def downgrade() -> None:
     op.drop_table("class_score")
     op.drop_index(op.f("ix_anonymous_link_entry_id"), table_name="anonymous_link")
     op.drop_table("anonymous_link")
+    op.drop_table("job")
     op.drop_index("uq_run_rescore", table_name="run")
-    op.drop_index("ix_run_team", table_name="run", postgresql_where=sa.text("state IN ('queued', 'running')"))
-    op.drop_index("ix_run_running", table_name="run", postgresql_where=sa.text("state = 'running'"))
     op.drop_index("ix_run_receipt", table_name="run", postgresql_where=sa.text("receipt IS NOT NULL"))
     op.drop_index(
         "ix_run_plain_receipt_missing",
@@ -1226,14 +1223,8 @@ def downgrade() -> None:
             "state IN ('queued', 'running', 'refused', 'failed') AND decision IS NULL AND rescore_id IS NOT NULL"
         ),
     )
-    op.drop_index("ix_run_queued", table_name="run", postgresql_where=sa.text("state = 'queued'"))
     op.drop_index(op.f("ix_run_entry_id"), table_name="run")
     op.drop_index("ix_run_ended", table_name="run", postgresql_where=sa.text("finished_at IS NOT NULL"))
-    op.drop_index(
-        "ix_run_damaged_content_id",
-        table_name="run",
-        postgresql_where=sa.text("damaged_content_id IS NOT NULL"),
-    )
     op.drop_table("run")
     op.drop_index("ix_sketch_board", table_name="sketch")
     op.drop_table("sketch")
@@ -1354,23 +1345,6 @@ def downgrade() -> None:
     op.drop_table("unused_content")
     op.drop_table("removal")
     op.drop_table("published_edition")
-    op.drop_index(
-        "ix_outbox_topic",
-        table_name="outbox",
-        postgresql_where=sa.text("delivered_at IS NULL AND dead_at IS NULL"),
-    )
-    op.drop_index(
-        "ix_outbox_key",
-        table_name="outbox",
-        postgresql_where=sa.text("delivered_at IS NULL AND dead_at IS NULL"),
-    )
-    op.drop_index(
-        "ix_outbox_due",
-        table_name="outbox",
-        postgresql_where=sa.text("delivered_at IS NULL AND dead_at IS NULL"),
-    )
-    op.drop_index("ix_outbox_dead", table_name="outbox", postgresql_where=sa.text("dead_at IS NOT NULL"))
-    op.drop_table("outbox")
     op.drop_table("heartbeat")
     op.drop_table("edition")
     op.drop_table("damaged_content")

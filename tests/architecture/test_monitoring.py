@@ -17,7 +17,7 @@ from app.health.schemas import Health, Part, Progress
 from app.health.service import CHECKS
 from app.metrics.rules import OUTCOMES, metrics_of, metrics_of_disks, metrics_of_health
 from app.metrics.schemas import Bar, Claims, Disk, Ended, Messages, Readings, Uploads, Waiting, Workers
-from app.models import Topic
+from app.models import JobKind
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 RULES = yaml.safe_load((DEPLOY / "alerts.yml").read_text())["groups"][0]["rules"]
@@ -36,7 +36,7 @@ USE = re.compile(r"\b(heldout_\w+|up)\b(?:\{([^}]*)\})?")
 MATCHER = re.compile(r'(\w+)(=~|!~|!=|=)"([^"]*)"')
 GROUPING = re.compile(r"\b(?:by|on|without|ignoring) \(([^)]*)\)")
 
-WELL = Progress(sweep_age=3.0, workers=2, outbox_lag=0.0, outbox_dead=0)
+WELL = Progress(sweep_age=3.0, workers=2, jobs_lag=0.0, dead_jobs=0)
 READINGS = Readings(
     progress=WELL,
     waiting=(Waiting("a", 0, 3, 1, 60.0), Waiting("a", 10, 3, 1, 60.0)),
@@ -46,7 +46,7 @@ READINGS = Readings(
     ended=tuple(Ended(state, reason, 1) for state, reason in OUTCOMES),
     scoring=(Bar(3, 2, 1.5),),
     wait=(Bar(3, 2, 1.5),),
-    messages=tuple(Messages(topic.value, 1, 2.0, 0) for topic in Topic),
+    messages=tuple(Messages(kind.value, 1, 2.0, 0) for kind in JobKind if kind is not JobKind.RUN),
     uploads=Uploads(1, 1),
     has_room=True,
 )
@@ -138,8 +138,8 @@ BAD = {
     "sweep, never": replace(WELL, sweep_age=None),
     "sweep, late": replace(WELL, sweep_age=600.0),
     "workers": replace(WELL, workers=0),
-    "outbox": replace(WELL, outbox_lag=600.0),
-    "outbox_dead": replace(WELL, outbox_dead=1),
+    "jobs": replace(WELL, jobs_lag=600.0),
+    "dead_jobs": replace(WELL, dead_jobs=1),
 }
 
 

@@ -17,14 +17,14 @@ FRESH = 2.0  # seconds that a board may be old
 PATIENCE = 150.0  # seconds; the checker allows fewer, so that the history says how many it took
 
 UNDER_WAY = """
-SELECT 'run ' || id || ' is ' || state || ', attempt ' || attempt || ', requeued ' || requeues FROM run WHERE state IN ('queued', 'running')
+SELECT 'run ' || id || ' is ' || state || ', attempt ' || attempt FROM run WHERE state IN ('queued', 'running')
 UNION ALL SELECT 'entry ' || id || ' is pending' FROM entry WHERE state = 'pending'
 UNION ALL SELECT 're-scoring ' || id || ' is open' FROM rescore WHERE activated_at IS NULL AND abandoned_at IS NULL
-UNION ALL SELECT 'message ' || id || ' (' || topic || ') waits, attempt ' || attempt || ': ' || coalesce(error, '')
-  FROM outbox WHERE delivered_at IS NULL AND dead_at IS NULL
+UNION ALL SELECT 'job ' || id || ' (' || kind || ') waits, attempt ' || attempt || ': ' || coalesce(error, '')
+  FROM job WHERE dead_at IS NULL
 """
 SCORED = "SELECT m.name FROM entry e JOIN submission s ON e.submission_id = s.id JOIN method m ON s.method_id = m.id WHERE e.state = 'scored'"
-GIVEN_UP = "SELECT topic || ' ' || id || ': ' || coalesce(error, '') FROM outbox WHERE dead_at IS NOT NULL"
+GIVEN_UP = "SELECT kind || ' ' || id || ': ' || coalesce(error, '') FROM job WHERE dead_at IS NOT NULL"
 
 ENTRIES = """
 SELECT e.id, e.submission_id, m.name, e.state, u.id FROM entry e JOIN submission s ON e.submission_id = s.id

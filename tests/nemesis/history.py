@@ -83,7 +83,7 @@ class End:
     under_way: tuple[str, ...]  # what still was when nobody waited any longer
     entries: tuple[Entry, ...]
     board: Look
-    given_up: tuple[str, ...]  # messages of the outbox
+    given_up: tuple[str, ...]  # jobs
     leftovers: tuple[str, ...]  # files that nothing names, a day later
     missing: tuple[str, ...]  # contents that something names and that are not there
 

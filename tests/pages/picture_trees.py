@@ -4,12 +4,12 @@ from pathlib import Path
 
 from PIL import Image
 
-from app.delivery import service as delivery
 from app.imports.schemas import Imported, TreeImport
 from app.imports.service import import_tree
 from app.models import Disclosure, ImageMode
 from app.platform import Platform
 from tests.system.kits import IMAGES, small_kit
+from tests.working import do_all
 
 SIZE = (50, 40)  # as the small kit's annotation says
 
@@ -42,6 +42,5 @@ def loaded(
 
 
 def deliver(platform: Platform) -> None:
-    """Deliver what waits in the outbox, as a worker does."""
-    while delivery.deliver_next(platform):
-        pass
+    """Deliver what waits, as a worker does."""
+    do_all(platform)

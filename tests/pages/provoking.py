@@ -251,6 +251,7 @@ def link_to_a_result_without_a_score(scene: Scene) -> Any:
 def new_name_of_a_scored_method(scene: Scene) -> Any:
     made = scene.confirm(scene.upload("free"), "Elder").json()
     entry = made["entries"][0]["id"]
+    scene.run_sql(f"DELETE FROM job WHERE run_id IN (SELECT id FROM run WHERE entry_id = {entry})")
     scene.run_sql(f"UPDATE run SET state = 'scored', finished_at = now() WHERE entry_id = {entry}")
     return scene.program.patch(f"/api/v1/methods/{made['method']['id']}", json={"name": "Fir"})
 

@@ -9,14 +9,14 @@ import scoring
 from app.administration.schemas import PeoplePage, Person
 from app.analyses.schemas import AnalysisView
 from app.audit.schemas import Record, RecordPage
-from app.delivery.schemas import DeadMessage
 from app.disclosure.rules import Terms
 from app.disclosure.schemas import LEAKS, Exposure, Lists, Use
 from app.documentation.schemas import Field, Operation
 from app.editions.schemas import PhaseState
 from app.evaluation.schemas import WaitingForRepair
 from app.home.schemas import ExpectedFiles
-from app.models import Disclosure, EntryState, Quota, Role, RunState, Topic, UploadState
+from app.jobs.queue import DeadJob
+from app.models import Disclosure, EntryState, JobKind, Quota, Role, RunState, UploadState
 from app.organisers.pages import DisclosureForm
 from app.organisers.schemas import DisclosureView
 from app.participation.schemas import Step
@@ -305,7 +305,7 @@ def of_alike_results() -> Iterator[Sample]:
 
 
 def of_the_rest() -> Iterator[Sample]:
-    message = DeadMessage(3, Topic.INTERVALS, {"run_id": 7}, 5, EVIL, NOW)
+    message = DeadJob(3, JobKind.INTERVALS, {"run_id": 7}, 5, EVIL, NOW)
     edition = OrganisedEdition(EVIL, EVIL, (Organiser(7, EVIL, EVIL, NOW),))
     yield (
         "administration/overview.html",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import delete, func, select, update
 from starlette.testclient import TestClient
 
 import scoring
@@ -16,8 +16,8 @@ from app.access import Actor
 from app.approvals import service as approvals
 from app.approvals.schemas import Suspension
 from app.board_figures import service
-from app.delivery import service as delivery
 from app.entries import service as entries
+from app.jobs import queue
 from app.models import (
     Board,
     ClassScore,
@@ -25,15 +25,15 @@ from app.models import (
     Edition,
     Entry,
     Exhibit,
-    OutboxMessage,
+    Job,
+    JobKind,
     Phase,
     Quota,
     Role,
-    Topic,
 )
-from app.outbox import queries as outbox
 from app.platform import Platform
 from tests.system.rows import Rows, described
+from tests.working import do_all, handling
 
 CURVE = scoring.Curve("cat", 10, bytes([1, 0, 1, 1, 0]))
 
@@ -66,10 +66,7 @@ class Drawn:
 
     def deliver(self) -> None:
         """Do what follows from the changes so far."""
-        while delivery.deliver_next(
-            self.rows.platform, {**delivery.HANDLERS, Topic.INTERVALS: lambda *_: None}
-        ):
-            pass
+        do_all(self.rows.platform, handlers=handling(JobKind.INTERVALS, lambda *_: None))
 
     def change(self, **columns: Any) -> None:
         """Change the rules of the phase, without anything that follows from it."""
@@ -224,17 +221,13 @@ def test_what_has_not_changed_is_not_drawn_again(make: Make, monkeypatch: pytest
     board.deliver()
     monkeypatch.setattr(service, "summary_figures", lambda _: pytest.fail("drawn again"))
     with board.rows.platform.transaction() as session:
-        outbox.add_board(session, board.rows.phase_id, 3)
+        queue.add_board(session, board.rows.phase_id, 3)
 
     board.deliver()
 
     with board.rows.platform.transaction() as session:
         assert (
-            session.scalars(
-                select(OutboxMessage.error).where(
-                    OutboxMessage.topic == Topic.BOARD, OutboxMessage.error.is_not(None)
-                )
-            ).all()
+            session.scalars(select(Job.error).where(Job.kind == JobKind.BOARD, Job.error.is_not(None))).all()
             == []
         )
 
@@ -244,7 +237,7 @@ def test_a_sweep_has_figures_drawn_that_are_missing_or_older_than_the_end_of_the
     board.add(0.5)
     platform = board.rows.platform
     with platform.transaction() as session:
-        session.execute(update(OutboxMessage).values(delivered_at=func.now()))  # as if it had been lost
+        session.execute(delete(Job))  # as if it had been lost
 
     assert service.sweep(platform) == 1
     assert service.sweep(platform) == 0  # it is asked for

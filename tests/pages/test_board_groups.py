@@ -5,15 +5,15 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy import select
 
-from app.delivery import service as delivery
 from app.groups import queries
 from app.groups.rules import are_alike
-from app.models import BoardGroups, OutboxMessage, RunAnalysis, Topic
-from app.outbox import queries as outbox
+from app.jobs import queue
+from app.models import BoardGroups, Job, JobKind, RunAnalysis
 from app.platform import Platform
 from scoring.statistics.kept_replicates import pack_replicates
 from scoring.statistics.resampling import Draws, Replicates, Setup
 from tests.system.rows import Rows, described
+from tests.working import do_all, handling
 
 
 def draw(board: Rows, entry_id: int, score: float) -> int:
@@ -24,14 +24,12 @@ def draw(board: Rows, entry_id: int, score: float) -> int:
     kept = {"replicates": pack_replicates(drawn), "image_outcomes": b"", "diagnosis": {}}
     with board.platform.transaction() as session:
         session.add(RunAnalysis(run_id=run_id, **kept))
-        outbox.add_board(session, board.phase_id, board.competition)
+        queue.add_board(session, board.phase_id, board.competition)
     return run_id
 
 
 def deliver(platform: Platform) -> None:
-    handlers = {**delivery.HANDLERS, Topic.INTERVALS: lambda *_: None}
-    while delivery.deliver_next(platform, handlers):
-        pass
+    do_all(platform, handlers=handling(JobKind.INTERVALS, lambda *_: None))
 
 
 def letters(board: Rows) -> dict[int, str]:
@@ -68,17 +66,13 @@ def test_groups_of_the_same_runs_are_not_computed_twice(platform: Platform, tmp_
     deliver(platform)
     with platform.transaction() as session:
         before = session.get_one(BoardGroups, (board.phase_id, board.competition)).as_of
-        outbox.add_board(session, board.phase_id, board.competition)
+        queue.add_board(session, board.phase_id, board.competition)
 
     deliver(platform)
 
     with platform.transaction() as session:
         assert session.get_one(BoardGroups, (board.phase_id, board.competition)).as_of == before
         assert (
-            session.scalars(
-                select(OutboxMessage.error).where(
-                    OutboxMessage.topic == Topic.BOARD, OutboxMessage.error.is_not(None)
-                )
-            ).all()
+            session.scalars(select(Job.error).where(Job.kind == JobKind.BOARD, Job.error.is_not(None))).all()
             == []
         )

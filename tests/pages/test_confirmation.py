@@ -25,7 +25,7 @@ from tests.system.kits import results, small_kit
 def _without_earlier_mail(platform: Platform) -> Iterator[None]:
     yield
     with platform.transaction() as session:
-        for table in ("outbox", "mail_request"):
+        for table in ("job", "mail_request"):
             session.execute(text(f"DELETE FROM {table}"))
 
 

@@ -13,14 +13,15 @@ from sqlalchemy import text
 
 from app.accounts import service as accounts
 from app.administration import service as administration
-from app.delivery import service as delivery
+from app.jobs.working import MAX_FAILURES
 from app.mail import service as mail
 from app.mail.schemas import Letter
-from app.models import Topic, User
+from app.models import JobKind, User
 from app.platform import Platform
 from app.setting_types import MailEncryption
 from app.smtp import MailError
 from tests.people import letters
+from tests.working import do_all
 
 
 class MailServer(socketserver.ThreadingTCPServer):
@@ -74,7 +75,7 @@ def mail_server(platform: Platform, answer: str = "250 ok") -> Iterator[tuple[Ma
 def person(platform: Platform) -> Iterator[User]:
     """Somebody with an address that is not confirmed, and no mail on its way."""
     with platform.transaction() as session:
-        for table in ("outbox", "mail_request", "mail_link"):
+        for table in ("job", "mail_request", "mail_link"):
             session.execute(text(f"DELETE FROM {table}"))
         made = accounts.create_person(session, "ash@example.org", "Ash", None)
     yield made
@@ -91,14 +92,15 @@ def ask(platform: Platform, person: User | None, letter: Letter = Letter.CONFIRM
 
 
 def deliver(platform: Platform) -> None:
-    while delivery.deliver_next(platform):
-        pass
+    do_all(platform)
 
 
 def test_mail_goes_to_the_mail_server_and_its_link_is_stored_as_a_hash(
     platform: Platform, person: User
 ) -> None:
     assert ask(platform, person) is None
+    with platform.transaction() as session:
+        queued = session.execute(text("SELECT payload::text FROM job")).scalar_one()
 
     with mail_server(platform) as (server, connected):
         deliver(connected)
@@ -108,12 +110,11 @@ def test_mail_goes_to_the_mail_server_and_its_link_is_stored_as_a_hash(
     token = message.partition("/confirm-address/")[2].split()[0]
     with platform.transaction() as session:
         stored = session.execute(text("SELECT token_hash, address FROM mail_link")).all()
-        outbox = session.execute(text("SELECT payload::text FROM outbox")).scalar_one()
     [(token_hash, address)] = stored
     assert address == "ash@example.org"
     assert token not in str(bytes(token_hash))
-    assert token not in outbox
-    assert "example.org" not in outbox
+    assert token not in queued
+    assert "example.org" not in queued
 
 
 def test_without_a_mail_server_mail_lies_in_a_folder_that_only_we_can_read(
@@ -140,18 +141,18 @@ def test_a_refusal_of_the_mail_server_is_tried_again_then_shown_to_organisers_wi
         mail.tell(session, Letter.ADDRESS_CHANGED, address="old@example.org")
 
     with mail_server(platform, answer="550 no {to} here") as (_, connected):
-        for _ in range(delivery.MAX_ATTEMPTS):
+        for _ in range(MAX_FAILURES):
             with platform.transaction() as session:
-                session.execute(text("UPDATE outbox SET not_before = now() WHERE dead_at IS NULL"))
+                session.execute(text("UPDATE job SET not_before = now() WHERE dead_at IS NULL"))
             deliver(connected)
 
     dead = administration.dead_messages(platform).rows
-    assert [message.topic for message in dead] == [Topic.MAIL] * 2
+    assert [job.kind for job in dead] == [JobKind.MAIL] * 2
     assert {message.payload["letter"] for message in dead} == {"confirm-address", "address-changed"}
     assert "SMTPRecipientsRefused 550" in dead[0].error
     assert "example.org" not in str(dead)
     assert "example.org" not in "".join(capsys.readouterr())
-    monkeypatch.setattr("app.delivery.queries.MOST_DEAD", 1)
+    monkeypatch.setattr("app.jobs.queue.MOST_DEAD", 1)
     first = administration.dead_messages(platform)
     assert (first.rows, administration.dead_messages(platform, first.next).rows) == (dead[:1], dead[1:])
 
@@ -173,11 +174,12 @@ def test_nobody_can_have_an_address_mailed_all_night(platform: Platform, person:
     waits = [ask(platform, person) for _ in range(9)]
     for _ in range(9):
         ask(platform, None, Letter.RESET_PASSWORD)
+    with platform.transaction() as session:
+        assert session.execute(text("SELECT count(*) FROM job")).scalar() == 6
     deliver(platform)
 
     assert [wait is None for wait in waits] == [True] * 3 + [False] * 6
     with platform.transaction() as session:
-        assert session.execute(text("SELECT count(*) FROM outbox")).scalar() == 6
         session.execute(text("UPDATE mail_request SET at = at - interval '2 days'"))
         session.execute(text("UPDATE mail_link SET expires_at = now() - interval '1 second'"))
     mail.sweep(platform)

@@ -10,13 +10,13 @@ from sqlalchemy import text
 from starlette.testclient import TestClient
 
 from app import cache
+from app.evaluation.rules import LOST_MESSAGE
+from app.jobs import queue, workers
 from app.main import create_app
 from app.metrics import service
-from app.models import Service, Topic
-from app.outbox import queries as outbox
+from app.models import JobKind, Service
 from app.platform import Platform
 from app.rate_limits import limiter_of
-from app.workers import queries as workers
 from tests.pages.conftest import Browser
 from tests.pages.statements import asked
 from tests.system.rows import Rows, made
@@ -113,21 +113,19 @@ def test_the_queue_is_told_by_scorer_and_priority_without_what_is_held(
     with platform.transaction() as session:
         session.execute(
             text(
-                "UPDATE run SET scorer = :scorer, queued_at = now() - interval '5 min' WHERE id = ANY(:runs)"
+                "UPDATE job SET scorer = :scorer, queued_at = now() - interval '5 min' WHERE run_id = ANY(:runs)"
             ),
             {"scorer": OURS, "runs": runs},
         )
         session.execute(
-            text("UPDATE run SET not_before = now() + interval '1 min' WHERE id = :run"), {"run": runs[0]}
+            text("UPDATE job SET not_before = now() + interval '1 min' WHERE run_id = :run"), {"run": runs[0]}
         )
         session.execute(
-            text("UPDATE run SET team_id = :held WHERE id = :run"), {"held": held, "run": runs[3]}
+            text("UPDATE job SET team_id = :held WHERE run_id = :run"), {"held": held, "run": runs[3]}
         )
         session.execute(text("UPDATE team SET suspended_at = now() WHERE id = :held"), {"held": held})
         session.execute(
-            text(
-                "UPDATE run SET state = 'running', claimed_at = now(), lease_until = now() - interval '1 s' WHERE id = :run"
-            ),
+            text("UPDATE job SET lease_until = now() - interval '1 s' WHERE run_id = :run"),
             {"run": runs[2]},
         )
 
@@ -149,8 +147,8 @@ def test_runs_that_ended_lately_are_told_by_reason_and_duration(
         "before": "state = 'scored', finished_at = now() - interval '11 min'",
         "archive": "state = 'refused', failure_message = 'no such class'",
         "over a limit": "state = 'refused', failure_message = 'scoring this archive was stopped: too long'",
-        "crashed": "state = 'failed', crashes = 3",
-        "worker lost": "state = 'failed', lost_leases = 10",
+        "crashed": "state = 'failed'",
+        "worker lost": f"state = 'failed', failure_message = '{LOST_MESSAGE.format(losses=10)}'",
     }
     with platform.transaction() as session:
         session.execute(text("UPDATE run SET finished_at = finished_at - interval '1 day'"))
@@ -195,23 +193,23 @@ def test_workers_messages_and_uploads_are_counted_and_told_as_health_tells_them(
 ) -> None:
     rows.entry()  # its upload was left to arrive
     with platform.transaction() as session:
-        session.execute(text("DELETE FROM outbox"))
+        session.execute(text("DELETE FROM job"))
         workers.write_heartbeat(session, "here:1", Service.WORKER, scorer=OURS, slots=3)
         workers.record_sweep(session)
         for _ in range(3):
-            outbox.add(session, Topic.INTERVALS, {})
+            queue.add(session, JobKind.INTERVALS, {})
         session.flush()
-        first = "WHERE id = (SELECT min(id) FROM outbox)"
-        session.execute(text(f"UPDATE outbox SET dead_at = now() {first}"))
-        session.execute(text("UPDATE outbox SET not_before = now() - interval '90 s' WHERE dead_at IS NULL"))
+        first = "WHERE id = (SELECT min(id) FROM job)"
+        session.execute(text(f"UPDATE job SET dead_at = now() {first}"))
+        session.execute(text("UPDATE job SET not_before = now() - interval '90 s' WHERE dead_at IS NULL"))
 
     found = scraped(prometheus)
 
     assert (found[f"heldout_workers scorer={OURS}"], found[f"heldout_worker_slots scorer={OURS}"]) == (1, 3)
-    assert found["heldout_outbox_messages topic=intervals"] == 2
-    assert 90 <= found["heldout_outbox_late_seconds topic=intervals"] < 150
-    assert found["heldout_outbox_dead_messages topic=intervals"] == 1
-    assert found["heldout_outbox_messages topic=mail"] == 0
+    assert found["heldout_jobs kind=intervals"] == 2
+    assert 90 <= found["heldout_jobs_late_seconds kind=intervals"] < 150
+    assert found["heldout_jobs_dead kind=intervals"] == 1
+    assert found["heldout_jobs kind=mail"] == 0
     assert found["heldout_uploads state=receiving"] >= 1
     assert found["heldout_sweep_age_seconds"] < 60
     assert found["heldout_disk_free_bytes place=scratch"] > 0
@@ -222,7 +220,7 @@ def test_workers_messages_and_uploads_are_counted_and_told_as_health_tells_them(
         if name != "status"
     }
     assert {name: found[f"heldout_healthy part={name}"] == 1 for name in said} == said
-    assert (said["outbox"], said["outbox_dead"], said["workers"]) == (False, False, True)
+    assert (said["jobs"], said["dead_jobs"], said["workers"]) == (False, False, True)
     assert found["heldout_ready check=database"] == found["heldout_ready check=storage"] == 1
 
 
@@ -255,17 +253,12 @@ def test_without_a_database_it_says_so_and_still_counts_requests(
 
 
 HISTORY = """
-    INSERT INTO run (entry_id, ground_truth_id, protocol, scorer, state, priority, attempt, crashes, requeues, lost_leases,
-                     team_id, turn, claimed_at, finished_at)
-    SELECT :entry, :truth, 'voc2012', :scorer, 'scored', 0, 1, 0, 0, 0, :team, 0, now(), now() - n * interval '1 hour'
+    INSERT INTO run (entry_id, ground_truth_id, protocol, scorer, state, attempt, team_id, claimed_at, finished_at)
+    SELECT :entry, :truth, 'voc2012', :scorer, 'scored', 1, :team, now(), now() - n * interval '1 hour'
     FROM generate_series(1, 20000) AS n
 """
-DELIVERED = """
-    INSERT INTO outbox (topic, payload, attempt, delivered_at)
-    SELECT 'intervals', '{}', 1, now() FROM generate_series(1, 20000)
-"""
 # of this transaction, and of earlier ones of the connection that the server has not added up yet
-SCANS = "SELECT relname, seq_scan FROM pg_stat_xact_user_tables WHERE relname IN ('run', 'outbox')"
+SCANS = "SELECT relname, seq_scan FROM pg_stat_xact_user_tables WHERE relname = 'run'"
 
 
 def test_no_table_that_grows_is_read_in_full(
@@ -274,9 +267,8 @@ def test_no_table_that_grows_is_read_in_full(
     values = {"entry": rows.entry(), "truth": rows.truths[0], "scorer": OLD, "team": rows.team_id}
     with monitored.transaction() as session:
         session.execute(text(HISTORY), values)
-        session.execute(text(DELIVERED))
     with psycopg.connect(plain(own_servers.owners_url(database_url)), autocommit=True) as owner:
-        owner.execute("ANALYZE run, outbox")
+        owner.execute("ANALYZE run")
 
     with monitored.transaction() as session:
         before: dict[str, int] = dict(session.execute(text(SCANS)).all())
@@ -284,4 +276,4 @@ def test_no_table_that_grows_is_read_in_full(
         after: dict[str, int] = dict(session.execute(text(SCANS)).all())
 
     assert after == before
-    assert set(after) == {"run", "outbox"}
+    assert set(after) == {"run"}

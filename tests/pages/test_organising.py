@@ -8,12 +8,12 @@ from sqlalchemy import delete, select
 from starlette.testclient import TestClient
 
 from app.disclosure.schemas import LEAKS
+from app.jobs import workers
 from app.models import AuditRecord, Disclosure, Edition, Heartbeat, Phase, RunState, Service
 from app.platform import Platform
 from app.rescoring import queries as rescoring
 from app.roles import service as roles
 from app.roles.schemas import Grant
-from app.workers import queries as workers
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
 from tests.second_factors import token_of_admin

@@ -78,7 +78,7 @@ def test_the_queue_is_read_once_for_all_who_wait_in_it(
 
     assert places == places[:2] * 2
     assert places[0] < places[1]
-    assert len([each for each in found if "ORDER BY run.priority" in each]) == 1
+    assert len([each for each in found if "ORDER BY job.priority" in each]) == 1
 
 
 def place_in(response: httpx2.Response) -> int:

@@ -15,12 +15,11 @@ from sqlalchemy import Text, and_, cast, delete, func, or_, select, update
 from starlette.testclient import TestClient
 
 import sample
-from app.evaluation import service as evaluation
 from app.image_lists.rules import AWAITED, NOT_COMPUTED, NOT_HARD
 from app.imports.schemas import TreeImport
 from app.imports.service import import_tree
-from app.models import Artefact, Disclosure, Entry, GroundTruth, Method, Run
-from app.outbox import queries as outbox
+from app.jobs import queue
+from app.models import Artefact, Disclosure, Entry, GroundTruth, Method, Queue, Run
 from app.overlays.service import (
     EXAMPLES,
     HARD,
@@ -41,6 +40,7 @@ from tests.pages.conftest import Browser
 from tests.pages.picture_trees import deliver
 from tests.pages.test_pictures import organiser_of
 from tests.second_factors import token_of_admin
+from tests.working import do_all
 
 EDITION = "drawn"
 BASELINES = {1: "Noise-S", 3: "Jitter-L", 5: "Smudge-S", 7: "Wobble-S", 9: "Doubt-S"}
@@ -79,8 +79,7 @@ def scene(app: FastAPI, platform: Platform, tmp_path_factory: pytest.TempPathFac
     }
     for task in (*tasks["val"], tasks["test"][1]):
         sender.send(task)
-    while evaluation.evaluate_next(platform):
-        pass
+    do_all(platform, Queue.RUNS)
     deliver(platform)
     return Scene(drawn.images["val"][0], runs_of(platform, phases["val"]), phases, sender, tasks)
 
@@ -243,7 +242,7 @@ def test_images_that_nobody_looks_for_any_more_are_not_announced(
     given_up = [browser().get(each).json()["missing"] for each in addresses]
     with platform.transaction() as session:
         for competition in scene.runs:  # other tests look at them, too
-            outbox.add_board(session, scene.phases["val"], competition)
+            queue.add_board(session, scene.phases["val"], competition)
     awaited = [browser().get(each).json()["missing"] for each in addresses]
     with platform.transaction() as session:
         session.execute(delete(Artefact).where(Artefact.kind == RUN))

@@ -3,7 +3,7 @@
 from app.health.rules import health_of
 from app.health.schemas import Part, Progress
 
-WELL = Progress(sweep_age=3.0, workers=2, outbox_lag=0.0, outbox_dead=0)
+WELL = Progress(sweep_age=3.0, workers=2, jobs_lag=0.0, dead_jobs=0)
 
 
 def test_an_installation_in_which_everything_goes_on_is_ok() -> None:
@@ -21,10 +21,10 @@ def test_a_sweep_that_did_not_happen_for_four_intervals_is_late() -> None:
 
 
 def test_no_sweep_no_worker_and_messages_that_wait_are_each_named() -> None:
-    health = health_of(Progress(sweep_age=None, workers=0, outbox_lag=90.0, outbox_dead=3), 15)
+    health = health_of(Progress(sweep_age=None, workers=0, jobs_lag=90.0, dead_jobs=3), 15)
 
     assert health.status == "degraded"
-    assert [health.sweep.status, health.workers.status, health.outbox.status, health.outbox_dead.status] == [
+    assert [health.sweep.status, health.workers.status, health.jobs.status, health.dead_jobs.status] == [
         "never", "none", "late", "failed"
     ]  # fmt: skip
 
@@ -33,4 +33,4 @@ def test_without_a_database_everything_behind_it_is_unknown() -> None:
     health = health_of(None, 15)
 
     assert health.database.status == "unreachable"
-    assert {health.sweep.status, health.workers.status, health.outbox.status} == {"unknown"}
+    assert {health.sweep.status, health.workers.status, health.jobs.status} == {"unknown"}

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from app.workers.rules import pause_between_questions
+from app.jobs.places import pause_between_questions
 
 
 @pytest.mark.parametrize(

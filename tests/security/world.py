@@ -21,17 +21,18 @@ from app.models import (
     EntryState,
     ExtraSlot,
     GroundTruth,
+    Job,
+    JobKind,
     Member,
     Method,
-    OutboxMessage,
     Phase,
+    Queue,
     Rescore,
     Role,
     Run,
     RunState,
     SecondFactor,
     Submission,
-    Topic,
     Upload,
     UploadState,
     User,
@@ -150,7 +151,7 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
     session.flush()
     scored, undecided = _runs(world, entry, rescore)
     scored.receipt = f"receipt-of-{phase.image_set}"
-    dead = OutboxMessage(topic=Topic.INTERVALS, payload={}, dead_at=func.now())
+    dead = Job(kind=JobKind.INTERVALS, queue=Queue.FOLLOW_UPS, payload={}, dead_at=func.now())
     person = User(email=f"{phase.image_set}@example.org", name="Somebody")
     session.add_all((scored, undecided, dead, person))
     session.flush()

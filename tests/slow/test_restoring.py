@@ -14,7 +14,9 @@ import httpx2
 import pytest
 
 import scoring
-from app.evaluation import queries as runs
+from app.evaluation.service import HANDLER
+from app.jobs import queue
+from app.models import Queue
 from tests.system.compose_site import PHASE, WORKERS, Site, composed, documented_run
 from tests.system.installations import LONGEST, Client, good
 from tests.system.kits import results
@@ -78,7 +80,9 @@ def claim_one(site: Site, send: Callable[[], None]) -> None:
     with stopped(workers):
         send()
         with site.platform.transaction() as session:
-            assert runs.claim_next(session, LEASE, scoring.SCORER)
+            claim = queue.claim_next(session, Queue.RUNS, LEASE, scoring.SCORER)
+            assert claim
+            HANDLER.claimed(session, claim)
 
 
 @contextmanager

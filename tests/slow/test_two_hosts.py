@@ -197,4 +197,4 @@ def test_the_host_of_the_web_server_dies_in_the_middle_and_nothing_is_lost(site:
     assert person.offset(arriving) == len(archive)
     expected = pytest.approx({"Before": 0.9, **{f"Tree {n}": (n + 1) / 10 for n in range(6)}})
     assert eventually(lambda: bool(person.means(PHASE) == expected)), person.means(PHASE)
-    assert site.running.ask("SELECT FROM run WHERE crashes > 0 OR state <> 'scored'") == []
+    assert site.running.ask("SELECT FROM run WHERE state <> 'scored'") == []

@@ -201,9 +201,7 @@ def keep_bytecode(servers: OwnServers) -> None:
     """Compile what the services import once, readable for every user, as the image has it."""
     folder = servers.data / "bytecode"
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder)}
-    imports = (
-        "import app.main, app.commands, app.serving, app.web_server, worker.main, worker.sweeper, polars"
-    )
+    imports = "import app.main, app.commands, app.serving, worker.main, worker.sweeper, polars"
     needed = {
         "HELDOUT_DATABASE_URL": servers.urls.database_url,
         "HELDOUT_BROKER_URL": servers.urls.broker_url,

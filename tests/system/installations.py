@@ -227,10 +227,10 @@ class Installation:
         """Have nothing follow from scores any more: no intervals, figures or pictures, only runs keep workers busy."""
         self.ask(
             "CREATE FUNCTION forget() RETURNS trigger LANGUAGE plpgsql"
-            " AS $$ BEGIN NEW.delivered_at := now(); RETURN NEW; END $$"
+            " AS $$ BEGIN DELETE FROM job WHERE id = NEW.id; RETURN NULL; END $$"
         )
         self.ask(
-            "CREATE TRIGGER forget BEFORE INSERT ON outbox FOR EACH ROW WHEN (NEW.topic <> 'mail')"
+            "CREATE TRIGGER forget AFTER INSERT ON job FOR EACH ROW WHEN (NEW.queue = 'follow-ups')"
             " EXECUTE FUNCTION forget()"
         )
 

@@ -8,10 +8,11 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, literal, select, text, update
+from sqlalchemy import delete, func, select, text, update
 from sqlalchemy.orm import Session
 
 import scoring
+from app.jobs import queue
 from app.leaderboards import queries as boards
 from app.leaderboards import service as leaderboards
 from app.leaderboards.rules import Audience
@@ -25,6 +26,7 @@ from app.models import (
     Edition,
     Entry,
     GroundTruth,
+    Job,
     Method,
     Phase,
     Publication,
@@ -36,8 +38,6 @@ from app.models import (
 )
 from app.platform import Platform
 from app.scored_runs.queries import stands_on_board
-from app.workers import queries as workers
-from app.workers.schemas import LIVE
 from tests.system.installations import installation
 from tests.system.kits import small_kit
 from tests.system.servers import OwnServers
@@ -91,10 +91,13 @@ class Rows:
     def claim(self, entry_id: int) -> None:
         """Have a worker claim the newest run of an entry."""
         with self.platform.transaction() as session:
+            run = self.run_of(entry_id)
             lease = func.clock_timestamp() + timedelta(minutes=1)
-            claimed = update(Run).where(Run.id == self.run_of(entry_id))
             session.execute(
-                claimed.values(state=RunState.RUNNING, attempt=Run.attempt + 1, lease_until=lease)
+                update(Job).where(Job.run_id == run).values(attempt=Job.attempt + 1, lease_until=lease)
+            )
+            session.execute(
+                update(Run).where(Run.id == run).values(state=RunState.RUNNING, attempt=Run.attempt + 1)
             )
 
     def score(self, entry_id: int, mean: float) -> None:
@@ -263,10 +266,10 @@ def add_entry(
         protocol=board.protocol,
         scorer=board.scorer,
         team_id=team_id or of.team_id,
-        turn=workers.next_turn(literal(team_id or of.team_id), literal(board.scorer), literal(LIVE)),
     )
     session.add(run)
     session.flush()
+    queue.add_runs(session, [run.id])
     return entry.id
 
 
@@ -278,10 +281,9 @@ def score_run(session: Session, entry_id: int, run_id: int, mean: float) -> None
 
 def end_run(session: Session, run_id: int, state: RunState, mean: float | None = None) -> None:
     """Give a run its final state, and its mean."""
+    session.execute(delete(Job).where(Job.run_id == run_id))
     session.execute(
-        update(Run)
-        .where(Run.id == run_id)
-        .values(state=state, finished_at=func.clock_timestamp(), lease_until=None)
+        update(Run).where(Run.id == run_id).values(state=state, finished_at=func.clock_timestamp())
     )
     if mean is not None:
         session.add(ClassScore(run_id=run_id, position=0, value=mean, held_out_value=mean))

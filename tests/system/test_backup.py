@@ -17,9 +17,10 @@ import pytest
 import scoring
 from app.backups import service as backups
 from app.backups.schemas import BackupError
-from app.delivery import service as delivery
-from app.evaluation import queries as runs
-from app.evaluation import service as evaluation
+from app.evaluation.service import HANDLER
+from app.handlers import sweep
+from app.jobs import queue
+from app.models import Queue
 from app.retention import service as retention
 from app.storage import Storage
 from app.uploads.rules import TUS_VERSION
@@ -27,6 +28,7 @@ from tests.system.damage import damaged
 from tests.system.installations import LONGEST, Client, Installation, good, installation, registered
 from tests.system.kits import results, small_kit
 from tests.system.servers import OwnServers, eventually, plain
+from tests.working import do_all
 
 pytestmark = pytest.mark.system
 
@@ -74,15 +76,16 @@ def old(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -> It
         person = running.client(address, token)
         upload = person.upload(PHASE, ARCHIVE)
         good(person.confirm(upload, "Acorn"))
-        evaluation.evaluate_next(running.platform)
-        while delivery.deliver_next(running.platform):
-            pass
+        do_all(running.platform, Queue.RUNS)
+        do_all(running.platform)
         waiting = (
             person.submit(PHASE, results(cat=10, dog=10), "Beech"),
             person.submit(PHASE, results(cat=2, dog=2), "Cedar"),
         )
         with running.platform.transaction() as session:
-            assert runs.claim_next(session, timedelta(0), scoring.SCORER)
+            claim = queue.claim_next(session, Queue.RUNS, timedelta(0), scoring.SCORER)
+            assert claim
+            HANDLER.claimed(session, claim)
         arriving = person.create(PHASE, len(ARCHIVE))
         person.append(arriving, ARCHIVE[:100], 0)
         board, figures = person.board(PHASE), figures_of(person)
@@ -152,9 +155,8 @@ def test_what_is_restored_shows_the_same_boards_and_goes_on_with_its_work(
 
 def has_scored_all(running: Installation) -> bool:
     """Do what a worker and its sweeper do, once; whether no run is left."""
-    evaluation.sweep(running.platform)
-    while evaluation.evaluate_next(running.platform):
-        pass
+    sweep(running.platform)
+    do_all(running.platform, Queue.RUNS)
     return not running.ask("SELECT FROM run WHERE state IN ('queued', 'running')")
 
 

@@ -29,7 +29,7 @@ from tests.system.test_startup import as_root, small_disk
 pytestmark = pytest.mark.system
 
 NOWHERE = "127.0.0.1:1"
-OTHERS = {"outbox"}  # what other tests of this site have left to deliver, or have had given up
+OTHERS = {"jobs"}  # what other tests of this site have left to deliver, or have had given up
 ALONE = {
     f"HELDOUT_{name}": None
     for name in ("DATABASE_URL", "MIGRATION_DATABASE_URL", "BROKER_URL", "PRIVATE_STORAGE")

@@ -19,7 +19,7 @@ from tests.system.servers import OwnServers, eventually
 
 pytestmark = pytest.mark.system
 
-FOLLOW_UPS = "SELECT FROM outbox WHERE delivered_at IS NULL AND dead_at IS NULL"
+FOLLOW_UPS = "SELECT FROM job WHERE queue = 'follow-ups' AND dead_at IS NULL"
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def test_what_one_worker_has_begun_the_other_finishes_whichever_is_killed(site: 
                 project.kill(killed)
             pipe.put_back()
         assert person.final(begun)["entries"][0]["state"] == "scored"
-        assert site.ask("SELECT FROM run WHERE crashes > 0") == []
+        assert site.ask("SELECT FROM run WHERE attempt > 1") == []
         project.up("worker", killed)
 
     assert eventually(lambda: len(person.means(PHASE)) == 6)

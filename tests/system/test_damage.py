@@ -8,11 +8,10 @@ from itertools import count
 import httpx2
 import pytest
 
-from app.delivery import service as delivery
 from app.editions.service import description_of
 from app.errors import StorageDamagedError
-from app.evaluation import service as evaluation
-from app.models import Disclosure
+from app.jobs import working
+from app.models import Disclosure, Queue
 from app.platform import Platform
 from app.storage import Storage, content_key
 from tests.system.damage import DAMAGES, damaged, overwrite
@@ -20,6 +19,7 @@ from tests.system.installations import Client, Installation, good, installation
 from tests.system.kits import results, small_kit
 from tests.system.object_store import ObjectStore
 from tests.system.servers import OwnServers
+from tests.working import do_all
 
 pytestmark = pytest.mark.system
 
@@ -68,13 +68,12 @@ class Scene:
     def work(self) -> None:
         """What workers do until nothing can be claimed any more."""
         description_of.cache_clear()
-        while evaluation.evaluate_next(self.platform):
-            pass
+        do_all(self.platform, Queue.RUNS)
 
     def sweep(self) -> None:
         """What sweepers do ten minutes later."""
         self.running.ask("UPDATE damaged_content SET checked_at = checked_at - interval '11 minutes'")
-        evaluation.look_at_damaged(self.platform)
+        working.look_at_damaged(self.platform)
         self.work()
 
     def shown(self, submission: int) -> tuple[str, str, str | None]:
@@ -93,7 +92,7 @@ class Scene:
             )
             assert recorded == []
         [[crashes, failure]] = self.running.ask(
-            "SELECT crashes, failure_message FROM run r JOIN entry e ON r.entry_id = e.id WHERE submission_id = %s",
+            "SELECT failures, failure_message FROM run r JOIN job j ON j.run_id = r.id JOIN entry e ON r.entry_id = e.id WHERE submission_id = %s",
             submission,
         )
         assert (crashes, failure) == (0, None)
@@ -227,17 +226,16 @@ def test_what_follows_from_a_score_waits_for_a_repair_and_is_not_given_up(scene:
         with damaged(scene.platform.truths, statistics):
             deliver_all(scene)
         assert scene.running.ask(has_intervals, submission) == []
-        scene.running.ask("UPDATE outbox SET not_before = now() WHERE delivered_at IS NULL")
+        scene.sweep()
 
     deliver_all(scene)
 
     assert scene.running.ask(has_intervals, submission) != []
-    assert scene.running.ask("SELECT FROM outbox WHERE dead_at IS NOT NULL OR attempt > 1") == []
+    assert scene.running.ask("SELECT FROM job WHERE dead_at IS NOT NULL OR failures > 0") == []
 
 
 def deliver_all(scene: Scene) -> None:
-    while delivery.deliver_next(scene.platform, delivery.FOLLOW_UPS):
-        pass
+    do_all(scene.platform, Queue.FOLLOW_UPS)
 
 
 @contextmanager

@@ -11,8 +11,9 @@ import httpx2
 import pytest
 
 from app.access import Actor
+from app.models import Queue
+from app.notifier import TASK, celery_of
 from app.platform import platform_of
-from app.queue import Job, celery_of
 from app.submissions import service as submissions
 from app.submissions.schemas import NewSubmission
 from tests.system.damage import damaged
@@ -284,7 +285,7 @@ def test_a_message_that_is_delivered_20_times_is_one_scoring(scene: Scene) -> No
     with stopped(scene.running.pool()):
         submission_id = scene.confirm()
         for _ in range(20):
-            celery.send_task(Job.EVALUATE.value, task_id="the same")
+            celery.send_task(TASK, (Queue.RUNS.value,), task_id="the same")
     celery.close()
 
     assert scene.attempts(submission_id) == [1]
@@ -352,7 +353,7 @@ def test_a_run_whose_scoring_process_is_killed_for_the_third_time_has_failed(sce
         submission_id = scene.confirm()
         child = scene.scoring_child()
         assert eventually(lambda: has_open(child, truth))
-        scene.running.ask("UPDATE run SET crashes = 2 WHERE state = 'running'")
+        scene.running.ask("UPDATE job SET failures = 2 WHERE lease_until IS NOT NULL")
         pipe.put_back()
 
         kill_all([child])
@@ -388,7 +389,7 @@ def waits_for(scene: Scene, submission_id: int) -> str | None:
 
 def retries(scene: Scene, submission_id: int) -> int:
     """How often the run of a submission was put back to the queue."""
-    statement = "SELECT requeues FROM run JOIN entry e ON entry_id = e.id WHERE e.submission_id = %s"
+    statement = "SELECT postponements FROM job j JOIN run r ON j.run_id = r.id JOIN entry e ON r.entry_id = e.id WHERE e.submission_id = %s"
     [[count]] = scene.running.ask(statement, submission_id)
     return int(count)
 

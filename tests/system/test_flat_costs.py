@@ -65,9 +65,9 @@ def test_the_counts_of_the_organisers_overview_come_from_indexes_of_what_is_unsc
     assert counts[rows.phase_id] == PhaseQueue(entries=3, queued=1, running=1, failed=1)
     assert "Seq Scan" not in "\n".join(found).replace("Seq Scan on phase", "")
     assert re.search(r"using ix_entry_\w+ on entry", found[0])
-    assert {*re.findall(r"using (ix_run_\w+) on run", found[1])} == {
-        "ix_run_queued",
-        "ix_run_running",
+    assert {*re.findall(r"using (ix_(?:run|job)_\w+) on (?:run|job)", found[1])} == {
+        "ix_job_waiting",
+        "ix_job_claimed",
         "ix_run_ended",
     }
 

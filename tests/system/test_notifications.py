@@ -3,7 +3,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from app.queue import Job, Notifier, celery_of
+from app.models import Queue
+from app.notifier import Notifier, celery_of
 from app.settings import Settings
 from tests.system.installations import LONGEST, Client, Installation, broker_database, good, installation
 from tests.system.kits import results, small_kit
@@ -62,7 +63,7 @@ def test_mail_comes_before_runs_and_what_follows_from_them_after(own_servers: Ow
     with broker_database(own_servers) as url:
         celery = celery_of(Settings(broker_url=url))
         notifier = Notifier(celery)
-        for job in (Job.DELIVER, Job.EVALUATE, Job.MAIL, Job.DELIVER, Job.MAIL, Job.EVALUATE):
+        for job in (Queue.FOLLOW_UPS, Queue.RUNS, Queue.MAIL, Queue.FOLLOW_UPS, Queue.MAIL, Queue.RUNS):
             notifier.wake_workers(job)
         notifier.flush(LONGEST)
 
@@ -71,6 +72,5 @@ def test_mail_comes_before_runs_and_what_follows_from_them_after(own_servers: Ow
             queue = waiting.bind(connection.default_channel)
             arrived = [queue.get(no_ack=True) for _ in range(6)]
 
-    assert [str(each.headers["task"]) for each in arrived] == ["mail"] * 2 + ["evaluate"] * 2 + [
-        "deliver"
-    ] * 2
+    named = [each.decode()[0][0] for each in arrived]
+    assert named == ["mail", "mail", "runs", "runs", "follow-ups", "follow-ups"]

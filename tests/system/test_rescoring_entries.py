@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 import pytest
-from sqlalchemy import func, select, text
+from sqlalchemy import delete, func, select, text
 
 from app.errors import ConflictError, NotFoundError
-from app.evaluation import queries as evaluation
+from app.jobs import queue
 from app.leaderboards import service as leaderboards
-from app.models import AuditRecord, Entry, EntryState, ExtraSlot, Run, RunState
+from app.models import AuditRecord, Entry, EntryState, ExtraSlot, Job, Queue, Run, RunState
 from app.platform import Platform
 from app.rescoring import service
 from tests.system.conftest import SharedSite
@@ -31,6 +31,7 @@ def ended(board: Rows, state: RunState) -> int:
     """An entry without a result."""
     entry = board.entry()
     with board.platform.transaction() as session:
+        session.execute(delete(Job))
         run = session.get_one(Run, board.run_of(entry))
         run.state, run.finished_at, run.failure_message = state, func.now(), "not scored"
         session.flush()
@@ -94,6 +95,7 @@ def test_it_may_end_without_a_result_again(board: Rows) -> None:
 
 def test_workers_claim_it_with_the_runs_of_participants(board: Rows) -> None:
     with board.platform.transaction() as session:
+        session.execute(delete(Job))
         session.execute(text("DELETE FROM run WHERE state = 'queued'"))
     board.entry(mean=0.4)
     entry = ended(board, RunState.FAILED)
@@ -103,9 +105,8 @@ def test_workers_claim_it_with_the_runs_of_participants(board: Rows) -> None:
 
     [(run, _)] = board.unfinished(entry)
     with board.platform.transaction() as session:
-        claim = evaluation.claim_next(
-            session, board.platform.settings.lease, session.get_one(Run, run).scorer
-        )
+        lease = board.platform.settings.lease
+        claim = queue.claim_next(session, Queue.RUNS, lease, session.get_one(Run, run).scorer)
     assert claim is not None
     assert claim.run_id == run
 

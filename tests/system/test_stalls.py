@@ -14,8 +14,9 @@ import redis
 from sqlalchemy import make_url, text
 
 import scoring
+from app.models import Queue
+from app.notifier import worker_queue
 from app.processes import worker_child
-from app.queue import Job, run_queue
 from tests.system.holds import broken, in_a_pipe
 from tests.system.installations import Client, Installation, awaited, good, installation
 from tests.system.kits import results, small_kit
@@ -187,7 +188,7 @@ def test_a_database_that_is_away_leaves_one_line_of_each_kind_and_no_trace_in_th
     awaited(lambda: scene.is_reported("lone worker"), PATIENCE)
     start = len(log_of(running, "lone worker"))
     with running.servers.database_down():
-        for job in Job:
+        for job in Queue:
             running.platform.notifier.wake_workers(job, count=10)
         running.platform.notifier.flush(PATIENCE)
         assert eventually(lambda: are_done(running), PATIENCE)
@@ -209,7 +210,7 @@ def test_a_database_that_is_away_leaves_one_line_of_each_kind_and_no_trace_in_th
 def are_done(running: Installation) -> bool:
     """Whether no message waits for a worker of this version, and none is with one."""
     with redis.Redis.from_url(str(running.settings.broker_url)) as broker:
-        return not broker.exists(run_queue(scoring.SCORER), "unacked")
+        return not broker.exists(worker_queue(scoring.SCORER), "unacked")
 
 
 def test_a_sweeper_ends_with_its_worker(scene: Scene) -> None:

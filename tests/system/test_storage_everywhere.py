@@ -95,7 +95,7 @@ def test_while_the_service_is_away_nothing_is_lost(scene: Scene) -> None:
     with scene.objects.down():
         refused = send()
         submission_id = good(scene.someone.confirm(upload, "Away"))["id"]
-        requeued = "SELECT count(*) FROM run WHERE requeues > 0"
+        requeued = "SELECT count(*) FROM job WHERE postponements > 0"
         assert eventually(lambda: scene.running.ask(requeued) == [(1,)])
         ready = http.get("/ready")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.log_files import LogLimit
+from app import supervisor as supervision
 from app.supervisor import Child, NotReadyError, Supervisor, interrupted_by_signals, supervised
 from tests.system.servers import eventually, gone, kill
 
@@ -159,10 +159,12 @@ def test_a_signal_counts_where_a_library_has_swallowed_the_one_before() -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_a_log_that_grows_is_shortened_while_its_child_goes_on_writing(said: Said, tmp_path: Path) -> None:
-    limit = LogLimit(max_bytes=10_000, interval=timedelta(seconds=0.05))
+def test_a_log_that_grows_is_shortened_while_its_child_goes_on_writing(
+    said: Said, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervision, "LOG_BYTES", 10_000)
     script = "i=0; while :; do echo line $i; i=$((i + 1)); done"
-    with supervised(said.put, limit) as supervisor:
+    with supervised(said.put) as supervisor:
         supervisor.start(child(tmp_path, script), lambda: True)
         older = tmp_path / "logs" / "child.log.1"
 
@@ -170,4 +172,4 @@ def test_a_log_that_grows_is_shortened_while_its_child_goes_on_writing(said: Sai
         first = older.read_bytes()
         assert eventually(lambda: older.read_bytes() not in {b"", first})
 
-        assert older.stat().st_size <= limit.max_bytes
+        assert older.stat().st_size <= 10_000

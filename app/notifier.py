@@ -1,17 +1,18 @@
 """Messages that wake workers; the rows in the database say what there is to do."""
 
-import enum
 import os
-import queue
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from queue import Full
+from queue import Queue as Pending
 
 import structlog
 from celery import Celery
-from kombu import Queue
+from kombu import Queue as BrokerQueue
 
 import scoring
+from app.models import Queue
 from app.settings import Settings
 
 log = structlog.get_logger()
@@ -20,16 +21,9 @@ MAX_PENDING = 1000  # messages that wait for a slow broker; more are dropped, th
 MAX_AGE = 3600  # seconds after which a message that no worker has taken is dropped
 
 
-class Job(enum.StrEnum):
-    """What a worker is woken for."""
-
-    MAIL = "mail"
-    EVALUATE = "evaluate"
-    DELIVER = "deliver"  # what follows from a score and may come later: intervals, figures, pictures
-
-
 # the broker hands out the lowest first: a backlog of figures delays no score, and a backlog of runs no mail
-PRIORITIES: Mapping[Job, int] = {Job.MAIL: 0, Job.EVALUATE: 3, Job.DELIVER: 6}
+PRIORITIES: Mapping[Queue, int] = {Queue.MAIL: 0, Queue.RUNS: 3, Queue.FOLLOW_UPS: 6}
+TASK = "work"  # the one task: do the next job of a queue
 
 
 def celery_of(settings: Settings) -> Celery:
@@ -52,8 +46,8 @@ def celery_of(settings: Settings) -> Celery:
         task_acks_late=True,
         task_reject_on_worker_lost=True,
         task_ignore_result=True,
-        task_queues=[Queue(run_queue(scoring.SCORER))],
-        task_default_queue=run_queue(scoring.SCORER),
+        task_queues=[BrokerQueue(worker_queue(scoring.SCORER))],
+        task_default_queue=worker_queue(scoring.SCORER),
         task_time_limit=2 * settings.scoring_seconds,
         worker_prefetch_multiplier=1,
         # a worker listens for commands on a connection whose reads have no time limit: one that went silent blocked it for ever
@@ -63,17 +57,17 @@ def celery_of(settings: Settings) -> Celery:
     return celery
 
 
-def run_queue(scorer: str) -> str:
-    """The queue of workers with this scorer version, so that no other version takes a message away from them."""
+def worker_queue(scorer: str) -> str:
+    """The broker's queue for workers with this scorer version, so that no other version takes a message away from them."""
     return f"runs-{scorer}"
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A job, and the queue of the workers that can do it."""
+    """The queue of jobs to look at, and the version of the workers that should."""
 
-    job: Job
-    queue: str
+    queue: Queue
+    scorer: str
 
 
 @dataclass(slots=True)
@@ -81,18 +75,20 @@ class Notifier:
     """Sends messages from a thread of its own, so that a stopped broker blocks nobody."""
 
     celery: Celery
-    pending: queue.Queue[Message] = field(default_factory=lambda: queue.Queue(MAX_PENDING))
+    pending: Pending[Message] = field(default_factory=lambda: Pending(MAX_PENDING))
     lock: threading.Lock = field(default_factory=threading.Lock)
     process: int | None = None
 
-    def wake_workers(self, job: Job = Job.EVALUATE, *, count: int = 1, scorer: str = scoring.SCORER) -> None:
+    def wake_workers(
+        self, queue: Queue = Queue.RUNS, *, count: int = 1, scorer: str = scoring.SCORER
+    ) -> None:
         """Wake up to `count` workers, soon; never waits and never fails."""
         self._start()
         try:
             for _ in range(count):
-                self.pending.put_nowait(Message(job, run_queue(scorer)))
-        except queue.Full:
-            log.warning("notification dropped", job=job)
+                self.pending.put_nowait(Message(queue, scorer))
+        except Full:
+            log.warning("notification dropped", queue=queue)
 
     def flush(self, timeout: float) -> None:
         """Wait until all messages have been sent, at most `timeout` seconds: for programs that end right after."""
@@ -104,12 +100,12 @@ class Notifier:
         with self.lock:
             if self.process != os.getpid():
                 self.process = os.getpid()
-                self.pending = queue.Queue(MAX_PENDING)
+                self.pending = Pending(MAX_PENDING)
                 threading.Thread(
                     target=self._serve, args=(self.pending,), daemon=True, name="notifier"
                 ).start()
 
-    def _serve(self, pending: "queue.Queue[Message]") -> None:
+    def _serve(self, pending: Pending[Message]) -> None:
         while True:
             self._send(pending.get())
             pending.task_done()
@@ -117,11 +113,12 @@ class Notifier:
     def _send(self, message: Message) -> None:
         try:
             self.celery.send_task(
-                message.job.value,
-                queue=message.queue,
-                priority=PRIORITIES[message.job],
+                TASK,
+                args=(message.queue.value,),
+                queue=worker_queue(message.scorer),
+                priority=PRIORITIES[message.queue],
                 expires=MAX_AGE,
                 retry=False,
             )
         except Exception as error:  # noqa: BLE001 - whatever the broker's client raises, the sweeper notifies again
-            log.warning("notification failed", job=message.job, error=str(error))
+            log.warning("notification failed", queue=message.queue, error=str(error))

@@ -1,1 +1,0 @@
-"""Delivering what stands in the outbox: at least once, with retries, and without one message blocking others."""

@@ -1,0 +1,35 @@
+"""What each kind of job does."""
+
+from app.analyses import service as analyses
+from app.board_figures import service as board_figures
+from app.evaluation import service as evaluation
+from app.intervals import service as intervals
+from app.jobs import working
+from app.jobs.working import Handlers, on_payload
+from app.mail import service as mail
+from app.models import JobKind, Queue
+from app.overlays import service as overlays
+from app.pictures import service as pictures
+from app.platform import Platform
+from app.similarity import service as similarity
+
+HANDLERS: Handlers = {
+    JobKind.RUN: evaluation.HANDLER,
+    JobKind.MAIL: on_payload(mail.deliver),
+    JobKind.BOARD: on_payload(board_figures.refresh),
+    JobKind.INTERVALS: on_payload(intervals.compute),
+    JobKind.ANALYSIS: on_payload(analyses.compute),
+    JobKind.SIMILARITY: on_payload(similarity.compare),
+    JobKind.OVERLAYS: on_payload(overlays.draw_next),
+    JobKind.PICTURES: on_payload(pictures.make_next),
+}
+
+
+def do_next(platform: Platform, queue: Queue) -> bool:
+    """Do the next job of a queue that is due; whether there was one."""
+    return working.do_next(platform, queue, HANDLERS)
+
+
+def sweep(platform: Platform) -> None:
+    """Find lost jobs, and wake workers for those that are due."""
+    working.sweep(platform, HANDLERS)

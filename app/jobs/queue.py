@@ -1,0 +1,388 @@
+"""The table of jobs: add, claim, extend, postpone, give up, delete.
+
+Locks are taken in one order: a job before the run that it is about, a run before its entry.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    SQLColumnExpression,
+    and_,
+    case,
+    delete,
+    exists,
+    func,
+    insert,
+    literal,
+    not_,
+    or_,
+    select,
+    true,
+    tuple_,
+    update,
+)
+from sqlalchemy.orm import Session, aliased
+
+from app.models import DamagedContent, Entry, Job, JobKind, Queue, Run, Team
+from app.row_pages import RowPage, page_of
+
+LIVE, SHADOW = 0, 10  # priorities: participants' runs go before those of a re-scoring
+CLAIM_ORDER = (Job.priority, Job.turn, Job.queued_at, Job.id)  # within a queue; `ix_job_waiting` has it
+
+PAUSES = (1, 6, 24, 120)  # in units of the first pause: 5 s, 30 s, 2 min, 10 min
+LONGEST_PAUSE = timedelta(minutes=10)
+
+MAX_LOST = 1000  # jobs of one sweep
+MOST_DEAD = 100  # on a page
+HIDDEN = {"address", "fields"}  # of a mail: where it goes, and what it says
+
+
+def pause_before_retry(retries: int, first: timedelta) -> timedelta:
+    """How long a job waits before it is tried again, after that many attempts of this kind, counted from 1.
+
+    >>> [pause_before_retry(retries, timedelta(seconds=5)).seconds for retries in (1, 2, 3, 4, 5, 100)]
+    [5, 30, 120, 600, 600, 600]
+    """
+    return min(first * PAUSES[min(retries, len(PAUSES)) - 1], LONGEST_PAUSE)
+
+
+def pause_between_looks(first: timedelta) -> timedelta:
+    """After how long a damaged content is looked at again.
+
+    >>> pause_between_looks(timedelta(seconds=5)).seconds
+    600
+    """
+    return pause_before_retry(len(PAUSES), first)
+
+
+# adding
+
+
+def add(session: Session, kind: JobKind, payload: dict[str, Any], *, key: str | None = None) -> None:
+    """Add a job that any worker does once this transaction has committed.
+
+    With a key, it is done together with all jobs of its kind and key that wait by then: what follows from a thousand changes
+    of a board is done once, after the last of them. Nothing is locked, so transactions with the same key do not wait for
+    each other.
+    """
+    session.add(Job(kind=kind, queue=_queue_of(kind), key=key, payload=payload))
+
+
+def _queue_of(kind: JobKind) -> Queue:
+    return Queue.MAIL if kind is JobKind.MAIL else Queue.FOLLOW_UPS
+
+
+def add_board(session: Session, phase_id: int, competition: int) -> None:
+    """Draw again what a board shows beside its rows, because the rows have changed."""
+    payload = {"phase_id": phase_id, "competition": competition}
+    add(session, JobKind.BOARD, payload, key=f"{phase_id}/{competition}")
+
+
+def add_boards(session: Session, *which: ColumnElement[bool]) -> None:
+    """Do so for every board with results of entries that these conditions choose."""
+    boards = select(Entry.phase_id, Entry.competition).where(Entry.published_run_id.is_not(None), *which)
+    for phase_id, competition in session.execute(boards.distinct()).all():
+        add_board(session, phase_id, competition)
+
+
+def add_runs(session: Session, run_ids: Collection[int]) -> None:
+    """Queue runs, those of a team in turns one after the other."""
+    priority = case((Run.rescore_id.is_(None), LIVE), else_=SHADOW)
+    place = func.row_number().over(partition_by=(Run.team_id, Run.scorer, priority), order_by=Run.id)
+    chosen = (
+        select(
+            literal(JobKind.RUN, Job.kind.type), literal(Queue.RUNS, Job.queue.type), Run.scorer, Run.id,
+            literal({}, Job.payload.type), priority, Run.team_id,
+            _next_turn(Run.team_id, Run.scorer, priority) + place - 1,
+        )
+        .where(Run.id == func.any(list(run_ids)))
+        .order_by(Run.id)
+    )  # fmt: skip
+    columns = ("kind", "queue", "scorer", "run_id", "payload", "priority", "team_id", "turn")
+    session.flush()
+    session.execute(insert(Job).from_select(columns, chosen))
+
+
+def _next_turn(
+    team_id: SQLColumnExpression[int], scorer: SQLColumnExpression[str], priority: SQLColumnExpression[int]
+) -> ColumnElement[int]:
+    """The round of a queue in which a team's next run is claimed: after its own last one, and no earlier than the present round.
+
+    Runs of one team are in rounds one after the other and every team has at most one run in a round, so claiming in the order
+    of rounds is a round robin over teams (start-time fair queueing with one unit per run, Goyal, Vin and Cheng 1996).
+    """
+    job = aliased(Job)
+    same_queue = and_(job.queue == Queue.RUNS, job.scorer == scorer, job.priority == priority)
+    own = select(func.max(job.turn) + 1).where(same_queue, job.team_id == team_id)
+    running = select(func.max(job.turn)).where(same_queue, job.lease_until.is_not(None))
+    waiting = select(func.min(job.turn)).where(
+        same_queue,
+        job.lease_until.is_(None),
+        job.dead_at.is_(None),
+        job.damaged_content_id.is_(None),
+        ~is_held(job),
+    )
+    return func.greatest(own.scalar_subquery(), running.scalar_subquery(), waiting.scalar_subquery(), 0)
+
+
+# what waits
+
+
+def is_waiting() -> ColumnElement[bool]:
+    """Whether a job is neither claimed nor given up."""
+    return and_(Job.lease_until.is_(None), Job.dead_at.is_(None))
+
+
+def is_held(job: type[Job] = Job) -> ColumnElement[bool]:
+    """Whether a run waits because its team is suspended; re-scorings are not held, since boards wait for them."""
+    # one look at the index of suspended teams for each run, while a list of them would be made anew for each claim
+    suspended = exists().where(Team.id == job.team_id, Team.suspended_at.is_not(None)).correlate(job)
+    return and_(job.priority == LIVE, suspended)
+
+
+def is_asked_for(kind: JobKind, *keys: str | SQLColumnExpression[str]) -> ColumnElement[bool]:
+    """Whether a job of this kind and one of these keys is still to be done."""
+    return exists().where(Job.kind == kind, Job.key.in_(keys), Job.dead_at.is_(None)).correlate_except(Job)
+
+
+def _is_due() -> ColumnElement[bool]:
+    """Waiting, of no suspended team, for no repair, past its pause, and with no other of its key under way.
+
+    A pause longer than the longest is from before the clock was set back.
+    """
+    now = func.clock_timestamp()
+    past_pause = or_(Job.not_before.is_(None), Job.not_before <= now, Job.not_before > now + LONGEST_PAUSE)
+    other = aliased(Job)
+    under_way = (
+        exists()
+        .where(other.kind == Job.kind, other.key == Job.key, other.lease_until.is_not(None))
+        .correlate(Job)
+    )
+    is_alone = or_(Job.key.is_(None), ~under_way)
+    return and_(is_waiting(), past_pause, Job.damaged_content_id.is_(None), ~is_held(), is_alone)
+
+
+def count_due(session: Session, queue: Queue, most: int, scorer: str = "") -> int:
+    """How many jobs of a queue could be claimed now; counts no further than `most`."""
+    due = select(Job.id).where(_is_due(), Job.queue == queue, Job.scorer == scorer).limit(most).subquery()
+    return session.execute(select(func.count()).select_from(due)).scalar_one()
+
+
+# claiming
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A job that a worker does now; `attempt` fences every write, so that only the latest claim counts."""
+
+    id: int
+    attempt: int
+    kind: JobKind
+    run_id: int | None
+    payload: Mapping[str, Any]
+
+    @property
+    def run(self) -> int:
+        """The run that the job is about."""
+        if self.run_id is None:
+            raise ValueError(f"a job of kind {self.kind} has no run")
+        return self.run_id
+
+
+def first_due(queue: Queue, scorer: str = "") -> Select[int]:
+    """The job of a queue that is claimed next, locked; `ix_job_waiting` has this order."""
+    return (
+        select(Job.id)
+        .where(_is_due(), Job.queue == queue, Job.scorer == scorer)
+        .order_by(*CLAIM_ORDER)
+        .limit(1)
+        .with_for_update(skip_locked=True, of=Job)
+    )
+
+
+def claim_next(session: Session, queue: Queue, lease: timedelta, scorer: str = "") -> Claim | None:
+    """Claim the next job of a queue; two workers never claim the same one.
+
+    Those of the same key that wait with it are deleted: all of them are committed, so whoever does this one sees what they are
+    about. One that is added later is done later.
+    """
+    statement = (
+        update(Job)
+        .where(Job.id == first_due(queue, scorer).scalar_subquery())
+        .values(attempt=Job.attempt + 1, not_before=None, lease_until=func.clock_timestamp() + lease)
+        .returning(Job.id, Job.attempt, Job.kind, Job.run_id, Job.payload, Job.key)
+    )
+    row = session.execute(statement).one_or_none()
+    if row is None:
+        return None
+    *claimed, key = row
+    claim = Claim(*claimed)
+    if key is not None:
+        _absorb(session, claim, key)
+    return claim
+
+
+def _absorb(session: Session, claim: Claim, key: str) -> None:
+    """Delete the jobs that wait with the same key; one that another process has locked is left to it."""
+    waiting = (
+        select(Job.id)
+        .where(Job.kind == claim.kind, Job.key == key, Job.id != claim.id, Job.attempt == 0, is_waiting())
+        .with_for_update(skip_locked=True)
+    )
+    statement = delete(Job).where(Job.id.in_(waiting.scalar_subquery()))
+    session.execute(statement, execution_options={"synchronize_session": False})
+
+
+def _is_mine(claim: Claim) -> ColumnElement[bool]:
+    return and_(Job.id == claim.id, Job.attempt == claim.attempt, Job.lease_until.is_not(None))
+
+
+def extend(session: Session, claim: Claim, lease: timedelta) -> bool:
+    """Extend the lease; whether the claim still holds."""
+    statement = update(Job).where(_is_mine(claim)).values(lease_until=func.clock_timestamp() + lease)
+    return session.scalar(statement.returning(Job.id)) is not None
+
+
+def lock_claimed(session: Session, claim: Claim) -> Job | None:
+    """The claimed job, locked; none if the claim was lost."""
+    return session.scalar(select(Job).where(_is_mine(claim)).with_for_update())
+
+
+def complete(session: Session, claim: Claim) -> None:
+    """Delete a job that is done, if the claim still holds."""
+    session.execute(delete(Job).where(_is_mine(claim)))
+
+
+def postpone(job: Job, pause: timedelta, error: str) -> None:
+    """Have a claimed job done again after a pause."""
+    job.lease_until, job.not_before, job.error = None, func.clock_timestamp() + pause, error
+
+
+def lost_jobs(session: Session, lease: timedelta) -> Sequence[Job]:
+    """Jobs whose worker has not extended its lease in time, locked; those that somebody holds locked are left for the next sweep.
+
+    A lease that ends later than any worker could have written is left from before the clock was set back; the second
+    lease of tolerance keeps live jobs from being lost to small corrections of the clock.
+    """
+    now = func.clock_timestamp()
+    is_lost = or_(Job.lease_until < now, Job.lease_until > now + 2 * lease)
+    statement = select(Job).where(is_lost).order_by(Job.id).limit(MAX_LOST)
+    return session.scalars(statement.with_for_update(skip_locked=True)).all()
+
+
+def end_pauses(session: Session) -> int:
+    """Make jobs due that were put back because something of ours was away; how many.
+
+    Those that somebody has locked are being ended by another sweeper.
+    """
+    pausing = select(Job.id).where(
+        is_waiting(), Job.postponements > 0, Job.not_before > func.clock_timestamp()
+    )
+    locked = pausing.with_for_update(skip_locked=True).scalar_subquery()
+    statement = update(Job).where(Job.id.in_(locked)).values(not_before=None).returning(Job.id)
+    return len(session.execute(statement, execution_options={"synchronize_session": False}).all())
+
+
+def count_claimed(session: Session) -> dict[str, int]:
+    """By scorer version, how many runs are being scored."""
+    statement = select(Job.scorer, func.count()).where(Job.queue == Queue.RUNS, Job.lease_until.is_not(None))
+    return dict(session.execute(statement.group_by(Job.scorer)).all())
+
+
+# runs that end otherwise
+
+
+def lock_jobs_of_entry(session: Session, entry_id: int) -> list[Job]:
+    """The jobs of an entry's runs, locked."""
+    statement = select(Job).join(Run, Job.run_id == Run.id).where(Run.entry_id == entry_id).order_by(Job.id)
+    return list(session.scalars(statement.with_for_update(of=Job)))
+
+
+def delete_runs(session: Session, *which: ColumnElement[bool]) -> None:
+    """Take runs that conditions choose out of the queue; what is under way loses its claim."""
+    runs = select(Run.id).where(*which)
+    session.execute(delete(Job).where(Job.run_id.in_(runs)), execution_options={"synchronize_session": False})
+
+
+# damaged contents
+
+
+def damaged_content(session: Session, key: str) -> int | None:
+    """A content that was noted as damaged, so that it stays noted until the end of the transaction."""
+    statement = select(DamagedContent.id).where(DamagedContent.key == key).limit(1)
+    return session.scalar(statement.with_for_update(read=True, key_share=True))
+
+
+def claim_damaged(session: Session, stores: Collection[str], every: timedelta) -> list[DamagedContent]:
+    """The damaged contents of these stores that nobody has looked at for so long; nobody else looks at them now."""
+    now = func.clock_timestamp()
+    due = select(DamagedContent.id).where(
+        DamagedContent.store.in_(stores), not_(DamagedContent.checked_at.between(now - every, now))
+    )
+    locked = due.with_for_update(skip_locked=True).scalar_subquery()
+    statement = update(DamagedContent).where(DamagedContent.id.in_(locked)).values(checked_at=now)
+    return list(session.scalars(statement.returning(DamagedContent)))
+
+
+def forget_damaged(session: Session, damaged_id: int) -> None:
+    """Note that a content is not damaged any more; jobs that wait for it can be claimed again."""
+    session.execute(delete(DamagedContent).where(DamagedContent.id == damaged_id))
+
+
+def is_awaited(session: Session, damaged_id: int) -> bool:
+    """Whether a job waits for the repair of a content."""
+    waiting = select(Job.id).where(Job.damaged_content_id == damaged_id)
+    return session.scalar(waiting.limit(1)) is not None
+
+
+# jobs that were given up
+
+
+@dataclass(frozen=True, slots=True)
+class DeadJob:
+    """A job that was given up."""
+
+    id: int
+    kind: JobKind
+    payload: Mapping[str, Any]
+    attempts: int
+    error: str
+    dead_at: datetime
+
+
+def dead_jobs(session: Session, before: int | None = None) -> RowPage[DeadJob]:
+    """A page of the jobs that were given up, the latest first; before: the last one of the page before, if it is still one of them."""
+    order = (Job.dead_at, Job.id)
+    last = session.execute(select(*order).where(Job.id == before, order[0].is_not(None))).one_or_none()
+    statement = (
+        select(Job.id, Job.kind, Job.payload, Job.attempt, func.coalesce(Job.error, ""), Job.dead_at)
+        .where(Job.dead_at.is_not(None), tuple_(*order) < tuple_(*last) if last else true())
+        .order_by(*(each.desc() for each in order))
+        .limit(MOST_DEAD + 1)
+    )
+    found = [
+        DeadJob(id_, kind, {name: payload[name] for name in payload if name not in HIDDEN}, *rest)
+        for id_, kind, payload, *rest in session.execute(statement)
+    ]
+    return page_of(found, MOST_DEAD, number=lambda job: job.id)
+
+
+def revive(session: Session, job_id: int) -> bool:
+    """Let a job that was given up be done again; whether there was one."""
+    statement = (
+        update(Job)
+        .where(Job.id == job_id, Job.dead_at.is_not(None))
+        .values(dead_at=None, failures=0, lost_leases=0, not_before=None)
+    )
+    return session.scalar(statement.returning(Job.id)) is not None
+
+
+def discard(session: Session, job_id: int) -> bool:
+    """Delete a job that was given up; whether there was one."""
+    statement = delete(Job).where(Job.id == job_id, Job.dead_at.is_not(None))
+    return session.scalar(statement.returning(Job.id)) is not None

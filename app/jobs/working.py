@@ -1,0 +1,287 @@
+"""Doing jobs: claim, work, complete; what is interrupted in between is done again."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import structlog
+from sqlalchemy import func
+from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
+from sqlalchemy.orm import Session
+from structlog.contextvars import bound_contextvars
+
+import scoring
+from app.access import Actor
+from app.errors import NotFoundError, StorageDamagedError, StorageUnavailableError
+from app.jobs import queue, workers
+from app.jobs.queue import Claim, pause_before_retry, pause_between_looks
+from app.models import AuditRecord, DamagedContent, Job, JobKind, Queue
+from app.platform import Platform
+from app.sandbox import ChildFileError
+from app.settings import Settings
+from app.storage import Storage, is_intact
+
+log = structlog.get_logger()
+
+MAX_FAILURES = 5
+MAX_LOST_LEASES = (
+    10  # with the pauses between them more than an hour, so that it is not one bad moment of ours
+)
+MAX_WOKEN = 10  # workers woken by one sweep for a queue other than that of runs
+LONGEST_ERROR = 500  # characters
+
+
+def nothing(_session: Session, _about: Claim | Job) -> None:
+    """Change nothing beside the job."""
+
+
+def keep_dead(_session: Session, job: Job) -> None:
+    """Keep a job that was given up, for admins to see."""
+    log.error("job given up", job=job.id, kind=job.kind.value, error=job.error)
+    job.dead_at = func.clock_timestamp()
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """How jobs of a kind are done, and what changes beside them; everything but `work` happens in the job's own transaction.
+
+    A process that dies leaves the job to the next one, so `work` must give the same result twice. It may complete the job
+    itself, in the transaction that writes its result. After the given number of its own failures a job is given up; none: as
+    the settings say.
+    """
+
+    work: Callable[[Platform, Claim], None]
+    failures: int | None = MAX_FAILURES
+    claimed: Callable[[Session, Claim], None] = nothing
+    queued_again: Callable[[Session, Job], None] = nothing
+    given_up: Callable[[Session, Job], None] = keep_dead
+
+
+Handlers = Mapping[JobKind, Handler]
+
+
+def do_next(platform: Platform, which: Queue, handlers: Handlers) -> bool:
+    """Do the next job of a queue that is due; whether there was one.
+
+    One that finds storage or database away waits, however long that lasts; only failures of its own count against it.
+    """
+    scorer = scoring.SCORER if which is Queue.RUNS else ""
+    with platform.transaction() as session:
+        claim = queue.claim_next(session, which, platform.settings.lease, scorer)
+        if claim is None:
+            return False
+        handler = handlers[claim.kind]
+        handler.claimed(session, claim)
+    about = {"job": claim.id, "kind": claim.kind.value, "attempt": claim.attempt}
+    with bound_contextvars(**about, **({"run": claim.run_id} if claim.run_id else {})):
+        _do(platform, claim, handler)
+    return True
+
+
+def _do(platform: Platform, claim: Claim, handler: Handler) -> None:
+    started = time.monotonic()
+    try:
+        with _extended(platform, claim):
+            handler.work(platform, claim)
+        with platform.transaction() as session:
+            queue.complete(session, claim)
+    except StorageDamagedError as error:
+        log.warning("job waits for a repair", error=error.cause)
+        _settle(platform, claim, handler, partial(_wait_for_repair, error=error))
+    except Exception as error:
+        if _is_infrastructure(error):
+            log.warning("job postponed", error=str(error))
+            _settle(platform, claim, handler, partial(_wait, error=error))
+        else:
+            log.exception("job failed")
+            _settle(platform, claim, handler, partial(_fail, error=error))
+    else:
+        log.info("job ended", seconds=round(time.monotonic() - started, 3))
+
+
+def _is_infrastructure(error: Exception) -> bool:
+    """Whether something was unavailable that every job needs: storage, ground truth, database."""
+    if isinstance(error, (IntegrityError, DataError)):  # the database refused the values of this job
+        return False
+    return isinstance(error, (SQLAlchemyError, OSError, StorageUnavailableError, ChildFileError))
+
+
+@contextmanager
+def _extended(platform: Platform, claim: Claim) -> Iterator[None]:
+    """Extend the lease while the block runs, from a thread: three times in its length, until the claim is lost."""
+    done, lease = threading.Event(), platform.settings.lease
+
+    def beat() -> None:
+        while not done.wait(lease.total_seconds() / 3):
+            try:
+                with platform.transaction() as session:
+                    if not queue.extend(session, claim, lease):
+                        return
+            except SQLAlchemyError:
+                log.warning("heartbeat failed", of=claim.id)
+
+    thread = threading.Thread(target=beat, name=f"heartbeat of job {claim.id}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+Settle = Callable[[Session, Job, Handler, Settings], None]
+
+
+def _settle(platform: Platform, claim: Claim, handler: Handler, settle: Settle) -> None:
+    """Settle a job that was not done; should the database be unavailable, its lease runs out."""
+    try:
+        with platform.transaction() as session:
+            job = queue.lock_claimed(session, claim)
+            if job is not None:
+                settle(session, job, handler, platform.settings)
+    except SQLAlchemyError as error:
+        log.warning("job not settled", error=str(error))
+
+
+def _words_of(error: Exception) -> str:
+    cause = error.cause if isinstance(error, StorageUnavailableError) else error
+    return f"{type(error).__name__}: {cause}"[:LONGEST_ERROR]
+
+
+def _wait(session: Session, job: Job, handler: Handler, settings: Settings, *, error: Exception) -> None:
+    """Queue a job again because something of ours is unavailable."""
+    job.postponements += 1
+    _queue_again(session, job, handler, settings, job.postponements, _words_of(error))
+
+
+def _wait_for_repair(
+    session: Session, job: Job, handler: Handler, settings: Settings, *, error: StorageDamagedError
+) -> None:
+    """Queue a job again that nobody claims until a damaged content is repaired."""
+    _wait(session, job, handler, settings, error=error)
+    job.damaged_content_id = queue.damaged_content(session, error.key)
+    if job.damaged_content_id is not None:
+        job.not_before = None
+    else:
+        job.not_before = func.clock_timestamp() + pause_between_looks(settings.first_pause)
+
+
+def _fail(session: Session, job: Job, handler: Handler, settings: Settings, *, error: Exception) -> None:
+    """Queue a job again that failed, or give it up after too many failures."""
+    job.failures += 1
+    most = settings.attempts if handler.failures is None else handler.failures
+    if job.failures < most:
+        _queue_again(session, job, handler, settings, job.failures, _words_of(error))
+    else:
+        _give_up(session, job, handler, _words_of(error))
+
+
+def _lose(session: Session, job: Job, handler: Handler, settings: Settings) -> None:
+    """Queue a job again whose worker was lost, or give it up: it may be the one that kills its workers."""
+    job.lost_leases += 1
+    words = "the worker that did it was lost each time"
+    if job.lost_leases < MAX_LOST_LEASES:
+        _queue_again(session, job, handler, settings, job.lost_leases, words)
+    else:
+        _give_up(session, job, handler, words)
+
+
+def _queue_again(
+    session: Session, job: Job, handler: Handler, settings: Settings, retries: int, error: str
+) -> None:
+    queue.postpone(job, pause_before_retry(retries, settings.first_pause), error)
+    handler.queued_again(session, job)
+
+
+def _give_up(session: Session, job: Job, handler: Handler, error: str) -> None:
+    job.lease_until, job.error = None, error
+    handler.given_up(session, job)
+
+
+def sweep(platform: Platform, handlers: Handlers) -> None:
+    """Put lost jobs back into the queue or give them up, and wake workers that have nothing to do though jobs are due."""
+    with platform.transaction() as session:
+        for job in queue.lost_jobs(session, platform.settings.lease):
+            log.warning("job lost", job=job.id, kind=job.kind.value, run=job.run_id, attempt=job.attempt)
+            _lose(session, job, handlers[job.kind], platform.settings)
+        idle = workers.idle_slots(workers.slots_by_scorer(session), queue.count_claimed(session))
+        due = {scorer: queue.count_due(session, Queue.RUNS, most, scorer) for scorer, most in idle.items()}
+        others = {
+            which: queue.count_due(session, which, MAX_WOKEN) for which in Queue if which is not Queue.RUNS
+        }
+    for scorer, count in due.items():
+        platform.notifier.wake_workers(count=count, scorer=scorer)
+    for which, count in others.items():
+        platform.notifier.wake_workers(which, count=count)
+
+
+def retry(platform: Platform, job_id: int) -> None:
+    """Do a job again that was given up. Raises NotFoundError."""
+    with platform.transaction() as session:
+        if not queue.revive(session, job_id):
+            raise NotFoundError(f"no job {job_id} was given up")
+    for which in Queue:
+        platform.notifier.wake_workers(which)
+
+
+def discard(platform: Platform, actor: Actor, job_id: int) -> None:
+    """Delete a job that was given up. Raises NotFoundError."""
+    with platform.transaction() as session:
+        if not queue.discard(session, job_id):
+            raise NotFoundError(f"no job {job_id} was given up")
+        session.add(AuditRecord(user_id=actor.user_id, action="job.discard", subject=f"job {job_id}"))
+
+
+# what jobs wait for
+
+
+def has_its_stores(platform: Platform) -> bool:
+    """Whether every store of this process can be written to and read."""
+    try:
+        for store in platform.stores:
+            store.check()
+    except StorageUnavailableError as error:
+        log.warning("store away", error=error.cause)
+        return False
+    return True
+
+
+def end_pauses(platform: Platform) -> None:
+    """Let jobs be done at once that wait because something of ours was away; the next sweep wakes workers."""
+    with platform.transaction() as session:
+        log.info("stores back", jobs=queue.end_pauses(session))
+
+
+def look_at_damaged(platform: Platform) -> None:
+    """Look every ten minutes whether damaged contents have been repaired; jobs that wait for one go on once it has.
+
+    Every sweeper looks, also without the turn: not all of them know the store of ground truth.
+    """
+    every, stores = pause_between_looks(platform.settings.first_pause), platform.stores_by_name
+    with platform.transaction() as session:
+        damaged = queue.claim_damaged(session, stores, every)
+    for each in damaged:
+        if _is_repaired(platform, stores[each.store], each):
+            with platform.transaction() as session:
+                queue.forget_damaged(session, each.id)
+            log.info("stored content repaired", store=each.store, key=each.key)
+
+
+def _is_repaired(platform: Platform, store: Storage, damaged: DamagedContent) -> bool:
+    """Whether a content is intact, or was removed and nothing waits for it."""
+    try:
+        if store.exists(damaged.key):
+            return is_intact(store, damaged.key)
+    except StorageUnavailableError:
+        return False
+    with platform.transaction() as session:
+        return not queue.is_awaited(session, damaged.id)
+
+
+def on_payload(work: Callable[[Platform, Mapping[str, Any]], None]) -> Handler:
+    """The handler of jobs that say all they need in their payload."""
+    return Handler(lambda platform, claim: work(platform, claim.payload))

@@ -1,0 +1,83 @@
+"""Jobs: work that is still to be done."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import CheckConstraint, ForeignKey, Index, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.models.operations import DamagedContent
+from app.models.runs import Run
+from app.models.states import JobKind, Queue
+from app.models.table import Base, key_column, now_column
+from app.models.teams import Team
+
+WAITING = "lease_until IS NULL AND dead_at IS NULL"
+
+
+class Job(Base):
+    """Work that has to be done after a change, written in its transaction and deleted once it is done.
+
+    The row is the truth; messages only wake workers.
+    """
+
+    __tablename__ = "job"
+    __table_args__ = (
+        Index(  # the whole order in which jobs are claimed
+            "ix_job_waiting",
+            "queue",
+            "scorer",
+            "priority",
+            "turn",
+            "queued_at",
+            "id",
+            postgresql_where=text(WAITING),
+        ),
+        Index("ix_job_claimed", "queue", "scorer", postgresql_where=text("lease_until IS NOT NULL")),
+        Index(  # the last turn that a team has in a queue
+            "ix_job_team",
+            "team_id",
+            "scorer",
+            "priority",
+            "turn",
+            postgresql_where=text("team_id IS NOT NULL"),
+        ),
+        Index("ix_job_key", "kind", "key", postgresql_where=text("key IS NOT NULL")),
+        Index("ix_job_dead", "dead_at", "id", postgresql_where=text("dead_at IS NOT NULL")),
+        Index(
+            "ix_job_damaged_content_id",
+            "damaged_content_id",
+            postgresql_where=text("damaged_content_id IS NOT NULL"),
+        ),
+        CheckConstraint(
+            "attempt >= 0 AND failures >= 0 AND postponements >= 0 AND lost_leases >= 0",
+            name="counts_not_negative",
+        ),
+        CheckConstraint("(kind = 'run') = (run_id IS NOT NULL)", name="run_has_row"),
+    )
+    id: Mapped[int] = key_column()
+    kind: Mapped[JobKind]
+    queue: Mapped[Queue]
+    scorer: Mapped[str] = mapped_column(
+        default=""
+    )  # the version that a worker needs; empty: any worker will do
+    run_id: Mapped[int | None] = mapped_column(ForeignKey(Run.id, ondelete="CASCADE"), unique=True)
+    key: Mapped[str | None]  # waiting jobs of a kind with the same key are done together
+    payload: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    priority: Mapped[int] = mapped_column(default=0)  # smaller goes first
+    team_id: Mapped[int | None] = mapped_column(ForeignKey(Team.id))  # teams take turns within a priority
+    turn: Mapped[int] = mapped_column(default=0)  # the round of the queue in which it is claimed
+    queued_at: Mapped[datetime] = now_column()
+    not_before: Mapped[datetime | None]  # end of the pause before a retry; none: at once
+    damaged_content_id: Mapped[int | None] = mapped_column(  # it waits until this is repaired
+        ForeignKey(DamagedContent.id, ondelete="SET NULL")
+    )
+    lease_until: Mapped[datetime | None]  # a worker has claimed it until then
+    attempt: Mapped[int] = mapped_column(default=0)  # only grows: the fence of every write
+    failures: Mapped[int] = mapped_column(default=0)  # attempts that ended with an error of its own
+    postponements: Mapped[int] = mapped_column(
+        default=0
+    )  # attempts that ended because something of ours was away
+    lost_leases: Mapped[int] = mapped_column(default=0)  # attempts that ended with the worker
+    dead_at: Mapped[datetime | None]  # given up; admins see it
+    error: Mapped[str | None]  # of the last attempt

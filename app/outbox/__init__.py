@@ -1,1 +1,0 @@
-"""Messages about what has to follow from a change, written in its transaction."""

@@ -1,1 +1,0 @@
-"""Which workers are alive, and how long a run waits for one."""
