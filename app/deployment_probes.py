@@ -133,7 +133,7 @@ def secrets(settings: Settings) -> Iterator[Secret]:
     files = named_files()
     for name in sorted(SECRETS):
         value = getattr(settings, name)
-        if value is None:
+        if not value or name == "login_providers":  # those that providers give are not ours to judge
             continue
         user, text = None, str(value)
         if name.endswith("_url"):

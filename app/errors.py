@@ -69,6 +69,22 @@ class LoginNeededError(DomainError):
     title = "Login required"
 
 
+class PasswordsOffError(DomainError):
+    """Log in by one of the providers on the login page; this server takes no passwords."""
+
+    code = "passwords-off"
+    status = 403
+    title = "Forbidden"
+
+
+class RegistrationClosedError(DomainError):
+    """Accounts are not made this way here. The login page has the ways that there are, or the organisers can help."""
+
+    code = "registration-closed"
+    status = 403
+    title = "Forbidden"
+
+
 class RecentLoginNeededError(ForbiddenError):
     """Confirm your password, and send it again."""
 

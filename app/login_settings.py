@@ -1,14 +1,17 @@
 """Settings of logins, and the table of how often something may be asked for."""
 
+import json
 from datetime import timedelta
-from typing import Annotated, Self
-from urllib.parse import urlsplit
+from enum import StrEnum
+from typing import Annotated, Final, Literal, Self
 
 import limits
-from pydantic import AfterValidator, Field, model_validator
-from pydantic_settings import BaseSettings
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_settings import BaseSettings, NoDecode
 
 from app.setting_types import IssuerUrl
+
+GITHUB: Final = "https://github.com"
 
 
 def _rates(text: str) -> str:
@@ -22,20 +25,76 @@ def _rates(text: str) -> str:
 Rates = Annotated[str, AfterValidator(_rates)]
 
 
+class Registration(StrEnum):
+    """Who may make an account."""
+
+    OPEN = "open"
+    PROVIDERS = "providers"
+    CLOSED = "closed"
+
+
+class LoginProvider(BaseModel):
+    """Where people can show who they are: an OpenID Connect provider, or GitHub."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,30}$")]  # in addresses
+    name: Annotated[str, Field(min_length=1, max_length=40)]  # on buttons
+    kind: Literal["openid", "github"] = "openid"
+    issuer: IssuerUrl = GITHUB  # as an OpenID Connect provider writes it; of a GitHub on premises its address
+    client_id: Annotated[str, Field(min_length=1)]  # how this server is registered there
+    client_secret: str | None = None  # none for a public client
+
+    @model_validator(mode="after")
+    def _has_issuer(self) -> Self:
+        if self.kind == "openid" and self.issuer == GITHUB:
+            raise ValueError("expected the issuer of the OpenID Connect provider")
+        return self
+
+    @property
+    def api(self) -> str:
+        """Where GitHub says who somebody is."""
+        return "https://api.github.com/" if self.issuer == GITHUB else f"{self.issuer}/api/v3/"
+
+
+def _providers(found: object) -> object:
+    """Providers from JSON; errors quote nothing, because secrets are in it."""
+    if not isinstance(found, str):
+        return found
+    try:
+        return json.loads(found)
+    except ValueError as error:
+        raise ValueError("expected JSON: a list of providers") from error
+
+
+def _distinct(providers: tuple[LoginProvider, ...]) -> tuple[LoginProvider, ...]:
+    for values in ([each.id for each in providers], [each.issuer for each in providers]):
+        if len(set(values)) < len(values):
+            raise ValueError("expected each id and each issuer once")
+    return providers
+
+
+LoginProviders = Annotated[
+    tuple[LoginProvider, ...], NoDecode, BeforeValidator(_providers), AfterValidator(_distinct)
+]
+
+
 class LoginSettings(BaseSettings):
     """Who gets in and for how long, and the limits of requests; `app/rate_limits.py` says who is counted."""
 
-    oidc_issuer: Annotated[
-        IssuerUrl | None,
-        Field(description="OpenID Connect provider that people can log in with, as it writes its `issuer`"),
-    ] = None
-    oidc_client_id: Annotated[str | None, Field(description="how this server is registered there")] = None
-    oidc_client_secret: Annotated[
-        str | None, Field(description="secret of that registration; none for a public client")
-    ] = None
-    oidc_name: Annotated[
-        str | None, Field(description="name of the provider on buttons; default its host", max_length=40)
-    ] = None
+    login_providers: Annotated[
+        LoginProviders,
+        Field(description="providers that people can log in with, as JSON; see *Logging in by a provider*"),
+    ] = ()
+    passwords: Annotated[
+        bool, Field(description="whether people may log in with passwords; otherwise by providers alone")
+    ] = True
+    registration: Annotated[
+        Registration,
+        Field(
+            description="who may make an account: `open` everybody, `providers` by a provider alone, `closed` nobody"
+        ),
+    ] = Registration.OPEN
 
     metrics_token: Annotated[
         str | None,
@@ -105,15 +164,15 @@ class LoginSettings(BaseSettings):
     )
 
     @model_validator(mode="after")
-    def _with_client(self) -> Self:
-        if self.oidc_issuer and not self.oidc_client_id:
-            raise ValueError("HELDOUT_OIDC_ISSUER: expected HELDOUT_OIDC_CLIENT_ID, too")
+    def _has_a_way_in(self) -> Self:
+        if not self.passwords and not self.login_providers:
+            raise ValueError("HELDOUT_PASSWORDS: without passwords expected HELDOUT_LOGIN_PROVIDERS")
         return self
 
     @property
-    def provider_name(self) -> str | None:
-        """What the OpenID Connect provider is called on pages; none where people log in with passwords alone."""
-        return (self.oidc_name or urlsplit(self.oidc_issuer).hostname) if self.oidc_issuer else None
+    def may_register_with_password(self) -> bool:
+        """Whether everybody may make an account with a password."""
+        return self.passwords and self.registration is Registration.OPEN
 
     @property
     def session_lifetime(self) -> timedelta:

@@ -1,23 +1,22 @@
-"""Talking to an OpenID Connect provider: the authorization code flow with PKCE."""
+"""Talking to a login provider: the authorization code flow with PKCE, by OpenID Connect or as GitHub does it."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import httpx2
 from authlib.common.errors import AuthlibBaseError
-from authlib.integrations.httpx_client import OAuth2Client
-from authlib.oidc.core import CodeIDToken
-from joserfc import jwt
+from authlib.integrations.base_client.errors import MismatchingStateError
+from authlib.integrations.starlette_client import OAuth, StarletteOAuth2App
 from joserfc.errors import JoseError
-from joserfc.jwk import KeySet
+from starlette.requests import Request
 
+from app.login_settings import LoginProvider
 from app.mail_addresses import is_mail_address
 from app.names import folded
-from app.openid.schemas import Claims, Provider, ProviderError, Purpose, Started
+from app.openid.schemas import Claims, ProviderError, Purpose, StaleError
 
 TIMEOUT = httpx2.Timeout(5)  # seconds to connect, and for each answer
 LEEWAY = 60  # seconds by which clocks may differ
-SCOPE = "openid email profile"
 # with public keys only: a secret that signs, or no signature at all, would let others speak for the provider
 ALGORITHMS = (
     "RS256",
@@ -32,84 +31,99 @@ ALGORITHMS = (
     "EdDSA",
     "Ed25519",
 )
-FAILURES = (httpx2.HTTPError, httpx2.InvalidURL, AuthlibBaseError, JoseError, ValueError, KeyError, TypeError)
+FAILURES = (
+    httpx2.HTTPError,
+    httpx2.InvalidURL,
+    AuthlibBaseError,
+    JoseError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+)
 
 
-def authorization_url(provider: Provider, started: Started) -> str:
-    """Where a browser is sent to log in; asks the provider where that is. Raises ProviderError."""
+async def leave(request: Request, provider: LoginProvider, callback: str, purpose: Purpose) -> str:
+    """Where a browser is sent to log in; what it is recognised by afterwards is in `request.session`. Raises ProviderError."""
     # whoever confirms that it is them has to log in there again
-    again = {"prompt": "login", "max_age": "0"} if started.purpose is Purpose.CONFIRM else {}
+    again = {"prompt": "login", "max_age": "0"} if purpose is Purpose.CONFIRM else {}
     try:
-        with _client(provider) as client:
-            endpoint = _metadata(client, provider)["authorization_endpoint"]
-            url, _ = client.create_authorization_url(
-                endpoint, state=started.state, code_verifier=started.verifier, nonce=started.nonce, **again
-            )
+        client = await _client(provider)
+        started = await client.create_authorization_url(callback, **again)
+        await client.save_authorize_data(request, redirect_uri=callback, **started)
     except FAILURES as error:
         raise ProviderError(_reason(error)) from error
-    return str(url)
+    return str(started["url"])
 
 
-def claims_of(provider: Provider, code: str, started: Started) -> Claims:
-    """What the provider says of the person to whom it gave this code. Raises ProviderError."""
+async def come_back(request: Request, provider: LoginProvider) -> Claims:
+    """What the provider says of the person whom it sent back. Raises ProviderError, StaleError for a login of another browser."""
+    issuer = request.query_params.get("iss")  # who says that it sends it (RFC 9207)
+    if issuer not in (None, provider.issuer):
+        raise ProviderError(f"the answer comes from {issuer!r}, expected {provider.issuer!r}")
     try:
-        with _client(provider) as client:
-            metadata = _metadata(client, provider)
-            token = client.fetch_token(
-                metadata["token_endpoint"],
-                grant_type="authorization_code",
-                code=code,
-                code_verifier=started.verifier,
-            )
-            keys = KeySet.import_key_set({"keys": _json(client, metadata["jwks_uri"])["keys"]})
-        return _claims(_checked(provider, started, token, keys))
+        client = await _client(provider)
+        expected = {
+            "iss": {"essential": True, "value": provider.issuer},
+            "aud": {"essential": True, "value": provider.client_id},
+        }
+        token = await client.authorize_access_token(request, claims_options=expected, leeway=LEEWAY)
+        if provider.kind == "github":
+            return await _github_claims(client, token)
+        return _claims(token["userinfo"])
+    except MismatchingStateError as error:
+        raise StaleError("this login is over or was begun elsewhere") from error
     except FAILURES as error:
         raise ProviderError(_reason(error)) from error
 
 
-def _client(provider: Provider) -> OAuth2Client:
-    return OAuth2Client(
-        client_id=provider.client_id,
-        client_secret=provider.client_secret,
-        scope=SCOPE,
-        redirect_uri=provider.redirect_uri,
-        code_challenge_method="S256",
-        timeout=TIMEOUT,
+async def _client(provider: LoginProvider) -> StarletteOAuth2App:
+    """A client with what the provider says of itself now, so that a change of keys or addresses is followed at once."""
+    options: dict[str, Any] = {"code_challenge_method": "S256", "timeout": TIMEOUT}
+    if provider.kind == "github":
+        return _registered(
+            provider,
+            authorize_url=f"{provider.issuer}/login/oauth/authorize",
+            access_token_url=f"{provider.issuer}/login/oauth/access_token",
+            api_base_url=provider.api,
+            client_kwargs=options
+            | {"scope": "read:user user:email", "token_endpoint_auth_method": "client_secret_post"},
+        )
+    client = _registered(
+        provider,
+        server_metadata_url=provider.issuer.rstrip("/") + "/.well-known/openid-configuration",
+        client_kwargs=options | {"scope": "openid email profile"},
     )
+    metadata = await client.load_server_metadata()
+    if metadata["issuer"] != provider.issuer:
+        raise ValueError(f"the provider calls itself {metadata['issuer']!r}, expected {provider.issuer!r}")
+    metadata["id_token_signing_alg_values_supported"] = list(ALGORITHMS)
+    metadata.pop("jwks", None)  # keys come from where its metadata say, never with them
+    return client
 
 
-def _metadata(client: OAuth2Client, provider: Provider) -> Mapping[str, Any]:
-    """Where the provider does what; not kept, so that a change of keys or addresses is followed at once."""
-    found = _json(client, provider.issuer.rstrip("/") + "/.well-known/openid-configuration")
-    if found["issuer"] != provider.issuer:
-        raise ValueError(f"the provider calls itself {found['issuer']!r}, expected {provider.issuer!r}")
-    return found
+def _registered(provider: LoginProvider, **options: Any) -> StarletteOAuth2App:
+    known = {"client_id": provider.client_id, "client_secret": provider.client_secret}
+    return OAuth().register(provider.id, **known, **options)
 
 
-def _json(client: OAuth2Client, address: str) -> dict[str, Any]:
-    response = client.request("GET", address, withhold_token=True)
+async def _github_claims(client: StarletteOAuth2App, token: Mapping[str, Any]) -> Claims:
+    """Who it is by the number of the account, because its login name can be given to somebody else."""
+    person = await _json(client, "user", token)
+    addresses = await _json(client, "user/emails", token)
+    email = next((each["email"] for each in addresses if each["primary"] and each["verified"]), "")
+    number = person["id"]
+    if type(number) is not int:
+        raise ValueError(f"expected the number of an account, found {number!r}")
+    said = {"sub": number, "email": email, "email_verified": True, "name": person["name"] or person["login"]}
+    return _claims(said)
+
+
+async def _json(client: StarletteOAuth2App, path: str, token: Mapping[str, Any]) -> Any:
+    response = await client.get(path, token=token)
     response.raise_for_status()
-    found: dict[str, Any] = response.json()
-    return found
-
-
-def _checked(
-    provider: Provider, started: Started, token: Mapping[str, Any], keys: KeySet
-) -> Mapping[str, Any]:
-    """The claims of an ID token that this provider signed, for this server and this login, and that has not expired."""
-    decoded = jwt.decode(token["id_token"], keys, algorithms=list(ALGORITHMS))
-    expected = {
-        "iss": {"essential": True, "value": provider.issuer},
-        "aud": {"essential": True, "value": provider.client_id},
-    }
-    about = {
-        "nonce": started.nonce,
-        "client_id": provider.client_id,
-        "access_token": token.get("access_token"),
-    }
-    claims = CodeIDToken(decoded.claims, decoded.header, expected, about)
-    claims.validate(leeway=LEEWAY)
-    return decoded.claims
+    return response.json()
 
 
 def _claims(said: Mapping[str, Any]) -> Claims:

@@ -1,5 +1,6 @@
 """How the processes of an installation are started, and what each may know."""
 
+import json
 import os
 import signal
 import socket
@@ -19,7 +20,7 @@ from app.supervisor import Child, interrupted_by_signals, supervised
 
 ENDING_SECONDS = 10  # that a web process may take to end once it waits for no request any more
 NOT_FOR_ANY = {"migration_database_url", "migration_database_password"}
-NOT_FOR_WORKERS = NOT_FOR_ANY | {"oidc_client_secret", "metrics_token"}
+NOT_FOR_WORKERS = NOT_FOR_ANY | {"login_providers", "passwords", "registration", "metrics_token"}
 NOT_FOR_WEB = NOT_FOR_ANY | {
     "private_storage", "s3_private_bucket", "s3_private_access_key", "s3_private_secret_key",
     "smtp_user", "smtp_password",
@@ -130,7 +131,7 @@ def environment_of(settings: Settings, *, without: set[str]) -> dict[str, str]:
     """What is inherited but our own variables, and the settings in their place."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith((PREFIX, COUNTERS))}
     ours = {
-        variable(name): str(value)
+        variable(name): value if isinstance(value, str) else json.dumps(value)
         for name, value in settings.model_dump(mode="json", exclude_none=True).items()
         if name not in without
     }

@@ -29,7 +29,7 @@ PREFIX = "HELDOUT_"
 FILE_SUFFIX = "_FILE"  # HELDOUT_SMTP_PASSWORD_FILE names a file that holds the value of HELDOUT_SMTP_PASSWORD
 SECRETS = {
     "database_url", "database_password", "migration_database_url", "migration_database_password", "broker_url",
-    "broker_password", "s3_secret_key", "s3_private_secret_key", "smtp_password", "oidc_client_secret",
+    "broker_password", "s3_secret_key", "s3_private_secret_key", "smtp_password", "login_providers",
     "metrics_token",
 }  # fmt: skip
 WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - where such a server is reached

@@ -103,7 +103,9 @@ class Supervisor:
         self.wait_until_ready(child.name, ready, within)
 
     def launch(self, child: Child) -> None:
-        """Start a child; it is not started again when it dies before `wait_until_ready` has returned."""
+        """Start a child in place of one with its name; it is not started again when it dies before `wait_until_ready` has returned."""
+        if child.name in self._lives:
+            self.stop(child.name)
         with self._lock:
             self._lives[child.name] = _Life(child)
 

@@ -14,7 +14,13 @@ from app import formats
 from app.access import Action, Actor, allowed, in_scope, only_for_admins
 from app.addresses import address_of
 from app.cache import Rendered, Splice, conditional_response
-from app.errors import ForbiddenError, LoginNeededError, RecentLoginNeededError, SecondFactorNeededError
+from app.errors import (
+    ForbiddenError,
+    LoginNeededError,
+    PasswordsOffError,
+    RecentLoginNeededError,
+    SecondFactorNeededError,
+)
 from app.platform import Platform
 from app.rate_limits import Limited, client_of
 
@@ -78,6 +84,17 @@ def recently_logged_in() -> Dependency:
     return permission
 
 
+def needs_passwords() -> Dependency:
+    """What a route needs that takes a password, or replaces one."""
+
+    async def check(platform: ThePlatform) -> None:
+        if not platform.settings.passwords:
+            raise PasswordsOffError("This server takes no passwords; log in by a provider")
+
+    permission: Dependency = Depends(check)
+    return permission
+
+
 def client_of_request(request: Request) -> str:
     """The client that is counted for this request: an address, behind trusted proxies that of their client."""
     return client_of(request.client.host if request.client else "")
@@ -128,7 +145,7 @@ _templates = templates()
 
 def draw(template: str, **context: Any) -> str:
     """A page, or a part of one, that depends on nothing but its context."""
-    everywhere = {"actor": Actor(), "provider_name": None}
+    everywhere = {"actor": Actor(), "settings": None}
     return _templates.get_template(template).render(everywhere | context)
 
 
@@ -145,7 +162,7 @@ def render(request: Request, template: str, *, code: int = 200, **context: Any) 
         "now": datetime.now(UTC),
         "path": path,
         "address": platform.settings.address,
-        "provider_name": platform.settings.provider_name,
+        "settings": platform.settings,
     }
     return HTMLResponse(_templates.get_template(template).render(everywhere | context), status_code=code)
 

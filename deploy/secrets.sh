@@ -11,7 +11,7 @@ write() { # name: a password, unless there is one
 }
 
 for name in postgres_password owner_password database_password broker_password s3_secret_key metrics_token; do write "$name"; done
-touch oidc_client_secret smtp_password objects.json valkey.conf
+touch login_providers smtp_password objects.json valkey.conf
 # the folder is closed to others; in their containers the users of the services must be able to read the files
 chmod 644 ./*
 cat > objects.json <<JSON

@@ -20,6 +20,12 @@ from joserfc.jwk import ECKey, KeySet, OctKey
 CLIENT, SECRET = "heldout", "client secret of sufficient length"
 
 
+def challenge_of(verifier: str) -> str:
+    """What PKCE shows of a verifier beforehand (RFC 7636)."""
+    digest = hashlib.sha256(verifier.encode()).digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
 @dataclass
 class Person:
     """Whom the provider knows."""
@@ -65,12 +71,10 @@ class ProviderServer:
     def token(self, form: dict[str, str], authorization: str) -> dict[str, Any] | None:
         """The tokens for a code, once, for the client that shows what the code was asked for with."""
         asked = self.codes.pop(form["code"], None)
-        digest = hashlib.sha256(form["code_verifier"].encode()).digest()
-        challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
         known = base64.b64encode(f"{CLIENT}:{SECRET}".encode()).decode()
         if (
             asked is None
-            or asked["code_challenge"] != challenge
+            or asked["code_challenge"] != challenge_of(form["code_verifier"])
             or asked["redirect_uri"] != form["redirect_uri"]
             or authorization != f"Basic {known}"
         ):

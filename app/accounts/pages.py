@@ -11,6 +11,7 @@ from app.access import Action
 from app.accounts import service
 from app.accounts.schemas import Registration
 from app.addresses import local_path
+from app.errors import RegistrationClosedError
 from app.form_errors import field_errors
 from app.rate_limits import Limited
 from app.sessions.pages import browser_of, logged_in
@@ -54,6 +55,8 @@ def register(
     next_page: NextPage = "/",
 ) -> Response:
     """Create an account and log in."""
+    if not platform.settings.may_register_with_password:
+        raise RegistrationClosedError("Accounts with a password cannot be made here")
     form = {"email": email, "name": name, "password": password, "next": next_page}
     try:
         token = service.register(platform, Registration.model_validate(form), browser_of(request))

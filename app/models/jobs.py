@@ -53,7 +53,7 @@ class Job(Base):
             "attempt >= 0 AND failures >= 0 AND postponements >= 0 AND lost_leases >= 0",
             name="counts_not_negative",
         ),
-        CheckConstraint("(kind = 'run') = (run_id IS NOT NULL)", name="run_has_row"),
+        CheckConstraint("run_id IS NULL OR kind = 'run'", name="run_of_a_run"),
     )
     id: Mapped[int] = key_column()
     kind: Mapped[JobKind]

@@ -1,6 +1,7 @@
 """Sessions and tokens: what a cookie or a header opens."""
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import BigInteger, ForeignKey, Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
@@ -50,22 +51,13 @@ class Identity(Base):
 
 
 class ProviderLogin(Base):
-    """A login at the provider that has begun, for a few minutes; the cookie's hash names it."""
+    """A login by a provider that has begun, for a few minutes; the cookie's hash names it."""
 
     __tablename__ = "provider_login"
     __table_args__ = (Index("ix_provider_login_expires_at", "expires_at"),)
     cookie_hash: Mapped[bytes] = mapped_column(primary_key=True)
-    purpose: Mapped[str]
-    state: Mapped[str | None]  # none: the browser has come back
-    nonce: Mapped[str]
-    verifier: Mapped[str]  # of PKCE
-    user_id: Mapped[int | None] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), index=True)
-    next_page: Mapped[str]
-    created_at: Mapped[datetime] = now_column()
+    content: Mapped[dict[str, Any]]
     expires_at: Mapped[datetime]
-    subject: Mapped[str | None]  # of somebody who has come back and has no account yet
-    email: Mapped[str | None]
-    name: Mapped[str | None]
 
 
 class RecoveryCode(Base):

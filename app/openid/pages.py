@@ -1,21 +1,23 @@
-"""The pages of logins by the provider."""
+"""The pages of logins by providers."""
 
 from collections.abc import Mapping
 from typing import Annotated
 from urllib.parse import quote
 
 import structlog
-from fastapi import APIRouter, Depends, Form, Query, Request
+from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
+from starlette.concurrency import run_in_threadpool
 
 from app.access import Action
 from app.addresses import local_path
 from app.errors import DomainError
 from app.form_errors import field_errors
+from app.login_settings import LoginProvider
 from app.openid import service
 from app.openid.rules import LIFETIME, suggested_name
-from app.openid.schemas import Arrival, NewAccount, Newcomer, Outcome, ProviderError, Purpose, StaleError
+from app.openid.schemas import NewAccount, Newcomer, Outcome, ProviderError, Purpose, Returned, StaleError
 from app.rate_limits import Limited
 from app.sessions.pages import browser_of, logged_in
 from app.sessions.service import awaits_code
@@ -30,21 +32,17 @@ from app.web import (
     requires,
 )
 
-
-async def _configured(platform: ThePlatform) -> None:
-    service.provider_of(platform.settings)
-
-
-router = APIRouter(dependencies=[Depends(_configured)])  # 404 where no provider is configured
+router = APIRouter()
 log = structlog.get_logger()
 
 COOKIE = "heldout_provider"
-COOKIE_PATH = "/login/provider"
-ACCOUNT_PAGE = "/account/provider"
+COOKIE_PATH = "/login"
+ACCOUNT_PAGE = "/account/logins"
+NEW_ACCOUNT = "/login/new-account"
 LONGEST = 4096  # characters of what the provider sends back
 
 NextPage = Annotated[str, Form(alias="next")]
-Returned = Annotated[str, Query(max_length=LONGEST)]
+Sent = Annotated[str, Query(max_length=LONGEST)]
 
 AWAY, CANCELLED, STALE = "away", "cancelled", "stale"
 STATUS: Mapping[str, int] = {
@@ -59,40 +57,44 @@ STATUS: Mapping[str, int] = {
     Outcome.SESSION_OVER: 403,
     Outcome.NOT_FRESH: 403,
     Outcome.SUSPENDED: 403,
+    Outcome.CLOSED: 403,
 }
 
 
-@router.post("/login/provider", dependencies=[requires(Action.REGISTER), limited(Limited.LOGIN)])
-def log_in(request: Request, next_page: NextPage = "/") -> Response:
-    """Send a browser to the provider to log in."""
-    return _depart(request, Purpose.LOG_IN, next_page)
+@router.post("/login/providers/{provider}", dependencies=[requires(Action.REGISTER), limited(Limited.LOGIN)])
+async def log_in(request: Request, provider: str, next_page: NextPage = "/") -> Response:
+    """Send a browser to a provider to log in."""
+    return await _depart(request, provider, Purpose.LOG_IN, next_page)
 
 
 @router.post(
-    "/login/confirm/provider", dependencies=[requires(Action.MANAGE_ACCOUNT), limited(Limited.LOGIN)]
+    "/login/providers/{provider}/confirm",
+    dependencies=[requires(Action.MANAGE_ACCOUNT), limited(Limited.LOGIN)],
 )
-def confirm(request: Request, next_page: NextPage = "/") -> Response:
-    """Send a browser to the provider to show that it is still the same person."""
-    return _depart(request, Purpose.CONFIRM, next_page)
+async def confirm(request: Request, provider: str, next_page: NextPage = "/") -> Response:
+    """Send a browser to a provider to show that it is still the same person."""
+    return await _depart(request, provider, Purpose.CONFIRM, next_page)
 
 
 @router.post(
-    "/account/provider/link",
+    "/account/logins/{provider}/link",
     dependencies=[requires(Action.MANAGE_ACCOUNT), recently_logged_in(), limited(Limited.LOGIN)],
 )
-def link(request: Request) -> Response:
-    """Send a browser to the provider to link a login there to this account."""
-    return _depart(request, Purpose.LINK, ACCOUNT_PAGE)
+async def link(request: Request, provider: str) -> Response:
+    """Send a browser to a provider to link a login there to this account."""
+    return await _depart(request, provider, Purpose.LINK, ACCOUNT_PAGE)
 
 
-def _depart(request: Request, purpose: Purpose, next_page: str) -> Response:
-    """A page that goes on to the provider; a redirect after a form would break `form-action` of the content policy."""
+async def _depart(request: Request, id_: str, purpose: Purpose, next_page: str) -> Response:
+    """A page that goes on to a provider; a redirect after a form would break `form-action` of the content policy."""
     platform, actor = platform_of_request(request), actor_of_request(request)
+    provider = service.provider_of(platform, id_)
+    started = service.started_now(id_, purpose, local_path(next_page))
     try:
-        way = service.depart(platform, actor, purpose, local_path(next_page))
+        way = await service.depart(request, platform, actor, started)
     except ProviderError as error:
-        return _failed(request, error)
-    response = render(request, "openid/leave.html", provider_address=way.address)
+        return _failed(request, provider, error)
+    response = render(request, "openid/leave.html", provider=provider, provider_address=way.address)
     response.headers["Cache-Control"] = "no-store"
     response.set_cookie(
         COOKIE,
@@ -106,45 +108,49 @@ def _depart(request: Request, purpose: Purpose, next_page: str) -> Response:
     return response
 
 
-def _failed(request: Request, error: DomainError) -> Response:
+def _failed(request: Request, provider: LoginProvider | None, error: DomainError) -> Response:
     if isinstance(error, ProviderError):
-        log.warning("login by the provider failed", error=str(error))
-    return _outcome(request, AWAY if isinstance(error, ProviderError) else STALE)
+        log.warning("login by a provider failed", provider=provider and provider.id, error=str(error))
+    return _outcome(request, provider, AWAY if isinstance(error, ProviderError) else STALE)
 
 
-def _outcome(request: Request, outcome: str) -> Response:
+def _outcome(request: Request, provider: LoginProvider | None, outcome: str) -> Response:
     """Why nobody was logged in or linked."""
-    response = render(request, "openid/outcome.html", code=STATUS[outcome], outcome=str(outcome))
+    response = render(
+        request, "openid/outcome.html", code=STATUS[outcome], provider=provider, outcome=str(outcome)
+    )
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
-@router.get("/login/provider/callback", dependencies=[requires(Action.REGISTER), limited(Limited.LOGIN)])
-def arrive(
-    request: Request,
-    platform: ThePlatform,
-    actor: CurrentActor,
-    state: Returned = "",
-    code: Returned = "",
-    iss: Annotated[str | None, Query(max_length=LONGEST)] = None,
+@router.get(
+    "/login/providers/{provider}/callback",
+    dependencies=[requires(Action.REGISTER), limited(Limited.LOGIN)],
+)
+async def arrive(
+    request: Request, platform: ThePlatform, actor: CurrentActor, provider: str, code: Sent = ""
 ) -> Response:
-    """Take back a browser from the provider."""
-    cookie = request.cookies.get(COOKIE, "")
+    """Take back a browser from a provider."""
+    known, cookie = service.provider_of(platform, provider), request.cookies.get(COOKIE, "")
     if not code:
-        service.cancel(platform, cookie, state)
-        return _outcome(request, CANCELLED)
+        await run_in_threadpool(service.take, platform, cookie)
+        return _outcome(request, known, CANCELLED)
     try:
-        returned = service.arrive(platform, actor, Arrival(cookie, state, code, iss), browser_of(request))
+        returned = await service.arrive(request, platform, actor, provider, cookie, browser_of(request))
     except (ProviderError, StaleError) as error:
-        return _failed(request, error)
+        return _failed(request, known, error)
+    return await run_in_threadpool(_after, request, known, returned)
+
+
+def _after(request: Request, provider: LoginProvider, returned: Returned) -> Response:
     match returned.outcome:
         case Outcome.NEW:
-            return RedirectResponse("/login/provider/new", status_code=303)
+            return RedirectResponse(NEW_ACCOUNT, status_code=303)
         case Outcome.LINKED:
             return RedirectResponse(ACCOUNT_PAGE, status_code=303)
         case Outcome.LOGGED_IN | Outcome.CONFIRMED:
             return _logged_in(request, returned.session_token or "", returned.next_page)
-    return _outcome(request, returned.outcome)
+    return _outcome(request, provider, returned.outcome)
 
 
 def _logged_in(request: Request, token: str, next_page: str) -> Response:
@@ -154,13 +160,13 @@ def _logged_in(request: Request, token: str, next_page: str) -> Response:
     return logged_in(request, platform, token, next_page)
 
 
-@router.get("/login/provider/new", dependencies=[requires(Action.REGISTER)])
+@router.get(NEW_ACCOUNT, dependencies=[requires(Action.REGISTER)])
 def new_account(request: Request, platform: ThePlatform) -> Response:
-    """The form for an account of somebody whom the provider knows."""
+    """The form for an account of somebody whom a provider knows."""
     try:
         found = service.newcomer(platform, request.cookies.get(COOKIE, ""))
     except StaleError as error:
-        return _failed(request, error)
+        return _failed(request, None, error)
     return _new(request, found, suggested_name(found.name, found.email), {}, 200)
 
 
@@ -171,7 +177,7 @@ def _new(request: Request, found: Newcomer, name: str, problems: Mapping[str, st
     return response
 
 
-@router.post("/login/provider/new", dependencies=[requires(Action.REGISTER), limited(Limited.REGISTER)])
+@router.post(NEW_ACCOUNT, dependencies=[requires(Action.REGISTER), limited(Limited.REGISTER)])
 def register(request: Request, platform: ThePlatform, name: Annotated[str, Form()] = "") -> Response:
     """Make the account and log in."""
     cookie = request.cookies.get(COOKIE, "")
@@ -179,24 +185,27 @@ def register(request: Request, platform: ThePlatform, name: Annotated[str, Form(
         found = service.newcomer(platform, cookie)
         returned = service.register(platform, cookie, NewAccount(name=name), browser_of(request))
     except StaleError as error:
-        return _failed(request, error)
+        return _failed(request, None, error)
     except ValidationError as error:
         return _new(request, found, name, field_errors(error), 422)
     if returned.session_token is None:
-        return _outcome(request, returned.outcome)
+        return _outcome(request, found.provider, returned.outcome)
     return _logged_in(request, returned.session_token, returned.next_page)
 
 
-@router.get("/account/provider", dependencies=[requires(Action.MANAGE_ACCOUNT)])
+@router.get(ACCOUNT_PAGE, dependencies=[requires(Action.MANAGE_ACCOUNT)])
 def linked(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
-    """Whether a login by the provider is linked to one's account."""
-    response = render(request, "openid/link.html", link=service.link_of(platform, actor))
+    """Which logins by providers are linked to one's account."""
+    response = render(request, "openid/links.html", links=service.links_of(platform, actor))
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
-@router.post("/account/provider/unlink", dependencies=[requires(Action.MANAGE_ACCOUNT), recently_logged_in()])
-def unlink(platform: ThePlatform, actor: CurrentActor) -> Response:
-    """Let the login by the provider open this account no more."""
-    service.unlink(platform, actor)
+@router.post(
+    "/account/logins/{provider}/unlink",
+    dependencies=[requires(Action.MANAGE_ACCOUNT), recently_logged_in()],
+)
+def unlink(platform: ThePlatform, actor: CurrentActor, provider: str) -> Response:
+    """Let the login by a provider open this account no more."""
+    service.unlink(platform, actor, provider)
     return RedirectResponse(ACCOUNT_PAGE, status_code=303)

@@ -1,76 +1,35 @@
 """Logins by the provider in the database."""
 
 from datetime import timedelta
+from typing import Any
 
 from sqlalchemy import delete, exists, func, select, update
 from sqlalchemy.orm import Session
 
 from app.models import Identity, ProviderLogin, User
-from app.openid.schemas import Claims, Known, LinkView, Purpose, Started
+from app.openid.schemas import Claims, Known, LinkView
 
 
-def start(session: Session, cookie_hash: bytes, started: Started, lifetime: timedelta) -> None:
-    """Note a login that begins, and forget those that nobody has finished."""
+def keep(session: Session, cookie_hash: bytes, content: dict[str, Any], lifetime: timedelta) -> None:
+    """Note what belongs to a login that has begun, and forget those that nobody has finished."""
     session.execute(delete(ProviderLogin).where(ProviderLogin.expires_at < func.now()))
-    row = ProviderLogin(
-        cookie_hash=cookie_hash,
-        purpose=started.purpose.value,
-        state=started.state,
-        nonce=started.nonce,
-        verifier=started.verifier,
-        user_id=started.user_id,
-        next_page=started.next_page,
-        expires_at=func.now() + lifetime,
+    session.add(ProviderLogin(cookie_hash=cookie_hash, content=content, expires_at=func.now() + lifetime))
+
+
+def take(session: Session, cookie_hash: bytes) -> dict[str, Any]:
+    """What belongs to the login of this cookie, which is used up; empty for one that is over, used, or of another browser."""
+    taken = delete(ProviderLogin).where(
+        ProviderLogin.cookie_hash == cookie_hash, ProviderLogin.expires_at > func.now()
     )
-    session.add(row)
+    return session.scalar(taken.returning(ProviderLogin.content)) or {}
 
 
-def take(session: Session, cookie_hash: bytes, state: str) -> Started | None:
-    """The login of this cookie and state, which is used up; none for one that is over, used, or of another browser."""
-    statement = (
-        update(ProviderLogin)
-        .where(
-            ProviderLogin.cookie_hash == cookie_hash,
-            ProviderLogin.state == state,
-            ProviderLogin.expires_at > func.now(),
-        )
-        .values(state=None)
-        .returning(ProviderLogin)
+def peek(session: Session, cookie_hash: bytes) -> dict[str, Any]:
+    """The same, which stays."""
+    statement = select(ProviderLogin.content).where(
+        ProviderLogin.cookie_hash == cookie_hash, ProviderLogin.expires_at > func.now()
     )
-    row = session.scalar(statement)
-    if row is None:
-        return None
-    return Started(
-        state,
-        row.nonce,
-        row.verifier,
-        Purpose(row.purpose),
-        row.created_at,
-        row.user_id,
-        row.next_page,
-    )
-
-
-def finish(session: Session, cookie_hash: bytes) -> None:
-    """Forget a login that has come to its end."""
-    session.execute(delete(ProviderLogin).where(ProviderLogin.cookie_hash == cookie_hash))
-
-
-def keep_claims(session: Session, cookie_hash: bytes, claims: Claims, lifetime: timedelta) -> None:
-    """Remember who has come back, until they have made an account."""
-    kept = update(ProviderLogin).where(ProviderLogin.cookie_hash == cookie_hash)
-    values = {"subject": claims.subject, "email": claims.email, "name": claims.name}
-    session.execute(kept.values(**values, expires_at=func.now() + lifetime))
-
-
-def newcomer(session: Session, cookie_hash: bytes) -> ProviderLogin | None:
-    """Who has come back with this cookie and can make an account, locked until the end of the transaction."""
-    statement = select(ProviderLogin).where(
-        ProviderLogin.cookie_hash == cookie_hash,
-        ProviderLogin.subject.is_not(None),
-        ProviderLogin.expires_at > func.now(),
-    )
-    return session.scalar(statement.with_for_update())
+    return session.scalar(statement) or {}
 
 
 def known(session: Session, issuer: str, claims: Claims, started_by: int | None) -> Known:
@@ -100,13 +59,13 @@ def note_use(session: Session, issuer: str, subject: str) -> None:
     session.execute(used.values(last_used_at=func.now()))
 
 
-def link_of(session: Session, user_id: int, issuer: str) -> LinkView | None:
-    """The login by this provider that is linked to an account."""
-    columns = (Identity.email, Identity.linked_at, Identity.last_used_at)
-    row = session.execute(
-        select(*columns).where(Identity.user_id == user_id, Identity.issuer == issuer)
-    ).one_or_none()
-    return LinkView(*row) if row else None
+def links_of(session: Session, user_id: int) -> dict[str, LinkView]:
+    """By issuer, the logins that are linked to an account."""
+    columns = (Identity.issuer, Identity.email, Identity.linked_at, Identity.last_used_at)
+    rows = session.execute(select(*columns).where(Identity.user_id == user_id))
+    return {
+        issuer: LinkView(email, linked_at, last_used_at) for issuer, email, linked_at, last_used_at in rows
+    }
 
 
 def delete_link(session: Session, user_id: int, issuer: str) -> bool:

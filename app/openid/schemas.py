@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.errors import DomainError
+from app.login_settings import LoginProvider
 from app.names import Visible
 from app.sessions.schemas import Browser
 
@@ -43,30 +44,18 @@ class Outcome(StrEnum):
     SESSION_OVER = "session-over"
     NOT_FRESH = "not-fresh"
     SUSPENDED = "suspended"
-
-
-@dataclass(frozen=True, slots=True)
-class Provider:
-    """How this server is known at the provider."""
-
-    name: str  # on the button
-    issuer: str
-    client_id: str
-    client_secret: str | None
-    redirect_uri: str
+    CLOSED = "closed"  # nobody can make an account here
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """What a login at the provider begins with; only this server and the browser of its cookie know it."""
+    """A login at a provider that has begun."""
 
-    state: str
-    nonce: str
-    verifier: str  # of PKCE; the provider gets its hash first
+    provider: str  # its id
     purpose: Purpose
     started_at: datetime
-    user_id: int | None = None  # who is logged in here already
-    next_page: str = "/"
+    user_id: int | None  # who is logged in here already
+    next_page: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +64,6 @@ class Departure:
 
     address: str
     cookie: str
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """With what a browser comes back."""
-
-    cookie: str
-    state: str
-    code: str
-    issuer: str | None  # who says that it sends it (RFC 9207)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +81,11 @@ class Claims:
 class Arrived:
     """Somebody who has come back from the provider, with what it says of them."""
 
-    provider: Provider
+    provider: LoginProvider
     started: Started
     claims: Claims
     browser: Browser
-    cookie_hash: bytes
+    cookie: str
     started_by: int | None  # who was logged in when it began, and still is
 
 
@@ -123,7 +102,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class LinkView:
-    """The login by the provider that is linked to an account, as its owner sees it."""
+    """A login by a provider that is linked to an account, as its owner sees it."""
 
     email: str
     linked_at: datetime
@@ -141,10 +120,13 @@ class Returned:
 
 @dataclass(frozen=True, slots=True)
 class Newcomer:
-    """Somebody whom the provider knows and who has no account here."""
+    """Somebody whom a provider knows and who has no account here."""
 
+    provider: LoginProvider
+    subject: str
     email: str
     name: str
+    next_page: str
 
 
 class NewAccount(BaseModel):

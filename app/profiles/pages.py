@@ -9,7 +9,6 @@ from pydantic import ValidationError
 
 from app.access import Action
 from app.form_errors import field_errors
-from app.openid import service as openid
 from app.platform import Platform
 from app.profiles import service
 from app.profiles.schemas import Deletion, Profile, Results
@@ -32,9 +31,9 @@ TextField = Annotated[str, Form()]
 
 
 @router.get("/account")
-def account(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
+def account(request: Request) -> Response:
     """The account."""
-    response = render(request, "profiles/account.html", link=openid.link_of(platform, actor))
+    response = render(request, "profiles/account.html")
     response.headers["Cache-Control"] = "no-store"
     return response
 

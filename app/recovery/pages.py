@@ -19,7 +19,16 @@ from app.recovery.schemas import Forgotten, Outcome, Passwords
 from app.sessions.pages import browser_of, logged_in
 from app.sessions.service import WrongPasswordError, awaits_code, renew
 from app.tokens import service as tokens
-from app.web import SESSION_COOKIE, CurrentActor, ThePlatform, limited, platform_of_request, render, requires
+from app.web import (
+    SESSION_COOKIE,
+    CurrentActor,
+    ThePlatform,
+    limited,
+    needs_passwords,
+    platform_of_request,
+    render,
+    requires,
+)
 
 router = APIRouter()
 
@@ -28,13 +37,15 @@ CODES = {Outcome.DONE: 200, Outcome.GONE: 410, Outcome.TAKEN: 409}
 NO_PROBLEMS: Mapping[str, str] = MappingProxyType({})
 
 
-@router.get("/forgot-password", dependencies=[requires(Action.REGISTER)])
+@router.get("/forgot-password", dependencies=[requires(Action.REGISTER), needs_passwords()])
 def forgot(request: Request) -> Response:
     """The form that has a link mailed."""
     return render(request, "recovery/forgot.html", form={}, problems={})
 
 
-@router.post("/forgot-password", dependencies=[requires(Action.REGISTER), limited(Limited.REGISTER)])
+@router.post(
+    "/forgot-password", dependencies=[requires(Action.REGISTER), needs_passwords(), limited(Limited.REGISTER)]
+)
 def ask_for_link(request: Request, platform: ThePlatform, email: TextField = "") -> Response:
     """Have a link mailed, and say the same whether or not there is such an account."""
     try:
@@ -49,7 +60,7 @@ def _asked(request: Request, platform: Platform, lifetime: str) -> Response:
     return render(request, "recovery/asked.html", place=place_of_mail(platform.settings), lifetime=lifetime)
 
 
-@router.get("/reset-password/{token}", dependencies=[requires(Action.REGISTER)])
+@router.get("/reset-password/{token}", dependencies=[requires(Action.REGISTER), needs_passwords()])
 def offer(request: Request, platform: ThePlatform, token: str) -> Response:
     """The form for a new password, if the link still works."""
     if not service.is_usable(platform, token):
@@ -70,7 +81,10 @@ def _private(response: Response) -> Response:
     return response
 
 
-@router.post("/reset-password/{token}", dependencies=[requires(Action.REGISTER), limited(Limited.LOGIN)])
+@router.post(
+    "/reset-password/{token}",
+    dependencies=[requires(Action.REGISTER), needs_passwords(), limited(Limited.LOGIN)],
+)
 def reset(request: Request, platform: ThePlatform, token: str, password: TextField = "") -> Response:
     """Choose a new password by a mailed link."""
     try:
@@ -82,7 +96,7 @@ def reset(request: Request, platform: ThePlatform, token: str, password: TextFie
     return _outcome(request, outcome, CODES[outcome])
 
 
-@router.get("/reset-password/{token}/tokens", dependencies=[requires(Action.REGISTER)])
+@router.get("/reset-password/{token}/tokens", dependencies=[requires(Action.REGISTER), needs_passwords()])
 def remaining_tokens(request: Request, platform: ThePlatform, token: str) -> Response:
     """The API tokens that still work after a new password was chosen by this link."""
     user_id = service.may_revoke_tokens(platform, token)
@@ -92,7 +106,7 @@ def remaining_tokens(request: Request, platform: ThePlatform, token: str) -> Res
     return _private(render(request, "recovery/tokens.html", token=token, tokens=live))
 
 
-@router.post("/reset-password/{token}/tokens", dependencies=[requires(Action.REGISTER)])
+@router.post("/reset-password/{token}/tokens", dependencies=[requires(Action.REGISTER), needs_passwords()])
 def revoke_remaining_tokens(
     request: Request, platform: ThePlatform, token: str, token_id: Annotated[int | None, Form()] = None
 ) -> Response:
@@ -107,13 +121,15 @@ def revoke_remaining_tokens(
     return RedirectResponse(f"/reset-password/{quote(token)}/tokens", status_code=303)
 
 
-@router.get("/login-link", dependencies=[requires(Action.REGISTER)])
+@router.get("/login-link", dependencies=[requires(Action.REGISTER), needs_passwords()])
 def login_link_form(request: Request) -> Response:
     """The form that has a login link mailed."""
     return render(request, "recovery/ask_login_link.html", form={}, problems={})
 
 
-@router.post("/login-link", dependencies=[requires(Action.REGISTER), limited(Limited.REGISTER)])
+@router.post(
+    "/login-link", dependencies=[requires(Action.REGISTER), needs_passwords(), limited(Limited.REGISTER)]
+)
 def ask_for_login_link(request: Request, platform: ThePlatform, email: TextField = "") -> Response:
     """Have a login link mailed, and say the same whether or not there is such an account."""
     try:
@@ -124,14 +140,17 @@ def ask_for_login_link(request: Request, platform: ThePlatform, email: TextField
     return _asked(request, platform, "15 minutes")
 
 
-@router.get("/login-link/{token}", dependencies=[requires(Action.REGISTER)])
+@router.get("/login-link/{token}", dependencies=[requires(Action.REGISTER), needs_passwords()])
 def offer_login(request: Request, platform: ThePlatform, token: str) -> Response:
     """The button that logs in; programs that open links do not press it."""
     email = service.address_of_login_link(platform, token)
     return _private(render(request, "recovery/login_link.html", token=token, email=email))
 
 
-@router.post("/login-link/{token}", dependencies=[requires(Action.REGISTER), limited(Limited.REGISTER)])
+@router.post(
+    "/login-link/{token}",
+    dependencies=[requires(Action.REGISTER), needs_passwords(), limited(Limited.REGISTER)],
+)
 def log_in_by_link(request: Request, platform: ThePlatform, token: str) -> Response:
     """Log in by a mailed link."""
     started = service.log_in_by_link(platform, token, browser_of(request))
@@ -142,7 +161,7 @@ def log_in_by_link(request: Request, platform: ThePlatform, token: str) -> Respo
     )
 
 
-@router.get("/account/password", dependencies=[requires(Action.MANAGE_ACCOUNT)])
+@router.get("/account/password", dependencies=[requires(Action.MANAGE_ACCOUNT), needs_passwords()])
 def password_form(request: Request) -> Response:
     """The form for another password."""
     return _change_form(request, NO_PROBLEMS, 200)
@@ -152,7 +171,10 @@ def _change_form(request: Request, problems: Mapping[str, str], code: int) -> Re
     return _private(render(request, "recovery/change.html", code=code, problems=problems))
 
 
-@router.post("/account/password", dependencies=[requires(Action.MANAGE_ACCOUNT), limited(Limited.LOGIN)])
+@router.post(
+    "/account/password",
+    dependencies=[requires(Action.MANAGE_ACCOUNT), needs_passwords(), limited(Limited.LOGIN)],
+)
 def change(
     request: Request,
     actor: CurrentActor,

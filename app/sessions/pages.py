@@ -22,6 +22,7 @@ from app.web import (
     ThePlatform,
     client_of_request,
     limited,
+    needs_passwords,
     render,
     requires,
 )
@@ -61,7 +62,7 @@ def login_form(request: Request, next_page: Annotated[str, Query(alias="next")] 
     return _form_page(request, "sessions/login.html", {"next": next_page}, {}, 200)
 
 
-@router.post("/login", dependencies=[requires(Action.REGISTER), limited(Limited.LOGIN)])
+@router.post("/login", dependencies=[requires(Action.REGISTER), needs_passwords(), limited(Limited.LOGIN)])
 def log_in(
     request: Request,
     platform: ThePlatform,
@@ -93,7 +94,10 @@ def confirmation_form(request: Request, next_page: Annotated[str, Query(alias="n
     return _form_page(request, "sessions/confirm.html", {"next": next_page}, {}, 200)
 
 
-@router.post("/login/confirm", dependencies=[requires(Action.MANAGE_ACCOUNT), limited(Limited.LOGIN)])
+@router.post(
+    "/login/confirm",
+    dependencies=[requires(Action.MANAGE_ACCOUNT), needs_passwords(), limited(Limited.LOGIN)],
+)
 def confirm(
     request: Request,
     platform: ThePlatform,

@@ -136,7 +136,7 @@ def check_owner(actor: Actor, password: str, known: str | None) -> None:
 
     Raises WrongPasswordError, BusyError; RecentLoginNeededError for an account without a password.
     """
-    if known is None and actor.user_id is not None:
+    if (known is None or not actor.has_password) and actor.user_id is not None:
         if not actor.is_recent:
             raise RecentLoginNeededError("Confirm that it is you first")
     elif not is_password(password, known):
@@ -203,7 +203,7 @@ def open_visit(platform: Platform, cookie: str | None, bearer: str | None) -> Vi
         return Visit(Actor(), awaits_code=True)
     if found is None or found.actor is None:
         return Visit(Actor())
-    return Visit(found.actor)
+    return Visit(found.actor if platform.settings.passwords else replace(found.actor, has_password=False))
 
 
 def delete_expired_sessions(platform: Platform) -> int:

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "c52a7d0f8e16"
+revision = "d63b8e1a9f27"
 down_revision = None
 branch_labels = None
 depends_on = None
@@ -304,24 +304,11 @@ def upgrade() -> None:
     op.create_table(
         "provider_login",
         sa.Column("cookie_hash", sa.LargeBinary(), nullable=False),
-        sa.Column("purpose", sa.String(), nullable=False),
-        sa.Column("state", sa.String(), nullable=True),
-        sa.Column("nonce", sa.String(), nullable=False),
-        sa.Column("verifier", sa.String(), nullable=False),
-        sa.Column("user_id", sa.BigInteger(), nullable=True),
-        sa.Column("next_page", sa.String(), nullable=False),
-        sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column("content", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("subject", sa.String(), nullable=True),
-        sa.Column("email", sa.String(), nullable=True),
-        sa.Column("name", sa.String(), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["user_id"], ["user_account.id"], name=op.f("fk_provider_login_user_id"), ondelete="CASCADE"
-        ),
         sa.PrimaryKeyConstraint("cookie_hash", name=op.f("pk_provider_login")),
     )
     op.create_index("ix_provider_login_expires_at", "provider_login", ["expires_at"], unique=False)
-    op.create_index(op.f("ix_provider_login_user_id"), "provider_login", ["user_id"], unique=False)
     op.create_table(
         "recovery_code",
         sa.Column("id", sa.BigInteger(), nullable=False),
@@ -1048,7 +1035,7 @@ def upgrade() -> None:
             "attempt >= 0 AND failures >= 0 AND postponements >= 0 AND lost_leases >= 0",
             name=op.f("ck_job_counts_not_negative"),
         ),
-        sa.CheckConstraint("(kind = 'run') = (run_id IS NOT NULL)", name=op.f("ck_job_run_has_row")),
+        sa.CheckConstraint("run_id IS NULL OR kind = 'run'", name=op.f("ck_job_run_of_a_run")),
         sa.ForeignKeyConstraint(
             ["damaged_content_id"],
             ["damaged_content.id"],
@@ -1308,7 +1295,6 @@ def downgrade() -> None:
     op.drop_table("second_factor")
     op.drop_index(op.f("ix_recovery_code_user_id"), table_name="recovery_code")
     op.drop_table("recovery_code")
-    op.drop_index(op.f("ix_provider_login_user_id"), table_name="provider_login")
     op.drop_index("ix_provider_login_expires_at", table_name="provider_login")
     op.drop_table("provider_login")
     op.drop_table("phase")

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 OURS = {"web", "worker", "beat", "migrate"}
 ONE_SHOT = {"migrate", "bucket"}
-FILLED_IN = {"oidc_client_secret", "smtp_password"}  # secrets that others give an operator
+FILLED_IN = {"login_providers", "smtp_password"}  # secrets that others give an operator
 
 
 @pytest.fixture(scope="module")

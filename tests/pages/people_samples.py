@@ -6,17 +6,26 @@ from typing import Any
 
 from app.access import Scope
 from app.confirmation.schemas import Offer, Outcome
+from app.login_settings import Registration
 from app.mail.schemas import Place
 from app.openid.pages import STATUS
 from app.openid.schemas import LinkView, Newcomer
 from app.participation.schemas import TermsView
 from app.profiles.schemas import OwnResults
 from app.recovery.schemas import Outcome as ResetOutcome
+from app.settings import Settings
 from app.tokens.schemas import TokenView
+from tests.login_settings import EXAMPLE_ID
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW
 
 Sample = tuple[str, dict[str, Any]]
+
+
+WITH_PROVIDERS = Settings(login_providers=(EXAMPLE_ID,))
+WITHOUT_PASSWORDS = WITH_PROVIDERS.model_copy(
+    update={"passwords": False, "registration": Registration.CLOSED}
+)
 
 
 def of_people() -> Iterator[Sample]:
@@ -69,14 +78,30 @@ def of_terms() -> Iterator[Sample]:
 
 
 def of_openid() -> Iterator[Sample]:
-    yield "openid/leave.html", {"provider_address": "https://id.example/authorize?state=" + EVIL}
+    provider = EXAMPLE_ID.model_copy(update={"name": EVIL})
+    yield (
+        "openid/leave.html",
+        {"provider": provider, "provider_address": "https://id.example/authorize?state=" + EVIL},
+    )
     for outcome in STATUS:
-        yield "openid/outcome.html", {"outcome": str(outcome)}
-    page = {"newcomer": Newcomer(EVIL, EVIL), "form": {"name": EVIL}}
-    yield "openid/new.html", {**page, "problems": {"name": EVIL}}
-    for link in (None, LinkView("", NOW, NOW), LinkView(EVIL, NOW, NOW)):
-        yield "openid/link.html", {"link": link}
-        yield "profiles/account.html", {"link": link}
+        yield "openid/outcome.html", {"provider": provider, "outcome": str(outcome)}
+    newcomer = Newcomer(provider, EVIL, EVIL, EVIL, "/")
+    yield "openid/new.html", {"newcomer": newcomer, "form": {"name": EVIL}, "problems": {"name": EVIL}}
+    for links in (
+        [(provider, None), (provider, LinkView("", NOW, NOW)), (provider, LinkView(EVIL, NOW, NOW))],
+    ):
+        yield "openid/links.html", {"links": links}
+    for settings in (WITH_PROVIDERS, WITHOUT_PASSWORDS):
+        for page in (
+            "profiles/account.html",
+            "sessions/login.html",
+            "sessions/confirm.html",
+            "accounts/register.html",
+        ):
+            yield (
+                page,
+                {"settings": settings, "form": {}, "problems": {}, "next": "/", "is_interrupted": False},
+            )
 
 
 def of_profiles() -> Iterator[Sample]:

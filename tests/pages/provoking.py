@@ -14,11 +14,13 @@ from app.accounts import service as accounts
 from app.errors import StorageFullError
 from app.imports.schemas import TreeImport
 from app.imports.service import import_tree
+from app.login_settings import Registration
 from app.main import create_app
 from app.models import Disclosure, Quota
 from app.passwords.service import MAX_WAITING, THREADS, pool
 from app.platform import Platform
 from app.rate_limits import Limited
+from tests.login_settings import EXAMPLE_ID, with_settings
 from tests.pages.test_accounts import PASSWORD
 from tests.people import confirm_address
 from tests.second_factors import token_of_admin
@@ -159,6 +161,17 @@ def login_beyond_the_limit(scene: Scene) -> Any:
     response = [scene.stranger.post("/login", data=person) for _ in range(2)][-1]
     rates[Limited.LOGIN] = unlimited
     return response
+
+
+def login_with_password_where_there_are_none(scene: Scene) -> Any:
+    settings = {"login_providers": (EXAMPLE_ID,), "passwords": False}
+    stranger = TestClient(create_app(with_settings(scene.platform, **settings)))
+    return stranger.post("/login", data={"email": "ash@example.org", "password": PASSWORD})
+
+
+def registration_where_it_is_closed(scene: Scene) -> Any:
+    stranger = TestClient(create_app(with_settings(scene.platform, registration=Registration.CLOSED)))
+    return stranger.post("/register", data={"email": "new@example.org", "name": "New", "password": PASSWORD})
 
 
 def admin_without_second_factor(scene: Scene) -> Any:

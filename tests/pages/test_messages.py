@@ -15,10 +15,12 @@ from tests.pages.provoking import (
     link_to_a_result_without_a_score,
     login_beyond_the_limit,
     login_while_others_log_in,
+    login_with_password_where_there_are_none,
     name_of_another_team,
     new_name_of_a_scored_method,
     one_result,
     other_request_under_a_key,
+    registration_where_it_is_closed,
     removed_upload,
     retired_name,
     scene,
@@ -114,6 +116,13 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a phase that is closed": (
         lambda scene: scene.confirm(scene.upload("past"), "Ash"), 403, "closed", f"test closed at {UNTIL}.*",
+    ),
+    "a password where there are none": (
+        login_with_password_where_there_are_none, 403, "passwords-off",
+        "This server takes no passwords; log in by a provider",
+    ),
+    "an account where none are made": (
+        registration_where_it_is_closed, 403, "registration-closed", "Accounts with a password cannot be made here",
     ),
     "curves of a held-out phase": (hidden_curves, 403, "withheld", ".*"),
     "an idempotency key used for something else": (

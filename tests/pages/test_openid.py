@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from html import unescape
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,9 +14,11 @@ from joserfc.jwk import ECKey
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
+from app.login_settings import LoginProvider
 from app.main import create_app
 from app.platform import Platform
 from app.roles import service as roles
+from tests.login_settings import with_settings
 from tests.openid_provider import CLIENT, SECRET, Person, ProviderServer, openid_provider
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import PASSWORD, registered
@@ -46,15 +47,16 @@ def app(platform: Platform, server: ProviderServer) -> FastAPI:
 
 def application(platform: Platform, issuer: str) -> FastAPI:
     known = {
-        "oidc_issuer": issuer,
-        "oidc_client_id": CLIENT,
-        "oidc_client_secret": SECRET,
-        "oidc_name": "Example ID",
+        "id": "example",
+        "name": "Example ID",
+        "issuer": issuer,
+        "client_id": CLIENT,
+        "client_secret": SECRET,
     }
-    return create_app(replace(platform, settings=platform.settings.model_copy(update=known)))
+    return create_app(with_settings(platform, login_providers=(LoginProvider.model_validate(known),)))
 
 
-def sent_to(client: TestClient, start: str = "/login/provider", **form: str) -> str:
+def sent_to(client: TestClient, start: str = "/login/providers/example", **form: str) -> str:
     """The address at the provider that a browser is sent to."""
     page = client.post(start, data=form)
     assert page.status_code == 200, page.text
@@ -62,23 +64,23 @@ def sent_to(client: TestClient, start: str = "/login/provider", **form: str) -> 
     return unescape(address)
 
 
-def way_back(client: TestClient, start: str = "/login/provider", **form: str) -> str:
+def way_back(client: TestClient, start: str = "/login/providers/example", **form: str) -> str:
     """The address that the provider sends a browser back to."""
     answer = httpx2.get(sent_to(client, start, **form))
     back = urlsplit(answer.headers["location"])
-    assert back.path == "/login/provider/callback"
+    assert back.path.endswith("/callback")
     return f"{back.path}?{back.query}"
 
 
-def come_back(client: TestClient, start: str = "/login/provider", **form: str) -> httpx2.Response:
+def come_back(client: TestClient, start: str = "/login/providers/example", **form: str) -> httpx2.Response:
     return client.get(way_back(client, start, **form))
 
 
 def newcomer(client: TestClient, provider: ProviderServer, name: str) -> TestClient:
     """Somebody who has made an account by the provider."""
     provider.person = Person(name, f"{name}@example.org", name=name.title())
-    assert come_back(client).headers["location"] == "/login/provider/new"
-    assert client.post("/login/provider/new", data={"name": name.title()}).status_code == 303
+    assert come_back(client).headers["location"] == "/login/new-account"
+    assert client.post("/login/new-account", data={"name": name.title()}).status_code == 303
     return client
 
 
@@ -86,7 +88,7 @@ def linked(client: TestClient, provider: ProviderServer, name: str) -> TestClien
     """Somebody with a password who has linked a login by the provider."""
     registered(client, f"{name}@example.org")
     provider.person = Person(name, f"{name}@elsewhere.example")
-    assert come_back(client, "/account/provider/link").headers["location"] == "/account/provider"
+    assert come_back(client, "/account/logins/example/link").headers["location"] == "/account/logins"
     return client
 
 
@@ -105,16 +107,16 @@ def test_somebody_new_makes_an_account_and_comes_in_at_once_next_time(
 ) -> None:
     ash = browser()
     assert "Log in with Example ID" in ash.get("/login").text
-    assert come_back(ash, next="/submissions").headers["location"] == "/login/provider/new"
-    page = ash.get("/login/provider/new").text
+    assert come_back(ash, next="/submissions").headers["location"] == "/login/new-account"
+    page = ash.get("/login/new-account").text
     assert "ash@example.org" in page
     assert 'value="Ash Grove"' in page
     assert not is_logged_in(ash)
 
-    made = ash.post("/login/provider/new", data={"name": "Ash"})
+    made = ash.post("/login/new-account", data={"name": "Ash"})
 
     assert made.headers["location"] == "/submissions"
-    assert "linked as ash@example.org" in ash.get("/account").text
+    assert "ash@example.org" in ash.get("/account/logins").text
     again = come_back(browser(), next="//evil.example")
     assert again.headers["location"] == "/"
 
@@ -132,8 +134,8 @@ def test_the_provider_is_asked_with_state_nonce_and_the_hash_of_a_verifier(
     assert first["tenant"] == "voc"
     assert first["code_challenge_method"] == "S256"
     assert all(
-        first[name] != second[name] and len(first[name]) >= 43
-        for name in ("state", "nonce", "code_challenge")
+        first[name] != second[name] and len(first[name]) >= length
+        for name, length in (("state", 30), ("nonce", 20), ("code_challenge", 43))
     )
 
 
@@ -148,7 +150,7 @@ def test_an_address_that_the_provider_does_not_confirm_makes_no_account(
 
     assert answer.status_code == 403
     assert "does not confirm your e-mail address" in answer.text
-    assert client.post("/login/provider/new", data={"name": "Mallory"}).status_code == 400
+    assert client.post("/login/new-account", data={"name": "Mallory"}).status_code == 400
     assert accounts(platform, "mallory@example.org") == 0
 
 
@@ -162,7 +164,7 @@ def test_an_account_is_not_taken_over_by_its_address_and_linked_by_its_owner(
     assert come_back(stranger).status_code == 409
     assert not is_logged_in(stranger)
 
-    assert come_back(beech, "/account/provider/link").headers["location"] == "/account/provider"
+    assert come_back(beech, "/account/logins/example/link").headers["location"] == "/account/logins"
     assert come_back(stranger).headers["location"] == "/"
     assert is_logged_in(stranger)
     deliver_mail(platform)
@@ -176,9 +178,9 @@ def test_a_login_opens_one_account_and_an_account_has_one_login(
 ) -> None:
     cedar, dogwood = linked(browser(), provider, "cedar"), registered(browser(), "dogwood@example.org")
 
-    assert "linked to another account" in come_back(dogwood, "/account/provider/link").text
+    assert "linked to another account" in come_back(dogwood, "/account/logins/example/link").text
     provider.person = Person("cedar-2")
-    assert "Unlink it first" in come_back(cedar, "/account/provider/link").text
+    assert "Unlink it first" in come_back(cedar, "/account/logins/example/link").text
 
 
 def test_linking_asks_for_a_recent_login_and_ends_with_the_session(
@@ -186,13 +188,13 @@ def test_linking_asks_for_a_recent_login_and_ends_with_the_session(
 ) -> None:
     elder = registered(browser(), "elder@example.org")
     provider.person = Person("elder")
-    back = way_back(elder, "/account/provider/link")
+    back = way_back(elder, "/account/logins/example/link")
     elder.post("/logout")
     assert "no longer logged in here" in elder.get(back).text
 
     elder.post("/login", data={"email": "elder@example.org", "password": PASSWORD})
     age(platform, "authenticated_at", "31 minutes")
-    assert elder.post("/account/provider/link").status_code == 403
+    assert elder.post("/account/logins/example/link").status_code == 403
 
 
 def test_what_came_back_opens_once_and_in_its_own_browser(browser: Browser, provider: ProviderServer) -> None:
@@ -262,7 +264,7 @@ def test_a_provider_that_is_away_leaves_the_password(browser: Browser, platform:
     fir.post("/logout")
     away = TestClient(application(platform, "http://127.0.0.1:9"), headers={"Accept": "text/html"})
 
-    answer = away.post("/login/provider")
+    answer = away.post("/login/providers/example")
 
     assert answer.status_code == 503
     assert "your password works as always" in answer.text
@@ -274,12 +276,12 @@ def test_unlinking_needs_a_password_which_can_be_chosen(
     browser: Browser, platform: Platform, provider: ProviderServer
 ) -> None:
     gorse = newcomer(browser(), provider, "gorse")
-    refused = gorse.post("/account/provider/unlink")
+    refused = gorse.post("/account/logins/example/unlink")
     assert refused.status_code == 409
     assert "Choose a password first" in refused.text
 
     assert gorse.post("/account/password", data={"password": PASSWORD}).status_code == 303
-    assert gorse.post("/account/provider/unlink").status_code == 303
+    assert gorse.post("/account/logins/example/unlink").status_code == 303
 
     assert come_back(browser()).status_code == 409
     deliver_mail(platform)
@@ -301,10 +303,12 @@ def test_without_a_password_the_provider_confirms_that_it_is_them(
     assert hazel.post("/account/password", data={"password": PASSWORD}).status_code == 403
 
     provider.person.logged_in_at = 3600
-    assert "did not ask you to log in again" in come_back(hazel, "/login/confirm/provider").text
+    assert "did not ask you to log in again" in come_back(hazel, "/login/providers/example/confirm").text
     provider.person.logged_in_at = 0
     form = {"next": "/account/tokens"}
-    assert come_back(hazel, "/login/confirm/provider", **form).headers["location"] == "/account/tokens"
+    assert (
+        come_back(hazel, "/login/providers/example/confirm", **form).headers["location"] == "/account/tokens"
+    )
 
     assert provider.asked[-1]["prompt"] == "login"
     assert hazel.post("/account/delete", data={"results": "keep"}).status_code == 200
@@ -314,7 +318,7 @@ def test_somebody_else_s_login_confirms_nothing(browser: Browser, provider: Prov
     ivy = linked(browser(), provider, "ivy")
     provider.person = Person("somebody else")
 
-    assert "not the login by Example ID" in come_back(ivy, "/login/confirm/provider").text
+    assert "not the login by Example ID" in come_back(ivy, "/login/providers/example/confirm").text
 
 
 def test_a_second_factor_is_asked_for_all_the_same(
@@ -370,8 +374,8 @@ def test_the_address_may_have_been_confirmed_here_before_the_account_is_made(
     client = browser()
     come_back(client)
     registered(browser(), "oak@example.org")
-    assert client.post("/login/provider/new", data={"name": "x"}).status_code == 422
-    assert client.post("/login/provider/new", data={"name": "Oak"}).status_code == 409
+    assert client.post("/login/new-account", data={"name": "x"}).status_code == 422
+    assert client.post("/login/new-account", data={"name": "Oak"}).status_code == 409
 
 
 def test_the_link_stands_in_the_export_and_goes_with_the_account(
@@ -392,7 +396,7 @@ def test_without_a_provider_there_is_nothing_of_it(platform: Platform) -> None:
     client = TestClient(create_app(platform), headers={"Accept": "text/html"}, follow_redirects=False)
     registered(client, "rowan@example.org")
 
-    assert "/login/provider" not in client.get("/login").text
-    assert client.post("/login/provider").status_code == 404
-    paths = ("/login/provider/callback?code=a&state=b", "/account/provider", "/account")
+    assert "/login/providers" not in client.get("/login").text
+    assert client.post("/login/providers/example").status_code == 404
+    paths = ("/login/providers/example/callback?code=a&state=b", "/account/logins", "/account")
     assert [client.get(path).status_code for path in paths] == [404, 404, 200]

@@ -14,8 +14,10 @@ from jinja2 import Environment
 
 from app.access import Actor
 from app.models import RunState, UploadState
+from app.settings import Settings
 from app.web import draw, templates
 from scoring.exhibits import EXHIBITS
+from tests.login_settings import EXAMPLE_ID
 from tests.pages.comparison_views import comparison
 from tests.pages.result_views import context
 from tests.pages.samples import samples
@@ -47,7 +49,7 @@ def render(page: str, context: Mapping[str, Any], actor: Actor = PARTICIPANT) ->
         "path": "/?a=b",
         "address": "https://voc.example/",
         "draft": None,
-        "provider_name": "Example ID",
+        "settings": Settings(login_providers=(EXAMPLE_ID,)),
     }
     return environment().get_template(page).render({**shared, **context})
 

@@ -79,7 +79,7 @@ def test_an_empty_file_of_a_secret_sets_nothing(
     (tmp_path / "empty").write_text("\n")
     monkeypatch.setenv(f"{variable(name)}_FILE", str(tmp_path / "empty"))
 
-    assert getattr(Settings.read(), name) is None
+    assert not getattr(Settings.read(), name)
 
 
 def test_a_value_is_not_given_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from fastapi import FastAPI
 
 from app.main import create_app
 from app.platform import Platform
+from tests.login_settings import EXAMPLE_ID
 from tests.pages.conftest import browser, platform
 from tests.security.undoing import UndonePlatform, undone_platform
 
@@ -16,7 +17,7 @@ __all__ = ["app", "browser", "platform"]
 @pytest.fixture(scope="module")
 def undone(platform: Platform) -> UndonePlatform:
     """The platform with changes that can be undone, and with an OpenID Connect provider that is away."""
-    known = {"oidc_issuer": "http://127.0.0.1:9", "oidc_client_id": "heldout", "oidc_name": "Example ID"}
+    known = {"login_providers": (EXAMPLE_ID,)}
     return undone_platform(replace(platform, settings=platform.settings.model_copy(update=known)))
 
 

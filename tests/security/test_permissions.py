@@ -56,6 +56,7 @@ FIXED = {
     "path": "style.css",
     "name": "image",
     "token": "unknown",
+    "provider": "example",
     "token_id": "1",
     "key": "unknown",
     "invitation_id": "1",

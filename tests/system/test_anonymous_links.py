@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.system.conftest import SharedSite
-from tests.system.installations import Client, good
+from tests.system.installations import LONGEST, Client, good
 from tests.system.kits import results, small_kit
 from tests.system.servers import eventually
 
@@ -91,6 +91,8 @@ def test_a_link_shows_one_run_until_the_result_is_taken_back(
 
     good(site.organiser.http.post(f"/api/v1/organise/entries/{entry}/rescore"))
     assert eventually(lambda: oak.submission(made["id"])["entries"][0]["shown"]["id"] != shown)
+    # intervals are written into the same rows
+    assert eventually(lambda: not site.installation.ask("SELECT FROM job WHERE dead_at IS NULL"), LONGEST)
     site.installation.ask(
         "UPDATE class_score SET value = 0.25, held_out_value = 0.25 FROM run WHERE run.id = run_id AND entry_id = %s"
         " AND run.id <> %s RETURNING 1",

@@ -225,10 +225,9 @@ def test_workers_of_two_scorer_versions_side_by_side_score_their_own_runs(scene:
     running = scene.running
     with stopped(running.pool()):
         newer, older = scene.confirm(), scene.confirm()
-        running.ask(
-            "UPDATE run SET scorer = 'next' FROM entry e WHERE entry_id = e.id AND e.submission_id = %s",
-            newer,
-        )
+        runs = "SELECT r.id FROM run r JOIN entry e ON r.entry_id = e.id WHERE e.submission_id = %s"
+        running.ask(f"UPDATE run SET scorer = 'next' WHERE id IN ({runs})", newer)
+        running.ask(f"UPDATE job SET scorer = 'next' WHERE run_id IN ({runs})", newer)
     assert scene.is_scored(older)
     assert scene.run(newer) == ("queued", 0)
     [entry] = scene.someone.submission(newer)["entries"]
@@ -242,7 +241,7 @@ def test_workers_of_two_scorer_versions_side_by_side_score_their_own_runs(scene:
         running.platform.notifier.wake_workers(scorer="next")  # as the sweeper of that version would
 
         assert scene.is_scored(newer)
-        assert eventually(lambda: '"run ended"' in log_of(running, "next worker"))
+        assert eventually(lambda: '"job ended"' in log_of(running, "next worker"))
     finally:
         running.processes.stop("next worker")
 

@@ -1,0 +1,291 @@
+"""Several providers, GitHub among them, and servers without passwords."""
+
+import time
+from collections.abc import Iterator
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+from sqlalchemy import text
+from starlette.testclient import TestClient
+
+from app import openid_client
+from app.login_settings import LoginProvider, Registration
+from app.main import create_app
+from app.platform import Platform
+from app.settings import Settings
+from tests.github import CLIENT, SECRET, GitHub, github_server
+from tests.login_settings import with_settings
+from tests.openid_provider import CLIENT as OPENID_CLIENT
+from tests.openid_provider import SECRET as OPENID_SECRET
+from tests.openid_provider import Person, ProviderServer, openid_provider
+from tests.pages.test_accounts import PASSWORD, registered
+from tests.pages.test_openid import accounts, come_back, is_logged_in, sent_to, way_back
+
+GITHUB = "/login/providers/github"
+EXAMPLE = "/login/providers/example"
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[tuple[GitHub, ProviderServer]]:
+    with github_server() as github, openid_provider() as provider:
+        yield github, provider
+
+
+@pytest.fixture
+def github(servers: tuple[GitHub, ProviderServer]) -> GitHub:
+    """GitHub, which does not err."""
+    fresh = GitHub()
+    servers[0].person, servers[0].addresses, servers[0].failure = fresh.person, [], ""
+    return servers[0]
+
+
+@pytest.fixture(scope="module")
+def providers(servers: tuple[GitHub, ProviderServer]) -> tuple[LoginProvider, ...]:
+    github, provider = servers
+    return (
+        LoginProvider(
+            id="github",
+            name="GitHub",
+            kind="github",
+            issuer=github.address,
+            client_id=CLIENT,
+            client_secret=SECRET,
+        ),
+        LoginProvider(
+            id="example",
+            name="Example ID",
+            issuer=provider.address,
+            client_id=OPENID_CLIENT,
+            client_secret=OPENID_SECRET,
+        ),
+    )
+
+
+@pytest.fixture(scope="module")
+def app(platform: Platform, providers: tuple[LoginProvider, ...]) -> FastAPI:
+    return create_app(with_settings(platform, login_providers=providers))
+
+
+def browser(app: FastAPI) -> TestClient:
+    return TestClient(app, headers={"Accept": "text/html"}, follow_redirects=False)
+
+
+def address(email: str, *, primary: bool = True, verified: bool = True) -> dict[str, object]:
+    return {"email": email, "primary": primary, "verified": verified}
+
+
+def newcomer(app: FastAPI, github: GitHub, number: int, name: str) -> TestClient:
+    """Somebody who has made an account by GitHub."""
+    client = browser(app)
+    github.person = {"id": number, "login": name, "name": name.title()}
+    github.addresses = [address(f"{name}@example.org")]
+    assert come_back(client, GITHUB).headers["location"] == "/login/new-account"
+    assert client.post("/login/new-account", data={"name": name.title()}).status_code == 303
+    return client
+
+
+def test_every_provider_has_its_button(app: FastAPI) -> None:
+    for page in ("/login", "/register"):
+        shown = browser(app).get(page).text
+        assert f'action="{GITHUB}"' in shown
+        assert f'action="{EXAMPLE}"' in shown
+
+
+def test_a_provider_that_is_not_in_the_settings_is_not_there(app: FastAPI) -> None:
+    client = registered(browser(app), "nobody@example.org")
+
+    for path in ("/login/providers/gitlab", "/account/logins/gitlab/link", "/account/logins/gitlab/unlink"):
+        assert client.post(path).status_code == 404
+    assert client.get("/login/providers/gitlab/callback?code=a&state=b").status_code == 404
+
+
+def test_an_account_by_github_is_known_by_its_number_and_not_by_its_name(
+    app: FastAPI, github: GitHub, platform: Platform
+) -> None:
+    newcomer(app, github, 1001, "aspen")
+    github.person = {"id": 1001, "login": "poplar", "name": "Poplar"}  # the same person, renamed
+    again = browser(app)
+    assert come_back(again, GITHUB).headers["location"] == "/"
+    assert is_logged_in(again)
+
+    github.person = {"id": 1002, "login": "aspen", "name": "Aspen"}  # another, who took the name
+    github.addresses = [address("other@example.org")]
+    other = browser(app)
+    assert come_back(other, GITHUB).headers["location"] == "/login/new-account"
+    assert not is_logged_in(other)
+    with platform.transaction() as session:
+        found = session.execute(text("SELECT subject FROM identity WHERE subject IN ('1001', '1002')"))
+        assert found.scalars().all() == ["1001"]
+
+
+@pytest.mark.parametrize(
+    "addresses",
+    [
+        [],
+        [address("birch@example.org", verified=False)],
+        [address("birch@example.org", primary=False)],
+        [address("birch@example.org", primary=False), address("b@example.org", verified=False)],
+    ],
+)
+def test_an_address_of_github_counts_if_it_is_primary_and_verified(
+    app: FastAPI, github: GitHub, platform: Platform, addresses: list[dict[str, object]]
+) -> None:
+    github.person["id"], github.addresses = 1100, addresses
+    client = browser(app)
+
+    answer = come_back(client, GITHUB)
+
+    assert answer.status_code == 403
+    assert "does not confirm your e-mail address" in answer.text
+    assert accounts(platform, "birch@example.org") == 0
+
+
+def test_an_account_with_the_same_address_is_not_entered(
+    app: FastAPI, github: GitHub, platform: Platform
+) -> None:
+    registered(browser(app), "cedar@example.org")
+    with platform.transaction() as session:
+        session.execute(text("UPDATE user_account SET verified_at = now() WHERE email = 'cedar@example.org'"))
+    github.person["id"], github.addresses = 1200, [address("cedar@example.org")]
+    client = browser(app)
+
+    answer = come_back(client, GITHUB)
+
+    assert (answer.status_code, is_logged_in(client)) == (409, False)
+
+
+def test_what_is_sent_to_github_has_a_state_and_a_challenge(app: FastAPI, github: GitHub) -> None:
+    sent = httpx2.QueryParams(sent_to(browser(app), GITHUB).partition("?")[2])
+
+    assert sent["code_challenge_method"] == "S256"
+    assert len(sent["state"]) > 20
+    assert sent["redirect_uri"].endswith("/login/providers/github/callback")
+    assert "user:email" in sent["scope"]
+
+
+def test_a_callback_works_once_in_one_browser_and_at_its_own_address(app: FastAPI, github: GitHub) -> None:
+    github.person["id"], github.addresses = 1300, [address("dogwood@example.org")]
+    client, thief = browser(app), browser(app)
+    back = way_back(client, GITHUB)
+
+    assert thief.get(back).status_code == 400
+    assert client.get(back).headers["location"] == "/login/new-account"
+    assert client.get(back).status_code == 400
+
+
+def test_a_login_that_began_at_one_provider_does_not_end_at_another(app: FastAPI, github: GitHub) -> None:
+    client = browser(app)
+    back = way_back(client, GITHUB)
+
+    assert client.get(back.replace("/github/", "/example/")).status_code == 400
+    assert client.get(back).status_code == 400  # it is used up
+
+
+@pytest.mark.parametrize("failure", ["hangs", "500", "garbage"])
+def test_a_github_in_trouble_is_a_page_that_says_so(
+    app: FastAPI, github: GitHub, failure: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openid_client, "TIMEOUT", httpx2.Timeout(0.5))
+    client = browser(app)
+    back = way_back(client, GITHUB)
+    github.failure, began = failure, time.monotonic()
+
+    answer = client.get(back)
+
+    assert answer.status_code == 503
+    assert "GitHub cannot be reached, or gave no valid answer" in answer.text
+    assert time.monotonic() - began < 5
+
+
+def test_an_account_can_have_several_logins_and_keeps_the_last(
+    app: FastAPI, github: GitHub, servers: tuple[GitHub, ProviderServer]
+) -> None:
+    client = newcomer(app, github, 1400, "elder")
+    assert client.post("/account/logins/github/unlink").status_code == 409
+    servers[1].person = Person("elder at example", "elder@elsewhere.example")
+
+    assert come_back(client, "/account/logins/example/link").headers["location"] == "/account/logins"
+    assert client.get("/account/logins").text.count("Unlink ") == 2
+    assert client.post("/account/logins/github/unlink").status_code == 303
+    assert client.post("/account/logins/example/unlink").status_code == 409
+    again = browser(app)
+    come_back(again, EXAMPLE)
+    assert is_logged_in(again)
+
+
+def test_without_passwords_providers_alone_let_people_in(
+    app: FastAPI, platform: Platform, providers: tuple[LoginProvider, ...], github: GitHub
+) -> None:
+    registered(browser(app), "fir-tree@example.org").post("/logout")
+    strict = create_app(with_settings(platform, login_providers=providers, passwords=False))
+    client = browser(strict)
+
+    page = client.get("/login").text
+    assert 'type="password"' not in page
+    assert 'type="password"' not in client.get("/register").text
+    login = {"email": "fir-tree@example.org", "password": PASSWORD}
+    assert client.post("/login", data=login).status_code == 403
+    assert (
+        client.post("/login", data=login, headers={"Accept": "application/json"}).json()["code"]
+        == "passwords-off"
+    )
+    assert client.post("/register", data=login | {"name": "Fir"}).status_code == 403
+    for path in ("/forgot-password", "/login-link"):
+        assert client.get(path).status_code == 403
+        assert client.post(path, data={"email": "fir-tree@example.org"}).status_code == 403
+    person = newcomer(strict, github, 1500, "gorse-bush")
+    assert is_logged_in(person)
+    assert "password" not in person.get("/account").text
+    assert person.post("/account/password", data={"password": PASSWORD}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("registration", "by_password", "by_provider"),
+    [(Registration.OPEN, 303, 303), (Registration.PROVIDERS, 403, 303), (Registration.CLOSED, 403, 403)],
+)
+def test_who_may_make_an_account_is_for_the_operator_to_say(
+    platform: Platform,
+    providers: tuple[LoginProvider, ...],
+    github: GitHub,
+    registration: Registration,
+    by_password: int,
+    by_provider: int,
+) -> None:
+    app = create_app(with_settings(platform, login_providers=providers, registration=registration))
+    name = f"hazel-{registration.value}"
+    form = {"email": f"{name}-p@example.org", "name": "Hazel", "password": PASSWORD}
+
+    assert browser(app).post("/register", data=form).status_code == by_password
+    github.person["id"] = 1600 + len(name)
+    github.addresses = [address(f"{name}@example.org")]
+    assert come_back(browser(app), GITHUB).status_code == by_provider
+    assert accounts(platform, f"{name}-p@example.org") == (by_password == 303)
+
+
+def test_providers_are_read_from_json_and_mistakes_in_it_name_no_secret(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = (
+        '[{"id": "github", "name": "GitHub", "kind": "github", "client_id": "a", "client_secret": "s3cret"}]'
+    )
+    monkeypatch.setenv("HELDOUT_LOGIN_PROVIDERS", given)
+    [provider] = Settings.read().login_providers
+    assert (provider.issuer, provider.api) == ("https://github.com", "https://api.github.com/")
+
+    for wrong in (
+        given[:-1],
+        given.replace('"github",', '"Git Hub",', 1),
+        given.replace('"kind": "github", ', ""),
+    ):
+        monkeypatch.setenv("HELDOUT_LOGIN_PROVIDERS", wrong)
+        with pytest.raises(ValueError, match="HELDOUT_LOGIN_PROVIDERS") as refused:
+            Settings.read()
+        assert "s3cret" not in str(refused.value)
+
+
+def test_a_server_that_nobody_could_log_in_to_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HELDOUT_PASSWORDS", "false")
+
+    with pytest.raises(ValueError, match="without passwords expected HELDOUT_LOGIN_PROVIDERS"):
+        Settings.read()
