@@ -5,14 +5,10 @@ from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import (
-    ARRAY,
-    BigInteger,
     Integer,
     Select,
     Subquery,
     and_,
-    any_,
-    bindparam,
     cast,
     func,
     select,
@@ -39,9 +35,6 @@ from app.models import (
 
 SCORE: Final = (ClassScore.value, ClassScore.held_out_value, ClassScore.reason)
 """The columns of a `StoredScore`."""
-HEADLINES: Final = select(ClassScore.run_id, *SCORE).where(
-    ClassScore.run_id == any_(bindparam("runs", type_=ARRAY(BigInteger))), ClassScore.class_name.is_(None)
-)
 
 
 def has_results(session: Session, phase_id: int) -> bool:
@@ -96,9 +89,12 @@ def headlines(session: Session, run_ids: Iterable[int | None]) -> dict[int, Stor
     known = {run for run in run_ids if run is not None}
     if not known:
         return {}
+    statement = select(ClassScore.run_id, *SCORE).where(
+        ClassScore.run_id.in_(known), ClassScore.class_name.is_(None)
+    )
     return {
         run: StoredScore(value, held_out, reason)
-        for run, value, held_out, reason in session.execute(HEADLINES, {"runs": [*known]})
+        for run, value, held_out, reason in session.execute(statement)
     }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, SQLColumnExpression, bindparam, false, func, not_, or_, select
+from sqlalchemy import ColumnElement, Select, SQLColumnExpression, false, func, not_, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from app.access import Action, Actor
@@ -14,8 +14,6 @@ from app.models import Board, Disclosure, Edition, GroundTruth, Phase, PictureSo
 from app.visibility import rows_for
 
 ANY_PHASE = aliased(Phase)  # made once: an alias costs more than the rest of a statement
-# what nearly every page asks, made once: making a statement costs more than asking it
-NOW: Final = select(func.clock_timestamp())
 _OWN, _SAME, _OTHER = aliased(GroundTruth), aliased(GroundTruth), aliased(Phase)
 # held-out phases with the same annotation: what is scored in one of them tells about the others
 _SHARED_QUOTAS: Final = (
@@ -39,29 +37,17 @@ PHASES: Final = (
     .outerjoin(PictureSource, PictureSource.phase_id == Phase.id)
     .order_by(Edition.id.desc(), Phase.image_set)
 )
-PHASE_OF_ID: Final = PHASES.where(Phase.id == bindparam("phase_id"))
-PHASES_OF_EDITION: Final = PHASES.where(Edition.code == bindparam("edition"))
-PHASE_OF_ADDRESS: Final = PHASES_OF_EDITION.where(Phase.image_set == bindparam("image_set"))
-NEWEST_TRUTHS: Final = select(GroundTruth.phase_id, func.max(GroundTruth.version)).group_by(
-    GroundTruth.phase_id
-)
-SHOWN_TRUTHS: Final = (
-    select(Board.phase_id, func.min(GroundTruth.version))
-    .join(GroundTruth, Board.ground_truth_id == GroundTruth.id)
-    .group_by(Board.phase_id)
-)
-NOT_OFFERED: Final = select(Phase.id, Phase.not_offered)
 IMPORT_LOCK = 0x494D504F  # advisory lock: one import at a time
 
 
 def now(session: Session) -> datetime:
     """The database's clock, by which everything is decided."""
-    moment: datetime = session.execute(NOW).scalar_one()
+    moment: datetime = session.execute(select(func.clock_timestamp())).scalar_one()
     return moment
 
 
-def _phases(session: Session, statement: Select[Any], **values: object) -> list[PhaseView]:
-    return [_view(*row) for row in session.execute(statement, values)]
+def _phases(session: Session, statement: Select[Any]) -> list[PhaseView]:
+    return [_view(*row) for row in session.execute(statement)]
 
 
 def _view(
@@ -111,12 +97,14 @@ def is_past_embargo(phase_id: SQLColumnExpression[int]) -> ColumnElement[bool]:
 
 def phase_of(session: Session, edition: str, image_set: str) -> PhaseView | None:
     """A phase by what stands in its address."""
-    return next(iter(_phases(session, PHASE_OF_ADDRESS, edition=edition, image_set=image_set)), None)
+    return next(
+        iter(_phases(session, PHASES.where(Edition.code == edition, Phase.image_set == image_set))), None
+    )
 
 
 def phase_of_id(session: Session, phase_id: int) -> PhaseView | None:
     """A phase by its id."""
-    return next(iter(_phases(session, PHASE_OF_ID, phase_id=phase_id)), None)
+    return next(iter(_phases(session, PHASES.where(Phase.id == phase_id))), None)
 
 
 def all_phases(session: Session) -> list[PhaseView]:
@@ -136,7 +124,7 @@ def organised_phases(session: Session, actor: Actor) -> list[PhaseView]:
 
 def phases_of(session: Session, edition: str) -> list[PhaseView]:
     """The phases of an edition."""
-    return _phases(session, PHASES_OF_EDITION, edition=edition)
+    return _phases(session, PHASES.where(Edition.code == edition))
 
 
 def edition_of(session: Session, code: str) -> Edition | None:
@@ -216,10 +204,16 @@ def stored_phase(session: Session, edition_id: int, image_set: str) -> Phase | N
 
 def truth_versions(session: Session) -> tuple[dict[int, int], dict[int, int]]:
     """By phase, the newest version of its ground truth, and the one that its boards show."""
-    return dict(session.execute(NEWEST_TRUTHS).all()), dict(session.execute(SHOWN_TRUTHS).all())
+    newest = select(GroundTruth.phase_id, func.max(GroundTruth.version)).group_by(GroundTruth.phase_id)
+    shown = (
+        select(Board.phase_id, func.min(GroundTruth.version))
+        .join(GroundTruth, Board.ground_truth_id == GroundTruth.id)
+        .group_by(Board.phase_id)
+    )
+    return dict(session.execute(newest).all()), dict(session.execute(shown).all())
 
 
 def reasons_not_offered(session: Session) -> dict[int, dict[int, str]]:
     """By phase, the competitions that are not offered, and what the annotation lacks."""
-    rows = session.execute(NOT_OFFERED)
+    rows = session.execute(select(Phase.id, Phase.not_offered))
     return {phase: {int(number): reason for number, reason in sorted(found.items())} for phase, found in rows}

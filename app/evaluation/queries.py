@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from sqlalchemy import CompoundSelect, Select, func, literal, select, text, true, union_all, update
@@ -102,7 +101,6 @@ def queues(session: Session) -> tuple[dict[int, PhaseQueue], frozenset[RunState]
 # states and limits are written into these statements: a plan for any state and any limit reads the whole table
 
 
-@cache
 def _standing_entries(most: int) -> Select[int, int]:
     """By phase, how many entries stand on boards, as far as `most`."""
     scored = literal(EntryState.SCORED, Entry.state.type, literal_execute=True)
@@ -111,7 +109,6 @@ def _standing_entries(most: int) -> Select[int, int]:
     return select(Phase.id, func.count()).join(counted, true()).group_by(Phase.id)
 
 
-@cache
 def _unscored_runs(most: int) -> CompoundSelect[int, RunState, int, int]:
     """By phase and state, how many runs wait, run or have failed, and how many were read for it."""
     of_runs = Job.queue == literal(Queue.RUNS, Job.queue.type, literal_execute=True)

@@ -1,13 +1,10 @@
 """Teams and their members in the database."""
 
-from typing import Final
-
 from sqlalchemy import (
     ColumnElement,
     Select,
     SQLColumnExpression,
     and_,
-    bindparam,
     delete,
     func,
     not_,
@@ -40,14 +37,12 @@ from app.models import (
 from app.names import lookalike_key
 
 PAGE = 200  # members of a team
-TEAM_IN: Final = select(Member.team_id).where(
-    Member.user_id == bindparam("user_id"), Member.edition_id == bindparam("edition_id")
-)
 
 
 def team_in(session: Session, user_id: int | None, edition_id: int) -> int | None:
     """The team of a person in an edition."""
-    return session.scalar(TEAM_IN, {"user_id": user_id, "edition_id": edition_id})
+    statement = select(Member.team_id).where(Member.user_id == user_id, Member.edition_id == edition_id)
+    return session.scalar(statement)
 
 
 def teams_now(actor: Actor) -> Select[int]:

@@ -1,9 +1,6 @@
 """The runs of a submission that waits."""
 
-from functools import lru_cache
-from typing import Any
-
-from sqlalchemy import Select, bindparam, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from app.access import Actor
@@ -16,16 +13,10 @@ from app.submissions.queries import ANY_RUN, visible_submissions
 
 def latest_runs(session: Session, actor: Actor, submission_id: int) -> list[LatestRun]:
     """The latest run of each entry of a submission that the reader may see."""
-    rows = session.execute(_latest_runs(actor), {"submission": submission_id})
-    return [LatestRun(*row) for row in rows]
-
-
-@lru_cache(maxsize=500)  # whoever waits asks again and again, and half of the cost was to write the statement
-def _latest_runs(actor: Actor) -> Select[*tuple[Any, ...]]:
     latest = (
         select(func.max(ANY_RUN.id)).where(ANY_RUN.entry_id == Entry.id).correlate(Entry).scalar_subquery()
     )
-    return (
+    statement = (
         select(
             Entry.state, Run.id, Run.state, Run.attempt, Run.scorer, Run.queued_at, func.coalesce(is_held(), False), damaged_content()
         )
@@ -35,6 +26,7 @@ def _latest_runs(actor: Actor) -> Select[*tuple[Any, ...]]:
         .join(Phase, Submission.phase_id == Phase.id)
         .join(Run, Run.id == latest)
         .outerjoin(Job, Job.run_id == Run.id)
-        .where(Submission.id == bindparam("submission"), visible_submissions(actor))
+        .where(Submission.id == submission_id, visible_submissions(actor))
         .order_by(Entry.id)
     )  # fmt: skip
+    return [LatestRun(*row) for row in session.execute(statement)]

@@ -1,10 +1,9 @@
 """What counts against quotas, in the database."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
-from typing import Final
+from datetime import timedelta
 
-from sqlalchemy import ColumnElement, Interval, Select, bindparam, func, or_, select, true, union
+from sqlalchemy import ColumnElement, func, or_, select, true, union
 from sqlalchemy.orm import Session
 
 from app.models import (
@@ -38,61 +37,6 @@ def counts() -> ColumnElement[bool]:
     return or_(Entry.state == EntryState.PENDING, was_published)
 
 
-def _counted() -> Select[int, datetime, bool, bool]:
-    mine = union(
-        select(Submission.id)
-        .join(Method, Submission.method_id == Method.id)
-        .where(Method.team_id == bindparam("team_id")),
-        select(Submission.id).where(Submission.user_id == bindparam("user_id")),
-    ).subquery()
-    own = select(GroundTruth.fingerprint).where(GroundTruth.phase_id == bindparam("phase_id"))
-    sharing = (
-        select(GroundTruth.phase_id)
-        .join(Phase, GroundTruth.phase_id == Phase.id)
-        .where(GroundTruth.fingerprint.in_(own), Phase.disclosure != Disclosure.FULL)
-    )
-    return (
-        select(
-            Entry.competition,
-            Submission.created_at,
-            Method.team_id == bindparam("team_id"),
-            Submission.user_id == bindparam("user_id"),
-        )
-        .select_from(mine)
-        .join(Submission, Submission.id == mine.c.id)
-        .join(Method, Submission.method_id == Method.id)
-        .join(Entry, Entry.submission_id == Submission.id)
-        .where(
-            or_(Entry.phase_id == bindparam("phase_id"), Entry.phase_id.in_(sharing)),
-            Method.is_baseline.is_(False),
-            Entry.extra_slot_id.is_(None),
-            Submission.created_at > func.clock_timestamp() - bindparam("longest", type_=Interval),
-            counts(),
-        )
-    )
-
-
-def _free_slots() -> Select[str, int]:
-    is_used = (
-        select(Entry.id).where(Entry.extra_slot_id == ExtraSlot.id, counts()).correlate(ExtraSlot).exists()
-    )
-    return (
-        select(ExtraSlot.task, ExtraSlot.id)
-        .where(
-            ExtraSlot.phase_id == bindparam("phase_id"),
-            ExtraSlot.team_id == bindparam("team_id"),
-            ExtraSlot.taken_back_at.is_(None),
-            ~is_used,
-        )
-        .order_by(ExtraSlot.id)
-    )
-
-
-# made once: making one of these statements costs several times as much as asking it
-COUNTED: Final = _counted()
-FREE_SLOTS: Final = _free_slots()
-
-
 def counted_results(
     session: Session, phase_id: int, tasks: Mapping[int, str], team_id: int, user_id: int, longest: timedelta
 ) -> list[CountedResult]:
@@ -101,17 +45,60 @@ def counted_results(
     Those in other held-out phases count, too, where they were scored against the same ground truth. What was refused or
     failed without a score costs nothing, nor do baselines of organisers.
     """
-    values = {"phase_id": phase_id, "team_id": team_id, "user_id": user_id, "longest": longest}
+    mine = union(
+        select(Submission.id)
+        .join(Method, Submission.method_id == Method.id)
+        .where(Method.team_id == team_id),
+        select(Submission.id).where(Submission.user_id == user_id),
+    ).subquery()
+    own = select(GroundTruth.fingerprint).where(GroundTruth.phase_id == phase_id)
+    sharing = (
+        select(GroundTruth.phase_id)
+        .join(Phase, GroundTruth.phase_id == Phase.id)
+        .where(GroundTruth.fingerprint.in_(own), Phase.disclosure != Disclosure.FULL)
+    )
+    statement = (
+        select(
+            Entry.competition,
+            Submission.created_at,
+            Method.team_id == team_id,
+            Submission.user_id == user_id,
+        )
+        .select_from(mine)
+        .join(Submission, Submission.id == mine.c.id)
+        .join(Method, Submission.method_id == Method.id)
+        .join(Entry, Entry.submission_id == Submission.id)
+        .where(
+            or_(Entry.phase_id == phase_id, Entry.phase_id.in_(sharing)),
+            Method.is_baseline.is_(False),
+            Entry.extra_slot_id.is_(None),
+            Submission.created_at > func.clock_timestamp() - longest,
+            counts(),
+        )
+    )
     return [
         CountedResult(tasks.get(competition, ""), confirmed_at, is_teams, is_persons)
-        for competition, confirmed_at, is_teams, is_persons in session.execute(COUNTED, values)
+        for competition, confirmed_at, is_teams, is_persons in session.execute(statement)
     ]
 
 
 def free_slots(session: Session, phase_id: int, team_id: int) -> dict[str, list[int]]:
     """By task, the extra slots of a team that are neither used nor taken back, the oldest first."""
+    is_used = (
+        select(Entry.id).where(Entry.extra_slot_id == ExtraSlot.id, counts()).correlate(ExtraSlot).exists()
+    )
+    statement = (
+        select(ExtraSlot.task, ExtraSlot.id)
+        .where(
+            ExtraSlot.phase_id == phase_id,
+            ExtraSlot.team_id == team_id,
+            ExtraSlot.taken_back_at.is_(None),
+            ~is_used,
+        )
+        .order_by(ExtraSlot.id)
+    )
     found: dict[str, list[int]] = {}
-    for task, slot_id in session.execute(FREE_SLOTS, {"phase_id": phase_id, "team_id": team_id}):
+    for task, slot_id in session.execute(statement):
         found.setdefault(task, []).append(slot_id)
     return found
 

@@ -1,6 +1,6 @@
 """Re-scorings in the database; all of them work on sets, so that ten thousand entries are a few statements."""
 
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -30,16 +30,6 @@ MOST_UNDECIDED = 50  # on a page
 UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
 UNSCORED = (RunState.REFUSED, RunState.FAILED)
 NEW_RUN = ("entry_id", "rescore_id", "ground_truth_id", "protocol", "scorer", "team_id")
-OPEN_RESCORES: Final = (  # with how many of their runs there are, have ended, and ended without a score that is decided on
-    select(
-        Rescore.phase_id, Rescore.id, func.count(Run.id), func.count().filter(Run.state.in_(ENDED)),
-        func.count().filter(Run.state.in_(UNSCORED), Run.decision.is_(None)), Rescore.created_at,
-    )
-    .outerjoin(Run, Run.rescore_id == Rescore.id)
-    .where(Rescore.activated_at.is_(None), Rescore.abandoned_at.is_(None))
-    .group_by(Rescore.id)
-    .order_by(Rescore.id)
-)  # fmt: skip
 
 
 def open_rescore_ids(session: Session) -> list[int]:
@@ -253,8 +243,18 @@ def requeue_unscored(session: Session, rescore_id: int, run_id: int | None = Non
 
 def open_rescores(session: Session, following: Following | None = None) -> dict[int, RescoreView]:
     """By phase, how far its latest open re-scoring has come, with a page of its undecided runs: by default the first."""
+    statement = (  # with how many of their runs there are, have ended, and ended without a score that is decided on
+        select(
+            Rescore.phase_id, Rescore.id, func.count(Run.id), func.count().filter(Run.state.in_(ENDED)),
+            func.count().filter(Run.state.in_(UNSCORED), Run.decision.is_(None)), Rescore.created_at,
+        )
+        .outerjoin(Run, Run.rescore_id == Rescore.id)
+        .where(Rescore.activated_at.is_(None), Rescore.abandoned_at.is_(None))
+        .group_by(Rescore.id)
+        .order_by(Rescore.id)
+    )  # fmt: skip
     views = {}
-    for row in session.execute(OPEN_RESCORES):
+    for row in session.execute(statement):
         after = following.run if following and following.rescore == row[1] else 0
         page = undecided_runs(session, row[1], after)
         views[row[0]] = RescoreView(*row[1:], undecided=page.rows, next=page.next)

@@ -3,17 +3,12 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
 from typing import Any, Final
 
 from sqlalchemy import (
-    ARRAY,
     ColumnElement,
     Select,
-    Text,
     and_,
-    any_,
-    bindparam,
     func,
     literal,
     or_,
@@ -69,13 +64,11 @@ def ranks(
 
     Counted in the database, by what ranks are told by: every digit where the reader sees all, else the keys of the board's order.
     """
-    statement = _ranks(sight, is_organised=actor.runs(phase.edition_id))
-    found = session.execute(statement, {"own": [*own], "phase_id": phase.id})
-    return {entry: Rank(rank, of) for entry, rank, of in found}
+    statement = _ranks(sight, own, phase.id, is_organised=actor.runs(phase.edition_id))
+    return {entry: Rank(rank, of) for entry, rank, of in session.execute(statement)}
 
 
-@cache
-def _ranks(sight: Sight, *, is_organised: bool) -> Select[int, int, int]:
+def _ranks(sight: Sight, own: Collection[int], phase_id: int, *, is_organised: bool) -> Select[int, int, int]:
     ranked = (
         select(
             OWN_ENTRY.id,
@@ -84,7 +77,7 @@ def _ranks(sight: Sight, *, is_organised: bool) -> Select[int, int, int]:
             _mean(OWN_ENTRY, sight).label("mean"),
         )
         .join(Board, stands_on_board(OWN_ENTRY))
-        .where(OWN_ENTRY.id.in_(bindparam("own", expanding=True)))
+        .where(OWN_ENTRY.id.in_(own))
         .cte("ranked")
         .prefix_with("MATERIALIZED")
     )
@@ -94,7 +87,7 @@ def _ranks(sight: Sight, *, is_organised: bool) -> Select[int, int, int]:
         .select_from(Entry)
         .join(Method, Entry.method_id == Method.id)
         .where(
-            Entry.phase_id == bindparam("phase_id"), Entry.competition == ranked.c.competition, Entry.state == EntryState.SCORED,
+            Entry.phase_id == phase_id, Entry.competition == ranked.c.competition, Entry.state == EntryState.SCORED,
             Entry.published_generation == ranked.c.published_generation, Entry.id != ranked.c.id, shown,
         )
         .correlate(ranked)
@@ -147,26 +140,14 @@ def scores_of(session: Session, run_ids: Collection[int]) -> dict[int, dict[str 
     return found
 
 
-def _detail() -> Select[int, dict[str, Any]]:
-    shown = or_(
-        Exhibit.kind.not_in(CURVES),
-        Exhibit.content["class_name"].astext == any_(bindparam("classes", type_=ARRAY(Text))),
-    )
-    exhibits = select(Exhibit.position, Exhibit.content).where(Exhibit.run_id == bindparam("run"), shown)
-    diagnosis = select(literal(DIAGNOSIS), RunAnalysis.diagnosis).where(
-        RunAnalysis.run_id == bindparam("run")
-    )
-    both = union_all(exhibits, diagnosis).subquery()
-    return select(both).order_by(both.c.position)
-
-
-DETAIL: Final = _detail()
-
-
 def stored_detail(
     session: Session, run_id: int, classes: Sequence[str]
 ) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
     """The exhibits of a run without the curves of other classes than these, and its diagnosis, if it has one."""
-    rows = session.execute(DETAIL, {"run": run_id, "classes": [*classes]}).all()
+    shown = or_(Exhibit.kind.not_in(CURVES), Exhibit.content["class_name"].astext.in_(classes))
+    exhibits = select(Exhibit.position, Exhibit.content).where(Exhibit.run_id == run_id, shown)
+    diagnosis = select(literal(DIAGNOSIS), RunAnalysis.diagnosis).where(RunAnalysis.run_id == run_id)
+    both = union_all(exhibits, diagnosis).subquery()
+    rows = session.execute(select(both).order_by(both.c.position)).all()
     found = [content for position, content in rows if position != DIAGNOSIS]
     return found, next((content for position, content in rows if position == DIAGNOSIS), None)

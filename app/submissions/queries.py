@@ -2,17 +2,12 @@
 
 import uuid
 from collections.abc import Collection, Sequence
-from functools import cache
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import (
-    ARRAY,
-    BigInteger,
     ColumnElement,
     Select,
     and_,
-    any_,
-    bindparam,
     func,
     null,
     select,
@@ -52,20 +47,6 @@ ANY_ENTRY, ANY_RUN = (
     aliased(Entry),
     aliased(Run),
 )  # made once: an alias costs more than the rest of a statement
-SCORES_OF_RUNS: Final[Select[*tuple[Any, ...]]] = (
-    select(
-        ClassScore.run_id, ClassScore.class_name, ClassScore.value, ClassScore.held_out_value, ClassScore.reason,
-        ClassScore.low, ClassScore.high, ClassScore.positives, ClassScore.predictions,
-    )
-    .where(ClassScore.run_id == any_(bindparam("runs", type_=ARRAY(BigInteger))))
-    .order_by(ClassScore.run_id, ClassScore.position)
-)  # fmt: skip
-PHASES_ENTERED: Final = select(Phase.id).where(
-    select(Submission.id)
-    .join(Method, Submission.method_id == Method.id)
-    .where(Submission.phase_id == Phase.id, Method.team_id.in_(bindparam("teams", expanding=True)))
-    .exists()
-)
 
 
 def visible_submissions(actor: Actor) -> ColumnElement[bool]:
@@ -147,7 +128,8 @@ def submission_of(
     return session.execute(statement).one_or_none()
 
 
-def _runs_of_submission() -> Select[Entry, Run, int, int]:
+def runs_of(session: Session, submission_id: int) -> list[ShownRun]:
+    """The entries of a submission, each with the run to show: the board's, else the latest."""
     latest = (
         select(ANY_RUN.id)
         .where(ANY_RUN.entry_id == Entry.id)
@@ -157,22 +139,15 @@ def _runs_of_submission() -> Select[Entry, Run, int, int]:
         .scalar_subquery()
     )
     count = select(func.count()).where(ANY_RUN.entry_id == Entry.id).correlate(Entry).scalar_subquery()
-    return (
+    statement = (
         select(Entry, Run, count, GroundTruth.version)
         .select_from(Entry)
         .join(Run, Run.id == latest)
         .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
-        .where(Entry.submission_id == bindparam("submission"))
+        .where(Entry.submission_id == submission_id)
         .order_by(Entry.competition)
     )
-
-
-RUNS_OF_SUBMISSION: Final = _runs_of_submission()
-
-
-def runs_of(session: Session, submission_id: int) -> list[ShownRun]:
-    """The entries of a submission, each with the run to show: the board's, else the latest."""
-    return [ShownRun(*row) for row in session.execute(RUNS_OF_SUBMISSION, {"submission": submission_id})]
+    return [ShownRun(*row) for row in session.execute(statement)]
 
 
 def truth_versions(session: Session, numbers: Sequence[int]) -> dict[int, int]:
@@ -184,18 +159,31 @@ def truth_versions(session: Session, numbers: Sequence[int]) -> dict[int, int]:
 def scores_of(session: Session, run_ids: Sequence[int]) -> dict[int, list[RunScore]]:
     """The scores of runs, that of all classes first, then the classes in their order."""
     found: dict[int, list[RunScore]] = {}
-    for run, *score in session.execute(SCORES_OF_RUNS, {"runs": [*run_ids]}):
+    statement: Select[*tuple[Any, ...]] = (
+        select(
+            ClassScore.run_id, ClassScore.class_name, ClassScore.value, ClassScore.held_out_value, ClassScore.reason,
+            ClassScore.low, ClassScore.high, ClassScore.positives, ClassScore.predictions,
+        )
+        .where(ClassScore.run_id.in_(run_ids))
+        .order_by(ClassScore.run_id, ClassScore.position)
+    )  # fmt: skip
+    for run, *score in session.execute(statement):
         found.setdefault(run, []).append(RunScore(*score))
     return found
 
 
-@cache
-def _rows_of_teams(*, only_public: bool, is_first: bool) -> Select[*tuple[Any, ...]]:
+def rows_of_teams(
+    session: Session, teams: Collection[int], *, only_public: bool, before: int | None
+) -> RowPage[tuple[SubmissionRow, int, int | None]]:
+    """The entries of these teams, or their public results, newest first, each with its run and the run whose mean the ladder shows for it.
+
+    before: the last submission of the page before. Positions and means are filled in by the service.
+    """
     latest = (
         select(func.max(ANY_RUN.id)).where(ANY_RUN.entry_id == Entry.id).correlate(Entry).scalar_subquery()
     )
     run = func.coalesce(Entry.published_run_id, latest)
-    return (
+    statement = (
         select(
             Submission.id, Edition.code, Phase.image_set, Entry.competition, Method.name, Submission.created_at,
             Entry.state, Run.state, Run.id, null(), Run.failure_message, Run.ladder_run_id,
@@ -206,30 +194,25 @@ def _rows_of_teams(*, only_public: bool, is_first: bool) -> Select[*tuple[Any, .
         .join(Edition, Phase.edition_id == Edition.id)
         .join(Method, Entry.method_id == Method.id)
         .join(Run, Run.id == run)
-        .where(Method.team_id.in_(bindparam("teams", expanding=True)), _is_public_result() if only_public else true())
-        .where(true() if is_first else Submission.id < bindparam("before"))
+        .where(Method.team_id.in_(teams), _is_public_result() if only_public else true())
+        .where(Submission.id < before if before else true())
         .order_by(Submission.id.desc(), Entry.competition)
-        .limit(bindparam("most"))
+        .limit(PAGE + 1)
     )  # fmt: skip
-
-
-def rows_of_teams(
-    session: Session, teams: Collection[int], *, only_public: bool, before: int | None
-) -> RowPage[tuple[SubmissionRow, int, int | None]]:
-    """The entries of these teams, or their public results, newest first, each with its run and the run whose mean the ladder shows for it.
-
-    before: the last submission of the page before. Positions and means are filled in by the service.
-    """
-    statement = _rows_of_teams(only_public=only_public, is_first=not before)
-    values = {"teams": [*teams], "most": PAGE + 1, **({"before": before} if before else {})}
-    found = [(SubmissionRow(*row), ladder) for *row, ladder in session.execute(statement, values)]
+    found = [(SubmissionRow(*row), ladder) for *row, ladder in session.execute(statement)]
     rows = [(row, row.position or 0, ladder) for row, ladder in found]
     return page_of(rows, PAGE, number=lambda one: one[0].submission)
 
 
 def phases_entered(session: Session, teams: Collection[int]) -> set[int]:
     """The phases that these teams have submitted to."""
-    return set(session.scalars(PHASES_ENTERED, {"teams": [*teams]}))
+    submitted = (
+        select(Submission.id)
+        .join(Method, Submission.method_id == Method.id)
+        .where(Submission.phase_id == Phase.id, Method.team_id.in_(teams))
+        .exists()
+    )
+    return set(session.scalars(select(Phase.id).where(submitted)))
 
 
 def enter(
