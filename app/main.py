@@ -4,7 +4,7 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 
-from app import logs
+from app import logs, metrics
 from app.accounts import pages as account_pages
 from app.administration import api as administration_api
 from app.administration import pages as administration_pages
@@ -40,7 +40,6 @@ from app.leaderboards import api as leaderboard_api
 from app.leaderboards import pages as leaderboard_pages
 from app.methods import api as method_api
 from app.methods import pages as method_pages
-from app.metrics import api as metrics_api
 from app.middleware import RequestMiddleware
 from app.openid import pages as openid_pages
 from app.organisers import api as organiser_api
@@ -113,7 +112,7 @@ API = (
     audit_api.router,
     documentation_api.router,
     health_api.router,
-    metrics_api.router,
+    metrics.router,
 )
 PAGES = (
     # what is asked for most comes first: routers are looked through in this order

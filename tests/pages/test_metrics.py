@@ -9,11 +9,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
-from app import cache
+from app import cache, metrics
 from app.evaluation.rules import LOST_MESSAGE
 from app.jobs import queue, workers
 from app.main import create_app
-from app.metrics import service
 from app.models import JobKind, Service
 from app.platform import Platform
 from app.rate_limits import limiter_of
@@ -272,7 +271,7 @@ def test_no_table_that_grows_is_read_in_full(
 
     with monitored.transaction() as session:
         before: dict[str, int] = dict(session.execute(text(SCANS)).all())
-        service.read(session)
+        metrics.read(session)
         after: dict[str, int] = dict(session.execute(text(SCANS)).all())
 
     assert after == before

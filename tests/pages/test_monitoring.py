@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -10,14 +10,17 @@ from typing import Any
 import pytest
 import yaml
 from prometheus_client import Metric
+from sqlalchemy import text
 
-from app import counters
+from app import counters, metrics
 from app.health.rules import health_of
 from app.health.schemas import Health, Part, Progress
 from app.health.service import CHECKS
-from app.metrics.rules import OUTCOMES, metrics_of, metrics_of_disks, metrics_of_health
-from app.metrics.schemas import Bar, Claims, Disk, Ended, Messages, Readings, Uploads, Waiting, Workers
-from app.models import JobKind
+from app.jobs import workers
+from app.metrics import of_disks, of_health
+from app.models import Service
+from app.platform import Platform
+from tests.system.rows import made
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 RULES = yaml.safe_load((DEPLOY / "alerts.yml").read_text())["groups"][0]["rules"]
@@ -37,35 +40,35 @@ MATCHER = re.compile(r'(\w+)(=~|!~|!=|=)"([^"]*)"')
 GROUPING = re.compile(r"\b(?:by|on|without|ignoring) \(([^)]*)\)")
 
 WELL = Progress(sweep_age=3.0, workers=2, jobs_lag=0.0, dead_jobs=0)
-READINGS = Readings(
-    progress=WELL,
-    waiting=(Waiting("a", 0, 3, 1, 60.0), Waiting("a", 10, 3, 1, 60.0)),
-    held=1,
-    claims=(Claims("a", 1, 0),),
-    workers=(Workers("a", 1, 2),),
-    ended=tuple(Ended(state, reason, 1) for state, reason in OUTCOMES),
-    scoring=(Bar(3, 2, 1.5),),
-    wait=(Bar(3, 2, 1.5),),
-    messages=tuple(Messages(kind.value, 1, 2.0, 0) for kind in JobKind if kind is not JobKind.RUN),
-    uploads=Uploads(1, 1),
-    has_room=True,
-)
 Exposed = Mapping[str, Mapping[str, set[str]]]
 
 
-def exposed() -> Exposed:
+@pytest.fixture(scope="module")
+def known(platform: Platform) -> Exposed:
     """By sample that the code tells, its labels, and of each the values."""
-    counters.count_request({"method": "GET", "path": "/"}, 200, 0.1)
-    for status in (302, 404, 503, None):
+    rows = made(platform)
+    _, shadow = (rows.run_of(rows.entry()) for _ in range(2))
+    rows.claim(rows.entry())
+    with platform.transaction() as session:
+        session.execute(text("UPDATE job SET priority = 10 WHERE run_id = :run"), {"run": shadow})
+        workers.write_heartbeat(session, "here:1", Service.WORKER, scorer="a", slots=3)
+        workers.record_sweep(session)
+    for status in (200, 302, 404, 503, None):
         counters.count_request({"method": "GET", "path": "/"}, status, 0.1)
     counters.count_refusal("login")
-    disks = [Disk(place, 1, 2) for place in ("storage", "scratch", "database")]
-    metrics: list[Metric] = [
-        *(metric for collector in counters.collectors() for metric in collector.collect()),
-        *metrics_of_health(health_of(WELL, 15), dict.fromkeys(CHECKS, "")),
-        *metrics_of_disks(disks),
-        *metrics_of(READINGS),
-    ]
+    with platform.transaction() as session:
+        read = metrics.read(session).metrics
+    return told_by(
+        [
+            *(metric for collector in counters.collectors() for metric in collector.collect()),
+            *of_health(health_of(WELL, 15), dict.fromkeys(CHECKS, "")),
+            *of_disks(dict.fromkeys(("storage", "scratch", "database"), (1, 2))),
+            *read,
+        ]
+    )
+
+
+def told_by(metrics: Iterable[Metric]) -> Exposed:
     found: dict[str, dict[str, set[str]]] = {"up": {}}
     for metric in metrics:
         for sample in metric.samples:
@@ -102,8 +105,7 @@ def unknown(expression: str, told: str, known: Exposed) -> list[str]:
     return wrong + sorted(named - labels)
 
 
-def test_every_metric_and_label_of_rules_and_dashboard_is_told_by_the_code() -> None:
-    known = exposed()
+def test_every_metric_and_label_of_rules_and_dashboard_is_told_by_the_code(known: Exposed) -> None:
     used = list(expressions())
 
     wrong = {f"{where}: {expression}": unknown(expression, told, known) for where, expression, told in used}
@@ -122,13 +124,15 @@ def test_every_metric_and_label_of_rules_and_dashboard_is_told_by_the_code() -> 
         ("max(heldout_queue_runs)", "of {{ $labels.team }}", ["team"]),
     ],
 )
-def test_what_the_code_does_not_tell_is_found(expression: str, told: str, wrong: list[str]) -> None:
-    assert unknown(expression, told, exposed()) == wrong
+def test_what_the_code_does_not_tell_is_found(
+    expression: str, told: str, wrong: list[str], known: Exposed
+) -> None:
+    assert unknown(expression, told, known) == wrong
 
 
-def test_every_metric_of_the_code_is_on_the_dashboard_or_in_a_rule() -> None:
+def test_every_metric_of_the_code_is_on_the_dashboard_or_in_a_rule(known: Exposed) -> None:
     used = {name for _, expression, _ in expressions() for name, _ in USE.findall(expression)}
-    families = {re.sub(r"_(bucket|sum|count|gsum|gcount)$", "", name) for name in exposed()}
+    families = {re.sub(r"_(bucket|sum|count|gsum|gcount)$", "", name) for name in known}
 
     assert families - {re.sub(r"_(bucket|sum)$", "", name) for name in used} == set()
 
@@ -145,7 +149,7 @@ BAD = {
 
 @pytest.mark.parametrize("state", BAD)
 def test_what_health_reports_as_bad_has_a_rule(state: str) -> None:
-    told = metrics_of_health(health_of(BAD[state], 15), {})
+    told = of_health(health_of(BAD[state], 15), {})
 
     bad = [sample.labels["part"] for metric in told for sample in metric.samples if sample.value == 0]
 
@@ -161,7 +165,7 @@ def test_every_part_of_health_is_among_these_states() -> None:
 
 
 def test_whatever_ready_misses_has_a_rule() -> None:
-    told = metrics_of_health(health_of(WELL, 15), dict.fromkeys(CHECKS, "is away"))
+    told = of_health(health_of(WELL, 15), dict.fromkeys(CHECKS, "is away"))
 
     missing = {each.labels["check"] for metric in told for each in metric.samples if "check" in each.labels}
 

@@ -1,1 +1,0 @@
-"""How an installation does, for a monitoring server."""
