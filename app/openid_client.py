@@ -1,6 +1,9 @@
 """Talking to a login provider: the authorization code flow with PKCE, by OpenID Connect or as GitHub does it."""
 
+import asyncio
 from collections.abc import Mapping
+from functools import cache
+from ssl import SSLContext
 from typing import Any
 
 import httpx2
@@ -15,6 +18,7 @@ from app.mail_addresses import is_mail_address
 from app.names import folded
 from app.openid.schemas import Claims, ProviderError, Purpose, StaleError
 
+TOTAL_TIMEOUT = 15  # seconds for all answers of one step
 TIMEOUT = httpx2.Timeout(5)  # seconds to connect, and for each answer
 LEEWAY = 60  # seconds by which clocks may differ
 # with public keys only: a secret that signs, or no signature at all, would let others speak for the provider
@@ -41,7 +45,11 @@ FAILURES = (
     TypeError,
     AttributeError,
     RuntimeError,
+    ArithmeticError,
+    TimeoutError,
 )
+METADATA = ("issuer", "authorization_endpoint", "token_endpoint", "jwks_uri")
+LONGEST_SUBJECT = 255  # characters, says OpenID Connect
 
 
 async def leave(request: Request, provider: LoginProvider, callback: str, purpose: Purpose) -> str:
@@ -49,9 +57,10 @@ async def leave(request: Request, provider: LoginProvider, callback: str, purpos
     # whoever confirms that it is them has to log in there again
     again = {"prompt": "login", "max_age": "0"} if purpose is Purpose.CONFIRM else {}
     try:
-        client = await _client(provider)
-        started = await client.create_authorization_url(callback, **again)
-        await client.save_authorize_data(request, redirect_uri=callback, **started)
+        async with asyncio.timeout(TOTAL_TIMEOUT):
+            client = await _client(provider)
+            started = await client.create_authorization_url(callback, **again)
+            await client.save_authorize_data(request, redirect_uri=callback, **started)
     except FAILURES as error:
         raise ProviderError(_reason(error)) from error
     return str(started["url"])
@@ -60,18 +69,19 @@ async def leave(request: Request, provider: LoginProvider, callback: str, purpos
 async def come_back(request: Request, provider: LoginProvider) -> Claims:
     """What the provider says of the person whom it sent back. Raises ProviderError, StaleError for a login of another browser."""
     issuer = request.query_params.get("iss")  # who says that it sends it (RFC 9207)
-    if issuer not in (None, provider.issuer):
+    if provider.kind == "openid" and issuer not in (None, provider.issuer):
         raise ProviderError(f"the answer comes from {issuer!r}, expected {provider.issuer!r}")
     try:
-        client = await _client(provider)
         expected = {
             "iss": {"essential": True, "value": provider.issuer},
             "aud": {"essential": True, "value": provider.client_id},
         }
-        token = await client.authorize_access_token(request, claims_options=expected, leeway=LEEWAY)
-        if provider.kind == "github":
-            return await _github_claims(client, token)
-        return _claims(token["userinfo"])
+        async with asyncio.timeout(TOTAL_TIMEOUT):
+            client = await _client(provider)
+            token = await client.authorize_access_token(request, claims_options=expected, leeway=LEEWAY)
+            if provider.kind == "github":
+                return await _github_claims(client, token)
+            return _claims(token["userinfo"])
     except MismatchingStateError as error:
         raise StaleError("this login is over or was begun elsewhere") from error
     except FAILURES as error:
@@ -80,7 +90,11 @@ async def come_back(request: Request, provider: LoginProvider) -> Claims:
 
 async def _client(provider: LoginProvider) -> StarletteOAuth2App:
     """A client with what the provider says of itself now, so that a change of keys or addresses is followed at once."""
-    options: dict[str, Any] = {"code_challenge_method": "S256", "timeout": TIMEOUT}
+    options: dict[str, Any] = {
+        "code_challenge_method": "S256",
+        "timeout": TIMEOUT,
+        "verify": _certificates(),
+    }
     if provider.kind == "github":
         return _registered(
             provider,
@@ -98,9 +112,18 @@ async def _client(provider: LoginProvider) -> StarletteOAuth2App:
     metadata = await client.load_server_metadata()
     if metadata["issuer"] != provider.issuer:
         raise ValueError(f"the provider calls itself {metadata['issuer']!r}, expected {provider.issuer!r}")
-    metadata["id_token_signing_alg_values_supported"] = list(ALGORITHMS)
-    metadata.pop("jwks", None)  # keys come from where its metadata say, never with them
+    # authlib hands all metadata to its HTTP client as arguments: `timeout`, `verify` or `code_challenge_method` would count
+    client.server_metadata = {name: str(metadata[name]) for name in METADATA} | {
+        "_loaded_at": metadata["_loaded_at"],
+        "id_token_signing_alg_values_supported": list(ALGORITHMS),
+    }
     return client
+
+
+@cache
+def _certificates() -> SSLContext:
+    """Made once: it takes as long as all the rest of a login, and requests wait meanwhile."""
+    return httpx2.create_ssl_context()
 
 
 def _registered(provider: LoginProvider, **options: Any) -> StarletteOAuth2App:
@@ -129,8 +152,11 @@ async def _json(client: StarletteOAuth2App, path: str, token: Mapping[str, Any])
 def _claims(said: Mapping[str, Any]) -> Claims:
     authenticated_at = said.get("auth_time")
     email = folded(str(said.get("email") or ""))
+    subject = str(said["sub"])
+    if not subject.isprintable() or len(subject) > LONGEST_SUBJECT:
+        raise ValueError("the subject is too long, or has characters that cannot be stored")
     return Claims(
-        subject=str(said["sub"]),
+        subject=subject,
         email=email if is_mail_address(email) else "",
         is_verified=said.get("email_verified") is True,
         name=str(said.get("name") or ""),

@@ -7,7 +7,7 @@ import secrets
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -46,6 +46,8 @@ class ProviderServer:
     key: ECKey = field(default_factory=lambda: ECKey.generate_key("P-256", {"kid": "a"}))
     asked: list[dict[str, str]] = field(default_factory=list)  # parameters of authorization requests
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
+    more_metadata: dict[str, Any] = field(default_factory=dict)
+    drips: bool = False  # its answers come byte by byte and never end
     claims: dict[str, Any] = field(default_factory=dict)  # that replace those of ID tokens
     signed_by: Any = None  # another key, or an algorithm
     denies: bool = False
@@ -56,6 +58,7 @@ class ProviderServer:
             "authorization_endpoint": f"{self.address}/authorize?tenant=voc",
             "token_endpoint": f"{self.address}/token",
             "jwks_uri": f"{self.address}/keys",
+            **self.more_metadata,
         }
 
     def authorize(self, asked: dict[str, str]) -> str:
@@ -118,6 +121,9 @@ class _Requests(BaseHTTPRequestHandler):
     server: _Server
 
     def do_GET(self) -> None:
+        if self.server.provider.drips:
+            self.drip()
+            return
         parts = urlsplit(self.path)
         match parts.path:
             case "/.well-known/openid-configuration":
@@ -129,6 +135,14 @@ class _Requests(BaseHTTPRequestHandler):
                 self.send_header("Location", self.server.provider.authorize(_flat(parts.query)))
                 self.send_header("Content-Length", "0")
                 self.end_headers()
+
+    def drip(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        with suppress(OSError):  # the client has had enough
+            for _ in range(50):
+                self.wfile.write(b" ")
+                time.sleep(0.1)
 
     def do_POST(self) -> None:
         form = _flat(self.rfile.read(int(self.headers["Content-Length"])).decode())

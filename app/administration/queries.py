@@ -6,9 +6,10 @@ from sqlalchemy.orm import Session
 
 from app.access import Action, Actor
 from app.administration.schemas import Person, Search
+from app.login_settings import LoginSettings
 from app.models import Edition, EditionOrganiser, Role, User
 from app.names import folded
-from app.sessions.queries import can_log_in
+from app.sessions.queries import can_log_in, is_person
 from app.visibility import rows_for
 
 
@@ -48,10 +49,10 @@ def _people() -> Select[User, list[str], bool]:
         .correlate(User)
         .scalar_subquery()
     )
-    return select(User, codes, can_log_in())
+    return select(User, codes, is_person())
 
 
-def _person(user: User, codes: list[str], can_log_in: bool) -> Person:  # noqa: FBT001 - a row
+def _person(user: User, codes: list[str], is_person: bool) -> Person:  # noqa: FBT001 - a row
     return Person(
         id=user.id,
         name=user.name,
@@ -60,7 +61,7 @@ def _person(user: User, codes: list[str], can_log_in: bool) -> Person:  # noqa: 
         organises=tuple(codes),
         created_at=user.created_at,
         suspended_at=user.suspended_at,
-        is_program=not can_log_in,
+        is_program=not is_person,
     )
 
 
@@ -70,7 +71,9 @@ def lock_person(session: Session, actor: Actor, user_id: int) -> User | None:
     return session.scalar(statement)
 
 
-def lock_admins(session: Session) -> list[int]:
+def lock_admins(session: Session, settings: LoginSettings) -> list[int]:
     """The admins who can log in, locked in one order, so that the last two cannot suspend each other."""
-    statement = select(User.id).where(User.role == Role.ADMIN, can_log_in(), User.suspended_at.is_(None))
+    statement = select(User.id).where(
+        User.role == Role.ADMIN, can_log_in(settings), User.suspended_at.is_(None)
+    )
     return list(session.scalars(statement.order_by(User.id).with_for_update()))

@@ -44,7 +44,7 @@ def suspend(platform: Platform, actor: Actor, user_id: int, reason: str) -> None
     if user_id == actor.user_id:
         raise ConflictError("you cannot suspend your own account")
     with platform.transaction() as session:
-        admins = queries.lock_admins(session)
+        admins = queries.lock_admins(session, platform.settings)
         user = _locked(session, actor, user_id)
         if user.suspended_at is not None:
             return
@@ -71,7 +71,7 @@ def change_role(platform: Platform, actor: Actor, user_id: int, role: Role, reas
     Raises NotFoundError, and ConflictError where no admin who can log in would be left.
     """
     with platform.transaction() as session:
-        admins = queries.lock_admins(session)
+        admins = queries.lock_admins(session, platform.settings)
         user = _locked(session, actor, user_id)
         if user.role is role:
             return

@@ -10,6 +10,7 @@ from app.audit import queries as audit
 from app.confirmation import queries
 from app.confirmation.schemas import NewAddress, Offer, Outcome, Used
 from app.database_errors import violated_constraint
+from app.errors import LoginNeededError
 from app.mail import queries as links
 from app.mail import service as mail
 from app.mail.schemas import Letter
@@ -30,7 +31,14 @@ def offer(platform: Platform, actor: Actor, token: str) -> Offer | None:
         if found is None:
             return None
         user, link = found
+        _check_login(platform, is_owner=user.id == actor.user_id)
         return Offer(link.address, needs_password=user.id != actor.user_id)
+
+
+def _check_login(platform: Platform, *, is_owner: bool) -> None:
+    """See that whoever opens a link is the owner, or can show it by the password. Raises LoginNeededError."""
+    if not (is_owner or platform.settings.passwords):
+        raise LoginNeededError("Log in to this account first, then open the link again")
 
 
 def _find(session: Session, token: str) -> tuple[User, MailLink] | None:
@@ -52,6 +60,7 @@ def confirm(platform: Platform, actor: Actor, token: str, password: str, browser
     if found is None:
         return Used(Outcome.GONE)
     is_mine = found[0].id == actor.user_id
+    _check_login(platform, is_owner=is_mine)
     if not is_mine and not is_password(password, password_hash):
         return Used(Outcome.WRONG_PASSWORD)
     try:

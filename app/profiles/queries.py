@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Column, ColumnElement, Select, and_, case, delete, func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
+from app.login_settings import LoginSettings
 from app.methods.rules import NAMES_PEOPLE
 from app.models import (
     ApiToken,
@@ -42,9 +43,9 @@ def person(session: Session, user_id: int) -> User | None:
     return session.scalar(select(User).where(User.id == user_id, User.deleted_at.is_(None)).with_for_update())
 
 
-def lock_admins(session: Session) -> list[int]:
+def lock_admins(session: Session, settings: LoginSettings) -> list[int]:
     """The admins who can log in, locked in one order, so that the last two cannot go at once."""
-    is_open = (can_log_in(), User.suspended_at.is_(None), User.deleted_at.is_(None))
+    is_open = (can_log_in(settings), User.suspended_at.is_(None), User.deleted_at.is_(None))
     statement = select(User.id).where(User.role == Role.ADMIN, *is_open).order_by(User.id)
     return list(session.scalars(statement.with_for_update()))
 

@@ -11,6 +11,7 @@ from app.access import Actor
 from app.audit import queries as audit
 from app.entries import service as entries
 from app.errors import ConflictError, NotFoundError
+from app.login_settings import LoginSettings
 from app.mail import service as mail
 from app.mail.schemas import Letter
 from app.memberships import service as memberships
@@ -94,7 +95,7 @@ def end_account(platform: Platform, actor: Actor, form: Deletion) -> None:
         user = queries.person(session, actor.user_id)
         known = user.password_hash if user else None
         withdrawable = queries.withdrawable(session, actor.user_id)
-        conflict = deletion_conflict(actor.user_id, queries.lock_admins(session))
+        conflict = deletion_conflict(actor.user_id, queries.lock_admins(session, platform.settings))
     check_owner(actor, form.password, known)
     if conflict is not None:
         raise conflict
@@ -102,7 +103,7 @@ def end_account(platform: Platform, actor: Actor, form: Deletion) -> None:
         for entry_id in withdrawable:
             _withdraw(platform, actor, entry_id)
     with platform.transaction() as session:
-        _delete(session, actor.user_id, form.results)
+        _delete(session, platform.settings, actor.user_id, form.results)
     platform.cache.forget_versions()
     platform.notifier.wake_workers(Queue.MAIL)
 
@@ -120,12 +121,12 @@ def sweep(platform: Platform) -> int:
         due = queries.unconfirmed(session, KEEP_UNCONFIRMED, BATCH)
     for user_id in due:
         with platform.transaction() as session:
-            _delete(session, user_id, Results.KEEP)
+            _delete(session, platform.settings, user_id, Results.KEEP)
     return len(due)
 
 
-def _delete(session: Session, user_id: int, results: Results) -> None:
-    conflict = deletion_conflict(user_id, queries.lock_admins(session))
+def _delete(session: Session, settings: LoginSettings, user_id: int, results: Results) -> None:
+    conflict = deletion_conflict(user_id, queries.lock_admins(session, settings))
     if conflict is not None:
         raise conflict
     user = queries.person(session, user_id)

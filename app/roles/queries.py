@@ -3,9 +3,10 @@
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
+from app.login_settings import LoginSettings
 from app.models import Edition, EditionOrganiser, OneTimeLink, Role, User
 from app.roles.schemas import Organiser
-from app.sessions.queries import can_log_in
+from app.sessions.queries import can_log_in, is_person
 
 
 def usable_link(session: Session, token_hash: bytes) -> OneTimeLink | None:
@@ -22,16 +23,16 @@ def usable_link(session: Session, token_hash: bytes) -> OneTimeLink | None:
     return session.scalar(statement)
 
 
-def has_admin(session: Session) -> bool:
+def has_admin(session: Session, settings: LoginSettings) -> bool:
     """Whether there is an admin who can log in."""
-    statement = select(User.id).where(User.role == Role.ADMIN, can_log_in())
+    statement = select(User.id).where(User.role == Role.ADMIN, can_log_in(settings))
     return session.scalar(statement.limit(1)) is not None
 
 
 def has_organiser(session: Session, edition_id: int) -> bool:
     """Whether somebody who can log in organises this edition."""
     statement = (
-        select(User.id).join(EditionOrganiser).where(EditionOrganiser.edition_id == edition_id, can_log_in())
+        select(User.id).join(EditionOrganiser).where(EditionOrganiser.edition_id == edition_id, is_person())
     )
     return session.scalar(statement.limit(1)) is not None
 

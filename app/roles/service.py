@@ -209,7 +209,7 @@ def _roles(session: Session, user: User) -> dict[str, object]:
 def is_there_an_admin(platform: Platform) -> bool:
     """Whether there is an admin who can log in."""
     with platform.transaction() as session:
-        return queries.has_admin(session)
+        return queries.has_admin(session, platform.settings)
 
 
 def is_there_an_organiser(platform: Platform, code: str) -> bool:

@@ -35,10 +35,19 @@ def user_of_email(session: Session, email: str) -> User | None:
     return session.scalar(select(User).where(User.email == email, User.verified_at.is_not(None)))
 
 
-def can_log_in() -> ColumnElement[bool]:
-    """Whether a person has a password or a login by a provider, for statements about User; others are programs."""
-    has_link = exists().where(Identity.user_id == User.id).correlate(User)
-    return or_(User.password_hash.is_not(None), has_link)
+def is_person() -> ColumnElement[bool]:
+    """Whether somebody has a password or a login by a provider, for statements about User; others are programs."""
+    return or_(User.password_hash.is_not(None), _has_link())
+
+
+def can_log_in(settings: LoginSettings) -> ColumnElement[bool]:
+    """Whether a person has a password or a login that these settings take, for statements about User."""
+    has_link = _has_link(Identity.issuer.in_([each.issuer for each in settings.login_providers]))
+    return or_(User.password_hash.is_not(None), has_link) if settings.passwords else has_link
+
+
+def _has_link(*conditions: ColumnElement[bool]) -> ColumnElement[bool]:
+    return exists().where(Identity.user_id == User.id, *conditions).correlate(User)
 
 
 def open_session(session: Session, token_hash: bytes, lifetimes: LoginSettings) -> OpenSession | None:

@@ -20,7 +20,9 @@ from tests.openid_provider import CLIENT as OPENID_CLIENT
 from tests.openid_provider import SECRET as OPENID_SECRET
 from tests.openid_provider import Person, ProviderServer, openid_provider
 from tests.pages.test_accounts import PASSWORD, registered
+from tests.pages.test_confirmation import mailed_link, unconfirmed
 from tests.pages.test_openid import accounts, come_back, is_logged_in, sent_to, way_back
+from tests.second_factors import give_second_factor
 
 GITHUB = "/login/providers/github"
 EXAMPLE = "/login/providers/example"
@@ -238,6 +240,35 @@ def test_without_passwords_providers_alone_let_people_in(
     assert is_logged_in(person)
     assert "password" not in person.get("/account").text
     assert person.post("/account/password", data={"password": PASSWORD}).status_code == 403
+
+
+def test_without_passwords_the_link_that_confirms_an_address_lets_nobody_in(
+    app: FastAPI, platform: Platform, providers: tuple[LoginProvider, ...]
+) -> None:
+    unconfirmed(browser(app), "hornbeam@example.org")
+    link = mailed_link(platform, "hornbeam@example.org")
+    stranger = browser(create_app(with_settings(platform, login_providers=providers, passwords=False)))
+
+    assert stranger.get(link).headers["location"].startswith("/login?next=/confirm-address/")
+    assert stranger.post(link, data={"password": PASSWORD}).status_code == 401
+    assert not is_logged_in(stranger)
+
+
+def test_the_last_admin_whom_a_provider_lets_in_stays_one(
+    app: FastAPI, platform: Platform, providers: tuple[LoginProvider, ...], github: GitHub
+) -> None:
+    strict = with_settings(platform, login_providers=providers, passwords=False)
+    admin = newcomer(create_app(strict), github, 1700, "ironwood")
+    registered(browser(app), "jacaranda@example.org")
+    with platform.transaction() as session:
+        session.execute(text("UPDATE user_account SET role = 'participant'"))
+        names = "('ironwood@example.org', 'jacaranda@example.org')"
+        session.execute(text(f"UPDATE user_account SET role = 'admin' WHERE email IN {names}"))
+    give_second_factor(platform, "ironwood@example.org")
+
+    refused = admin.post("/account/delete", data={"results": "keep"})
+
+    assert "the last admin who can log in" in refused.text
 
 
 @pytest.mark.parametrize(

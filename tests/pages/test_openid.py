@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from html import unescape
 from typing import Any
@@ -14,6 +15,7 @@ from joserfc.jwk import ECKey
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
+from app import openid_client
 from app.login_settings import LoginProvider
 from app.main import create_app
 from app.platform import Platform
@@ -37,6 +39,7 @@ def server() -> Iterator[ProviderServer]:
 def provider(server: ProviderServer) -> ProviderServer:
     """The provider, which does not err."""
     server.claims, server.signed_by, server.denies, server.person = {}, None, False, Person()
+    server.more_metadata, server.drips = {}, False
     return server
 
 
@@ -220,6 +223,10 @@ ERRORS: list[dict[str, Any]] = [
     {"claims": {"exp": 1}},
     {"claims": {"at_hash": "wrong"}},
     {"claims": {"sub": None}},
+    {"claims": {"sub": "x" * 256}},
+    {"claims": {"sub": "a\0b"}},
+    {"claims": {"auth_time": float("inf")}},
+    {"claims": {"auth_time": "yesterday"}},
     {"signed_by": ECKey.generate_key("P-256", {"kid": "a"})},
     {"signed_by": "nobody"},
     {"signed_by": "the secret"},
@@ -239,6 +246,32 @@ def test_nobody_is_let_in_by_a_token_that_is_not_the_provider_s_for_this_login(
     assert answer.status_code == 503
     assert "gave no valid answer" in answer.text
     assert not is_logged_in(client)
+
+
+def test_the_metadata_of_a_provider_change_no_setting_of_the_client(
+    browser: Browser, provider: ProviderServer
+) -> None:
+    provider.more_metadata = {
+        "code_challenge_method": None,
+        "scope": "openid",
+        "timeout": None,
+        "id_token_signing_alg_values_supported": ["HS256", "none"],
+        "jwks": {"keys": []},
+    }
+
+    assert come_back(browser()).status_code == 303
+    assert provider.asked[-1]["code_challenge_method"] == "S256"
+    assert provider.asked[-1]["scope"] == "openid email profile"
+
+
+def test_a_provider_that_answers_byte_by_byte_keeps_nobody_waiting(
+    browser: Browser, provider: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openid_client, "TOTAL_TIMEOUT", 0.5)
+    provider.drips, began = True, time.monotonic()
+
+    assert browser().post("/login/providers/example").status_code == 503
+    assert time.monotonic() - began < 3
 
 
 def test_an_answer_in_the_name_of_another_provider_is_refused(

@@ -1,1 +1,0 @@
-"""Whether an installation is set up as its documents ask."""
