@@ -14,9 +14,9 @@ from rich.console import Console
 
 from app import processes
 from app.backup_commands import backup, restore
-from app.check_command import check
 from app.command_settings import complete, platform_of_installation
 from app.data_folder import installation_settings
+from app.deployment import check
 from app.editions import service as editions
 from app.errors import ConflictError, NotFoundError
 from app.health import service as health

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from app.backups import service as backups
-from app.deployment_probes import exposure, web_secrets
+from app.deployment import exposure, has_truth_in_public_bucket
 from tests.system.installations import Client, Installation, good, installation
 from tests.system.kits import results, small_kit
 from tests.system.object_store import ObjectStore
@@ -80,8 +80,8 @@ def test_keys_that_open_the_bucket_of_ground_truth_to_the_web_are_found(scene: S
 
     assert exposure(apart) is None
     assert exposure(same) == "the keys of HELDOUT_S3_BUCKET open truth, too"
-    assert web_secrets(apart).bucket is None
-    assert web_secrets(apart.model_copy(update=web)).bucket == "truth"
+    assert not has_truth_in_public_bucket(apart)
+    assert has_truth_in_public_bucket(apart.model_copy(update=web))
 
 
 def test_while_the_service_is_away_nothing_is_lost(scene: Scene) -> None:
