@@ -147,7 +147,10 @@ def _settle(platform: Platform, claim: Claim, handler: Handler, settle: Settle) 
         log.warning("job not settled", error=str(error))
 
 
-def _words_of(error: Exception) -> str:
+def _words_of(job: Job, error: Exception) -> str:
+    """What admins read of an error. Of a run it is the kind alone: its words may speak of hidden annotation."""
+    if job.kind is JobKind.RUN:
+        return type(error).__name__
     cause = error.cause if isinstance(error, StorageUnavailableError) else error
     return f"{type(error).__name__}: {cause}"[:LONGEST_ERROR]
 
@@ -155,7 +158,7 @@ def _words_of(error: Exception) -> str:
 def _wait(session: Session, job: Job, handler: Handler, settings: Settings, *, error: Exception) -> None:
     """Queue a job again because something of ours is unavailable."""
     job.postponements += 1
-    _queue_again(session, job, handler, settings, job.postponements, _words_of(error))
+    _queue_again(session, job, handler, settings, job.postponements, _words_of(job, error))
 
 
 def _wait_for_repair(
@@ -175,9 +178,9 @@ def _fail(session: Session, job: Job, handler: Handler, settings: Settings, *, e
     job.failures += 1
     most = settings.attempts if handler.failures is None else handler.failures
     if job.failures < most:
-        _queue_again(session, job, handler, settings, job.failures, _words_of(error))
+        _queue_again(session, job, handler, settings, job.failures, _words_of(job, error))
     else:
-        _give_up(session, job, handler, _words_of(error))
+        _give_up(session, job, handler, _words_of(job, error))
 
 
 def _lose(session: Session, job: Job, handler: Handler, settings: Settings) -> None:

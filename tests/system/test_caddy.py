@@ -221,7 +221,9 @@ def test_clients_that_send_or_read_slowly_and_idle_connections_are_hardly_notice
         return statistics.median(times)
 
     def measured() -> dict[str, float]:
-        return {path: median_of(path) for path in ("/health", "/leaderboards/fronts/test/3")}
+        """The least of three medians, because other tests run beside this one."""
+        paths = ("/health", "/leaderboards/fronts/test/3")
+        return {path: min(median_of(path) for _ in range(3)) for path in paths}
 
     alone = measured()
     with ExitStack() as stack:

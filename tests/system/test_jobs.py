@@ -94,6 +94,7 @@ def test_a_message_that_always_fails_is_given_up_and_blocks_no_other(
     alone: Installation, platform: Platform
 ) -> None:
     seen: list[int] = []
+    patient = replace(platform, settings=platform.settings.model_copy(update={"retry_seconds": 600}))
 
     def handle(_: Platform, payload: Mapping[str, Any]) -> None:
         if payload["run_id"] == 666:
@@ -102,19 +103,19 @@ def test_a_message_that_always_fails_is_given_up_and_blocks_no_other(
 
     for run_id in (666, 1, 2):
         message(platform, run_id)
-    while do_next(platform, handle):
+    while do_next(patient, handle):
         pass
     assert seen == [1, 2]
     assert states(alone) == [(666, 1, False)]  # it is tried again, after a pause
     for _ in range(MAX_FAILURES):
         alone.ask("UPDATE job SET not_before = now()")
-        do_next(platform, handle)
+        do_next(patient, handle)
 
     assert states(alone) == [(666, MAX_FAILURES, True)]
     [[error, job_id]] = alone.ask("SELECT error, id FROM job")
     assert error == "ValueError: not a run"
     working.retry(platform, job_id)
-    assert do_next(platform, lambda *_: None)
+    assert do_next(patient, lambda *_: None)
     assert states(alone) == []
 
 

@@ -310,6 +310,16 @@ def explained(connection: Connection, statement: Select[int]) -> str:
     return "\n".join(connection.scalars(text(f"EXPLAIN {compiled}")))
 
 
+def test_of_the_error_of_a_run_its_kind_alone_is_stored(board: Rows) -> None:
+    run_id = board.run_of(board.entry())  # its archive has no bytes
+
+    assert do_next(board.platform, Queue.RUNS)
+
+    error = job(board, run_id).error
+    assert error is not None
+    assert error.isidentifier()  # words of an error may speak of hidden annotation, which no row may hold
+
+
 def test_the_wait_is_shared_among_the_slots_that_are_alive(board: Rows) -> None:
     run_ids = [board.run_of(board.entry()) for _ in range(4)]
     scored = board.run_of(board.entry(mean=0.5))
@@ -422,10 +432,13 @@ def test_a_store_that_was_never_away_ends_no_pause(board: Rows) -> None:
 
 def test_a_run_that_crashes_waits_longer_each_time_and_then_has_failed(board: Rows) -> None:
     run_id = board.run_of(board.entry())  # its archive has no bytes: an error of ours
+    patient = replace(
+        board.platform, settings=board.platform.settings.model_copy(update={"retry_seconds": 600})
+    )
     waits = []
     for _ in range(3):
         change_job(board, "not_before = NULL", run_id)
-        assert do_next(board.platform, Queue.RUNS)
+        assert do_next(patient, Queue.RUNS)
         waits.append(claim(board))
 
     ended = run(board, run_id)
