@@ -11,7 +11,7 @@ from rich.console import Console
 
 from app import logs
 from app.backups import service
-from app.command_settings import complete, platform_of_installation
+from app.command_settings import platform_of_installation
 from app.data_folder import is_running
 from app.embedded import embedded_servers
 from app.platform import Platform, platform_of
@@ -86,13 +86,7 @@ def _target() -> Iterator[Platform]:
         yield platform_of_installation()
         return
     with embedded_servers(settings.data, report=_report) as servers:
-        addresses = {
-            "database_url": servers.database_url,
-            "migration_database_url": servers.migration_database_url,
-            "broker_url": servers.broker_url,
-            "private_storage": settings.private_storage or settings.data / "private",
-        }
-        platform = platform_of(complete(settings.model_copy(update=addresses)))
+        platform = platform_of(servers.applied_to(settings))
         yield platform
         platform.engine.dispose()
 

@@ -18,6 +18,6 @@ def complete(settings: Settings) -> Settings:
     if missing:
         raise SettingsError(
             f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set; "
-            "`make run` starts servers of its own"
+            "set both addresses, or use `make run` with neither, which starts servers of its own"
         )
     return settings

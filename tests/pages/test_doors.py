@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.data_folder import DataFolderError, exclusive, refuse_open
+from app.data_folder import InstallationError, exclusive
 from app.platform import Platform
 from app.settings import Settings
 from tests.pages.conftest import Browser
@@ -56,11 +56,11 @@ def test_a_folder_that_others_can_look_into_is_refused(tmp_path: pytest.TempPath
     folder.chmod(0o755)
 
     with (
-        pytest.raises(DataFolderError, match=r"open to other users of this machine \(mode 755\)"),
+        pytest.raises(InstallationError, match=r"open to other users of this machine \(mode 755\)"),
         exclusive(folder),
     ):
         pass
 
     folder.chmod(0o750)
-    refuse_open(folder)
-    refuse_open(folder / "nowhere")
+    with exclusive(folder):
+        pass

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import make_url
 
-from app.embedded.folder import read_secrets
+from app.data_folder import load_secrets
 from app.supervisor import Child, Supervisor
 from tests.shared import ROOT
 from tests.system.containers import Container, Mount, completed
@@ -53,7 +53,7 @@ class Project:
         scripts.mkdir()
         shutil.copy(ROOT / "deploy" / "secrets.sh", scripts)
         (scripts / "secrets").mkdir(mode=0o700)
-        known = read_secrets(self.servers.data)
+        known = load_secrets(self.servers.data)
         (scripts / "secrets" / "owner_password").write_text(known.owner)
         (scripts / "secrets" / "database_password").write_text(known.database)
         subprocess.run(["sh", scripts / "secrets.sh"], check=True)

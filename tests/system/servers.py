@@ -18,9 +18,9 @@ import pytest
 import redis
 from sqlalchemy import make_url
 
+from app.data_folder import load_secrets
 from app.embedded import Servers, embedded_servers
-from app.embedded.folder import read_secrets
-from app.embedded.postgres import OWNER, SUPERUSER
+from app.embedded.postgres import NOBODY, OWNER, SUPERUSER
 from app.migrating import migrate
 from app.settings import Settings
 
@@ -69,6 +69,8 @@ class OwnServers:
     def database_in(self, folder: Path) -> Iterator[str]:
         """The application's URL of a database whose files lie in this folder."""
         url = self.fresh_database()
+        if os.geteuid() == 0:
+            os.chown(folder, NOBODY, NOBODY)
         with psycopg.connect(self.superusers_url(), autocommit=True) as connection:
             connection.execute(f"CREATE TABLESPACE elsewhere LOCATION '{folder}'".encode())
             try:
@@ -133,7 +135,7 @@ class OwnServers:
     def superusers_url(self, driver: str = "postgresql") -> str:
         """The URL of a database without tables for the role that may do everything."""
         url = make_url(self.urls.database_url).set(drivername=driver, database="postgres")
-        password = read_secrets(self.data).superuser
+        password = load_secrets(self.data).superuser
         return url.set(username=SUPERUSER, password=password).render_as_string(hide_password=False)
 
 

@@ -14,8 +14,9 @@ import psycopg
 import pytest
 import redis
 
-from app.embedded import EmbeddedError, Servers, embedded_servers, unprivileged
-from app.embedded.folder import read_secrets
+from app.data_folder import InstallationError, load_secrets
+from app.embedded import Servers, embedded_servers, postgres
+from app.supervisor import NotReadyError
 from tests.system.servers import OwnServers, database_answers, eventually, gone, kill, plain
 
 pytestmark = pytest.mark.system
@@ -63,7 +64,7 @@ def ask(servers: Servers, statement: str) -> Any:
 
 def refusal(data: Path) -> str:
     """Why a start is refused."""
-    with pytest.raises(EmbeddedError) as refused, running(data):
+    with pytest.raises((InstallationError, NotReadyError)) as refused, running(data):
         pass
     return str(refused.value)
 
@@ -181,30 +182,30 @@ def test_a_database_that_does_not_start_is_reported_with_the_end_of_its_log(copy
 def test_a_database_of_another_user_is_left_alone(copy: Path) -> None:
     os.chown(copy / "postgres", 12345, 12345)
 
-    assert "belongs to user 12345" in refusal(copy)
+    assert "has wrong ownership" in refusal(copy)
+    assert (copy / "postgres").stat().st_uid == 12345
 
 
 @as_root
-def test_root_without_user_namespaces_runs_the_database_as_nobody(
-    copy: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_root_runs_the_database_as_nobody_also_in_folders_that_only_root_can_enter(copy: Path) -> None:
     copy.parent.chmod(0o700)
-    with monkeypatch.context() as without_namespaces:
-        without_namespaces.setattr(unprivileged, "PREFIXES", unprivileged.PREFIXES[1:])
-        with running(copy) as servers:
-            ask(servers, PLANT)
-            owner = Path(f"/proc/{servers.processes.pid('postgres')}").stat().st_uid
-    assert owner == unprivileged.NOBODY
+    assert (copy / "postgres").stat().st_uid == 0
 
     with running(copy) as servers:
-        assert ask(servers, "SELECT id FROM oak") == [(1,)]
+        owner = Path(f"/proc/{servers.processes.pid('postgres')}").stat().st_uid
+        assert ask(servers, "SELECT 1") == [(1,)]
+
+    assert owner == postgres.NOBODY
 
 
 @as_root
-def test_root_who_can_do_neither_is_reported(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unprivileged, "PREFIXES", ((0, ("false",)), (0, ("no-such-program",))))
+def test_root_who_cannot_become_nobody_is_told_what_to_do(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for prefix in (("false",), ("no-such-program",)):
+        monkeypatch.setattr(postgres, "AS_NOBODY", prefix)
 
-    assert "run as an ordinary user" in refusal(copy)
+        assert "run as an ordinary user" in refusal(copy)
 
 
 def test_missing_programs_are_reported(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,11 +216,11 @@ def test_missing_programs_are_reported(empty: Path, monkeypatch: pytest.MonkeyPa
 
 def test_both_servers_ask_for_a_password(own_servers: OwnServers) -> None:
     database = plain(own_servers.urls.database_url)
-    password = read_secrets(own_servers.data).database
+    password = load_secrets(own_servers.data).database
     with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
         psycopg.connect(database.replace(password, "guess"))
 
-    broker = own_servers.urls.broker_url.replace(read_secrets(own_servers.data).broker, "guess")
+    broker = own_servers.urls.broker_url.replace(load_secrets(own_servers.data).broker, "guess")
     with redis.Redis.from_url(broker) as queue, pytest.raises(redis.AuthenticationError):
         queue.ping()
 
@@ -263,7 +264,6 @@ def test_no_secret_can_be_read_by_others(own_servers: OwnServers) -> None:
         command = Path(f"/proc/{processes.pid(name)}/cmdline").read_text()
         assert not [secret for secret in secrets.values() if secret in command]
     assert not [secret for secret in secrets.values() if secret in repr(own_servers.urls)]
-    assert not (data / "postgres.password").exists()
 
 
 @contextmanager

@@ -118,7 +118,6 @@ def test_ctrl_c_says_one_line_and_leaves_nothing_running(
         assert (code, "Traceback" in start.output.read_text()) == (0, False), start.output.read_text()
         assert [line for line in after if line in LINES] == after[-1:]
         assert eventually(lambda: processes_of(start.data) == [], 10), processes_of(start.data)
-        assert not (start.data / "postgres.password").exists()
 
 
 def test_a_start_prints_addresses_and_two_links_and_no_board(bytecode: Path) -> None:

@@ -72,7 +72,7 @@ def test_an_address_where_this_machine_cannot_listen_is_reported(data: Path) -> 
 def test_one_address_without_the_other_is_reported(data: Path) -> None:
     output = start(data, HELDOUT_BROKER_URL="redis://:secret@localhost/0")
 
-    assert "HELDOUT_BROKER_URL is set and HELDOUT_DATABASE_URL is not; expected both, or neither" in output
+    assert "HELDOUT_DATABASE_URL is not set; set both addresses, or use `make run` with neither" in output
 
 
 def test_a_port_that_another_program_has_is_reported_before_anything_is_started(data: Path) -> None:
