@@ -112,56 +112,32 @@ class LoginSettings(BaseSettings):
         int, Field(description="how long after a login nothing asks for the password again", gt=0)
     ] = 30
 
-    limit_login: Annotated[Rates, Field(description="logins from one address")] = "30/minute;300/hour"
-    limit_login_pair: Annotated[
+    limit_login: Annotated[
         Rates,
-        Field(description="logins to one account from one address; each rate is a longer pause"),
-    ] = "5/minute;10/10 minutes;20/hour;50/day"
-    limit_login_account: Annotated[
-        Rates, Field(description="logins to one account from browsers that were never logged in to it")
-    ] = "100/hour"
-    limit_code: Annotated[
-        Rates, Field(description="codes of a second factor that are tried for one account")
-    ] = "5/5 minutes;20/hour;50/day"
-    limit_register: Annotated[Rates, Field(description="registrations from one address")] = "30/hour;100/day"
-    limit_upload: Annotated[Rates, Field(description="uploads that one person begins")] = (
-        "60/10 minutes;600/day"
-    )
-    limit_upload_team: Annotated[Rates, Field(description="uploads that one team begins")] = (
-        "120/10 minutes;1200/day"
-    )
-    limit_check: Annotated[Rates, Field(description="checks that one person asks for")] = (
-        "60/10 minutes;600/day"
-    )
-    limit_confirm: Annotated[Rates, Field(description="submissions that one person tries to confirm")] = (
-        "60/10 minutes;600/day"
-    )
-    limit_compare: Annotated[Rates, Field(description="comparisons that one person or address asks for")] = (
-        "300/10 minutes;5000/day"
-    )
-    limit_board: Annotated[
-        Rates,
-        Field(description="selections of leaderboards not in memory that one person or address asks for"),
-    ] = "300/10 minutes;5000/day"
-    limit_view: Annotated[
+        Field(description="logins from one address, and to one account from browsers that are new to it"),
+    ] = "30/minute;300/hour"
+    limit_guess: Annotated[
         Rates,
         Field(
-            description="pages of submissions, images, curves, figures and searches that one person or address asks for"
+            description="passwords for one account from one address, and codes for one account; "
+            "each rate is a longer pause"
         ),
-    ] = "200/minute;3000/hour"
-    limit_team: Annotated[Rates, Field(description="teams that one person creates")] = "10/hour;30/day"
-    limit_invite: Annotated[Rates, Field(description="invitations that one person makes or accepts")] = (
-        "30/hour;100/day"
+    ] = "5/minute;10/10 minutes;20/hour;50/day"
+    limit_register: Annotated[Rates, Field(description="registrations from one address")] = "30/hour;100/day"
+    limit_upload: Annotated[Rates, Field(description="uploads, checks and submissions of one person")] = (
+        "180/10 minutes;1800/day"
     )
     limit_change: Annotated[
         Rates,
-        Field(
-            description="changes of methods and teams, new tokens and links of one person; each is recorded"
-        ),
+        Field(description="changes of one person: methods, teams, invitations, tokens, links"),
     ] = "120/10 minutes;1000/day"
-    limit_export: Annotated[Rates, Field(description="downloads of all that is stored of one person")] = (
-        "5/10 minutes;20/day"
-    )
+    limit_view: Annotated[
+        Rates,
+        Field(
+            description="pages that take long to make, of one person or address: submissions, images, curves, "
+            "figures, comparisons, searches, selections of leaderboards not in memory, downloads of personal data"
+        ),
+    ] = "200/minute;3000/hour"
 
     @model_validator(mode="after")
     def _has_a_way_in(self) -> Self:

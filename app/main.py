@@ -3,6 +3,7 @@
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from app import logs, metrics
 from app.accounts import pages as account_pages
@@ -53,7 +54,6 @@ from app.problems import problem_responses
 from app.profiles import api as profile_api
 from app.profiles import pages as profile_pages
 from app.progress import pages as progress_pages
-from app.proxies import ForwardedHeaders
 from app.published import api as published_api
 from app.published import pages as published_pages
 from app.quotas import api as quota_api
@@ -62,7 +62,6 @@ from app.retention import api as retention_api
 from app.retention import pages as retention_pages
 from app.roles import api as role_api
 from app.roles import pages as role_pages
-from app.routing import RoomRouter
 from app.sandbox import warm_up
 from app.second_factor import pages as second_factor_pages
 from app.sessions import pages as session_pages
@@ -115,7 +114,6 @@ API = (
     metrics.router,
 )
 PAGES = (
-    # what is asked for most comes first: routers are looked through in this order
     leaderboard_pages.router,
     progress_pages.router,
     home_pages.router,
@@ -172,13 +170,13 @@ def create_app(platform: Platform | None = None) -> FastAPI:
     settings: Settings = app.state.platform.settings
     app.add_middleware(RequestMiddleware, platform=app.state.platform)
     if settings.proxies:
-        app.add_middleware(ForwardedHeaders, proxies=settings.proxies)
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.proxies)
     app.mount("/static", StaticFiles(directory=ROOT / "static"), name="static")
     app.state.routers = [*API, *PAGES]  # what the documentation reads permissions from
     app.state.page_routes = [route for page in PAGES for route in page.routes if isinstance(route, APIRoute)]
     for page in PAGES:
-        app.include_router(RoomRouter(page), include_in_schema=False)
+        app.include_router(page, include_in_schema=False)
     for room in API:
-        app.include_router(RoomRouter(room))
+        app.include_router(room)
     add_error_handlers(app)
     return app

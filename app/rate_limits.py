@@ -29,41 +29,21 @@ Answer = TypeVar("Answer")
 class Limited(enum.StrEnum):
     """What is counted; its rates are the setting `limit_…` of this name."""
 
-    LOGIN = "login"  # by client address
-    LOGIN_PAIR = "login_pair"  # by account and client address
-    LOGIN_ACCOUNT = "login_account"  # by account
-    CODE = "code"  # by account, for who knows its password
+    LOGIN = "login"  # by client address, and by account from browsers that are new to it
+    GUESS = "guess"  # passwords by account and client address, codes by account
     REGISTER = "register"  # by client address
-    UPLOAD = "upload"  # by person, as what follows
-    UPLOAD_TEAM = "upload_team"  # by team
-    CHECK = "check"  # by person again
-    CONFIRM = "confirm"
-    TEAM = "team"
-    INVITE = "invite"
-    CHANGE = "change"
-    EXPORT = "export"
-    COMPARE = "compare"  # by person or client address, as what follows
-    BOARD = "board"
-    VIEW = "view"  # pages with images, curves or figures, submissions and searches together
+    UPLOAD = "upload"  # by person: uploads, checks and submissions
+    CHANGE = "change"  # by person
+    VIEW = "view"  # by person or client address: what takes long to make
 
 
 SUBJECTS = {
-    Limited.LOGIN: "logins from your address",
-    Limited.LOGIN_PAIR: "attempts to log in to this account",
-    Limited.LOGIN_ACCOUNT: "attempts to log in to this account",
-    Limited.CODE: "codes for this account",
+    Limited.LOGIN: "logins",
+    Limited.GUESS: "attempts to log in to this account",
     Limited.REGISTER: "registrations from your address",
-    Limited.UPLOAD: "uploads",
-    Limited.UPLOAD_TEAM: "uploads of your team",
-    Limited.CHECK: "checks",
-    Limited.CONFIRM: "attempts to submit",
-    Limited.TEAM: "new teams",
-    Limited.INVITE: "invitations",
+    Limited.UPLOAD: "uploads, checks and submissions",
     Limited.CHANGE: "changes of methods, teams, tokens and links",
-    Limited.EXPORT: "downloads of your data",
-    Limited.COMPARE: "comparisons",
-    Limited.BOARD: "selections of a leaderboard that nobody else has asked for",
-    Limited.VIEW: "pages with images, curves or figures",
+    Limited.VIEW: "pages with images, curves, figures, comparisons or selections",
 }
 
 RESPONSE_SECONDS = 0.25  # within which the broker has to respond

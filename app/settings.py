@@ -116,7 +116,7 @@ class Settings(LoginSettings):
     ] = False
     trusted_proxies: Annotated[
         Proxies,
-        Field(description="addresses or networks of proxies whose X-Forwarded-For, -Proto and -Host count"),
+        Field(description="addresses or networks of proxies whose X-Forwarded-For and -Proto count"),
     ] = ""
     stop_seconds: Annotated[
         int,

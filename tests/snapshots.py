@@ -1,6 +1,6 @@
 """Saves every page and JSON answer that each role meets on a running sample installation, to compare two versions.
 
-    HELDOUT_LIMIT_VIEW=100000/minute HELDOUT_LIMIT_COMPARE=… HELDOUT_LIMIT_BOARD=… make run > run.log
+    HELDOUT_LIMIT_VIEW=100000/minute make run > run.log
     python -m tests.snapshots run.log before/
     diff -r before/ after/
 

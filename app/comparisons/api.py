@@ -15,7 +15,7 @@ router = APIRouter(prefix="/api/v1", tags=["leaderboards"])
 
 @router.get(
     "/compare/{edition}/{image_set}/{competition}",
-    dependencies=[requires(Action.READ_PUBLIC), limited(Limited.COMPARE)],
+    dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)],
 )
 def compare(
     platform: ThePlatform,

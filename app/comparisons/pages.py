@@ -22,7 +22,7 @@ Methods = Annotated[
 
 @router.get(
     "/compare/{edition}/{image_set}/{competition}",
-    dependencies=[requires(Action.READ_PUBLIC), limited(Limited.COMPARE)],
+    dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)],
 )
 def compare(
     request: Request,

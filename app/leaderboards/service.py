@@ -92,7 +92,7 @@ def rendered_board(
     key = (*named, version)
     is_variant = query != BoardQuery()
     if is_variant and not platform.cache.has_variant(key):
-        platform.limiter.hit(Limited.BOARD, reader)
+        platform.limiter.hit(Limited.VIEW, reader)
     return platform.cache.rendered(
         key,
         lambda: document.write(board_page(platform, actor, address, query)),

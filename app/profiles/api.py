@@ -14,7 +14,7 @@ router = APIRouter(prefix="/api/v1", tags=["account"])
 
 @router.get(
     "/account/export",
-    dependencies=[requires(Action.READ_OWN), limited(Limited.EXPORT)],
+    dependencies=[requires(Action.READ_OWN), limited(Limited.VIEW)],
     response_class=StreamingResponse,
     responses={200: {"content": {"application/json": {"schema": {"type": "object"}}}}},
 )

@@ -68,7 +68,7 @@ def change(
     return RedirectResponse("/account", status_code=303)
 
 
-@router.get("/account/data.json", dependencies=[recently_logged_in(), limited(Limited.EXPORT)])
+@router.get("/account/data.json", dependencies=[recently_logged_in(), limited(Limited.VIEW)])
 def export(platform: ThePlatform, actor: CurrentActor) -> Response:
     """Everything that is stored of the person."""
     headers = {

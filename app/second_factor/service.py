@@ -63,7 +63,7 @@ def confirm(platform: Platform, actor: Actor, code: str, cookie: str) -> tuple[s
     Logs out everywhere but in the session of `cookie`: the others began without a code. Raises ConflictError, RateLimitedError.
     """
     assert actor.user_id is not None
-    platform.limiter.hit(Limited.CODE, f"person {actor.user_id}")
+    platform.limiter.hit(Limited.GUESS, f"person {actor.user_id}")
     with platform.transaction() as session:
         found = queries.factor_of(session, actor.user_id)
         if found is None or found.confirmed_at:
@@ -120,13 +120,13 @@ def log_in(platform: Platform, browser: Browser, code: str) -> str:
         user_id = sessions.waiting_for_code(session, hash_of_token(browser.cookie or ""))
     if user_id is None:
         raise WrongPasswordError("this login is over; start again")
-    platform.limiter.hit(Limited.CODE, f"person {user_id}")
+    platform.limiter.hit(Limited.GUESS, f"person {user_id}")
     with platform.transaction() as session:
         found = queries.factor_of(session, user_id)
         if found is None or not (_is_code(session, found, code) or _is_recovery_code(session, user_id, code)):
             raise WrongPasswordError("the code is wrong, or was used before; wait for the next one")
         token = finish_login(session, platform, user_id, browser)
-    platform.limiter.clear(Limited.CODE, f"person {user_id}")
+    platform.limiter.clear(Limited.GUESS, f"person {user_id}")
     platform.notifier.wake_workers(Queue.MAIL)
     return token
 

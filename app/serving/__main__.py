@@ -47,7 +47,7 @@ def main(descriptor: int) -> None:
         http="h11",
         server_header=False,
         access_log=False,
-        proxy_headers=False,  # app/proxies.py decides whose count
+        proxy_headers=False,  # app/main.py decides whose count
         timeout_keep_alive=30,
         timeout_graceful_shutdown=Settings.read().stop_seconds,
         log_level="warning",

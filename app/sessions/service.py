@@ -56,15 +56,15 @@ def _checked(platform: Platform, login: Login, user: User | None, browser: Brows
     is_own_browser = user is not None and user.id == former
     # the browser of the owner is counted by itself, so that no stranger can use up its attempts
     client = hash_of_token(browser.cookie or "").hex() if is_own_browser else browser.client
-    platform.limiter.hit(Limited.LOGIN_PAIR, account, client)
+    platform.limiter.hit(Limited.GUESS, account, client)
     if not is_own_browser:
-        platform.limiter.hit(Limited.LOGIN_ACCOUNT, account)
+        platform.limiter.hit(Limited.LOGIN, account)
     is_right = is_password(login.password, user.password_hash if user else None)
     if user is None or not is_right:
         raise WrongPasswordError("the e-mail address or the password is wrong")
     if user.suspended_at is not None:
         raise SuspendedError("this account is suspended; ask the admins of this server")
-    platform.limiter.clear(Limited.LOGIN_PAIR, account, client)
+    platform.limiter.clear(Limited.GUESS, account, client)
     return user
 
 

@@ -22,9 +22,7 @@ Key = Annotated[
 ]
 
 
-@router.post(
-    "/submissions", status_code=201, dependencies=[requires(Action.SUBMIT), limited(Limited.CONFIRM)]
-)
+@router.post("/submissions", status_code=201, dependencies=[requires(Action.SUBMIT), limited(Limited.UPLOAD)])
 def confirm(
     platform: ThePlatform,
     actor: CurrentActor,

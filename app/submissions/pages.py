@@ -144,7 +144,7 @@ def _form(
     )
 
 
-@router.post("/submissions/new", dependencies=[requires(Action.SUBMIT), limited(Limited.CONFIRM)])
+@router.post("/submissions/new", dependencies=[requires(Action.SUBMIT), limited(Limited.UPLOAD)])
 def confirm(
     request: Request,
     platform: ThePlatform,

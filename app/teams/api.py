@@ -24,7 +24,7 @@ def mine(platform: ThePlatform, actor: CurrentActor) -> tuple[OwnTeam, ...]:
     return service.my_teams(platform, actor).teams
 
 
-@router.post("/editions/{edition}/teams", status_code=201, dependencies=[JOIN, limited(Limited.TEAM)])
+@router.post("/editions/{edition}/teams", status_code=201, dependencies=[JOIN, limited(Limited.CHANGE)])
 def create(platform: ThePlatform, actor: CurrentActor, edition: str, new: NewTeam) -> TeamPage:
     """Create a team that you own. A person who uploads without a team gets one named after them."""
     return service.team_page(platform, actor, memberships.create_team(platform, actor, edition, new))
@@ -87,7 +87,7 @@ def remove(platform: ThePlatform, actor: CurrentActor, team_id: int, person: int
     memberships.remove(platform, actor, team_id, person, reason)
 
 
-@router.post("/teams/{team_id}/invitations", status_code=201, dependencies=[CHANGE, limited(Limited.INVITE)])
+@router.post("/teams/{team_id}/invitations", status_code=201, dependencies=[CHANGE, limited(Limited.CHANGE)])
 def invite(platform: ThePlatform, actor: CurrentActor, team_id: int, new: NewInvitation) -> NewLink:
     """Create a link by which people join a team that you own; its secret is shown only once."""
     return invitations.invite(platform, actor, team_id, new)
@@ -99,7 +99,7 @@ def revoke(platform: ThePlatform, actor: CurrentActor, team_id: int, invitation_
     invitations.revoke(platform, actor, team_id, invitation_id)
 
 
-@router.post("/invitations/accept", dependencies=[JOIN, limited(Limited.INVITE)])
+@router.post("/invitations/accept", dependencies=[JOIN, limited(Limited.CHANGE)])
 def accept(platform: ThePlatform, actor: CurrentActor, acceptance: Acceptance) -> TeamPage:
     """Join the team of an invitation. Somebody who is alone in another team of the edition leaves it."""
     team_id = invitations.accept(platform, actor, acceptance.token)

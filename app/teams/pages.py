@@ -51,7 +51,7 @@ def _mine(
     return render(request, "teams/mine.html", code=code, mine=found, form=form, problems=problems)
 
 
-@router.post("/teams", dependencies=[JOIN, limited(Limited.TEAM)])
+@router.post("/teams", dependencies=[JOIN, limited(Limited.CHANGE)])
 def create(
     request: Request,
     platform: ThePlatform,
@@ -130,7 +130,7 @@ def edit(
     return _to(team_id)
 
 
-@router.post("/teams/{team_id}/invitations", dependencies=[CHANGE, limited(Limited.INVITE)])
+@router.post("/teams/{team_id}/invitations", dependencies=[CHANGE, limited(Limited.CHANGE)])
 def invite(
     request: Request,
     platform: ThePlatform,
@@ -211,7 +211,7 @@ def _invitation(request: Request, token: str, code: int = 200) -> Response:
     return response
 
 
-@router.post("/invitations/{token}", dependencies=[JOIN, limited(Limited.INVITE)])
+@router.post("/invitations/{token}", dependencies=[JOIN, limited(Limited.CHANGE)])
 def accept(request: Request, platform: ThePlatform, actor: CurrentActor, token: str) -> Response:
     """Join the team."""
     try:

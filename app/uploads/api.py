@@ -257,7 +257,7 @@ def upload(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> 
     return service.get_upload(platform, actor, upload_id)
 
 
-@router.post("/uploads/{upload_id}/check", dependencies=[CHANGE, limited(Limited.CHECK)])
+@router.post("/uploads/{upload_id}/check", dependencies=[CHANGE, limited(Limited.UPLOAD)])
 async def check(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> UploadView:
     """Check an upload whose check was interrupted or had to wait for long (`state` is `received`); does nothing otherwise."""
     return await service.check(platform, actor, upload_id)

@@ -64,7 +64,7 @@ def upload(request: Request, platform: ThePlatform, actor: CurrentActor, upload_
     return render(request, "uploads/upload.html", upload=found, phase=phase)
 
 
-@router.post("/uploads/{upload_id}/check", dependencies=[CHANGE, limited(Limited.CHECK)])
+@router.post("/uploads/{upload_id}/check", dependencies=[CHANGE, limited(Limited.UPLOAD)])
 async def check(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
     """Check an upload whose check was interrupted."""
     await service.check(platform, actor, upload_id)

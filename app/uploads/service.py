@@ -22,12 +22,10 @@ from app.errors import (
     TooLargeError,
     refuse,
 )
-from app.memberships import queries as membership_queries
 from app.memberships import service as memberships
 from app.models import Upload, UploadState
 from app.participation.service import against_upload
 from app.platform import Platform
-from app.rate_limits import Limited
 from app.retention import queries as retention_queries
 from app.retention import service as retention
 from app.storage import content_key
@@ -55,7 +53,6 @@ def create_upload(platform: Platform, actor: Actor, phase: PhaseView, metadata: 
     if message := mismatch(phase, filename, metadata.competitions or ()):
         raise MalformedError(message)
     upload_id = uuid.uuid4()
-    _count(platform, actor.user_id, phase)
     with platform.transaction() as session:
         refuse(against_upload(session, actor, phase))
         team_id = memberships.own_team(session, actor.user_id, phase.edition_id)
@@ -73,14 +70,6 @@ def create_upload(platform: Platform, actor: Actor, phase: PhaseView, metadata: 
             )
         )
     return upload_id
-
-
-def _count(platform: Platform, user_id: int, phase: PhaseView) -> None:
-    """Count one more upload of the person's team; raises RateLimitedError when that is too many."""
-    with platform.transaction() as session:
-        team_id = membership_queries.team_in(session, user_id, phase.edition_id)
-    if team_id is not None:
-        platform.limiter.hit(Limited.UPLOAD_TEAM, f"team {team_id}")
 
 
 def refuse_larger(platform: Platform, size: int) -> None:

@@ -75,7 +75,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         429, "busy", "Too many people are logging in at the moment. Please try again in a few seconds",
     ),
     "a login too many": (
-        login_beyond_the_limit, 429, "rate-limit", r"Too many logins from your address. Please try again in \d+ minutes",
+        login_beyond_the_limit, 429, "rate-limit", r"Too many logins. Please try again in \d+ minutes",
     ),
     "an admin without a second factor": (
         admin_without_second_factor, 403, "second-factor-required", "Admins need a second factor; set it up first",

@@ -12,7 +12,7 @@ from app.platform import Platform
 FORWARDED = {
     "X-Forwarded-For": "203.0.113.7",
     "X-Forwarded-Proto": "https",
-    "X-Forwarded-Host": "voc.example",
+    "Host": "voc.example",
     "Accept": "text/html",
 }
 PERSON = {"name": "Yew", "password": "a long enough password"}
@@ -39,7 +39,7 @@ def test_a_header_that_nobody_trusted_has_sent_changes_nothing(
 ) -> None:
     visitor = client(platform, proxies, peer)
 
-    assert visitor.get("/seen").json() == {"url": "http://testserver/seen", "client": peer}
+    assert visitor.get("/seen").json() == {"url": "http://voc.example/seen", "client": peer}
     response = visitor.post("/register", data={**PERSON, "email": f"yew{peer}{proxies}@example.org"})
     assert response.status_code == 303
     assert "Secure" not in response.headers["set-cookie"]

@@ -22,7 +22,7 @@ from tests.second_factors import code_of, give_second_factor
 @pytest.fixture
 def _locked_out(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let an account have no login by password in browsers that were never logged in to it, after the first one."""
-    rates = platform.limiter.rates | {Limited.LOGIN_ACCOUNT: limits.parse_many("1/hour")}
+    rates = platform.limiter.rates | {Limited.LOGIN: limits.parse_many("1/hour")}
     monkeypatch.setattr(platform.limiter, "rates", rates)
     yield
     with platform.transaction() as session:

@@ -41,7 +41,7 @@ def test_so_many_are_allowed_and_not_one_more() -> None:
     with pytest.raises(RateLimitedError) as refused:
         counted.hit(Limited.LOGIN, "ash")
     assert 50 < refused.value.retry_after <= 60
-    assert str(refused.value).startswith("Too many logins from your address. Please try again in ")
+    assert str(refused.value).startswith("Too many logins. Please try again in ")
 
 
 def test_one_person_takes_nothing_from_another_nor_one_limit_from_another() -> None:
@@ -54,22 +54,22 @@ def test_one_person_takes_nothing_from_another_nor_one_limit_from_another() -> N
 
 
 def test_the_next_rate_takes_over_when_the_first_would_allow_more() -> None:
-    counted = limiter(limit_login_pair="5/second;7/10 minutes")
-    assert hits(counted, "ash", Limited.LOGIN_PAIR) == 5
+    counted = limiter(limit_guess="5/second;7/10 minutes")
+    assert hits(counted, "ash", Limited.GUESS) == 5
     time.sleep(1.01)  # what the first rate lets pass again
 
-    assert hits(counted, "ash", Limited.LOGIN_PAIR) == 2
+    assert hits(counted, "ash", Limited.GUESS) == 2
     with pytest.raises(RateLimitedError, match="10 minutes"):
-        counted.hit(Limited.LOGIN_PAIR, "ash")
+        counted.hit(Limited.GUESS, "ash")
 
 
 def test_who_got_in_starts_again_from_zero() -> None:
-    counted = limiter(limit_login_pair="3/minute;4/hour")
-    hits(counted, "ash", Limited.LOGIN_PAIR)
+    counted = limiter(limit_guess="3/minute;4/hour")
+    hits(counted, "ash", Limited.GUESS)
 
-    counted.clear(Limited.LOGIN_PAIR, "ash")
+    counted.clear(Limited.GUESS, "ash")
 
-    assert hits(counted, "ash", Limited.LOGIN_PAIR) == 3
+    assert hits(counted, "ash", Limited.GUESS) == 3
 
 
 def test_a_broker_that_never_answers_costs_one_short_wait(silent_broker: str) -> None:

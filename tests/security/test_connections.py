@@ -14,9 +14,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope, Send
 
-from app import request_checks
+from app import middleware
 from app.errors import TooLargeError
-from app.request_checks import bounded
+from app.middleware import bounded
 from app.serving.__main__ import THREADS, Server
 
 BODY_SECONDS = 0.2
@@ -37,7 +37,7 @@ def served(server: uvicorn.Server) -> Iterator[int]:
 
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(request_checks, "BODY_SECONDS", BODY_SECONDS)
+    monkeypatch.setattr(middleware, "BODY_SECONDS", BODY_SECONDS)
 
 
 def sent(*pieces: tuple[float, bytes], more: bool = False) -> Receive:
