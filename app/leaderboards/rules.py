@@ -2,47 +2,21 @@
 
 import enum
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from app.errors import MalformedError
 from app.groups.rules import MOST_RUNS, are_alike
-from app.leaderboards.schemas import (
-    BoardPage,
-    BoardRow,
-    BoardTeam,
-    BoardView,
-    Cell,
-)
-from app.methods.schemas import MethodView, Training
+from app.leaderboards.schemas import BoardPage, BoardRow, BoardView
+from app.methods.schemas import Training
 from app.ranking.rules import FIGURES, best_of
 from app.selections.rules import CLASSES_TOGETHER, ROWS_TOGETHER, column_groups, page_count
 from app.selections.schemas import BoardQuery, TrainingData
 
 SORTS: Final = ("mean", "method", "team", "date", *FIGURES)
 NOT_STATED: Final = ("", "-", "no", "none", "n/a")  # as people write that there is no other data
-
-Interval = tuple[float | None, float | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """What a method reached, as the reader may see it: values in [0, 1], none for a class that was not entered."""
-
-    method: MethodView
-    submission_id: int
-    team: BoardTeam
-    date: datetime
-    is_outdated: bool  # scored under other versions than the board's
-    is_complete: bool | None  # has all predictions that the phase asks for; for organisers
-    mean: float | None
-    values: Mapping[str, float | None]
-    intervals: Mapping[str | None, Interval] = field(default_factory=dict)  # of the mean under None
-    training: TrainingData | None = None
-    training_data: str = ""  # as the team stated it
-    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,94 +59,58 @@ def ranks_of(values: Sequence[float | None]) -> list[int | None]:
 
 
 def arrange(
-    standings: Sequence[Standing], classes: Sequence[str], query: BoardQuery, decimals: int | None = None
+    rows: Sequence[BoardRow], classes: Sequence[str], query: BoardQuery, decimals: int | None = None
 ) -> tuple[BoardRow, ...]:
-    """The rows of a board that the query asks for, with a cell for each class of the board.
+    """The rows of a board that the query asks for, compared with each other, in its order.
 
     Ranks come from the means of the whole board alone, whatever the order and the filters: 1 for the highest, equal means
     share a rank and the next is left out. A row without a mean has no rank. Missing values stand last in either direction.
     The best of a class is that of the rows listed. decimals: of values in [0, 1].
     """
-    ranks = ranks_of([standing.mean for standing in standings])
-    figures = _figures(standings, classes, query.sort, decimals)
-    listed = [each for each in zip(standings, ranks, figures, strict=True) if _is_listed(each[0], query)]
-    best = best_of([[one.values.get(name) for name in classes] for one, _, _ in listed])
-    best_mean = max((one.mean for one, _, _ in listed if one.mean is not None), default=None)
-    rows = [
-        _row(one, rank, figure, [_cell(one, name, top) for name, top in zip(classes, best, strict=True)])
-        for one, rank, figure in listed
+    ranks = ranks_of([row.mean for row in rows])
+    figures = _figures(rows, query.sort, decimals)
+    marked = next((row.group for row in rows if row.method_id == query.method and row.group), "")
+    listed = [
+        replace(row, rank=rank, figure=figure)
+        for row, rank, figure in zip(rows, ranks, figures, strict=True)
+        if _is_listed(row, query)
     ]
-    marked = next((one.group for one in standings if one.method.id == query.method and one.group), "")
-    completed = [
+    best = best_of([[cell.value for cell in row.cells] for row in listed])
+    best_mean = max((row.mean for row in listed if row.mean is not None), default=None)
+    compared = [
         replace(
             row,
             mean_best=row.mean is not None and row.mean == best_mean,
             is_alike=row.method_id != query.method and are_alike(marked, row.group or ""),
+            cells=tuple(
+                replace(cell, best=cell.value is not None and cell.value == top)
+                for cell, top in zip(row.cells, best, strict=True)
+            ),
         )
-        for row in rows
+        for row in listed
     ]
-    return _sorted(completed, classes, query)
+    return _sorted(compared, classes, query)
 
 
-def _figures(
-    standings: Sequence[Standing], classes: Sequence[str], sort: str, decimals: int | None
-) -> Sequence[float | None]:
+def _figures(rows: Sequence[BoardRow], sort: str, decimals: int | None) -> Sequence[float | None]:
     if sort not in FIGURES:
-        return [None] * len(standings)
+        return [None] * len(rows)
     figure = FIGURES[sort]
-    found = figure.of([[one.values.get(name) for name in classes] for one in standings])
+    found = figure.of([[cell.value for cell in row.cells] for row in rows])
     if not figure.is_score or decimals is None:
         return found
     return [None if value is None else round(value, decimals) for value in found]
 
 
-def _is_listed(one: Standing, query: BoardQuery) -> bool:
-    day = one.date.date()
+def _is_listed(row: BoardRow, query: BoardQuery) -> bool:
+    day = row.date.date()
     return not (
-        (one.method.is_baseline and not query.baselines)
-        or (query.training is not None and one.training is not query.training)
-        or (query.team is not None and one.team.id != query.team)
+        (row.is_baseline and not query.baselines)
+        or (query.training is not None and row.training is not query.training)
+        or (query.team is not None and row.team.id != query.team)
         or (query.since is not None and day < query.since)
         or (query.until is not None and day > query.until)
     )
-
-
-def _row(one: Standing, rank: int | None, figure: float | None, cells: Sequence[Cell]) -> BoardRow:
-    low, high = one.intervals.get(None, (None, None))
-    return BoardRow(
-        rank=rank,
-        method=one.method.name,
-        title=one.method.title,
-        contributors=one.method.contributors,
-        affiliation=one.method.affiliation,
-        description=one.method.description,
-        is_baseline=one.method.is_baseline,
-        is_public=one.method.public_at is not None,
-        is_outdated=one.is_outdated,
-        is_complete=one.is_complete,
-        submission=one.submission_id,
-        team=one.team,
-        mean=one.mean,
-        mean_best=False,
-        cells=tuple(cells),
-        date=one.date,
-        method_id=one.method.id,
-        paper_url=one.method.paper_url,
-        code_url=one.method.code_url,
-        training=one.training,
-        training_data=one.training_data,
-        low=low,
-        high=high,
-        group=one.group,
-        is_alike=False,
-        figure=figure,
-    )
-
-
-def _cell(one: Standing, name: str, best: float | None) -> Cell:
-    value = one.values.get(name)
-    low, high = one.intervals.get(name, (None, None))
-    return Cell(value, value is not None and value == best, low, high)
 
 
 def _sorted(rows: Sequence[BoardRow], classes: Sequence[str], query: BoardQuery) -> tuple[BoardRow, ...]:

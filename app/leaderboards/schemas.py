@@ -12,7 +12,7 @@ class Cell:
     """A class of a method: blank where it was not entered; low, high: the 95 % confidence interval, where it is shown."""
 
     value: float | None
-    best: bool
+    best: bool = False  # of the rows listed
     low: float | None = None
     high: float | None = None
 
@@ -28,9 +28,8 @@ class BoardTeam:
 
 @dataclass(frozen=True, slots=True)
 class BoardRow:
-    """A method on the board; without a mean it has no rank."""
+    """A method on the board, as the reader may see it; what `rules.arrange` finds out by comparing rows has defaults."""
 
-    rank: int | None
     method: str
     title: str
     contributors: str
@@ -43,7 +42,6 @@ class BoardRow:
     submission: int
     team: BoardTeam
     mean: float | None
-    mean_best: bool
     cells: tuple[Cell, ...]
     date: datetime
     method_id: int
@@ -51,13 +49,15 @@ class BoardRow:
     code_url: str
     training: TrainingData | None  # none: not stated
     training_data: str  # as its team stated it
-    low: float | None  # of the mean
-    high: float | None
-    group: (
-        str | None
-    )  # letters that it shares with methods that cannot be told apart from it; none: hidden, or not compared yet
-    is_alike: bool  # cannot be told apart from the method that is marked
-    figure: float | None  # what the rows are sorted by, where it is another figure over the classes
+    low: float | None = None  # of the mean
+    high: float | None = None
+    group: str | None = (
+        None  # letters that methods share which cannot be told apart; none: hidden, or not compared yet
+    )
+    rank: int | None = None  # none without a mean
+    mean_best: bool = False
+    is_alike: bool = False  # cannot be told apart from the method that is marked
+    figure: float | None = None  # what the rows are sorted by, where it is another figure over the classes
 
 
 @dataclass(frozen=True, slots=True)

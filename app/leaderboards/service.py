@@ -25,7 +25,6 @@ from app.leaderboards.rules import (
     Audience,
     BoardAddress,
     Form,
-    Standing,
     are_compared,
     arrange,
     check_page,
@@ -34,7 +33,7 @@ from app.leaderboards.rules import (
     training_of,
     with_classes,
 )
-from app.leaderboards.schemas import BoardControls, BoardLink, BoardPage, BoardRow, BoardView
+from app.leaderboards.schemas import BoardControls, BoardLink, BoardPage, BoardRow, BoardView, Cell
 from app.methods.rules import training_text
 from app.models import EntryState, JobKind, Run, RunState
 from app.platform import Platform
@@ -154,9 +153,9 @@ def board_page(platform: Platform, actor: Actor, address: BoardAddress, query: B
     classes = columns(platform, stored.phase, address.competition, stored.board.versions.protocol)
     check_query(query, classes)
     info = scoring.competition_of(stored.phase.dataset, address.competition)
-    standings = [_standing(row, stored, sight, query, info) for row in stored.rows]
-    rows = _shown(arrange(standings, classes, query, sight.decimals), sight)
-    board = with_classes(_view(stored, sight, query, info, classes, rows), query.classes)
+    rows = [_row(row, stored, sight, query, info, classes) for row in stored.rows]
+    arranged = _shown(arrange(rows, classes, query, sight.decimals), sight)
+    board = with_classes(_view(stored, sight, query, info, classes, arranged), query.classes)
     check_page(query, board)
     return BoardPage(board, _controls(stored, sight, query, classes, board))
 
@@ -264,28 +263,50 @@ def columns(platform: Platform, phase: PhaseView, competition: int, protocol: st
     return scoring.columns(description, competition, protocol)
 
 
-def _standing(
-    row: queries.StoredRow, stored: _Stored, sight: Sight, query: BoardQuery, info: scoring.CompetitionInfo
-) -> Standing:
+def _row(
+    row: queries.StoredRow,
+    stored: _Stored,
+    sight: Sight,
+    query: BoardQuery,
+    info: scoring.CompetitionInfo,
+    classes: tuple[str, ...],
+) -> BoardRow:
     sight = sight.of_result(is_complete=row.is_complete)
     scores = stored.scores.get(row.run_id, {})
-    standing = Standing(
-        method=row.method,
-        submission_id=row.submission_id,
-        team=row.team,
-        date=row.date,
-        is_outdated=queries.is_outdated(row.versions, stored.board.versions),
+    mean = sight.mean(scores.get(None), stored.ladder.get(row.ladder_run_id or 0))
+    values = {name: sight.value(score) for name, score in scores.items() if name is not None}
+    intervals = {name: sight.interval(score) for name, score in scores.items()}
+    group = stored.letters.get(row.run_id) if sight.details else None
+    if query.difficult:  # details, which `_check_sight` has let through
+        values = dict(with_difficult(stored.tables.get(row.run_id, ())))
+        mean, intervals, group = values.get("mean"), {}, None
+    low, high = intervals.get(None, (None, None))
+    return BoardRow(
+        method=row.method.name,
+        title=row.method.title,
+        contributors=row.method.contributors,
+        affiliation=row.method.affiliation,
+        description=row.method.description,
+        is_baseline=row.method.is_baseline,
+        is_public=row.method.public_at is not None,
         is_complete=row.is_complete if sight.beyond_public else None,
-        mean=sight.mean(scores.get(None), stored.ladder.get(row.ladder_run_id or 0)),
-        values={name: sight.value(score) for name, score in scores.items() if name is not None},
-        intervals={name: sight.interval(score) for name, score in scores.items()},
+        is_outdated=queries.is_outdated(row.versions, stored.board.versions),
+        submission=row.submission_id,
+        team=row.team,
+        mean=mean,
+        cells=tuple(_cell(values.get(name), intervals.get(name)) for name in classes),
+        date=row.date,
+        method_id=row.method.id,
+        paper_url=row.method.paper_url,
+        code_url=row.method.code_url,
         training=training_of(row.training, any_data=info.own_data),
         training_data=training_text(row.training, is_baseline=row.method.is_baseline),
-        group=stored.letters.get(row.run_id) if sight.details else None,
+        low=low,
+        high=high,
+        group=group,
     )
-    if not query.difficult:
-        return standing
-    values = with_difficult(
-        stored.tables.get(row.run_id, ())
-    )  # details, which `_check_sight` has let through
-    return replace(standing, mean=values.get("mean"), values=values, intervals={}, group=None)
+
+
+def _cell(value: float | None, interval: tuple[float | None, float | None] | None) -> Cell:
+    low, high = interval or (None, None)
+    return Cell(value, low=low, high=high)

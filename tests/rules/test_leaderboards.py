@@ -5,9 +5,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.leaderboards.rules import Standing, arrange
-from app.leaderboards.schemas import BoardTeam
-from app.methods.schemas import MethodView
+from app.leaderboards.rules import arrange
+from app.leaderboards.schemas import BoardRow, BoardTeam, Cell
 from app.selections.schemas import BoardQuery
 
 OAK = BoardTeam(1, "Oak", is_suspended=False)
@@ -15,29 +14,32 @@ DAY = datetime(2026, 11, 21, tzinfo=UTC)
 CLASSES = ("car", "dog")
 
 
-def standing(
+def row_of(
     name: str, mean: float | None, car: float | None = None, dog: float | None = None, age: int = 0
-) -> Standing:
-    method = MethodView(1, name, "", "", "", "", "", "", is_baseline=False, public_at=DAY)
-    return Standing(method, 1, OAK, DAY - timedelta(days=age), False, None, mean, {"car": car, "dog": dog})
+) -> BoardRow:
+    return BoardRow(
+        method=name, title="", contributors="", affiliation="", description="", is_baseline=False, is_public=True,
+        is_complete=None, is_outdated=False, submission=1, team=OAK, mean=mean, cells=(Cell(car), Cell(dog)),
+        date=DAY - timedelta(days=age), method_id=1, paper_url="", code_url="", training=None, training_data="",
+    )  # fmt: skip
 
 
-def order(standings: list[Standing], by: str = "mean", *, descending: bool = True) -> list[str]:
+def order(standings: list[BoardRow], by: str = "mean", *, descending: bool = True) -> list[str]:
     return [row.method for row in arrange(standings, CLASSES, BoardQuery(by, descending))]
 
 
 def test_the_highest_mean_stands_first() -> None:
-    assert order([standing("low", 0.1), standing("high", 0.9)]) == ["high", "low"]
+    assert order([row_of("low", 0.1), row_of("high", 0.9)]) == ["high", "low"]
 
 
 def test_equal_means_share_a_rank_and_the_next_is_left_out() -> None:
-    rows = arrange([standing("a", 0.5), standing("b", 0.5), standing("c", 0.4)], CLASSES, BoardQuery())
+    rows = arrange([row_of("a", 0.5), row_of("b", 0.5), row_of("c", 0.4)], CLASSES, BoardQuery())
 
     assert [row.rank for row in rows] == [1, 1, 3]
 
 
 def test_a_row_without_a_mean_has_no_rank_and_stands_last_in_either_direction() -> None:
-    rows = [standing("blank", None, car=0.99), standing("weak", 0.0)]
+    rows = [row_of("blank", None, car=0.99), row_of("weak", 0.0)]
 
     assert order(rows) == ["weak", "blank"]
     assert order(rows, descending=False) == ["weak", "blank"]
@@ -46,39 +48,39 @@ def test_a_row_without_a_mean_has_no_rank_and_stands_last_in_either_direction() 
 
 def test_the_best_of_a_column_is_marked_also_when_it_is_zero_or_shared() -> None:
     rows = arrange(
-        [standing("a", 0.5, car=0.0), standing("b", 0.4, car=0.0), standing("c", 0.3)], CLASSES, BoardQuery()
+        [row_of("a", 0.5, car=0.0), row_of("b", 0.4, car=0.0), row_of("c", 0.3)], CLASSES, BoardQuery()
     )
 
     assert [row.cells[0].best for row in rows] == [True, True, False]
 
 
 def test_sorting_by_a_class_keeps_the_ranks_of_the_mean() -> None:
-    rows = arrange([standing("a", 0.5, car=0.1), standing("b", 0.4, car=0.9)], CLASSES, BoardQuery("car"))
+    rows = arrange([row_of("a", 0.5, car=0.1), row_of("b", 0.4, car=0.9)], CLASSES, BoardQuery("car"))
 
     assert [(row.method, row.rank) for row in rows] == [("b", 2), ("a", 1)]
 
 
 def test_rows_that_are_equal_stand_in_the_order_they_came_in() -> None:
-    assert order([standing("late", 0.5, age=1), standing("early", 0.5, age=2)]) == ["early", "late"]
+    assert order([row_of("late", 0.5, age=1), row_of("early", 0.5, age=2)]) == ["early", "late"]
 
 
 def test_methods_are_sorted_whatever_the_case() -> None:
-    assert order([standing("b", 0.1), standing("A", 0.2)], "method", descending=False) == ["A", "b"]
+    assert order([row_of("b", 0.1), row_of("A", 0.2)], "method", descending=False) == ["A", "b"]
 
 
 def test_rows_can_stand_by_their_team() -> None:
-    rows = [standing("a", 0.1), standing("b", 0.9)]
+    rows = [row_of("a", 0.1), row_of("b", 0.9)]
 
     assert order(rows, "team", descending=False) == ["a", "b"]
 
 
 def test_rows_can_stand_by_their_date() -> None:
-    assert order([standing("old", 0.9, age=9), standing("new", 0.1)], "date") == ["new", "old"]
+    assert order([row_of("old", 0.9, age=9), row_of("new", 0.1)], "date") == ["new", "old"]
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=30))
 def test_a_rank_is_one_more_than_the_number_of_better_rows(means: list[float | None]) -> None:
-    rows = arrange([standing(str(number), mean) for number, mean in enumerate(means)], CLASSES, BoardQuery())
+    rows = arrange([row_of(str(number), mean) for number, mean in enumerate(means)], CLASSES, BoardQuery())
 
     for row in rows:
         better = sum(1 for mean in means if mean is not None and row.mean is not None and mean > row.mean)
