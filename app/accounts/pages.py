@@ -12,7 +12,7 @@ from app.accounts import service
 from app.accounts.schemas import Registration
 from app.addresses import local_path
 from app.errors import RegistrationClosedError
-from app.form_errors import field_errors
+from app.forms import field_errors
 from app.rate_limits import Limited
 from app.sessions.pages import browser_of, logged_in
 from app.web import ThePlatform, limited, render, requires

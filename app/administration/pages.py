@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from app.access import Action
 from app.administration import service
 from app.administration.schemas import Change, Person, Search
-from app.form_errors import field_errors
+from app.forms import field_errors
 from app.jobs import working
 from app.models import Role
 from app.roles import service as roles

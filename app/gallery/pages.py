@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from app.access import Action
 from app.errors import RangeError
-from app.form_errors import field_errors
+from app.forms import field_errors
 from app.gallery import service
 from app.gallery.queries import Window
 from app.gallery.schemas import StoredPicture

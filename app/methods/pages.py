@@ -1,15 +1,16 @@
 """The page of a method, and the forms that change or publish it."""
 
-from typing import Annotated, Literal
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from app.access import Action
 from app.errors import NameFixed, NameTaken, NotFoundError, RefusedError
 from app.exports.rules import bibtex
-from app.form_errors import field_errors
+from app.forms import SentForm, field_errors, values_of
 from app.methods import service
 from app.methods.schemas import MethodEdit, MethodPage
 from app.rate_limits import Limited
@@ -19,18 +20,6 @@ router = APIRouter()
 
 Kind = Annotated[Literal["html", "bib"], Query(alias="format")]
 FIELD_OF_REFUSAL = {NameTaken.code: "name", NameFixed.code: "name"}
-
-
-class MethodForm(BaseModel):
-    """The fields as the browser sends them; `NewMethod` says which are good."""
-
-    name: str = ""
-    title: str = ""
-    contributors: str = ""
-    affiliation: str = ""
-    description: str = ""
-    paper_url: str = ""
-    code_url: str = ""
 
 
 @router.get("/methods/{method_id}", dependencies=[requires(Action.READ_SUBMISSION)])
@@ -66,15 +55,13 @@ def _citation(page: MethodPage, address: str) -> str | None:
 def form(request: Request, platform: ThePlatform, actor: CurrentActor, method_id: int) -> Response:
     """The form that changes what a method says of itself."""
     page = service.own_method_page(platform, actor, method_id)
-    return _form(request, page, MethodForm.model_validate(page.method, from_attributes=True), {})
+    return _form(request, page, asdict(page.method), {})
 
 
 def _form(
-    request: Request, page: MethodPage, form: MethodForm, problems: dict[str, str], code: int = 200
+    request: Request, page: MethodPage, form: dict[str, Any], problems: dict[str, str], code: int = 200
 ) -> Response:
-    return render(
-        request, "methods/edit.html", code=code, page=page, form=form.model_dump(), problems=problems
-    )
+    return render(request, "methods/edit.html", code=code, page=page, form=form, problems=problems)
 
 
 @router.post(
@@ -85,11 +72,12 @@ def edit(
     platform: ThePlatform,
     actor: CurrentActor,
     method_id: int,
-    form: Annotated[MethodForm, Form()],
+    sent: SentForm,
 ) -> Response:
     """Change what a method says of itself."""
+    form = values_of(sent, MethodEdit)
     try:
-        service.edit(platform, actor, method_id, MethodEdit(**form.model_dump()))
+        service.edit(platform, actor, method_id, MethodEdit.model_validate(form))
     except ValidationError as error:
         page = service.own_method_page(platform, actor, method_id)
         return _form(request, page, form, dict(field_errors(error)), 422)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, TypeAdapter, ValidationError
 
+from app.forms import OrBlank
 from app.memberships.schemas import MemberView
 from app.names import Visible
 from app.standings.schemas import ResultView
@@ -117,7 +118,7 @@ class Training(BaseModel):
         ),
     ] = False
     annotation: Annotated[
-        Annotation | None,
+        OrBlank[Annotation],
         Field(description="for segmentation with given data: which annotation was used"),
     ] = None
 

@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from app.access import Action
 from app.addresses import local_path
 from app.errors import DomainError
-from app.form_errors import field_errors
+from app.forms import field_errors
 from app.login_settings import LoginProvider
 from app.openid import service
 from app.openid.rules import LIFETIME, suggested_name

@@ -3,16 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, Field, ValidationError
+from starlette.datastructures import FormData
 
 from app.access import Action
 from app.disclosure.schemas import LEAKS
 from app.errors import ConflictError, MalformedError
-from app.form_errors import field_errors
+from app.forms import SentForm, field_errors, values_of
 from app.organisers import service
 from app.organisers.schemas import DisclosureView, NewDisclosure
 from app.rescoring import service as rescoring
@@ -105,32 +106,22 @@ def abandon(platform: ThePlatform, actor: CurrentActor, rescore_id: int) -> Resp
     return RedirectResponse("/organise", status_code=303)
 
 
-class DisclosureForm(BaseModel):
-    """The fields as the browser sends them; `NewDisclosure` says which are good."""
-
-    disclosure: str = ""
-    details_at_close: bool = False
-    only_complete: bool = False
-    shows_exposure: bool = False
-    annotation_is_public: bool = False
-    reason: str = ""
-
-    @classmethod
-    def of(cls, view: DisclosureView) -> "DisclosureForm":
-        """What the phase has now."""
-        return cls(**asdict(view.terms), shows_exposure=view.phase.shows_exposure)
-
-
 @router.get("/phases/{phase_id}/disclosure")
 def disclosure(request: Request, phase_id: int) -> Response:
     """The five ways to disclose scores, with what attackers recover under each, and the form to choose one."""
     return _disclosure(request, phase_id)
 
 
+def _form_of(view: DisclosureView) -> dict[str, Any]:
+    """The form with what the phase has now."""
+    now = asdict(view.terms) | {"shows_exposure": view.phase.shows_exposure}
+    return values_of(FormData(), NewDisclosure) | now
+
+
 def _disclosure(
     request: Request,
     phase_id: int,
-    form: DisclosureForm | None = None,
+    form: Mapping[str, Any] | None = None,
     *,
     problems: Mapping[str, str] = MappingProxyType({}),
     refused: tuple[str, ...] = (),
@@ -142,7 +133,7 @@ def _disclosure(
         code=409 if refused else 422 if problems else 200,
         view=view,
         leaks=LEAKS,
-        form=(form or DisclosureForm.of(view)).model_dump(),
+        form=form or _form_of(view),
         problems=problems,
         refused=refused,
     )
@@ -154,11 +145,12 @@ def change_disclosure(
     platform: ThePlatform,
     actor: CurrentActor,
     phase_id: int,
-    form: Annotated[DisclosureForm, Form()],
+    sent: SentForm,
 ) -> Response:
     """Change what a phase discloses."""
+    form = values_of(sent, NewDisclosure)
     try:
-        service.change_disclosure(platform, actor, phase_id, NewDisclosure.model_validate(form.model_dump()))
+        service.change_disclosure(platform, actor, phase_id, NewDisclosure.model_validate(form))
     except ValidationError as error:
         return _disclosure(request, phase_id, form, problems=field_errors(error))
     except MalformedError as error:

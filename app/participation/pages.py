@@ -8,7 +8,7 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
 from app.access import Action
-from app.form_errors import field_errors
+from app.forms import field_errors
 from app.participation import service
 from app.participation.schemas import NewTerms
 from app.platform import Platform

@@ -1,14 +1,16 @@
 """The organisers' page of a phase: its dates, quotas and extra slots."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from app.access import Action
 from app.errors import MalformedError, RefusedError
-from app.form_errors import field_errors
+from app.forms import SentForm, field_errors, values_of
 from app.imports.rules import quota_from
 from app.phases import service
 from app.phases.schemas import NewQuota, NewRules, PhaseSheet
@@ -23,64 +25,43 @@ calendars = APIRouter(dependencies=[requires(Action.READ_PUBLIC)])
 
 CALENDAR = "text/calendar; charset=utf-8"
 UTC_INPUT = "%Y-%m-%dT%H:%M"
+NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
-class RulesForm(BaseModel):
-    """The fields as the browser sends them; times are UTC."""
-
-    opens_at: str = ""
-    closes_at: str = ""
-    grace_minutes: str = ""
-    quotas: str = ""
-    embargo: bool = False
-    max_boxes: str = ""
-    max_total_lines: str = ""
-    reason: str = ""
-
-    @classmethod
-    def of(cls, sheet: PhaseSheet) -> "RulesForm":
-        """What the phase has now."""
-        phase, limits = sheet.phase, sheet.limits
-        return cls(
-            opens_at=f"{phase.opens_at:{UTC_INPUT}}",
-            closes_at=f"{phase.closes_at:{UTC_INPUT}}" if phase.closes_at else "",
-            grace_minutes=str(int(phase.grace.total_seconds() // 60)),
-            quotas=", ".join(f"{quota.results}/{quota.days}" for quota in phase.own_quotas),
-            embargo=phase.embargo,
-            max_boxes=str(limits.max_boxes),
-            max_total_lines=str(limits.max_total_lines),
-        )
-
-    def to_rules(self, sheet: PhaseSheet) -> NewRules:
-        """The form as a request of the API; a time that was left as it is keeps its seconds. Raises ValueError."""
-        given, now = self.model_dump(), RulesForm.of(sheet).model_dump()
-        quotas = [quota_from(part) for part in self.quotas.split(",") if part.strip()]
-        times = {
-            name: getattr(sheet.phase, name)
-            if given[name] == now[name]
-            else f"{given[name]}Z"
-            if given[name]
-            else None
-            for name in ("opens_at", "closes_at")
-        }
-        windows = tuple(NewQuota(results=quota.results, days=quota.days) for quota in quotas)
-        kept = {name: None if given[name] in ("", now[name]) else given[name] for name in service.LIMITS}
-        return NewRules.model_validate(given | times | kept | {"quotas": windows})
+SLOTS: Final = {
+    "team": "",
+    "task": "",
+    "number": "1",
+    "slot_reason": "",
+}  # the page has two forms with a reason
 
 
-class SlotsForm(BaseModel):
-    """The fields as the browser sends them; `NewSlots` says which are good."""
+def _form_of(sheet: PhaseSheet) -> dict[str, Any]:
+    """The form with what the phase has now; times are UTC."""
+    phase, limits = sheet.phase, sheet.limits
+    return {
+        "opens_at": f"{phase.opens_at:{UTC_INPUT}}",
+        "closes_at": f"{phase.closes_at:{UTC_INPUT}}" if phase.closes_at else "",
+        "grace_minutes": str(int(phase.grace.total_seconds() // 60)),
+        "quotas": ", ".join(f"{quota.results}/{quota.days}" for quota in phase.own_quotas),
+        "embargo": phase.embargo,
+        "max_boxes": str(limits.max_boxes),
+        "max_total_lines": str(limits.max_total_lines),
+        "reason": "",
+    }
 
-    team: str = ""
-    task: str = ""
-    number: str = "1"
-    slot_reason: str = ""  # the page has two forms with a reason
 
-    def to_slots(self) -> NewSlots:
-        """The form as a request of the API; raises ValidationError."""
-        return NewSlots.model_validate(
-            self.model_dump(exclude={"slot_reason"}) | {"reason": self.slot_reason}
-        )
+def _rules(form: Mapping[str, Any], sheet: PhaseSheet) -> NewRules:
+    """The form as a request of the API; a time that was left as it is keeps its seconds. Raises ValueError."""
+    now = _form_of(sheet)
+    times = {
+        name: getattr(sheet.phase, name) if form[name] == now[name] else form[name] and f"{form[name]}Z"
+        for name in ("opens_at", "closes_at")
+    }
+    kept = {name: None if form[name] in ("", now[name]) else form[name] for name in service.LIMITS}
+    quotas = [quota_from(part) for part in form["quotas"].split(",") if part.strip()]
+    windows = tuple(NewQuota(results=quota.results, days=quota.days) for quota in quotas)
+    return NewRules.model_validate({**form, **times, **kept, "quotas": windows})
 
 
 @calendars.get("/editions/{edition}/calendar.ics")
@@ -98,27 +79,27 @@ def phase_calendar(platform: ThePlatform, edition: str, image_set: str) -> Respo
 @router.get("/phases/{phase_id}")
 def phase(request: Request, phase_id: int, before: Before = None) -> Response:
     """Dates, quotas and extra slots of a phase, and the forms that change them."""
-    return _page(request, phase_id, None, SlotsForm(), before=before)
+    return _page(request, phase_id, before=before)
 
 
 def _page(
     request: Request,
     phase_id: int,
-    rules: RulesForm | None,
-    slots: SlotsForm,
-    problems: dict[str, str] | None = None,
+    form: Mapping[str, Any] | None = None,
+    slots: Mapping[str, Any] = SLOTS,
+    *,
+    problems: Mapping[str, str] = NOTHING,
     refused: tuple[str, ...] = (),
     before: int | None = None,
 ) -> Response:
     sheet = service.sheet(platform_of_request(request), actor_of_request(request), phase_id, before)
-    form = (rules or RulesForm.of(sheet)).model_dump()
     return render(
         request,
         "phases/phase.html",
         code=409 if refused else 422 if problems else 200,
         sheet=sheet,
-        form=form | slots.model_dump(),
-        problems=problems or {},
+        form={**(form or _form_of(sheet)), **slots},
+        problems=problems,
         refused=refused,
     )
 
@@ -129,20 +110,19 @@ def change(
     platform: ThePlatform,
     actor: CurrentActor,
     phase_id: int,
-    form: Annotated[RulesForm, Form()],
+    sent: SentForm,
 ) -> Response:
     """Change dates and quotas of a phase."""
+    form = values_of(sent, NewRules)
     try:
-        rules = form.to_rules(service.sheet(platform, actor, phase_id))
+        rules = _rules(form, service.sheet(platform, actor, phase_id))
         service.change(platform, actor, phase_id, rules)
     except ValidationError as error:
-        return _page(request, phase_id, form, SlotsForm(), dict(field_errors(error)))
+        return _page(request, phase_id, form, problems=field_errors(error))
     except ValueError as error:
-        return _page(request, phase_id, form, SlotsForm(), {"quotas": str(error)})
+        return _page(request, phase_id, form, problems={"quotas": str(error)})
     except RefusedError as error:
-        return _page(
-            request, phase_id, form, SlotsForm(), refused=tuple(one.message for one in error.refusals)
-        )
+        return _page(request, phase_id, form, refused=tuple(one.message for one in error.refusals))
     return RedirectResponse(f"/organise/phases/{phase_id}", status_code=303)
 
 
@@ -152,18 +132,21 @@ def grant(
     platform: ThePlatform,
     actor: CurrentActor,
     phase_id: int,
-    form: Annotated[SlotsForm, Form()],
+    sent: SentForm,
 ) -> Response:
     """Grant extra slots to a team."""
+    slots = values_of(sent, NewSlots) | {"reason": sent.get("slot_reason", "")}
+    shown = {name: slots[name.removeprefix("slot_")] for name in SLOTS}
     try:
-        quotas.grant(platform, actor, phase_id, form.to_slots())
+        quotas.grant(platform, actor, phase_id, NewSlots.model_validate(slots))
     except ValidationError as error:
-        found = field_errors(error)
-        problems = {"slot_" + name if name == "reason" else name: text for name, text in found.items()}
-        return _page(request, phase_id, None, form, problems)
+        problems = {
+            "slot_" + name if name == "reason" else name: text for name, text in field_errors(error).items()
+        }
+        return _page(request, phase_id, slots=shown, problems=problems)
     except MalformedError as error:
         field, _, message = str(error).partition(": ")
-        return _page(request, phase_id, None, form, {field: message})
+        return _page(request, phase_id, slots=shown, problems={field: message})
     return RedirectResponse(f"/organise/phases/{phase_id}#slots", status_code=303)
 
 

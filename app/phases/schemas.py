@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from app.editions.schemas import PhaseView
+from app.forms import OrBlank
 from app.models import Quota, in_order
 from app.quotas.schemas import SlotView
 from scoring import Limits
@@ -27,7 +28,7 @@ class NewRules(BaseModel):
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
     opens_at: Annotated[AwareDatetime, Field(description="with its time zone")]
-    closes_at: Annotated[AwareDatetime | None, Field(description="null: never")]
+    closes_at: Annotated[OrBlank[AwareDatetime], Field(description="null: never")]
     grace_minutes: Annotated[
         int, Field(ge=0, le=10_080, description="how long an upload started in time may still be confirmed")
     ]

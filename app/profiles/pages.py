@@ -8,7 +8,7 @@ from fastapi.responses import RedirectResponse, Response, StreamingResponse
 from pydantic import ValidationError
 
 from app.access import Action
-from app.form_errors import field_errors
+from app.forms import field_errors
 from app.platform import Platform
 from app.profiles import service
 from app.profiles.schemas import Deletion, Profile, Results

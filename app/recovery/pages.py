@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
 from app.access import Action
-from app.form_errors import field_errors
+from app.forms import field_errors
 from app.mail.service import place_of_mail
 from app.platform import Platform
 from app.rate_limits import Limited

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from app.access import Action
 from app.addresses import local_path
-from app.form_errors import field_errors
+from app.forms import field_errors
 from app.platform import Platform
 from app.rate_limits import Limited
 from app.sessions import service

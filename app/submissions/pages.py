@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
+from starlette.datastructures import FormData
 
 import scoring
 from app.access import Action
@@ -23,9 +24,9 @@ from app.errors import (
     TrainingStatement,
 )
 from app.exhibits.schemas import ExhibitView
-from app.form_errors import field_errors
+from app.forms import SentForm, field_errors, values_of
 from app.jobs.places import pause_between_questions
-from app.methods.schemas import Annotation, Training
+from app.methods.schemas import Annotation, NewMethod, Training
 from app.models import RunState
 from app.quotas.rules import quota_text
 from app.rate_limits import Limited
@@ -67,56 +68,42 @@ FIELD_OF_REFUSAL = {
 }
 
 
-class ConfirmForm(BaseModel):
-    """The fields as the browser sends them; `NewSubmission` says which are good."""
-
-    method: str = ""
-    title: str = ""
-    contributors: str = ""
-    affiliation: str = ""
-    description: str = ""
-    paper_url: str = ""
-    code_url: str = ""
-    competition: list[str] = []
-    make_public: bool = False
-    given_data_only: bool = False
-    other_data: str = ""
-    no_excluded_data: bool = False
-    annotation: str = ""
-
-    def shown(self) -> dict[str, object]:
-        """The form again, as it was filled in."""
-        return self.model_dump() | {"competition": [int(n) for n in self.competition if n.isdecimal()]}
-
-    def to_submission(self, upload_id: uuid.UUID) -> NewSubmission:
-        """The form as a request of the API; raises ValidationError."""
-        training = self.model_dump(include=set(Training.model_fields)) | {
-            "annotation": self.annotation or None
+def _to_submission(upload_id: uuid.UUID, sent: FormData) -> NewSubmission:
+    """The form as a request of the API; raises ValidationError."""
+    return NewSubmission.model_validate(
+        {
+            "upload": upload_id,
+            "method": values_of(sent, NewMethod) | {"name": sent.get("method", "")},
+            "training": values_of(sent, Training),
+            "competitions": sent.getlist("competition"),
+            "make_public": bool(sent.get("make_public")),
         }
-        said = {"method", "competition", "make_public", *Training.model_fields}
-        method = self.model_dump(exclude=said) | {"name": self.method}
-        return NewSubmission.model_validate(
-            {
-                "upload": upload_id,
-                "method": method,
-                "training": training,
-                "competitions": self.competition,
-                "make_public": self.make_public,
-            }
-        )
+    )
+
+
+def _shown(sent: FormData) -> dict[str, Any]:
+    """The form again, as it was filled in."""
+    numbers = [str(number) for number in sent.getlist("competition")]
+    return {
+        **values_of(sent, NewMethod),
+        **values_of(sent, Training),
+        "method": sent.get("method", ""),
+        "competition": [int(number) for number in numbers if number.isdecimal()],
+        "make_public": bool(sent.get("make_public")),
+    }
 
 
 @router.get("/submissions/new", dependencies=[requires(Action.SUBMIT)])
 def form(request: Request, platform: ThePlatform, actor: CurrentActor, upload: uuid.UUID) -> Response:
     """The form that has a checked upload scored as a method's result."""
     found = uploads.get_upload(platform, actor, upload, Action.CHANGE_UPLOAD)
-    return _form(request, found, ConfirmForm(competition=[str(n) for n in found.competitions]), {})
+    return _form(request, found, FormData([("competition", str(n)) for n in found.competitions]), {})
 
 
 def _form(
     request: Request,
     upload: UploadView,
-    form: ConfirmForm,
+    sent: FormData,
     problems: dict[str, str],
     code: int = 200,
     refused: tuple[str, ...] = (),
@@ -139,7 +126,7 @@ def _form(
         other_data=[one for one in infos if one.own_data],
         rules={one.number: one.own_data_rule for one in infos},
         annotations=[one.value for one in Annotation],
-        form=form.shown(),
+        form=_shown(sent),
         problems=problems,
     )
 
@@ -150,20 +137,20 @@ def confirm(
     platform: ThePlatform,
     actor: CurrentActor,
     upload: uuid.UUID,
-    form: Annotated[ConfirmForm, Form()],
+    sent: SentForm,
 ) -> Response:
     """Have an upload scored as a method's result."""
     try:
-        submission_id, _ = service.confirm(platform, actor, form.to_submission(upload))
+        submission_id, _ = service.confirm(platform, actor, _to_submission(upload, sent))
     except ValidationError as error:
         problems = {FIELDS.get(field, field): message for field, message in field_errors(error).items()}
         found = uploads.get_upload(platform, actor, upload, Action.CHANGE_UPLOAD)
-        return _form(request, found, form, problems, 422)
+        return _form(request, found, sent, problems, 422)
     except RefusedError as error:
         return _form(
             request,
             uploads.get_upload(platform, actor, upload, Action.CHANGE_UPLOAD),
-            form,
+            sent,
             _messages_by_field(error.refusals),
             409,
             tuple(each.message for each in error.refusals if each.code not in FIELD_OF_REFUSAL),

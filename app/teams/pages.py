@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from app.access import Action
 from app.errors import InTeam, NameFixed, NameTaken, RefusedError
-from app.form_errors import field_errors
+from app.forms import field_errors
 from app.invitations import service as invitations
 from app.invitations.schemas import NewInvitation, NewLink
 from app.memberships import service as memberships

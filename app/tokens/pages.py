@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from app.access import Action, Actor, Scope, scopes_for
 from app.errors import ConflictError
-from app.form_errors import field_errors
+from app.forms import field_errors
 from app.platform import Platform
 from app.rate_limits import Limited
 from app.tokens import service

@@ -17,7 +17,6 @@ from app.evaluation.schemas import WaitingForRepair
 from app.home.schemas import ExpectedFiles
 from app.jobs.queue import DeadJob
 from app.models import Disclosure, EntryState, JobKind, Quota, Role, RunState, UploadState
-from app.organisers.pages import DisclosureForm
 from app.organisers.schemas import DisclosureView
 from app.participation.schemas import Step
 from app.phases.schemas import PhaseSheet
@@ -322,7 +321,14 @@ def of_the_rest() -> Iterator[Sample]:
     disclosed = {
         "view": DisclosureView(PHASE, terms, refusals),
         "leaks": LEAKS,
-        "form": DisclosureForm(disclosure="mean", only_complete=True, reason=EVIL).model_dump(),
+        "form": {
+            "disclosure": "mean",
+            "details_at_close": False,
+            "only_complete": True,
+            "shows_exposure": False,
+            "annotation_is_public": False,
+            "reason": EVIL,
+        },
         "problems": {"reason": EVIL},
         "refused": (EVIL,),
     }

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from app.accounts.schemas import Registration
-from app.form_errors import field_errors
+from app.forms import field_errors
 from app.names import folded, is_visible
 
 

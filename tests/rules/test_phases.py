@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from app.editions.rules import is_over, state_of
 from app.editions.schemas import PhaseView
 from app.errors import PhaseBroken, PhaseUnfair
-from app.form_errors import field_errors
+from app.forms import field_errors
 from app.models import Disclosure, Quota
 from app.phases.rules import calendar_of, change_refusals
 from app.phases.schemas import NewRules

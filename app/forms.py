@@ -1,9 +1,14 @@
-"""Messages for fields of forms."""
+"""Forms of pages: what was sent for the fields of a model of the API, and messages beside the fields."""
 
 from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar
 
-from pydantic import ValidationError
+from fastapi import Depends, Request
+from pydantic import BaseModel, BeforeValidator, ValidationError
 from pydantic_core import ErrorDetails
+from starlette.datastructures import FormData
+
+Value = TypeVar("Value")
 
 FIELD_ERRORS = {
     "string_too_short": "must have at least {min_length} characters",
@@ -19,6 +24,31 @@ FIELD_ERRORS = {
     "datetime_from_date_parsing": "must be a date and a time",
     "value_error": "{error}",
 }
+
+
+async def _sent(request: Request) -> FormData:
+    return await request.form(max_files=0)
+
+
+SentForm = Annotated[FormData, Depends(_sent)]
+
+# a field that may stay empty: a form sends "" where a program sends null
+OrBlank = Annotated[Value | None, BeforeValidator(lambda value: None if value == "" else value)]
+
+
+def values_of(sent: FormData, model: type[BaseModel]) -> dict[str, Any]:
+    """What was sent for each field of a model, to check it and to show it again: text, or whether a box is ticked.
+
+    >>> class Terms(BaseModel):
+    ...     reason: str
+    ...     is_public: bool
+    >>> values_of(FormData([("reason", "asked for"), ("another", "1")]), Terms)
+    {'reason': 'asked for', 'is_public': False}
+    """
+    return {
+        name: bool(sent.get(name)) if field.annotation is bool else sent.get(name, "")
+        for name, field in model.model_fields.items()
+    }
 
 
 def field_errors(error: ValidationError) -> Mapping[str, str]:
