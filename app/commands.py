@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from app import processes
-from app.backup_commands import backup, restore
+from app.backups.commands import backup, restore
 from app.command_settings import complete, platform_of_installation
 from app.data_folder import installation_settings
 from app.deployment import check

@@ -295,19 +295,19 @@ def _round_trip(storage: Storage) -> str | None:
 def contents(platform: Platform) -> Check:
     """Every content that the database names is there, with the bytes that were stored."""
     try:
-        found = backups.inspect(platform)
+        found = backups.problems_of_contents(platform)
     except (SQLAlchemyError, StorageUnavailableError):
         return Check("stored files", "not known: the database or a store cannot be used")
-    if not found.damaged and not found.missing:
+    listed = tuple(f"{problem}: {path}" for path, problem in found.items() if problem)
+    if not listed:
         return Check(
-            "stored files", f"all {found.count} that the database names have the bytes that were stored"
+            "stored files", f"all {len(found)} that the database names have the bytes that were stored"
         )
     return Check(
         "stored files",
-        f"of {found.count} that the database names {len(found.damaged)} are damaged and {len(found.missing)} missing, listed below",
+        f"of {len(found)} that the database names {len(listed)} are damaged or missing, listed below",
         'put them back from a backup, which has them under the same names: "Damaged files" in docs/operating.md',
-        tuple(f"damaged: {each}" for each in found.damaged)
-        + tuple(f"missing: {each}" for each in found.missing),
+        listed,
     )
 
 

@@ -5,19 +5,17 @@ import psycopg
 import redis
 from sqlalchemy.exc import InterfaceError, OperationalError, ProgrammingError
 
-from app.backups.schemas import BackupError
+from app.backups.folder import BackupError
 from app.data_folder import InstallationError
 from app.errors import StorageUnavailableError
 from app.migrating import MigrationError
-from app.postgres_programs import PostgresProgramError
 from app.sampling import BaselineError
 from app.serving import ListenError
 from app.settings import SettingsError
 from app.supervisor import NotReadyError
 
 IN_WORDS = (
-    BackupError, BaselineError, InstallationError, ListenError, MigrationError, NotReadyError,
-    PostgresProgramError, SettingsError,
+    BackupError, BaselineError, InstallationError, ListenError, MigrationError, NotReadyError, SettingsError,
 )  # fmt: skip
 UNDEFINED = {"42P01", "42703"}  # SQLSTATE of a table and of a column that does not exist
 

@@ -1,1 +1,1 @@
-"""Copies of a whole installation, and installations made of them."""
+"""Backups of a whole installation, and installations restored from them."""

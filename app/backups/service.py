@@ -1,222 +1,192 @@
 """Taking a backup of an installation that runs, and making an installation of one."""
 
-import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from functools import partial as partial_of
 from pathlib import Path
 
-from sqlalchemy import Connection, NullPool, create_engine
-
-import scoring
 from app import removals
-from app.backup_files import (
-    alone_in,
-    digest_of_file,
-    interrupted_backups,
-    reuse,
-    whole_backups,
-    write,
-)
-from app.backups import queries
-from app.backups.rules import (
+from app.backups import database
+from app.backups.folder import (
     DATABASE,
     MANIFEST,
+    NAME,
     PARTIAL,
-    SUMS,
-    beyond,
-    manifest_from,
-    manifest_text,
-    name_of,
-    sums_from,
-    sums_text,
+    Backup,
+    BackupError,
+    digest_of_file,
+    interrupted_backups,
+    link,
+    seal,
+    whole_backups,
 )
-from app.backups.schemas import BackupError, Condition, Contents, Manifest, Restored, StoredKey, Taken
 from app.errors import StorageDamagedError
 from app.migrating import migrate
-from app.platform import CONNECTION, Platform
-from app.postgres_programs import dump, load
-from app.storage import Storage, digest_of, verify
+from app.platform import Platform
+from app.storage import Storage, digest_of, is_intact
+
+MiB = 1 << 20
 
 Report = Callable[[str], None]
 
 
 def back_up(
     platform: Platform, directory: Path, now: datetime, report: Report, *, keep: int | None = None
-) -> Taken:
+) -> Backup:
     """Write the database and every content that it names into a new folder of `directory`, while everything runs.
 
     First the database, then the contents: they are never changed, and none is removed before the backup is complete. The
     folder gets its name at the end. Contents of the newest backup beside it are linked. now: in UTC; keep: how many
-    backups stay. Raises BackupError, StorageUnavailableError, PostgresProgramError, SettingsError.
+    backups stay. Raises BackupError, StorageUnavailableError, SettingsError.
     """
-    stores = _every_store(platform)
-    folder = directory / name_of(now)
-    with alone_in(directory), _connection(str(platform.settings.database_url)) as connection:
-        if not _hold_removals(connection):
-            raise BackupError("another backup of this installation is being taken; wait for it, or stop it")
-        if folder.exists():
-            raise BackupError(f"{folder} exists already")
-        earlier, interrupted = whole_backups(directory), interrupted_backups(directory)
-        partial = directory / f"{folder.name}{PARTIAL}"
-        partial.mkdir(mode=0o700, exist_ok=True)
+    stores = _stores(platform)
+    with _disk_errors(directory), database.connected(str(platform.settings.database_url)) as connection:
+        with connection.begin():
+            if not removals.hold(connection):
+                raise BackupError(
+                    "another backup of this installation is being taken; wait for it, or stop it"
+                )
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        interrupted = interrupted_backups(directory)
+        earlier = [*whole_backups(directory)[:1], *interrupted]
+        partial = directory / f"{now:{NAME}}{PARTIAL}"
+        partial.mkdir(mode=0o700)
         report("dumping the database")
-        keys, linked = _dump(platform, connection, partial / DATABASE)
-        report(f"copying {len(keys)} contents")
-        sums, missing, damaged, copied = {DATABASE: digest_of_file(partial / DATABASE)}, [], [], 0
-        before = [*earlier[:1], *(one for one in interrupted if one != partial)]
-        for each in sorted(keys):
-            path, store = each.path, stores[each.store]
-            reused = reuse(path, partial / path, partial_of(_is_right, store, each.key), before)
-            if not reused and earlier and (earlier[0] / path).exists():
-                report(f"{earlier[0] / path} has changed since it was written; the content is copied again")
-            condition = _read_content(store, each.key, None if reused else partial / path)
-            if condition is not Condition.INTACT:
-                found = "taken from the backup before" if reused else "and in no backup here"
-                report(f"{path} is {condition} in its store{';' if reused else ','} {found}")
-                damaged.append(path.as_posix())
-            if reused or condition is Condition.INTACT:
-                sums[path], copied = digest_of_file(partial / path), copied + (not reused)
-            else:
-                missing.append(path.as_posix())
-        manifest = _seal(partial, sums, now, (missing, damaged), linked)
-        partial.rename(folder)
-        return Taken(folder, manifest, copied, _remove_older(directory, interrupted, keep))
+        frozen = connection.execution_options(isolation_level="REPEATABLE READ")
+        with frozen.begin():
+            database.dump(frozen, partial / DATABASE)
+            named, linked_folders = database.named_contents(frozen), database.linked_folders(frozen)
+        report(f"copying {len(named)} contents")
+        missing, damaged = _collect(sorted(named), stores, earlier, partial, report)
+        backup = seal(partial, now, missing, damaged, linked_folders)
+        report(
+            f"{backup.folder}: {len(backup.contents)} contents; {backup.size / MiB:.1f} MiB with the database"
+        )
+        _remove([*interrupted, *(whole_backups(directory)[keep:] if keep else ())], report)
+    for each in linked_folders:
+        report(f"not in it, because they are linked: the pictures in {each}")
+    return backup
 
 
-def _every_store(platform: Platform) -> dict[str, Storage]:
+def _stores(platform: Platform) -> dict[str, Storage]:
+    """Every store by its name. Raises SettingsError in a process that does not know that of ground truth."""
     return {**platform.stores_by_name, "truth": platform.truths}
 
 
-def _is_right(store: Storage, key: str, file: Path) -> bool:
-    return digest_of_file(file, store.new_digest) == digest_of(key)
-
-
 @contextmanager
-def _connection(url: str) -> Iterator[Connection]:
-    """A connection of its own, which ends with the block and so gives back what it has locked."""
-    engine = create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=CONNECTION)
-    with engine.connect() as connection:
-        yield connection
-
-
-def _hold_removals(connection: Connection) -> bool:
-    with connection.begin():
-        return removals.hold(connection)
-
-
-def _dump(platform: Platform, connection: Connection, target: Path) -> tuple[set[StoredKey], tuple[str, ...]]:
-    """Dump the database; the contents that it names at that moment, and the folders of linked pictures."""
-    frozen = connection.execution_options(isolation_level="REPEATABLE READ")
-    with frozen.begin():
-        snapshot = queries.export_snapshot(frozen)
-        dump(str(platform.settings.database_url), queries.server_version(frozen), snapshot, target)
-        return queries.stored_keys(frozen), queries.linked_folders(frozen)
-
-
-def _read_content(store: Storage, key: str, target: Path | None = None) -> Condition:
-    """How a content is, read to its end; with a target that of an intact one is written there."""
-    if not store.exists(key):
-        return Condition.MISSING
+def _disk_errors(directory: Path) -> Iterator[None]:
     try:
-        if target is None:
-            verify(store, key)
-        else:
-            with store.open(key) as stream:
-                write(stream, target)
+        yield
+    except OSError as error:
+        raise BackupError(f"{directory} cannot be used: {error.strerror or error}") from error
+
+
+def _collect(
+    named: Sequence[Path],
+    stores: Mapping[str, Storage],
+    earlier: Sequence[Path],
+    partial: Path,
+    report: Report,
+) -> tuple[list[str], list[str]]:
+    """Link contents from earlier backups, and copy the others; those that are missing then, and those not intact in the stores."""
+    missing, damaged, copied = [], [], 0
+    for path in named:
+        store, target = stores[path.parts[0]], partial / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        is_linked = _link(path, earlier, target, store, report)
+        problem = _problem(store, path.name) if is_linked else _copy(store, path.name, target)
+        if problem:
+            found = "; taken from the backup before" if is_linked else ", and in no backup here"
+            report(f"{path} is {problem} in its store{found}")
+            damaged.append(str(path))
+        if problem and not is_linked:
+            missing.append(str(path))
+        copied += not (problem or is_linked)
+    report(f"{copied} of them are new")
+    return missing, damaged
+
+
+def _link(path: Path, earlier: Sequence[Path], target: Path, store: Storage, report: Report) -> bool:
+    """Link a content from the first of some earlier backups that has it with the right bytes; whether one has."""
+    for file in (folder / path for folder in earlier):
+        if file.exists():
+            if digest_of_file(file, store.new_digest) == digest_of(path.name):
+                link(file, target)
+                return True
+            report(f"{file} does not have the bytes that were stored; the content is copied again")
+    return False
+
+
+def _copy(store: Storage, key: str, target: Path) -> str | None:
+    """Copy a content into a file, which stays if it is intact; what is wrong with it."""
+    if not store.exists(key):
+        return "missing"
+    try:
+        with store.open(key) as stream, target.open("xb") as file:
+            shutil.copyfileobj(stream, file, MiB)
     except StorageDamagedError:
-        return Condition.DAMAGED
-    return Condition.INTACT
+        target.unlink()
+        return "damaged"
+    return None
 
 
-def inspect(platform: Platform) -> Contents:
-    """Read every content that the database names, of the stores that this process knows. Raises StorageUnavailableError."""
+def _problem(store: Storage, key: str) -> str | None:
+    """What is wrong with a content, read to its end."""
+    if not store.exists(key):
+        return "missing"
+    return None if is_intact(store, key) else "damaged"
+
+
+def _remove(folders: Sequence[Path], report: Report) -> None:
+    for each in folders:
+        shutil.rmtree(each)
+        report(f"removed {each}")
+
+
+def problems_of_contents(platform: Platform) -> dict[Path, str | None]:
+    """Every content that the database names, of the stores that this process knows, with what is wrong with it.
+
+    Raises StorageUnavailableError.
+    """
     stores = platform.stores_by_name
     with platform.engine.connect() as connection:
-        keys = {each for each in queries.stored_keys(connection) if each.store in stores}
-    conditions = {each: _read_content(stores[each.store], each.key) for each in sorted(keys)}
+        named = {path for path in database.named_contents(connection) if path.parts[0] in stores}
+    found = {path: _problem(stores[path.parts[0]], path.name) for path in sorted(named)}
     with platform.engine.connect() as connection:
-        named = queries.stored_keys(connection)  # what was removed meanwhile is not missing
-
-    def found(condition: Condition) -> tuple[str, ...]:
-        which = (each for each, is_so in conditions.items() if is_so is condition and each in named)
-        return tuple(each.path.as_posix() for each in which)
-
-    return Contents(len(conditions), found(Condition.MISSING), found(Condition.DAMAGED))
+        named &= database.named_contents(connection)  # what was removed meanwhile is not missing
+    return {path: problem for path, problem in found.items() if path in named}
 
 
-def _seal(
-    partial: Path,
-    sums: Mapping[Path, str],
-    now: datetime,
-    faults: tuple[list[str], list[str]],
-    linked: tuple[str, ...],
-) -> Manifest:
-    """Write the hashes and the manifest, and see all of it on the disk; faults: what is missing here, and what is damaged in the stores."""
-    (partial / SUMS).write_text(sums_text(sums))
-    manifest = Manifest(
-        taken_at=now,
-        scorer=scoring.SCORER,
-        contents=len(sums) - 1,
-        size=sum((partial / path).stat().st_size for path in sums),
-        missing=tuple(faults[0]),
-        damaged=tuple(faults[1]),
-        linked_folders=linked,
-        sums=digest_of_file(partial / SUMS),
-    )
-    (partial / MANIFEST).write_text(manifest_text(manifest))
-    os.sync()
-    return manifest
-
-
-def _remove_older(directory: Path, interrupted: list[Path], keep: int | None) -> tuple[Path, ...]:
-    for each in interrupted:
-        shutil.rmtree(each, ignore_errors=True)
-    older = tuple(directory / name for name in beyond((each.name for each in whole_backups(directory)), keep))
-    for each in older:
-        shutil.rmtree(each)
-    return older
-
-
-def restore(platform: Platform, directory: Path, report: Report) -> Restored:
+def restore(platform: Platform, directory: Path, report: Report) -> None:
     """Fill an empty database and empty stores with a backup, or the newest of a directory of them.
 
     Every file is compared with its hash before anything is written, contents come first and the database at the end, in one
-    transaction: what is interrupted can be repeated. Raises BackupError, StorageUnavailableError, PostgresProgramError,
-    SettingsError, MigrationError.
+    transaction: what is interrupted can be repeated. Raises BackupError, StorageUnavailableError, SettingsError, MigrationError.
     """
-    folder = _chosen(directory)
-    manifest, sums = _read(folder)
-    contents = [StoredKey.at(path) for path in sums if path != DATABASE]
-    stores, settings = _every_store(platform), platform.settings
+    stores, settings = _stores(platform), platform.settings
     url = str(settings.migration_database_url or settings.database_url)
-    with _connection(url) as connection:
-        _refuse_rows(connection)
-        _refuse_others(stores, contents)
-        report(f"comparing {len(sums)} files of {folder} with their hashes")
-        _compare(folder, sums)
-        report(f"storing {len(contents)} contents")
-        for each in contents:
-            stores[each.store].put_back(folder / each.path, each.key)
-        report("loading the database")
+    with _disk_errors(directory), database.connected(url) as connection:
+        backup = Backup.read(_chosen(directory))
         with connection.begin():
-            if table := queries.lock_empty(connection):
-                raise BackupError(_not_empty(table))
-            queries.drop_tables(connection)
-            version = queries.server_version(connection)
-        load(url, version, folder / DATABASE)
+            database.require_empty(connection)
+        for name, store in stores.items():
+            _require_no_others(name, store, backup)
+        report(f"comparing {len(backup.sums)} files of {backup.folder} with their hashes")
+        backup.verify()
+        report(f"storing {len(backup.contents)} contents")
+        for path in backup.contents:
+            stores[path.parts[0]].put_back(backup.folder / path, path.name)
+        report("loading the database")
+        database.load(connection, backup.folder / DATABASE)
     migrate(settings)
-    with platform.engine.connect() as connection:
-        work = queries.work(connection)
-    return Restored(manifest, work.queued, work.running, work.receiving)
+    _report_restored(platform, backup, report)
 
 
 def _chosen(directory: Path) -> Path:
-    if (directory / MANIFEST).exists() and not directory.name.endswith(PARTIAL):
-        return directory
-    found = whole_backups(directory) if directory.is_dir() else []
+    """The backup in a directory: itself, or the newest of those in it."""
+    is_one = (directory / MANIFEST).exists() and not directory.name.endswith(PARTIAL)
+    found = [directory] if is_one else whole_backups(directory)
     if not found:
         raise BackupError(
             f"{directory} is no backup that is whole: expected a folder with {MANIFEST}, or a folder of such folders"
@@ -224,52 +194,29 @@ def _chosen(directory: Path) -> Path:
     return found[0]
 
 
-def _read(folder: Path) -> tuple[Manifest, dict[Path, str]]:
-    try:
-        manifest = manifest_from((folder / MANIFEST).read_text("utf-8"))
-        if digest_of_file(folder / SUMS) != manifest.sums:
-            raise BackupError(f"{folder / SUMS} has changed since it was written; restore another backup")
-        return manifest, sums_from((folder / SUMS).read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise BackupError(f"{folder} cannot be read: {error}") from error
+def _require_no_others(name: str, store: Storage, backup: Backup) -> None:
+    """Refuse a store with anything that is not of a backup; what an interrupted restore left is."""
+    expected = {path.name for path in backup.contents if path.parts[0] == name}
+    for each in store.contents():
+        if each.key not in expected:
+            raise BackupError(
+                f"the store of {name} is not empty: it has {each.key}, which is not of this backup; "
+                "restore into a new database and new stores"
+            )
 
 
-def _compare(folder: Path, sums: Mapping[Path, str]) -> None:
-    bad = [path for path, digest in sums.items() if not _has(folder / path, digest)]
-    if bad:
-        raise BackupError(
-            f"{len(bad)} files of {folder} are missing or have changed, such as {bad[0]}; nothing was restored, try another backup"
-        )
-
-
-def _has(path: Path, digest: str) -> bool:
-    try:
-        return digest_of_file(path) == digest
-    except OSError:
-        return False
-
-
-def _refuse_rows(connection: Connection) -> None:
-    with connection.begin():
-        table = queries.lock_empty(connection)
-    if table:
-        raise BackupError(_not_empty(table))
-
-
-def _not_empty(table: str) -> str:
-    return (
-        f"the database is not empty: there are rows in {table}; restore into a new database and new stores, because what is "
-        "there would be lost"
+def _report_restored(platform: Platform, backup: Backup, report: Report) -> None:
+    """Say what was restored, and what goes on from there."""
+    manifest = backup.manifest
+    with platform.engine.connect() as connection:
+        unfinished = database.count_unfinished_runs(connection)
+    report(
+        f"restored as of {manifest.taken_at:%Y-%m-%d %H:%M:%S} UTC: the database and {len(backup.contents)} contents"
     )
-
-
-def _refuse_others(stores: Mapping[str, Storage], contents: list[StoredKey]) -> None:
-    """Refuse stores with anything that is not of this backup; what an interrupted restore left is."""
-    expected = set(contents)
-    for name, store in stores.items():
-        for each in store.contents():
-            if StoredKey(name, each.key) not in expected:
-                raise BackupError(
-                    f"the store of {name} is not empty: it has {each.key}, which is not of this backup; "
-                    "restore into a new database and new stores"
-                )
+    report(f"{unfinished} runs go on as soon as a worker runs")
+    if manifest.missing:
+        report(
+            f"{len(manifest.missing)} contents were missing when it was taken, such as {manifest.missing[0]}"
+        )
+    for each in manifest.linked_folders:
+        report(f"not in the backup: the pictures in {each}")

@@ -17,8 +17,6 @@ from app.embedded import embedded_servers
 from app.platform import Platform, platform_of
 from app.settings import Settings
 
-MiB = 1 << 20
-
 console = Console(soft_wrap=True)
 problems = Console(stderr=True, soft_wrap=True)
 
@@ -35,18 +33,10 @@ def backup(
     """Copy the database and all stored contents of an installation, while it runs; 1 if a content was missing or damaged."""
     platform = platform_of_installation()
     taken = service.back_up(platform, directory.absolute(), datetime.now(UTC), _report, keep=keep)
-    manifest = taken.manifest
-    _report(
-        f"{taken.folder}: {manifest.contents} contents, {taken.copied} of them new; {manifest.size / MiB:.1f} MiB with the database"
-    )
-    for older in taken.removed:
-        _report(f"removed {older}")
-    for each in manifest.linked_folders:
-        _report(f"not in it, because they are linked: the pictures in {each}")
-    if manifest.damaged:
+    if taken.manifest.damaged:
         problems.print(
-            f"{len(manifest.damaged)} contents that the database names are missing or damaged in the stores, "
-            f"and {len(manifest.missing)} of them are not in this backup either; {taken.folder / 'manifest.json'} lists them",
+            f"{len(taken.manifest.damaged)} contents that the database names are missing or damaged in the stores, and "
+            f"{len(taken.manifest.missing)} of them are not in this backup either; {taken.folder / 'manifest.json'} lists them",
             markup=False,
         )
         raise typer.Exit(1)
@@ -59,22 +49,7 @@ def restore(
 ) -> None:
     """Fill an installation that is empty with a backup; where none runs, in a new data folder, to be started afterwards."""
     with _target() as platform:
-        found = service.restore(platform, directory.absolute(), _report)
-    manifest = found.manifest
-    _report(
-        f"restored as of {manifest.taken_at:%Y-%m-%d %H:%M:%S} UTC: the database and {manifest.contents} contents"
-    )
-    _report(
-        f"{found.queued + found.running} runs go on as soon as a worker runs; {found.running} were being scored"
-    )
-    if found.receiving:
-        _report(f"{found.receiving} uploads were still arriving, and are sent again from the start")
-    if manifest.missing:
-        _report(
-            f"{len(manifest.missing)} contents were missing when it was taken, such as {manifest.missing[0]}"
-        )
-    for each in manifest.linked_folders:
-        _report(f"not in the backup: the pictures in {each}")
+        service.restore(platform, directory.absolute(), _report)
 
 
 @contextmanager
