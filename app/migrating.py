@@ -8,9 +8,10 @@ from functools import cache
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
-from alembic.script import Script, ScriptDirectory
+from alembic.script import ScriptDirectory
 from alembic.util import CommandError
-from sqlalchemy import Connection, NullPool, create_engine, inspect, make_url, text
+from psycopg.errors import LockNotAvailable
+from sqlalchemy import Connection, NullPool, create_engine, make_url, text
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from app.models import AuditRecord, Base, MethodChange, Publication
@@ -19,13 +20,10 @@ from app.settings import ROOT, Settings, variable
 LOCK = 0x4845_4C44  # any number of our own: two processes that start at once migrate one after the other
 LOCK_PAUSE = 0.2  # seconds between two questions for it
 APPEND_ONLY = (AuditRecord.__tablename__, MethodChange.__tablename__, Publication.__tablename__)
-VERSIONS = "alembic_version"
 LOCK_TIMEOUT = (
     "-c lock_timeout=2s"  # whoever waits for a table longer than that holds all others up behind it
 )
-LOCK_NOT_AVAILABLE = "55P03"  # SQLSTATE of a lock that was not had within lock_timeout
-PAUSES = (0.5, 1, 2, 4, 8, 15, 30)  # seconds between two attempts to have the locks of a migration
-
+ATTEMPTS, PAUSE = 12, 3.0  # to get the locks of a migration, and seconds between two of them: a minute in all
 
 START_AFRESH = (
     "this version cannot run on it: use the version that wrote it, or start afresh with an empty database"
@@ -49,33 +47,28 @@ def migrate(settings: Settings) -> None:
     """
     with _migration_errors(), _owners_connection(settings) as connection:
         _wait_for_turn(connection)
-        for pause in PAUSES:
-            if _is_brought_up(connection, settings):
-                return
-            time.sleep(pause)
+        for _ in range(ATTEMPTS):
+            try:
+                return _bring_up(connection, settings)
+            except OperationalError as error:
+                if not isinstance(error.orig, LockNotAvailable):
+                    raise
+            connection.rollback()
+            time.sleep(PAUSE)
     raise MigrationError(
-        f"another transaction kept a table for itself in {len(PAUSES)} attempts; nothing is half done: end it "
+        f"another transaction kept a table for itself in {ATTEMPTS} attempts; nothing is half done: end it "
         "(pg_stat_activity shows which), or run `heldout-server migrate` again later"
     )
 
 
-def _is_brought_up(connection: Connection, settings: Settings) -> bool:
-    """Do what is left to do; whether every lock was had in time."""
-    try:
-        if _current(connection) == _scripts().get_current_head() and (problem := _other_columns(connection)):
-            raise MigrationError(problem)
-        _note_versions(connection)
-        command.upgrade(_config(connection), "head")
-        _note_versions(connection)
-        if settings.database_url is not None:
-            _grant_rights(connection, str(make_url(settings.database_url).username))
-        connection.commit()
-    except OperationalError as error:
-        if getattr(error.orig, "sqlstate", None) != LOCK_NOT_AVAILABLE:
-            raise
-        connection.rollback()
-        return False
-    return True
+def _bring_up(connection: Connection, settings: Settings) -> None:
+    if _current(connection) == _scripts().get_current_head() and (problem := _missing_column(connection)):
+        raise MigrationError(problem)
+    connection.commit()
+    command.upgrade(_config(connection), "head")
+    if settings.database_url is not None:
+        _grant_rights(connection, str(make_url(settings.database_url).username))
+    connection.commit()
 
 
 def write_migration(settings: Settings, what: str) -> None:
@@ -107,69 +100,31 @@ def require_schema(settings: Settings) -> None:
 def schema_problem(connection: Connection) -> str | None:
     """Why this version cannot run on the schema of a database; None if it can.
 
-    It can on its own, and on newer ones from which nothing was taken away that it needs: the migration that made
-    them has noted for which versions that is so.
+    It can on its own, and on that of a later version as long as that has every column that this one knows.
     """
-    found, head = _current(connection), _scripts().get_current_head()
-    if found == head:
-        return _other_columns(connection)
+    found = _current(connection)
     if found is None:
         return "the database has no schema; run `heldout-server migrate`"
-    if found in {each.revision for each in _history()}:
+    earlier = [script.revision for script in _scripts().walk_revisions()][1:]
+    if found in earlier:
         return "the database has the schema of an older version; run `heldout-server migrate`"
-    if head in _noted_versions(connection):
-        return None
-    return f"the data was written by another version of heldout; {START_AFRESH}"
+    return _missing_column(connection)
 
 
 def _current(connection: Connection) -> str | None:
     """The migration that made the schema of a database; none where there is no schema."""
-    [found] = MigrationContext.configure(connection).get_current_heads() or [None]
-    return found
+    return MigrationContext.configure(connection).get_current_revision()
 
 
-def _other_columns(connection: Connection) -> str | None:
-    """Why a schema is not that of this version, though it has its name; None if it is."""
+def _missing_column(connection: Connection) -> str | None:
+    """Which column of this version a database lacks; None if it has all."""
     there = {(table, column) for table, column in connection.execute(COLUMNS_THERE)}
     expected = {
         (table.name, column.name) for table in Base.metadata.tables.values() for column in table.columns
     }
-    if missing := sorted(expected - there):
-        table, column = missing[0]
-        return f"the data was written by an early version of heldout (there is no {table}.{column}); {START_AFRESH}"
+    for table, column in sorted(expected - there):
+        return f"the data was written by another version of heldout (there is no {table}.{column}); {START_AFRESH}"
     return None
-
-
-def _note_versions(connection: Connection) -> None:
-    """Write into the database which versions, by their newest migration, run on the schema that it is going to have.
-
-    Before the first step, too: what runs meanwhile looks there as soon as it sees a version that it does not know.
-    """
-    if inspect(connection).has_table(VERSIONS):
-        versions = " ".join(runnable(_history()))
-        connection.execute(text(f"COMMENT ON TABLE {VERSIONS} IS '{versions}'"))
-    connection.commit()
-
-
-def runnable(newest_first: list[Script]) -> list[str]:
-    """The versions that run on the newest schema: back to the one that a contracting migration was made for."""
-    versions = []
-    for script in newest_first:
-        versions.append(script.revision)
-        if is_contract(script):
-            versions.append(str(script.down_revision))
-            break
-    return versions
-
-
-def is_contract(script: Script) -> bool:
-    """Whether a migration takes something away that an older version of the program may use."""
-    return bool(getattr(script.module, "contract", False))
-
-
-def _noted_versions(connection: Connection) -> list[str]:
-    note = connection.scalar(text(f"SELECT obj_description('{VERSIONS}'::regclass)"))
-    return str(note or "").split()
 
 
 @contextmanager
@@ -206,11 +161,6 @@ def _config(connection: Connection) -> Config:
 @cache
 def _scripts() -> ScriptDirectory:
     return ScriptDirectory(str(ROOT / "migrations"))
-
-
-def _history() -> list[Script]:
-    """All migrations, the newest first."""
-    return list(_scripts().walk_revisions())
 
 
 def _grant_rights(connection: Connection, role: str) -> None:

@@ -248,7 +248,7 @@ def test_a_data_folder_of_another_version_is_reported_with_what_to_do(data: Path
     ("change", "why"),
     [
         (
-            "UPDATE alembic_version SET version_num = 'an early one'; COMMENT ON TABLE alembic_version IS ''",
+            "UPDATE alembic_version SET version_num = 'an early one'; ALTER TABLE run DROP COLUMN plain_receipt",
             "was written by another version of heldout",
         ),
         ("ALTER TABLE run DROP COLUMN plain_receipt", "(there is no run.plain_receipt)"),

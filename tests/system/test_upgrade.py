@@ -191,7 +191,8 @@ def test_a_migration_that_never_gets_its_lock_changes_nothing_and_says_so(
 ) -> None:
     url = own_servers.owners_url(own_servers.fresh_database())
     migrate(Settings(database_url=url))
-    monkeypatch.setattr(migrating, "PAUSES", (0.0,))
+    monkeypatch.setattr(migrating, "ATTEMPTS", 1)
+    monkeypatch.setattr(migrating, "PAUSE", 0.0)
     with psycopg.connect(plain(url)) as other:
         other.execute("LOCK TABLE alembic_version IN ACCESS EXCLUSIVE MODE")
 
@@ -208,11 +209,15 @@ def test_a_schema_from_which_something_was_taken_away_is_refused_by_older_versio
         address = running.start_web()
         site = Site(running, address, running.client(address), later)
         running.ask("UPDATE alembic_version SET version_num = 'c0ffee'")
-        running.ask("COMMENT ON TABLE alembic_version IS 'c0ffee e0a1b2c3d4e5'")
+        before = site.ready()[0], running.command("admin-link").returncode
+        running.ask("ALTER TABLE run DROP COLUMN plain_receipt")
 
         status, words = site.ready()
         refused = running.command("worker")
 
-    sentence = f"the data was written by another version of heldout; {START_AFRESH}"
+    sentence = (
+        f"the data was written by another version of heldout (there is no run.plain_receipt); {START_AFRESH}"
+    )
+    assert before == (200, 0)
     assert (status, sentence in words) == (503, True)
     assert (refused.returncode, refused.stderr.strip()) == (1, sentence)
