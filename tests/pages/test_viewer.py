@@ -34,7 +34,7 @@ from app.overlays.service import (
     request,
 )
 from app.platform import Platform
-from app.sampling import Sender, Task
+from app.sampling import submit
 from app.viewer.rules import BEING_DRAWN, NOT_DRAWN
 from tests.pages.conftest import Browser
 from tests.pages.picture_trees import deliver
@@ -53,8 +53,7 @@ class Scene:
     image: str
     runs: Mapping[int, int]
     phases: Mapping[str, int]
-    sender: Sender
-    tasks: Mapping[str, list[Task]]
+    detections: Path
 
 
 @pytest.fixture(scope="module")
@@ -68,20 +67,21 @@ def scene(app: FastAPI, platform: Platform, tmp_path_factory: pytest.TempPathFac
         for image_set, disclosure in (("val", Disclosure.FULL), ("test", Disclosure.CLASSES))
     }
     token = token_of_admin(platform, "drawer@example.org", "Drawer")
-    sender = Sender(TestClient(app, headers={"Authorization": f"Bearer {token}"}), EDITION)
-    tasks = {
+    client = TestClient(app, headers={"Authorization": f"Bearer {token}"})
+    baselines = {
         image_set: [
-            Task(image_set, each)
+            each
             for each in sample.draw_baselines(drawn.tree, folder / "baselines", image_set=image_set)
             if BASELINES.get(each.competition) == each.name
         ]
         for image_set in phases
     }
-    for task in (*tasks["val"], tasks["test"][1]):
-        sender.send(task)
+    for image_set, each in (*(("val", each) for each in baselines["val"]), ("test", baselines["test"][1])):
+        submit(client, EDITION, image_set, each)
     do_all(platform, Queue.RUNS)
     deliver(platform)
-    return Scene(drawn.images["val"][0], runs_of(platform, phases["val"]), phases, sender, tasks)
+    [detections] = [each.archive for each in baselines["val"] if each.competition == 3]
+    return Scene(drawn.images["val"][0], runs_of(platform, phases["val"]), phases, detections)
 
 
 def runs_of(platform: Platform, phase_id: int) -> dict[int, int]:
@@ -111,11 +111,10 @@ def test_every_task_is_drawn_over_its_pictures(competition: int, scene: Scene, b
 
 
 def test_detections_are_drawn_where_the_result_file_has_them(scene: Scene, browser: Browser) -> None:
-    [task] = [each for each in scene.tasks["val"] if each.baseline.competition == 3]
     everything = view(browser(), scene.image, competition=3, threshold=-1)["panels"][1]
     some = view(browser(), scene.image, competition=3, threshold=0.5)["panels"][1]
 
-    lines = [line.split() for line in detections_in(task.baseline.archive) if line.startswith(scene.image)]
+    lines = [line.split() for line in detections_in(scene.detections) if line.startswith(scene.image)]
     drawn = sorted(round(mark["x"] + 1, 1) for mark in everything["marks"])
     assert drawn == sorted(round(float(line[2]), 1) for line in lines)
     assert {mark["is_shown"] for mark in everything["marks"]} == {True}
