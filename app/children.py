@@ -1,17 +1,14 @@
-"""The work of child processes with limits: everything that opens what participants sent, ground truth, or pictures."""
+"""The work of child processes with limits: everything that opens what participants sent, or ground truth."""
 
 import base64
 import json
 import os
 from collections import Counter
 from dataclasses import asdict, replace
-from itertools import repeat
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # idle BLAS threads spin and take the second core
 
-from app.packs import pack, parts_of_file
-from app.picture_files import PictureError, make, read_file
 from scoring import (
     Description,
     GroundTruth,
@@ -132,27 +129,3 @@ def likeness(one: Path, other: Path, description: Path, competition: int) -> byt
     """How alike two archives' results of a competition are, as JSON of a `Likeness`."""
     public = Description.from_json(description.read_text())
     return json.dumps(asdict(compare_archives(one, other, public, competition))).encode()
-
-
-def pictures(source: Path, names: tuple[str | None, ...], in_pack: bool) -> bytes:  # noqa: FBT001 - pickled in order
-    """A pack of the thumbnails and then the larger pictures of files, behind JSON of width, height and problem of each.
-
-    source: a folder, or a pack with the content of each file; names: of the files, None for one to leave out.
-    """
-    facts: list[tuple[int, int, str | None]] = []
-    thumbnails, views = [], []
-    contents = parts_of_file(source) if in_pack else repeat(None, len(names))
-    for name, data in zip(names, contents, strict=True):
-        thumbnail, view = b"", b""
-        fact: tuple[int, int, str | None] = (0, 0, None)
-        if name is not None:
-            try:
-                made = make(read_file(source / name) if data is None else data)
-            except PictureError as error:
-                fact = (0, 0, str(error))
-            else:
-                thumbnail, view, fact = made.thumbnail, made.view, (made.width, made.height, None)
-        facts.append(fact)
-        thumbnails.append(thumbnail)
-        views.append(view)
-    return pack([json.dumps(facts).encode(), *thumbnails, *views])

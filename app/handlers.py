@@ -3,13 +3,12 @@
 from app.analyses import service as analyses
 from app.board_figures import service as board_figures
 from app.evaluation import service as evaluation
+from app.images import making, overlays
 from app.intervals import service as intervals
 from app.jobs import working
 from app.jobs.working import Handlers, on_payload
 from app.mail import service as mail
 from app.models import JobKind, Queue
-from app.overlays import service as overlays
-from app.pictures import service as pictures
 from app.platform import Platform
 from app.similarity import service as similarity
 
@@ -21,7 +20,7 @@ HANDLERS: Handlers = {
     JobKind.ANALYSIS: on_payload(analyses.compute),
     JobKind.SIMILARITY: on_payload(similarity.compare),
     JobKind.OVERLAYS: on_payload(overlays.draw_next),
-    JobKind.PICTURES: on_payload(pictures.make_next),
+    JobKind.PICTURES: on_payload(making.make_next),
 }
 
 

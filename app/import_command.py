@@ -12,11 +12,11 @@ from rich.table import Table
 
 import scoring
 from app.command_settings import platform_of_installation
+from app.images.making import Taken
 from app.imports import service
 from app.imports.rules import date_of, quota_from
 from app.imports.schemas import NONE, Imported, NoImages, TreeImport
 from app.models import Disclosure, ImageMode, Quota
-from app.pictures.schemas import Taken
 
 console = Console(soft_wrap=True)
 problems = Console(stderr=True, soft_wrap=True)

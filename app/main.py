@@ -30,13 +30,11 @@ from app.examples import pages as example_pages
 from app.exhibits import api as exhibit_api
 from app.figure_pages import api as figure_api
 from app.figure_pages import pages as figure_pages
-from app.gallery import api as gallery_api
-from app.gallery import pages as gallery_pages
 from app.health import api as health_api
 from app.home import api as home_api
 from app.home import pages as home_pages
-from app.image_lists import api as image_list_api
-from app.image_lists import pages as image_list_pages
+from app.images import api as image_api
+from app.images import pages as image_pages
 from app.leaderboards import api as leaderboard_api
 from app.leaderboards import pages as leaderboard_pages
 from app.methods import api as method_api
@@ -75,8 +73,6 @@ from app.teams import pages as team_pages
 from app.tokens import pages as token_pages
 from app.uploads import api as upload_api
 from app.uploads import pages as upload_pages
-from app.viewer import api as viewer_api
-from app.viewer import pages as viewer_pages
 from app.web import ROOT
 
 API = (
@@ -98,9 +94,7 @@ API = (
     published_api.router,
     home_api.router,
     edition_api.router,
-    gallery_api.router,
-    viewer_api.router,
-    image_list_api.router,
+    image_api.router,
     participation_api.router,
     profile_api.router,
     organiser_api.router,
@@ -136,10 +130,7 @@ PAGES = (
     approval_pages.router,
     method_pages.router,
     anonymous_pages.router,
-    gallery_pages.router,
-    gallery_pages.organising,
-    viewer_pages.router,
-    image_list_pages.router,
+    image_pages.router,
     comparison_pages.router,
     figure_pages.router,
     published_pages.router,

@@ -23,6 +23,14 @@ def find(session: Session, kind: str, subject: str) -> ArtefactView | None:
     return ArtefactView(*row) if row else None
 
 
+def versions(session: Session, kind: str, subjects: Collection[str]) -> dict[str, str]:
+    """The version of each of these artefacts that is there."""
+    statement = select(Artefact.subject, Artefact.version).where(
+        Artefact.kind == kind, Artefact.subject.in_(subjects)
+    )
+    return dict(session.execute(statement).all())
+
+
 def put(session: Session, new: ArtefactView, as_of: datetime) -> None:
     """Write an artefact's row in place of the one before, unless that was made from later data."""
     values = {

@@ -24,11 +24,11 @@ from app.figures.curves import Axes, Curve
 from app.figures.shapes import Figure
 from app.figures.summaries import confusion, curves_of_class, summary_figures
 from app.groups import service as groups
+from app.images import overlays
 from app.jobs import queue
 from app.leaderboards import queries as leaderboards
 from app.leaderboards.rules import ranks_of
 from app.models import Queue
-from app.overlays import service as overlays
 from app.platform import Platform
 from app.web import draw
 from scoring.analysis.random_baseline import random_baseline

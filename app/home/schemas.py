@@ -4,7 +4,7 @@ import uuid
 from dataclasses import dataclass, field
 
 from app.editions.schemas import PhaseView
-from app.gallery.schemas import Representative
+from app.images.pictures import Representative
 from app.participation.schemas import Step
 from app.published.schemas import PublishedLine
 from app.quotas.schemas import QuotaLine

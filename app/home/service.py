@@ -15,7 +15,6 @@ from app.editions.schemas import PhaseState, PhaseView
 from app.editions.service import description_of, find_phase
 from app.errors import NotFoundError
 from app.examples.rules import first_file, has_sizes, line_grammar, task_rules
-from app.gallery.service import representatives
 from app.home import queries
 from app.home.rules import MOST_FOUND, by_deadline, likely_editions, next_deadline, shown_phase
 from app.home.schemas import (
@@ -31,6 +30,7 @@ from app.home.schemas import (
     PhasePictures,
     SubmitView,
 )
+from app.images.pictures import representatives
 from app.models import Edition
 from app.participation import queries as participation_queries
 from app.participation import service as participation

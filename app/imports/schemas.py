@@ -7,8 +7,8 @@ from enum import Enum
 from pathlib import Path
 
 import scoring
+from app.images.making import Taken
 from app.models import Disclosure, ImageMode, Quota
-from app.pictures.schemas import Taken
 
 
 class NoLimit(Enum):

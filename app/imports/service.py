@@ -13,12 +13,12 @@ from app.disclosure.rules import Terms, change_refusal
 from app.editions import queries
 from app.editions.rules import is_over
 from app.editions.service import description_of
+from app.images import making
 from app.imports.rules import changed_rules, changes, check_name, embargo_refusal, new_rules, warnings
 from app.imports.schemas import Change, Imported, NoImages, Rules, TreeImport
 from app.jobs import queue
 from app.ladder import queries as ladder
 from app.models import AuditRecord, Board, Disclosure, Edition, Entry, GroundTruth, ImageMode, Phase
-from app.pictures import service as pictures
 from app.platform import Platform
 from app.storage import digest_of, owner_of
 
@@ -50,10 +50,10 @@ def import_tree(platform: Platform, request: TreeImport) -> Imported:
 def _with_pictures(platform: Platform, request: TreeImport, imported: Imported) -> Imported:
     """Take the pictures of the tree along, or forget those of the phase; the annotation is loaded by now."""
     if isinstance(request.images, NoImages):
-        return replace(imported, pictures_removed=pictures.remove(platform, imported.phase_id))
+        return replace(imported, pictures_removed=making.remove(platform, imported.phase_id))
     tree = request.tree if request.tree.is_dir() else request.tree.parent
-    mode = request.images or pictures.mode_of(platform, imported.phase_id) or ImageMode.LINK
-    taken = pictures.take_along(platform, imported.phase_id, tree, mode, request.image_folder)
+    mode = request.images or making.mode_of(platform, imported.phase_id) or ImageMode.LINK
+    taken = making.take_along(platform, imported.phase_id, tree, mode, request.image_folder)
     return replace(imported, pictures=taken)
 
 

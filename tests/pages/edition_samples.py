@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 from app.editions.schemas import PhaseState
-from app.gallery.schemas import Representative
 from app.home.rules import competitions_of, timeline_of
 from app.home.schemas import (
     CompetitionLine,
@@ -18,6 +17,7 @@ from app.home.schemas import (
     PhaseCard,
     PhasePictures,
 )
+from app.images.pictures import Representative
 from app.published.schemas import PublishedLine
 from app.standings.rules import arrivals_of, columns_of
 from app.standings.schemas import Cell, Matrix, MatrixRow

@@ -4,13 +4,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from app.gallery.schemas import PicturesPage
-from app.image_lists.schemas import ExampleList, ExamplesPage, ShownExample
-from app.models import ImageMode
-from app.overlays.schemas import DrawnRun, ExampleView
-from app.pictures.schemas import PictureView, SourceView
-from app.viewer.rules import BEING_DRAWN, Line, Mark, Panel, legend
-from app.viewer.schemas import OfferedCompetition, OfferedRun, ViewerPage
+from app.images.drawing import ExampleView
+from app.images.lists import ExampleList, ExamplesPage, ShownExample
+from app.images.overlays import DrawnRun
+from app.images.pictures import PicturesPage, PictureView
+from app.images.viewer import (
+    BEING_DRAWN,
+    Line,
+    Mark,
+    OfferedCompetition,
+    OfferedRun,
+    Panel,
+    ViewerPage,
+    legend,
+)
+from app.models import ImageMode, PictureSource
 from tests.pages.drawn import EVIL
 from tests.pages.views import PHASE, VAL
 
@@ -19,21 +27,24 @@ Sample = tuple[str, dict[str, Any]]
 PICTURE = PictureView(3, "2008_000008", 500, 375, "0123456789ab", None)
 UNMADE = PictureView(4, EVIL, None, None, None, None)
 REFUSED = replace(UNMADE, problem=EVIL)
-SOURCE = SourceView(ImageMode.LINK, EVIL, False, False, EVIL, 3, 1, 1)
+SOURCE = PictureSource(mode=ImageMode.LINK, folder=EVIL, is_public=False, draws_truth=False, problem=EVIL)
+COPIED = PictureSource(mode=ImageMode.COPY, folder=EVIL, is_public=False, draws_truth=False)
 RUN = DrawnRun(7, 3, EVIL, 4, 1, 0.5)
 
 
 def of_pictures() -> Iterator[Sample]:
     """Lists of pictures, the viewer, images to look at first."""
-    page = PicturesPage(VAL, (PICTURE, UNMADE, REFUSED), 3, 1, 1, EVIL, 3, 4, True, None)
-    yield "gallery/pictures.html", {"page": page, "form": {}, "problems": {}}
+    page = PicturesPage(VAL, (PICTURE, UNMADE, REFUSED), 3, 1, 1, 1, EVIL, 3, 4, True, None)
+    yield "images/pictures.html", {"page": page, "form": {}, "problems": {}}
     hidden = replace(page, phase=PHASE, is_public=False, source=SOURCE, previous=None)
     typed = {"is_public": True, "draws_truth": True, "reason": EVIL}
-    yield "gallery/pictures.html", {"page": hidden, "form": typed, "problems": {"reason": EVIL}}
-    copied = replace(SOURCE, mode=ImageMode.COPY, problem=None, refused=0)
-    yield "gallery/pictures.html", {"page": replace(page, source=copied), "form": {}, "problems": {}}
+    yield "images/pictures.html", {"page": hidden, "form": typed, "problems": {"reason": EVIL}}
+    yield (
+        "images/pictures.html",
+        {"page": replace(page, source=COPIED, refused=0), "form": {}, "problems": {}},
+    )
     shown = replace(page, phase=PHASE, pictures=(), made=3, being_made=0, next=None)
-    yield "gallery/pictures.html", {"page": shown, "form": {}, "problems": {}}
+    yield "images/pictures.html", {"page": shown, "form": {}, "problems": {}}
     yield from _of_viewer()
     yield from _of_lists()
 
@@ -60,7 +71,7 @@ def _of_viewer() -> Iterator[Sample]:
         lowest=0.1,
         highest=0.9,
     )
-    yield "viewer/viewer.html", {"page": page, "query": "competition=3"}
+    yield "images/viewer.html", {"page": page, "query": "competition=3"}
     coloured = replace(
         page,
         panels=(Panel(EVIL, None, (), (), "/pictures/a/b/c/labels.png?run=1", None),),
@@ -69,11 +80,11 @@ def _of_viewer() -> Iterator[Sample]:
         lowest=None,
         highest=None,
     )
-    yield "viewer/viewer.html", {"page": coloured, "query": ""}
-    yield "viewer/viewer.html", {"page": replace(page, picture=UNMADE), "query": ""}
+    yield "images/viewer.html", {"page": coloured, "query": ""}
+    yield "images/viewer.html", {"page": replace(page, picture=UNMADE), "query": ""}
     nothing = replace(page, runs=(), panels=(), before=None, after=None)
-    yield "viewer/viewer.html", {"page": nothing, "query": ""}
-    yield "viewer/viewer.html", {"page": replace(nothing, picture=UNMADE, withheld=EVIL), "query": ""}
+    yield "images/viewer.html", {"page": nothing, "query": ""}
+    yield "images/viewer.html", {"page": replace(nothing, picture=UNMADE, withheld=EVIL), "query": ""}
 
 
 def _of_lists() -> Iterator[Sample]:
@@ -86,7 +97,7 @@ def _of_lists() -> Iterator[Sample]:
     )
     lists = (ExampleList(EVIL, EVIL, examples), ExampleList("Missed objects", "None.", ()))
     page = ExamplesPage(VAL, EVIL, 7, EVIL, 4, 3, ("cat", EVIL), EVIL, lists, EVIL)
-    yield "image_lists/images.html", {"page": page}
-    yield "image_lists/images.html", {"page": replace(page, run_id=None, submission_id=None, class_name=None)}
-    yield "image_lists/images.html", {"page": replace(page, lists=None, missing=EVIL)}
-    yield "image_lists/images.html", {"page": replace(page, classes=(), class_name=None)}
+    yield "images/lists.html", {"page": page}
+    yield "images/lists.html", {"page": replace(page, run_id=None, submission_id=None, class_name=None)}
+    yield "images/lists.html", {"page": replace(page, lists=None, missing=EVIL)}
+    yield "images/lists.html", {"page": replace(page, classes=(), class_name=None)}

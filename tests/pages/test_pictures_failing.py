@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import select
 
 from app.errors import NotFoundError
+from app.images import making
 from app.imports.schemas import TreeImport
 from app.imports.service import import_tree
 from app.models import Disclosure, ImageMode, PictureBatch, PictureSource
-from app.pictures import service
 from app.platform import Platform
 from tests.pages.conftest import Browser
 from tests.pages.picture_trees import deliver, picture_file, tree_with_pictures
@@ -24,7 +24,7 @@ def test_a_picture_that_needs_too_much_is_stopped_alone(
     for image in IMAGES[2:]:
         picture_file(tree, image).unlink()
     import_tree(platform, TreeImport(tree, "stopped", "test", disclosure=Disclosure.FULL))
-    monkeypatch.setattr(service, "MEMORY", 1 << 20)
+    monkeypatch.setattr(making, "MEMORY", 1 << 20)
 
     deliver(platform)
 
@@ -37,9 +37,9 @@ def test_a_tree_without_pictures_is_loaded_all_the_same(platform: Platform, tmp_
     imported = import_tree(platform, TreeImport(small_kit(tmp_path), "without", "test"))
 
     assert imported.pictures is None
-    assert service.mode_of(platform, imported.phase_id) is None
+    assert making.mode_of(platform, imported.phase_id) is None
     with pytest.raises(NotFoundError):
-        service.take_along(platform, 10**9, tmp_path, ImageMode.LINK)
+        making.take_along(platform, 10**9, tmp_path, ImageMode.LINK)
 
 
 def test_copies_that_are_gone_are_said(platform: Platform, tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_copies_that_are_gone_are_said(platform: Platform, tmp_path: Path) -> No
         platform.truths.delete(key or "")
 
     deliver(platform)
-    service.make_next(platform, {"phase_id": 10**9, "chain": 0})
+    making.make_next(platform, {"phase_id": 10**9})
 
     with platform.transaction() as session:
         problem = session.get_one(PictureSource, phase).problem

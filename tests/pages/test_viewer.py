@@ -15,27 +15,26 @@ from sqlalchemy import Text, and_, cast, delete, func, or_, select, update
 from starlette.testclient import TestClient
 
 import sample
-from app.image_lists.rules import AWAITED, NOT_COMPUTED, NOT_HARD
-from app.imports.schemas import TreeImport
-from app.imports.service import import_tree
-from app.jobs import queue
-from app.models import Artefact, Disclosure, Entry, GroundTruth, Method, Queue, Run
-from app.overlays.service import (
+from app.images.lists import AWAITED, NOT_COMPUTED, NOT_HARD
+from app.images.overlays import (
     EXAMPLES,
     HARD,
     OF_RUNS,
-    OF_TRUTHS,
     RUN,
     TRUTH,
     draw_next,
     examples,
     hard_images,
-    predictions_in,
     request,
+    run_overlay,
 )
+from app.images.viewer import BEING_DRAWN, NOT_DRAWN
+from app.imports.schemas import TreeImport
+from app.imports.service import import_tree
+from app.jobs import queue
+from app.models import Artefact, Disclosure, Entry, GroundTruth, Method, Queue, Run
 from app.platform import Platform
 from app.sampling import submit
-from app.viewer.rules import BEING_DRAWN, NOT_DRAWN
 from tests.pages.conftest import Browser
 from tests.pages.picture_trees import deliver
 from tests.pages.test_pictures import organiser_of
@@ -218,7 +217,7 @@ def test_what_cannot_be_drawn_keeps_nothing_else_from_being_drawn_and_the_page_s
     assert note_of(browser(), scene, run) == BEING_DRAWN
     deliver(platform)
     assert note_of(browser(), scene, run) == NOT_DRAWN
-    assert predictions_in(platform, run, 0, scene.image, None) is None
+    assert run_overlay(platform, run, 0, scene.image) is None
     assert examples(platform, run) == ()
     assert hard_images(platform, phase, 3) == ()
     with platform.transaction() as session:
@@ -226,7 +225,7 @@ def test_what_cannot_be_drawn_keeps_nothing_else_from_being_drawn_and_the_page_s
         request(session, phase)
         request(session, 10**9)
     deliver(platform)
-    assert predictions_in(platform, run, 0, scene.image, None) is not None
+    assert run_overlay(platform, run, 0, scene.image) is not None
 
 
 def test_images_that_nobody_looks_for_any_more_are_not_announced(
@@ -311,7 +310,7 @@ def kept(platform: Platform, phase_id: int) -> set[str]:
     runs = select(cast(Run.id, Text)).join(Entry, Run.entry_id == Entry.id).where(Entry.phase_id == phase_id)
     statement = select(Artefact.kind).where(
         or_(
-            and_(Artefact.kind.in_(OF_TRUTHS), Artefact.subject.in_(truths)),
+            and_(Artefact.kind == TRUTH, Artefact.subject.in_(truths)),
             and_(Artefact.kind.in_(OF_RUNS), Artefact.subject.in_(runs)),
             and_(Artefact.kind == HARD, Artefact.subject.startswith(f"{phase_id}/")),
         )

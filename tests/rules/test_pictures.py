@@ -2,55 +2,52 @@
 
 import json
 import zlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
 
 from app.access import Actor
 from app.editions.schemas import PhaseView
-from app.gallery.rules import candidates
-from app.image_lists.rules import lists_of
-from app.models import ImageMode, Role
-from app.overlays.rules import (
-    entry_of,
-    examples_of,
-    hard_images_of,
-    predictions_of,
-    shown,
-    truth_of,
-    version_of,
+from app.images.drawing import (
+    ClassImages,
+    DrawnObject,
+    DrawnPrediction,
+    ExampleView,
+    Overlay,
+    Part,
+    class_images_of,
+    overlay_of,
 )
-from app.overlays.schemas import ClassExamples, DrawnPrediction, DrawnRun, ExampleView, HardImage
-from app.pictures.rules import (
+from app.images.lists import OF_RUN, lists_of
+from app.images.making import PictureFile, files_by_image, filled_batches, image_of, size_problem
+from app.images.overlays import DrawnRun, version_of
+from app.images.pictures import (
     BATCH,
-    files_by_image,
-    filled_batches,
-    image_of,
+    PictureView,
+    candidates,
     sees_pictures,
     sees_truth,
-    size_problem,
     truth_is_drawn,
     withheld,
 )
-from app.pictures.schemas import PictureFile, PictureView
-from app.viewer.rules import (
+from app.images.viewer import (
     MOST_METHODS,
+    SHOWN,
     chosen_competition,
     chosen_runs,
     drawn,
     lines_of_truth,
     marks_of_truth,
+    shown,
 )
+from app.models import ImageMode, PictureSource, Role
 from scoring import Description, Image
 from tests.pages.views import PHASE, VAL
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+def choice(*, is_public: bool = False, draws_truth: bool = False) -> PictureSource:
     """What an organiser chose to show."""
-
-    is_public: bool = False
-    draws_truth: bool = False
+    return PictureSource(is_public=is_public, draws_truth=draws_truth)
 
 
 ORGANISER = Actor(user_id=1, role=Role.ADMIN, has_second_factor=True)
@@ -59,22 +56,22 @@ OVER = replace(PHASE, is_over=True, details_at_close=True)
 
 
 @pytest.mark.parametrize(
-    ("actor", "phase", "choice", "sees"),
+    ("actor", "phase", "source", "sees"),
     [
-        (ANYBODY, VAL, Choice(), (True, True)),
-        (ANYBODY, PHASE, Choice(), (False, False)),
-        (ANYBODY, PHASE, Choice(is_public=True), (True, False)),
-        (ANYBODY, PHASE, Choice(is_public=True, draws_truth=True), (True, False)),
-        (ANYBODY, OVER, Choice(draws_truth=True), (False, False)),
-        (ORGANISER, PHASE, Choice(), (True, False)),
-        (ORGANISER, PHASE, Choice(draws_truth=True), (True, True)),
+        (ANYBODY, VAL, choice(), (True, True)),
+        (ANYBODY, PHASE, choice(), (False, False)),
+        (ANYBODY, PHASE, choice(is_public=True), (True, False)),
+        (ANYBODY, PHASE, choice(is_public=True, draws_truth=True), (True, False)),
+        (ANYBODY, OVER, choice(draws_truth=True), (False, False)),
+        (ORGANISER, PHASE, choice(), (True, False)),
+        (ORGANISER, PHASE, choice(draws_truth=True), (True, True)),
     ],
 )
 def test_hidden_annotation_is_drawn_for_organisers_who_ask_for_it(
-    actor: Actor, phase: PhaseView, choice: Choice, sees: tuple[bool, bool]
+    actor: Actor, phase: PhaseView, source: PictureSource, sees: tuple[bool, bool]
 ) -> None:
-    assert (sees_pictures(actor, phase, choice), sees_truth(actor, phase, choice)) == sees
-    assert truth_is_drawn(phase, choice) >= sees[1]
+    assert (sees_pictures(actor, phase, source), sees_truth(actor, phase, source)) == sees
+    assert truth_is_drawn(phase, source) >= sees[1]
     assert "is held out" in withheld(PHASE)
 
 
@@ -100,7 +97,7 @@ def test_a_batch_is_made_again_when_a_file_or_the_way_it_is_kept_changes() -> No
     same, other = filled_batches(changed, ImageMode.LINK, "1")
     copied, _ = filled_batches(files, ImageMode.COPY, "1")
 
-    assert [(len(each.files), each.first) for each in (first, last)] == [(BATCH, 0), (1, BATCH)]
+    assert [(len(each.files), each.number) for each in (first, last)] == [(BATCH, 0), (1, 1)]
     assert (first.fingerprint == same.fingerprint, last.fingerprint == other.fingerprint) == (True, False)
     assert copied.fingerprint != first.fingerprint
 
@@ -112,31 +109,32 @@ def test_a_picture_of_unknown_size_may_have_any() -> None:
     assert PictureView(0, "a", 3000, 10, None, None).shown_size == (450, 2)
 
 
-OBJECT = {
-    "number": 2, "name": "person", "box": [1, 2, 3, 4], "difficult": True,
-    "parts": [["head", [1, 2, 2, 3]]], "actions": ["jumping"],
-}  # fmt: skip
-TRUTH = truth_of({"objects": [OBJECT], "labels": False})
+HEAD = Part("head", (1, 2, 2, 3))
+PERSON = DrawnObject(2, "person", (1, 2, 3, 4), True, (HEAD,), ("jumping",))
+TRUTH = Overlay("a", False, objects=(PERSON,))
 
 
-def test_an_entry_is_read_as_what_is_drawn() -> None:
-    part = zlib.compress(json.dumps({"image": "a", "labels": True}).encode())
-    assert entry_of(part, "a") == {"image": "a", "labels": True}
-    assert entry_of(part, "b") is None
+def test_what_is_drawn_is_that_of_the_image_of_the_name() -> None:
+    part = zlib.compress(json.dumps({"image": "a", "has_labels": True}).encode())
+
+    assert overlay_of(part, "a") == Overlay("a", True)
+    assert overlay_of(part, "b") is None
     assert version_of(["a"]) != version_of(["a", "b"])
-    entry = {
-        "labels": False,
-        "boxes": [["cat", 0.9, [1, 2, 3, 4], 1], ["cat", 0.8, [1, 2, 3, 4], 0]],
-        "classes": [["dog", 0.7, -1]],
-        "actions": [[2, "jumping", 0.6], [9, "running", 0.5]],
-        "layouts": [[2, 0.4, [["head", [1, 2, 2, 3]]]]],
-    }
 
-    found = predictions_of(entry, TRUTH).predictions
+
+def test_predictions_are_drawn_as_their_outcome_and_their_person_ask() -> None:
+    box = PERSON.box
+    found = (
+        DrawnPrediction("cat", 0.9, box, 1),
+        DrawnPrediction("cat", 0.8, box, 0),
+        DrawnPrediction("dog", 0.7, None, -1),
+        DrawnPrediction("jumping", 0.6, box, None, 2),
+        DrawnPrediction("running", 0.5, None, None, 9),
+        DrawnPrediction("person", 0.4, box, None, 2, (HEAD,)),
+    )
+
     marks, lines = drawn(found, 2)
 
-    assert [each.confidence for each in found] == [0.9, 0.8, 0.7, 0.6, 0.5, 0.4]
-    assert [each.box is None for each in found] == [False, False, True, False, True, False]
     assert [(mark.kind, mark.is_shown) for mark in marks] == [
         ("hit", True), ("false", True), ("other part", False), ("other", True),
     ]  # fmt: skip
@@ -146,7 +144,6 @@ def test_an_entry_is_read_as_what_is_drawn() -> None:
         "running, object 9",
         "person, object 2",
     ]
-    assert predictions_of(entry, None).predictions[3].box is None
 
 
 @pytest.mark.parametrize(
@@ -165,7 +162,7 @@ def test_annotation_is_drawn_as_its_task_asks(task: str, kinds: list[str], name:
 def test_a_threshold_shows_what_is_at_least_so_confident() -> None:
     both = [DrawnPrediction("cat", 0.9, None, 1), DrawnPrediction("dog", 0.2, None, 0)]
 
-    assert [len(shown(both, threshold, 1)) for threshold in (None, 0.0, 0.9, 0.95)] == [1, 2, 1, 0]
+    assert [shown(both, threshold) for threshold in (None, 0.0, 0.9, 0.95)] == [SHOWN, 2, 1, 0]
 
 
 def test_what_is_drawn_first_can_be_chosen() -> None:
@@ -181,35 +178,15 @@ def test_what_is_drawn_first_can_be_chosen() -> None:
 
 def test_lists_of_images_are_read_as_they_were_written() -> None:
     plain = {"image": "a", "rank": 1, "value": 0.5, "box": [1, 2, 3, 4], "iou": 0.7, "kind": None}
-    written = {
-        "class_name": "cat",
-        "true_positives": [plain],
-        "near_misses": [],
-        "false_positives": [],
-        "missed": [{**plain, "box": None}],
-    }
-    hard = {
-        "class_name": "cat",
-        "easiest": [{"image": "a", "rank": 1.5}],
-        "hardest": [],
-        "confusing": [{"image": "b", "share": 0.2}],
-    }
+    written = {"class_name": "cat", "lists": [[plain], [], [], [{**plain, "box": None}]]}
 
-    [found] = examples_of(json.dumps([written]).encode())
+    [found] = class_images_of(json.dumps([written]).encode())
 
-    assert found.true_positives == (ExampleView("a", 1, 0.5, (1, 2, 3, 4), 0.7, None),)
-    assert found.missed[0].box is None
-    [compared] = hard_images_of(json.dumps([hard]).encode())
-    assert compared.easiest == (HardImage("a", "rank", 1.5),)
-    assert compared.confusing == (HardImage("b", "share", 0.2),)
-    assert len(list(lists_of(found, "detection"))) == 4
-    segmented = replace(found, missed=(ExampleView("a", None, 0.8, None, None, None),))
-    assert [examples[0].kind for _, _, examples in lists_of(segmented, "segmentation") if examples] == [
-        "IoU",
-        "IoU",
-    ]
-    nothing = ClassExamples("cat", (), (), (), ())
-    assert [title for title, _, _ in lists_of(nothing, "action")] == [
+    assert found.lists[0] == (ExampleView("a", 1, 0.5, (1, 2, 3, 4), 0.7, None),)
+    assert found.lists[3][0].box is None
+    assert len(list(lists_of(found, OF_RUN, "detection"))) == 4
+    nothing = ClassImages("cat", ((), (), (), ()))
+    assert [title for title, _, _ in lists_of(nothing, OF_RUN, "action")] == [
         "True positives",
         "False positives",
         "Missed",

@@ -5,15 +5,15 @@ import zlib
 from sqlalchemy import func
 from sqlalchemy.orm import Session
 
+from app.images.overlays import TRUTH
+from app.images.packs import pack
+from app.images.pictures import PICTURES
 from app.models import Artefact, ImageMode, Picture, PictureBatch, PictureSource
-from app.overlays.service import TRUTH, TRUTH_LABELS
-from app.packs import pack
-from app.pictures.service import THUMBNAILS, VIEWS
 from app.platform import Platform
 
 NAME = "image"
 JPEG = b"\xff\xd8\xff a picture"
-ENTRY = zlib.compress(b'{"image": "image", "labels": true, "objects": []}')
+ENTRY = zlib.compress(b'{"image": "image", "has_labels": true, "objects": []}')
 
 
 def add_picture(session: Session, platform: Platform, phase_id: int, truth_id: int) -> None:
@@ -24,13 +24,10 @@ def add_picture(session: Session, platform: Platform, phase_id: int, truth_id: i
     session.flush()
     session.add(Picture(phase_id=phase_id, position=0, batch=0, name=NAME, width=4, height=3))
     contents = {
-        (THUMBNAILS, f"{phase_id}/0"): JPEG,
-        (VIEWS, f"{phase_id}/0"): JPEG,
-        (TRUTH, str(truth_id)): ENTRY,
-        (TRUTH_LABELS, str(truth_id)): b"labels",
+        (PICTURES, f"{phase_id}/0"): pack([JPEG, JPEG]),
+        (TRUTH, str(truth_id)): pack([ENTRY, b"labels"]),
     }
-    for (kind, subject), content in contents.items():
-        stored = pack([content])
+    for (kind, subject), stored in contents.items():
         session.add(
             Artefact(
                 kind=kind,

@@ -4,18 +4,14 @@ import io
 import struct
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from pathlib import Path
-from typing import BinaryIO, Final, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Final
 
+if TYPE_CHECKING:  # child processes need no store
+    from app.storage import Storage
+
+PACK: Final = "application/octet-stream"
 _COUNT: Final = struct.Struct("<I")
 _ENDS: Final = struct.Struct("<QQ")
-
-
-class Store(Protocol):
-    """What a pack lies in."""
-
-    def open(self, key: str, start: int = 0) -> BinaryIO:
-        """A stream of a content from the byte `start` on."""
 
 
 def write_pack(stream: BinaryIO, count: int, parts: Iterable[bytes]) -> None:
@@ -49,13 +45,7 @@ def parts_of(stream: BinaryIO) -> Iterator[bytes]:
         yield stream.read(end - start)
 
 
-def parts_of_file(path: Path) -> Iterator[bytes]:
-    """The parts of a pack in a file."""
-    with path.open("rb") as stream:
-        yield from parts_of(stream)
-
-
-def read_part(store: Store, key: str, number: int) -> bytes:
+def read_part(store: "Storage", key: str, number: int) -> bytes:
     """One part of a pack in a store, counted from 0; empty beyond the last one."""
     with store.open(key) as stream:
         if number >= _COUNT.unpack(stream.read(_COUNT.size))[0]:

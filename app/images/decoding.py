@@ -4,13 +4,18 @@ Meant for child processes with limits; what comes out is JPEG of ours, without m
 """
 
 import io
+import json
 import os
 import stat
 import struct
 import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from app.images.packs import pack, parts_of
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -21,7 +26,7 @@ THUMBNAIL: Final = (320, 240)  # largest width and height
 VIEW: Final = (1280, 1280)
 QUALITY: Final = {"thumbnail": 80, "view": 88}
 FORMATS: Final = ("JPEG", "PNG")
-RECIPE: Final = "1"  # grows with every change of what is made of a file
+RECIPE: Final = "2"  # grows with every change of what is made of a file
 
 JPEG: Final = b"\xff\xd8\xff"
 PNG: Final = b"\x89PNG\r\n\x1a\n"
@@ -43,12 +48,13 @@ class PictureError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What was made of a file: JPEG of both sizes, and the width and height of the picture itself."""
+    """What was made of a file: JPEG of both sizes and the size of the picture itself, or why nothing was."""
 
-    thumbnail: bytes
-    view: bytes
-    width: int
-    height: int
+    thumbnail: bytes = b""
+    view: bytes = b""
+    width: int = 0
+    height: int = 0
+    problem: str | None = None
 
 
 def check_beginning(data: bytes) -> None:
@@ -56,7 +62,7 @@ def check_beginning(data: bytes) -> None:
 
     >>> check_beginning(b"GIF89a")
     Traceback (most recent call last):
-    app.picture_files.PictureError: expected a JPEG or PNG picture, found a GIF
+    app.images.decoding.PictureError: expected a JPEG or PNG picture, found a GIF
     """
     if data.startswith((JPEG, PNG)):
         return
@@ -84,6 +90,27 @@ def read_file(path: Path, most: int | None = None) -> bytes:
                 f"the file has {found.st_size >> 20} MiB; at most {MAX_BYTES >> 20} are allowed"
             )
         return file.read(MAX_BYTES if most is None else most)
+
+
+def make_all(source: Path, names: tuple[str | None, ...], in_pack: bool) -> bytes:  # noqa: FBT001 - pickled in order
+    """A pack with a thumbnail and a larger picture of each file, behind JSON of width, height and problem of each.
+
+    source: a folder, or a pack with the content of each file; names: of the files, None for one to leave out.
+    """
+    with source.open("rb") if in_pack else nullcontext() as stream:
+        contents = repeat(None, len(names)) if stream is None else parts_of(stream)
+        made = [_make_one(source, name, data) for name, data in zip(names, contents, strict=True)]
+    facts = json.dumps([(each.width, each.height, each.problem) for each in made]).encode()
+    return pack([facts, *(part for each in made for part in (each.thumbnail, each.view))])
+
+
+def _make_one(source: Path, name: str | None, data: bytes | None) -> Made:
+    if name is None:
+        return Made()
+    try:
+        return make(read_file(source / name) if data is None else data)
+    except PictureError as error:
+        return Made(problem=str(error))
 
 
 def make(data: bytes) -> Made:

@@ -1,0 +1,124 @@
+"""The images of a phase for programs: the list of them, what is drawn over one, and those to look at first."""
+
+from dataclasses import dataclass
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query
+
+from app.access import Action
+from app.images import lists, pictures, viewer
+from app.images.lists import ExamplesPage
+from app.images.pages import VIEW, After, Beginning, ClassName, Competition, Runs
+from app.images.pictures import PicturesPage, PictureView, Window
+from app.images.viewer import Choice, ViewerPage
+from app.web import CurrentActor, ThePlatform, requires
+
+router = APIRouter(prefix="/api/v1")
+READ = requires(Action.READ_PUBLIC)
+
+LIMIT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRow:
+    """A picture of a phase for programs; addresses are None where there is nothing to show, and the problem says why."""
+
+    name: str
+    width: int | None
+    height: int | None
+    thumbnail: str | None
+    picture: str | None
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ImageList:
+    """Some pictures of a phase; next: the address of those that follow."""
+
+    edition: str
+    image_set: str
+    total: int
+    made: int
+    images: tuple[ImageRow, ...]
+    next: str | None
+
+
+@router.get("/editions/{edition}/{image_set}/images", tags=["editions"], dependencies=[READ])
+def images(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    edition: str,
+    image_set: str,
+    after: After = -1,
+    name: Beginning = "",
+) -> ImageList:
+    """The images of a phase in the order of its image sets, 200 at a time; `next` leads to the others.
+
+    On a held-out phase only where its organiser shows them.
+    """
+    page = pictures.pictures_page(platform, actor, edition, image_set, name, Window(after, None, LIMIT))
+    rows = tuple(_row(page, picture) for picture in page.pictures)
+    address = f"/api/v1/editions/{quote(edition)}/{quote(image_set)}/images"
+    begins = f"&name={quote(name)}" if name else ""
+    next_ = None if page.next is None else f"{address}?after={page.next}{begins}"
+    return ImageList(edition, image_set, page.total, page.made, rows, next_)
+
+
+def _row(page: PicturesPage, picture: PictureView) -> ImageRow:
+    address = f"/pictures/{quote(page.phase.edition)}/{quote(page.phase.image_set)}/{quote(picture.name)}"
+    is_made = picture.version is not None
+    return ImageRow(
+        picture.name,
+        picture.width,
+        picture.height,
+        f"{address}/thumbnail.jpg?v={picture.version}" if is_made else None,
+        f"{address}/picture.jpg?v={picture.version}" if is_made else None,
+        picture.problem,
+    )
+
+
+@router.get("/editions/{edition}/{image_set}/images/{name}", tags=["editions"], dependencies=[READ, VIEW])
+def image(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    edition: str,
+    image_set: str,
+    name: str,
+    competition: Competition = None,
+    run: Runs = None,
+    threshold: Annotated[float | None, Query(allow_inf_nan=False)] = None,
+) -> ViewerPage:
+    """An image with its annotation and the predictions of some methods, in pixels from its upper left corner.
+
+    Without annotation and predictions where the annotation is held out.
+    """
+    choice = Choice(competition, tuple(run or ()), threshold)
+    return viewer.viewer(platform, actor, edition, image_set, name, choice)
+
+
+@router.get(
+    "/runs/{run_id}/images", tags=["leaderboards"], dependencies=[requires(Action.READ_SUBMISSION), VIEW]
+)
+def of_run(
+    platform: ThePlatform, actor: CurrentActor, run_id: int, class_name: ClassName = None
+) -> ExamplesPage:
+    """True positives, near misses, false positives and missed objects of a class; hidden while the annotation is held out."""
+    return lists.examples_of_run(platform, actor, run_id, class_name)
+
+
+@router.get(
+    "/leaderboards/{edition}/{image_set}/{competition}/images",
+    tags=["leaderboards"],
+    dependencies=[READ, VIEW],
+)
+def of_board(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    edition: str,
+    image_set: str,
+    competition: int,
+    class_name: ClassName = None,
+) -> ExamplesPage:
+    """The easiest, hardest and most confusing images of a class over the methods of a board."""
+    return lists.hard_images(platform, actor, edition, image_set, competition, class_name)

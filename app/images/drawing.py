@@ -1,0 +1,422 @@
+"""What is drawn over pictures, and the work of child processes that draw it: annotation, predictions, images to look at first.
+
+Boxes are left, top, right, bottom in pixels from the upper left corner of the picture. Label images are PNG in the colours of the
+development kits, the background transparent. `names` are the images of a phase in their order.
+"""
+
+import io
+import json
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from pydantic import TypeAdapter
+
+from app.images.packs import pack
+from scoring.analysis.examples import (
+    Examples,
+    examples_of_detections,
+    examples_of_ranking,
+    examples_of_segmentation,
+)
+from scoring.analysis.hard_images import (
+    HardImages,
+    find_hard_images,
+    find_hard_images_of_segmentation,
+    labels_of_persons,
+)
+from scoring.analysis.ranked_detections import RankedDetections, read_ranked_detections
+from scoring.competitions import competition_of
+from scoring.data.arrays import Bytes, Floats, Labels
+from scoring.data.boxes import BoxConvention, convert_boxes
+from scoring.data.ground_truth import GroundTruth
+from scoring.data.matches import ImageCounts, RankedPredictions
+from scoring.data.tables import PARTS
+from scoring.errors import Problems
+from scoring.intake.result_files import competition_files
+from scoring.protocols import TASKS, protocol_of
+from scoring.readers.image_index import ImageIndex
+from scoring.readers.voc.label_images import LABEL_COLOURS
+from scoring.saved_matches import open_matches
+from scoring.tasks.detection.task import DETECTION
+
+MAX_PREDICTIONS: Final = 100  # of one image
+EXAMPLES: Final = 12
+Kinds = tuple[str | None, ...]
+NO_KINDS: Final[Kinds] = (None, None, None, None)
+KINDS_OF_PIXELS: Final[Kinds] = (
+    "IoU",
+    None,
+    "share of pixels",
+    "IoU",
+)  # what the values of examples without a rank are
+
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a person."""
+
+    kind: str
+    box: Box
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnObject:
+    """An annotated object; number: in the order of its annotation, from 1."""
+
+    number: int
+    name: str
+    box: Box
+    is_difficult: bool
+    parts: tuple[Part, ...] = ()
+    actions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnPrediction:
+    """A prediction; outcome: 1 for a true positive, 0 for a false one, -1 for one that is ignored, None where that is of no box.
+
+    number: of the person that it is of, for actions and layouts, whose annotated box it has; a prediction for the whole image has
+    no box.
+    """
+
+    name: str
+    confidence: float
+    box: Box | None
+    outcome: int | None = None
+    number: int | None = None
+    parts: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """What is drawn over an image: objects of the annotation, or predictions of a run, best first."""
+
+    image: str
+    has_labels: bool  # there is a label image, too
+    objects: tuple[DrawnObject, ...] = ()
+    predictions: tuple[DrawnPrediction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleView:
+    """A prediction to look at, or an object that was missed, see `scoring.analysis.examples.Example`; or an image that is easy or hard.
+
+    kind: of an error, or what the value is where it is no confidence.
+    """
+
+    image: str
+    rank: int | None
+    value: float | None
+    box: Box | None
+    iou: float | None
+    kind: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClassImages:
+    """The images of a class to look at first.
+
+    lists: of a run true positives, near misses, false positives and missed objects; of a board the easiest, hardest and most
+    confusing images.
+    """
+
+    class_name: str
+    lists: tuple[tuple[ExampleView, ...], ...]
+
+
+_OVERLAY: Final = TypeAdapter(Overlay)
+_IMAGES: Final = TypeAdapter(tuple[ClassImages, ...])
+
+Objects = Mapping[str, Sequence[DrawnObject]]  # by image
+Predictions = defaultdict[str, list[DrawnPrediction]]
+LabelImages = dict[str, bytes]
+
+
+def overlay_of(part: bytes, name: str) -> Overlay | None:
+    """What is drawn over an image; none where it is of another one, because the images have changed since.
+
+    >>> overlay_of(zlib.compress(b'{"image": "a", "has_labels": false}'), "a"), overlay_of(b"", "a")
+    (Overlay(image='a', has_labels=False, objects=(), predictions=()), None)
+    """
+    if not part:
+        return None
+    overlay = _OVERLAY.validate_json(zlib.decompress(part))
+    return overlay if overlay.image == name else None
+
+
+def class_images_of(content: bytes) -> tuple[ClassImages, ...]:
+    """The images of each class to look at first."""
+    return _IMAGES.validate_json(content)
+
+
+def draw_truth(truth_file: Path, names: Sequence[str]) -> bytes:
+    """A pack with the annotation of each image and its label image."""
+    truth = GroundTruth.open(truth_file)
+    objects = _objects(truth)
+    masks = {
+        name: _label_image(truth.tables.masks[place]) for place, name in enumerate(truth.lists.segmentation)
+    }
+    return _packed(
+        (Overlay(name, name in masks, objects=tuple(objects.get(name, ()))) for name in names), masks
+    )
+
+
+def _objects(truth: GroundTruth) -> Objects:
+    lists, tables = truth.lists, truth.tables
+    objects = tables.objects
+    boxes = _edges(objects.boxes, tables.convention)
+    parts, acts = defaultdict[int, list[Part]](list), defaultdict[int, list[str]](list)
+    columns = zip(
+        tables.parts.owner.tolist(),
+        tables.parts.kind.tolist(),
+        _edges(tables.parts.boxes, tables.convention),
+        strict=True,
+    )
+    for owner, kind, box in columns:
+        parts[owner].append(Part(PARTS[kind], box))
+    for action, owner, label in zip(
+        tables.acts.action.tolist(), tables.acts.owner.tolist(), tables.acts.label.tolist(), strict=True
+    ):
+        if label > 0:
+            acts[owner].append(lists.actions[action])
+    found = defaultdict[str, list[DrawnObject]](list)
+    for row, (image, name) in enumerate(zip(objects.image.tolist(), objects.name.tolist(), strict=True)):
+        listed = found[lists.images[image]]
+        listed.append(
+            DrawnObject(
+                len(listed) + 1,
+                lists.classes[name],
+                boxes[row],
+                bool(objects.difficult[row]),
+                tuple(parts[row]),
+                tuple(acts[row]),
+            )
+        )
+    return found
+
+
+def draw_run(
+    archive: Path, truth_file: Path, statistics: Path, competition: int, protocol: str, names: Sequence[str]
+) -> bytes:
+    """A pack of two: one with the predictions of each image and its label image, and JSON of the examples of each class."""
+    truth = GroundTruth.open(truth_file)
+    task = competition_of(truth.lists.dataset, competition).task
+    _, matches = open_matches(statistics)
+    predictions, masks = Predictions(list), LabelImages()
+    images, kinds = truth.lists.images, NO_KINDS
+    if isinstance(matches, ImageCounts):
+        masks = _predicted_label_images(archive, truth, competition)
+        examples = list(examples_of_segmentation(matches, count=EXAMPLES))
+        images, kinds = truth.lists.segmentation, KINDS_OF_PIXELS
+    elif task == "detection":
+        found = list(read_ranked_detections(archive, truth, competition, matches))
+        predictions = _detections(truth, found)
+        rules = protocol_of(protocol).rules_of(DETECTION)
+        examples = [examples_of_detections(each, truth, rules, count=EXAMPLES) for each in found]
+    else:
+        predictions = _by_task(task, archive, truth, competition, matches)
+        examples = [examples_of_ranking(each, count=EXAMPLES) for each in matches]
+    overlays = (
+        Overlay(
+            name,
+            name in masks,
+            predictions=tuple(sorted(predictions.get(name, ()), key=_worst_last)),
+        )
+        for name in names
+    )
+    listed = tuple(ClassImages(each.class_name, _views(each, images, kinds)) for each in examples)
+    return pack([_packed(overlays, masks), _json(_IMAGES, listed)])
+
+
+def _views(found: Examples, images: Sequence[str], kinds: Kinds) -> tuple[tuple[ExampleView, ...], ...]:
+    lists = (found.true_positives, found.near_misses, found.false_positives, found.missed)
+    return tuple(
+        tuple(
+            ExampleView(images[each.image], each.rank, each.value, each.box, each.iou, kind or each.kind)
+            for each in some
+        )
+        for some, kind in zip(lists, kinds, strict=True)
+    )
+
+
+def hard_images(truth_file: Path, statistics: Sequence[Path]) -> bytes:
+    """JSON of the easiest, hardest and most confusing images of each class over several runs of one competition."""
+    truth = GroundTruth.open(truth_file)
+    listed: list[ClassImages] = []
+    by_class = defaultdict[str, list[RankedPredictions]](list)
+    pixels: list[ImageCounts] = []
+    for file in statistics:
+        _, matches = open_matches(file)
+        if isinstance(matches, ImageCounts):
+            pixels.append(matches)
+        else:
+            for ranked in matches:
+                by_class[ranked.class_name].append(ranked)
+    for rankings in by_class.values():
+        labels = _labels(truth, rankings[0])
+        if labels is not None:
+            found = find_hard_images(rankings, labels, count=EXAMPLES)
+            listed.append(_hard(found, truth.lists.images, ("median rank",) * 3))
+    if pixels:
+        kinds = ("median IoU", "median IoU", "median share of pixels")
+        of_pixels = find_hard_images_of_segmentation(pixels, count=EXAMPLES)
+        listed += [_hard(each, truth.lists.segmentation, kinds) for each in of_pixels]
+    return _json(_IMAGES, tuple(listed))
+
+
+def _labels(truth: GroundTruth, ranking: RankedPredictions) -> Labels | None:
+    """In which images the class is, 1, in which it is not, -1, and which do not count, 0; none for parts of persons."""
+    name, lists = ranking.class_name, truth.lists
+    if name in lists.actions:
+        return labels_of_persons(ranking, len(lists.images))
+    if not lists.main or name not in lists.classes:
+        return None
+    labels: Labels = truth.tables.labels[lists.classes.index(name)]
+    return labels
+
+
+def _hard(found: HardImages, images: Sequence[str], kinds: Sequence[str]) -> ClassImages:
+    """The lists of a class; kinds: what the images of each are chosen by."""
+    lists = (found.easiest, found.hardest, found.confusing)
+    return ClassImages(
+        found.class_name,
+        tuple(
+            tuple(ExampleView(images[each.image], None, each.value, None, None, kind) for each in some)
+            for some, kind in zip(lists, kinds, strict=True)
+        ),
+    )
+
+
+def _detections(truth: GroundTruth, found: Sequence[RankedDetections]) -> Predictions:
+    """The most confident detections of each image over all classes."""
+    predictions = Predictions(list)
+    if not found:
+        return predictions
+    image = np.concatenate([each.ranked.image for each in found])
+    confidence = np.concatenate([each.ranked.confidence for each in found])
+    outcomes = np.concatenate([each.ranked.outcomes for each in found])
+    label = np.repeat(np.arange(len(found)), [len(each.ranked.image) for each in found])
+    boxes = np.concatenate(
+        [convert_boxes(each.boxes, each.convention, BoxConvention.HALF_OPEN) for each in found]
+    )
+    order = np.lexsort((-confidence, image))
+    first = np.searchsorted(image[order], image[order])
+    kept = order[np.arange(len(order)) - first < MAX_PREDICTIONS]
+    for row in kept.tolist():
+        predictions[truth.lists.images[image[row]]].append(
+            DrawnPrediction(
+                found[label[row]].ranked.class_name,
+                float(confidence[row]),
+                _rounded(boxes[row]),
+                int(outcomes[row]),
+            )
+        )
+    return predictions
+
+
+def _by_task(
+    task: str, archive: Path, truth: GroundTruth, competition: int, matches: Sequence[RankedPredictions]
+) -> Predictions:
+    if task == "classification":
+        return _classification(truth, matches)
+    predictions = Predictions(list)
+    persons = {
+        (image, each.number): each.box for image, objects in _objects(truth).items() for each in objects
+    }
+    if task in ("action", "layout"):
+        index, problems = ImageIndex.of(truth.description), Problems()
+        for file in competition_files(archive, truth.description, competition, problems=problems):
+            parsed = TASKS[task].read(file.read(), index, file=file.name, problems=problems)
+            found = _actions(truth, file.key, parsed) if task == "action" else _layouts(truth, parsed)
+            for (image, number), name, confidence, parts in found:
+                box = persons.get((image, number))
+                predictions[image].append(DrawnPrediction(name, confidence, box, None, number, parts))
+    return predictions
+
+
+def _classification(truth: GroundTruth, matches: Sequence[RankedPredictions]) -> Predictions:
+    predictions = Predictions(list)
+    for ranked in matches:
+        columns = zip(
+            ranked.image.tolist(), ranked.confidence.tolist(), ranked.outcomes.tolist(), strict=True
+        )
+        for image, confidence, outcome in columns:
+            if np.isfinite(confidence):
+                predictions[truth.lists.images[image]].append(
+                    DrawnPrediction(ranked.class_name, confidence, None, outcome)
+                )
+    for each in predictions.values():
+        each.sort(key=_worst_last)
+        del each[MAX_PREDICTIONS:]
+    return predictions
+
+
+OfPerson = tuple[tuple[str, int], str, float, tuple[Part, ...]]  # image and number, name, confidence, parts
+
+
+def _actions(truth: GroundTruth, action: str, parsed: Any) -> Iterator[OfPerson]:
+    for person, confidence in zip(parsed.subject.tolist(), parsed.confidence.tolist(), strict=True):
+        yield truth.lists.acting[person], action, confidence, ()
+
+
+def _layouts(truth: GroundTruth, parsed: Any) -> Iterator[OfPerson]:
+    boxes = _edges(parsed.parts, BoxConvention.INCLUSIVE)
+    kinds, first = parsed.kind.tolist(), parsed.first.tolist()
+    columns = zip(parsed.person.tolist(), parsed.confidence.tolist(), first, first[1:], strict=False)
+    for person, confidence, start, end in columns:
+        if person >= 0:  # in the Layout set
+            parts = tuple(Part(PARTS[kinds[row]], boxes[row]) for row in range(start, end))
+            yield truth.lists.persons[person], "person", confidence, parts
+
+
+def _predicted_label_images(archive: Path, truth: GroundTruth, competition: int) -> LabelImages:
+    index, problems, task = ImageIndex.of(truth.description), Problems(), TASKS["segmentation"]
+    found = {}
+    for file in competition_files(archive, truth.description, competition, problems=problems):
+        parsed = task.read(file.read(), index, file=file.name, problems=problems)
+        if parsed is not None:
+            found[parsed.image] = _label_image(parsed.labels)
+    return found
+
+
+def _label_image(labels: Bytes) -> bytes:
+    from PIL import Image  # noqa: PLC0415 - only where there are label images
+
+    image = Image.fromarray(labels, "P")
+    image.putpalette(LABEL_COLOURS)
+    written = io.BytesIO()
+    image.save(written, "PNG", transparency=b"\0" + b"\xff" * 255)
+    return written.getvalue()
+
+
+def _packed(overlays: Iterable[Overlay], masks: LabelImages) -> bytes:
+    """A pack with two parts for each image: what is drawn as compressed JSON, and the label image."""
+    return pack(
+        part
+        for each in overlays
+        for part in (zlib.compress(_json(_OVERLAY, each), 1), masks.get(each.image, b""))
+    )
+
+
+def _json(adapter: TypeAdapter[Any], value: object) -> bytes:
+    return json.dumps(adapter.dump_python(value)).encode()
+
+
+def _worst_last(prediction: DrawnPrediction) -> float:
+    return -prediction.confidence
+
+
+def _edges(boxes: Floats, convention: BoxConvention) -> list[Box]:
+    return [_rounded(box) for box in convert_boxes(boxes, convention, BoxConvention.HALF_OPEN)]
+
+
+def _rounded(box: Floats) -> Box:
+    left, top, right, bottom = (round(edge, 1) for edge in box.tolist())
+    return left, top, right, bottom

@@ -1,0 +1,417 @@
+"""Taking the pictures of a tree along, and making what pages show of them."""
+
+import json
+import re
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+import structlog
+from sqlalchemy import delete, insert, select, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.orm import Session
+
+import scoring
+from app import removals
+from app.artefacts import queries as artefact_queries
+from app.artefacts import service as artefacts
+from app.editions import queries as editions
+from app.editions.service import description_of
+from app.errors import NotFoundError
+from app.images.decoding import RECIPE, Made, PictureError, check_beginning, make_all, read_file
+from app.images.packs import PACK, pack, parts_of, write_pack
+from app.images.pictures import BATCH, PICTURES, ask_for, source_of
+from app.models import ImageMode, JobKind, Picture, PictureBatch, PictureSource
+from app.platform import Platform
+from app.sandbox import ChildError, ChildFileError, ChildLimits, run_in_subprocess
+from scoring.data.description import UNKNOWN_SIDE
+
+log = structlog.get_logger()
+
+FOLDERS: Final = ("JPEGImages", "PNGImages", "")  # of a tree; 2006 had PNG
+SUFFIXES: Final = (".jpg", ".jpeg", ".png")
+SHOWN_PROBLEMS: Final = 5
+BATCH_SECONDS: Final = 60
+PICTURE_SECONDS: Final = 2  # where a batch was stopped and its pictures are made one by one
+MEMORY: Final = 2 << 30  # of a child, also where a scoring may have more
+
+_NUMBER: Final = re.compile(r"\d+$")
+
+
+@dataclass(frozen=True, slots=True)
+class PictureFile:
+    """An image of a phase and the file that shows it.
+
+    width, height: in pixels as annotated, None where the annotation does not say; file: below the folder, None without one;
+    size: in bytes; changed: when, in nanoseconds; problem: why the file cannot be shown.
+    """
+
+    name: str
+    width: int | None
+    height: int | None
+    file: str | None = None
+    size: int = 0
+    changed: int = 0
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FilledBatch:
+    """Pictures that are made together; fingerprint: of the files and how they are made."""
+
+    number: int
+    files: tuple[PictureFile, ...]
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What an import did with the pictures of a tree; problems: a sentence for each file that cannot be shown, the first few."""
+
+    mode: ImageMode
+    folder: Path
+    images: int
+    files: int
+    changed: int  # pictures that are made again
+    problems: tuple[str, ...]
+    more_problems: int
+
+
+def take_along(
+    platform: Platform, phase_id: int, tree: Path, mode: ImageMode, folder: Path | None = None
+) -> Taken | None:
+    """Note where the pictures of a phase lie, or copy them, and have workers make what pages show; None where there are none.
+
+    folder: that of the files, by default those of a tree. Files are opened to look at their beginnings alone. Doing so again
+    makes again what has changed. Raises NotFoundError for an unknown phase.
+    """
+    root = (folder or tree).absolute()
+    with platform.transaction() as session:
+        phase = editions.phase_of_id(session, phase_id)
+        if phase is None:
+            raise NotFoundError(f"there is no phase {phase_id}")
+        known = {each.number: each.fingerprint for each in _batches(session, phase_id)}
+    files = _files(root, description_of(platform.descriptions, phase.description_key))
+    if not any(each.file for each in files):
+        return None
+    batches = list(filled_batches(files, mode, RECIPE))
+    changed = [batch for batch in batches if known.get(batch.number) != batch.fingerprint]
+    copies = {batch.number: _copy(platform, root, batch) for batch in changed if mode is ImageMode.COPY}
+    stay = {batch.number for batch in batches} - {batch.number for batch in changed}
+    with platform.transaction() as session:
+        _lock_source(session, phase_id, mode, root)
+        gone = [each for each in _batches(session, phase_id) if each.number not in stay]
+        _remove_batches(session, phase_id, gone)
+        _insert(session, phase_id, changed, copies)
+        ask_for(session, JobKind.PICTURES, phase_id)
+        ask_for(session, JobKind.OVERLAYS, phase_id)
+        unused = _copies(gone) if removals.are_allowed(session) else []  # listed as unused from then on
+    for key in unused:
+        platform.truths.delete(key)
+    problems = [f"{each.file or each.name}: {each.problem}" for each in files if each.problem]
+    shown, more = tuple(problems[:SHOWN_PROBLEMS]), max(0, len(problems) - SHOWN_PROBLEMS)
+    found = sum(each.problem is None for each in files)
+    return Taken(mode, root, len(files), found, sum(len(each.files) for each in changed), shown, more)
+
+
+def mode_of(platform: Platform, phase_id: int) -> ImageMode | None:
+    """Whether the pictures of a phase are linked or copied, if it has some."""
+    with platform.transaction() as session:
+        source = source_of(session, phase_id)
+        return source.mode if source else None
+
+
+def remove(platform: Platform, phase_id: int) -> bool:
+    """Forget the pictures of a phase and what was made of them; whether there were any."""
+    with platform.transaction() as session:
+        batches = _batches(session, phase_id)
+        _remove_batches(session, phase_id, batches)
+        statement = delete(PictureSource).where(PictureSource.phase_id == phase_id)
+        found = session.scalar(statement.returning(PictureSource.phase_id)) is not None
+        unused = _copies(batches) if removals.are_allowed(session) else []  # listed as unused from then on
+    for key in unused:
+        platform.truths.delete(key)
+    return found
+
+
+def _batches(session: Session, phase_id: int) -> Sequence[PictureBatch]:
+    return session.scalars(select(PictureBatch).where(PictureBatch.phase_id == phase_id)).all()
+
+
+def _copies(batches: Iterable[PictureBatch]) -> list[str]:
+    return [each.copy_key for each in batches if each.copy_key]
+
+
+def _remove_batches(session: Session, phase_id: int, batches: Sequence[PictureBatch]) -> None:
+    """Remove batches and what was made of them."""
+    for each in batches:
+        artefact_queries.remove(session, PICTURES, f"{phase_id}/{each.number}")
+    numbers = [each.number for each in batches]
+    session.execute(
+        delete(PictureBatch).where(PictureBatch.phase_id == phase_id, PictureBatch.number.in_(numbers))
+    )
+
+
+def _lock_source(session: Session, phase_id: int, mode: ImageMode, root: Path) -> None:
+    """Write the source of a phase, and lock it until the end of the transaction."""
+    changed = {"mode": mode, "folder": str(root), "problem": None}
+    statement = upsert(PictureSource).values(phase_id=phase_id, **changed)
+    session.execute(statement.on_conflict_do_update(index_elements=[PictureSource.phase_id], set_=changed))
+
+
+def _insert(
+    session: Session, phase_id: int, batches: Sequence[FilledBatch], copies: Mapping[int, str]
+) -> None:
+    """Write batches with their pictures; copies: the key of each, by number."""
+    if not batches:
+        return
+    rows = [
+        {
+            "phase_id": phase_id,
+            "number": batch.number,
+            "fingerprint": batch.fingerprint,
+            "copy_key": copies.get(batch.number),
+        }
+        for batch in batches
+    ]
+    pictures = [
+        {
+            "phase_id": phase_id,
+            "position": batch.number * BATCH + place,
+            "batch": batch.number,
+            "name": each.name,
+            "width": each.width,
+            "height": each.height,
+            "file": each.file,
+            "problem": each.problem,
+        }
+        for batch in batches
+        for place, each in enumerate(batch.files)
+    ]
+    session.execute(insert(PictureBatch), rows)
+    session.execute(insert(Picture), pictures)
+
+
+def _files(root: Path, description: scoring.Description) -> list[PictureFile]:
+    listings = [(name, _listing(root / name)) for name in FOLDERS]
+    found = files_by_image(listings, numbered=bool(description.class_numbers))
+    images = (*description.images, *description.further)
+    return [_picture_file(root, image, found.get(image.id)) for image in images]
+
+
+def _listing(folder: Path) -> Sequence[str]:
+    try:
+        return [path.name for path in folder.iterdir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+
+
+def _picture_file(root: Path, image: scoring.Image, file: str | None) -> PictureFile:
+    known = image.width != UNKNOWN_SIDE
+    width, height = (image.width, image.height) if known else (None, None)
+    if file is None:
+        return PictureFile(image.id, width, height, problem="there is no such file")
+    try:
+        found = (root / file).stat()
+        check_beginning(read_file(root / file, 16))
+    except PictureError as error:
+        return PictureFile(image.id, width, height, file, problem=str(error))
+    except OSError as error:
+        problem = f"the file cannot be read: {error.strerror}"
+        return PictureFile(image.id, width, height, file, problem=problem)
+    return PictureFile(image.id, width, height, file, found.st_size, found.st_mtime_ns)
+
+
+def files_by_image(listings: Iterable[tuple[str, Sequence[str]]], *, numbered: bool) -> Mapping[str, str]:
+    """The file of each image, of several the one in the first folder and then of the first name.
+
+    listings: folders, below that of the tree, with the names of their files.
+
+    >>> files_by_image([("JPEGImages", ["a.jpg", "a.png", "b.txt"]), ("", ["a.jpg"])], numbered=False)
+    {'a': 'JPEGImages/a.jpg'}
+    """
+    found: dict[str, str] = {}
+    for folder, names in listings:
+        for name in sorted(names):
+            if PurePosixPath(name).suffix.lower() in SUFFIXES:
+                found.setdefault(image_of(name, numbered=numbered), f"{folder}/{name}" if folder else name)
+    return found
+
+
+def image_of(file: str, *, numbered: bool) -> str:
+    """The image that a file shows: its name without the ending, or in COCO the number at the end of it.
+
+    >>> image_of("2008_000008.jpg", numbered=False), image_of("COCO_val2014_000000000139.jpg", numbered=True)
+    ('2008_000008', '139')
+    """
+    stem = PurePosixPath(file).stem
+    number = _NUMBER.search(stem) if numbered else None
+    return str(int(number[0])) if number else stem
+
+
+def filled_batches(files: Sequence[PictureFile], mode: ImageMode, recipe: str) -> Iterator[FilledBatch]:
+    """The images in batches, each with a fingerprint that changes with its files and with how they are made."""
+    for number, first in enumerate(range(0, len(files), BATCH)):
+        some = tuple(files[first : first + BATCH])
+        facts = [recipe, mode.value, *(list(asdict(each).values()) for each in some)]
+        yield FilledBatch(number, some, sha256(json.dumps(facts).encode()).hexdigest())
+
+
+def _copy(platform: Platform, root: Path, batch: FilledBatch) -> str:
+    """Store the files of a batch as one content of the private store; its key."""
+    with platform.truths.draft() as draft:
+        with draft.open("wb") as stream:
+            write_pack(stream, len(batch.files), (_content(root, each) for each in batch.files))
+        return platform.truths.put(draft, uuid.uuid4())  # of its own, so that it can be removed
+
+
+def _content(root: Path, each: PictureFile) -> bytes:
+    if each.file is None or each.problem:
+        return b""
+    try:
+        return read_file(root / each.file)
+    except PictureError:  # it was there a moment ago; a worker says so of an empty one
+        return b""
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """A batch of pictures to make, with its files by position."""
+
+    row: PictureBatch
+    source: PictureSource
+    pictures: Sequence[Picture]
+
+
+def make_next(platform: Platform, payload: Mapping[str, Any]) -> None:
+    """Make the next batch of pictures of a phase; what is made already stays, so that nothing is lost by an interruption.
+
+    What follows is another job behind all that wait, so that no score waits for the pictures of a phase. Where they cannot be
+    reached, that is noted for organisers, who import again or try again.
+    """
+    phase_id = int(payload["phase_id"])
+    with platform.transaction() as session:
+        batch = _next_batch(session, phase_id)
+    if batch is None:
+        return
+    if problem := _unreachable(platform, batch):
+        with platform.transaction() as session:
+            session.execute(
+                update(PictureSource).where(PictureSource.phase_id == phase_id).values(problem=problem)
+            )
+        return
+    made = [_checked(file, each) for file, each in zip(batch.pictures, _make(platform, batch), strict=True)]
+    content = pack(part for each in made for part in (each.thumbnail, each.view))
+    subject = f"{phase_id}/{batch.row.number}"
+    artefacts.store(platform, PICTURES, subject, batch.row.fingerprint, PACK, content)
+    with platform.transaction() as session:
+        _record_made(session, batch, made)
+        ask_for(session, JobKind.PICTURES, phase_id)
+
+
+def _next_batch(session: Session, phase_id: int) -> _Batch | None:
+    is_next = PictureBatch.phase_id == phase_id, PictureBatch.made.is_(None)
+    row = session.scalar(select(PictureBatch).where(*is_next).order_by(PictureBatch.number).limit(1))
+    if row is None:
+        return None
+    its = Picture.phase_id == phase_id, Picture.batch == row.number
+    pictures = session.scalars(select(Picture).where(*its).order_by(Picture.position)).all()
+    return _Batch(row, session.get_one(PictureSource, phase_id), pictures)
+
+
+def _unreachable(platform: Platform, batch: _Batch) -> str | None:
+    if batch.row.copy_key is not None:
+        there = platform.truths.exists(batch.row.copy_key)
+        return None if there else "The copies of the pictures are no longer in the private store"
+    folder = Path(batch.source.folder)
+    files = [each.file for each in batch.pictures if each.file and each.problem is None]
+    if not folder.is_dir():
+        return f"The folder {folder} is not there, or this worker cannot reach it"
+    if files and not any((folder / each).exists() for each in files):
+        return f"The folder {folder} does not hold the pictures any more"
+    return None
+
+
+def _make(platform: Platform, batch: _Batch) -> list[Made]:
+    names = tuple(None if each.problem else each.file for each in batch.pictures)
+    if batch.row.copy_key is None:
+        return _made(Path(batch.source.folder), names, in_pack=False)
+    with platform.truths.materialise(batch.row.copy_key) as copies:
+        return _made(copies, names, in_pack=True)
+
+
+def _made(source: Path, names: tuple[str | None, ...], *, in_pack: bool) -> list[Made]:
+    """What was made of these files: of all together or, if that is stopped, of each by itself."""
+    try:
+        return _run(BATCH_SECONDS, source, names, in_pack=in_pack)
+    except ChildFileError:
+        raise
+    except ChildError:
+        log.warning("a batch of pictures was stopped; its pictures are made one by one")
+    return [_made_alone(source, names, place, in_pack=in_pack) for place in range(len(names))]
+
+
+def _made_alone(source: Path, names: Sequence[str | None], place: int, *, in_pack: bool) -> Made:
+    alone = tuple(name if each == place else None for each, name in enumerate(names))
+    try:
+        return _run(PICTURE_SECONDS, source, alone, in_pack=in_pack)[place]
+    except ChildFileError:
+        raise
+    except ChildError as error:
+        return Made(problem=f"decoding it was stopped: {error}")
+
+
+def _run(seconds: int, source: Path, names: tuple[str | None, ...], *, in_pack: bool) -> list[Made]:
+    limits = ChildLimits(seconds=seconds, memory=MEMORY, nice=10)
+    facts, *parts = parts_of(BytesIO(run_in_subprocess(limits, make_all, source, names, in_pack)))
+    return [
+        Made(thumbnail, view, *fact)
+        for thumbnail, view, fact in zip(parts[::2], parts[1::2], json.loads(facts), strict=True)
+    ]
+
+
+def _checked(file: Picture, made: Made) -> Made:
+    """What was made of a file, without its pictures where they are not to be shown."""
+    problem = (
+        file.problem or made.problem or size_problem((file.width, file.height), (made.width, made.height))
+    )
+    return Made(width=made.width, height=made.height, problem=problem) if problem else made
+
+
+def size_problem(expected: tuple[int | None, int | None], found: tuple[int, int]) -> str | None:
+    """Why a picture is not shown whose size is not the annotated one; its annotation would lie beside its objects.
+
+    >>> size_problem((500, 375), (375, 500))
+    'the picture is 375 x 500, its annotation says 500 x 375'
+    """
+    if None in expected or expected == found:
+        return None
+    return "the picture is {} x {}, its annotation says {} x {}".format(*found, *expected)
+
+
+def _record_made(session: Session, batch: _Batch, made: Sequence[Made]) -> None:
+    """Note that a batch is made, unless its files have changed meanwhile."""
+    row = batch.row
+    is_same = (
+        PictureBatch.phase_id == row.phase_id,
+        PictureBatch.number == row.number,
+        PictureBatch.fingerprint == row.fingerprint,
+    )
+    statement = update(PictureBatch).where(*is_same).values(made=row.fingerprint)
+    if session.scalar(statement.returning(PictureBatch.number)) is None:
+        return
+    outcomes = [
+        {
+            "phase_id": row.phase_id,
+            "position": file.position,
+            "width": file.width or each.width or None,
+            "height": file.height or each.height or None,
+            "problem": each.problem,
+        }
+        for file, each in zip(batch.pictures, made, strict=True)
+    ]
+    session.execute(update(Picture), outcomes)

@@ -1,0 +1,371 @@
+"""Drawing annotation and predictions of the phases whose pictures are shown, and reading what was drawn."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from hashlib import sha256
+from io import BytesIO
+from typing import Any, Final
+
+import structlog
+from sqlalchemy import Select, Text, and_, cast, delete, or_, select
+from sqlalchemy.orm import Session
+
+from app.artefacts import queries as artefacts
+from app.artefacts import service as artefact_service
+from app.editions import queries as editions
+from app.editions.schemas import PhaseView
+from app.images import drawing
+from app.images.drawing import ClassImages, Overlay, class_images_of, overlay_of
+from app.images.packs import PACK, pack, parts_of, read_part
+from app.images.pictures import ask_for, source_of, truth_is_drawn
+from app.jobs import queue
+from app.leaderboards.queries import is_shown_to
+from app.leaderboards.rules import Audience
+from app.models import (
+    Artefact,
+    Board,
+    ClassScore,
+    Entry,
+    GroundTruth,
+    JobKind,
+    Method,
+    Picture,
+    Run,
+    Submission,
+    Upload,
+)
+from app.platform import Platform
+from app.sandbox import ChildError, ChildFileError, ChildLimits, run_in_subprocess
+from app.scored_runs.queries import stands_on_board
+from app.storage import content_key
+
+log = structlog.get_logger()
+
+# kinds of artefacts: packs with two parts for each image, what is drawn and a label image, of a ground truth and of a run;
+# JSON of the images of each class to look at first, of a run and of a board
+TRUTH, RUN, EXAMPLES, HARD = "truth overlays", "run overlays", "run examples", "hard images"
+RECIPE: Final = "2"  # grows with every change of what is drawn
+HARD_RECIPE: Final = "3"  # grows with every change of how hard images are found
+OF_RUNS: Final = (RUN, EXAMPLES)
+MOST_RUNS: Final = 50  # of a board, the best: chosen from on a page, and compared for hard images
+JSON: Final = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnRun:
+    """A run whose predictions can be drawn, as a page names it; mean: its headline in [0, 1]."""
+
+    run_id: int
+    competition: int
+    method: str
+    submission_id: int
+    ground_truth_id: int
+    mean: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunSources:
+    """What a run was scored from: the archive's checksum and upload, keys of private storage, and how."""
+
+    sha256: str
+    upload_id: uuid.UUID
+    truth: str
+    statistics: str
+    competition: int
+    protocol: str
+
+
+def version_of(names: Sequence[str]) -> str:
+    """The version of what is drawn over these images in this order.
+
+    >>> version_of(["a", "b"]) == version_of(["b", "a"])
+    False
+    """
+    return sha256("\n".join([RECIPE, *names]).encode()).hexdigest()[:24]
+
+
+def request(session: Session, phase_id: int) -> None:
+    """Have drawn what is not drawn yet of a phase with pictures, and removed what stands on no board any more."""
+    if source_of(session, phase_id) is not None:
+        ask_for(session, JobKind.OVERLAYS, phase_id)
+
+
+def draw_next(platform: Platform, payload: Mapping[str, Any]) -> None:
+    """Draw the next thing of a phase that is not drawn yet: its annotation, one run, the hard images of a board.
+
+    What follows is another message behind all that wait, so that nothing waits for all of a phase. Nothing is drawn where
+    nobody may see it, or where there are no pictures.
+    """
+    phase_id = int(payload["phase_id"])
+    with platform.transaction() as session:
+        phase, source = editions.phase_of_id(session, phase_id), source_of(session, phase_id)
+        if phase is None or source is None or not truth_is_drawn(phase, source):
+            _remove_drawn(session, phase_id)
+            return
+        _remove_fallen(session, phase_id)
+        images = select(Picture.name).where(Picture.phase_id == phase_id).order_by(Picture.position)
+        names = tuple(session.scalars(images))
+    if _draw_truth(platform, phase_id, names) or _draw_run(platform, phase_id, names):
+        with platform.transaction() as session:
+            request(session, phase_id)
+        return
+    _compare(platform, phase, names)
+
+
+def _draw_truth(platform: Platform, phase_id: int, names: Sequence[str]) -> bool:
+    """Draw a ground truth that is not drawn yet; whether there was one."""
+    version = version_of(names)
+    with platform.transaction() as session:
+        shown = _truths_shown(session, phase_id)
+        drawn = artefacts.versions(session, TRUTH, [str(each) for each in shown])
+    for truth_id, key in shown.items():
+        if drawn.get(str(truth_id)) != version:
+            with platform.truths.materialise(key) as truth:
+                made = run_in_subprocess(_limits(platform), drawing.draw_truth, truth, names)
+            artefact_service.store(platform, TRUTH, str(truth_id), version, PACK, made)
+            return True
+    return False
+
+
+def _truths_shown(session: Session, phase_id: int) -> dict[int, str]:
+    """The ground truths that the boards of a phase show, by id with their keys in private storage."""
+    statement = (
+        select(GroundTruth.id, GroundTruth.key)
+        .join(Board, Board.ground_truth_id == GroundTruth.id)
+        .where(Board.phase_id == phase_id)
+        .distinct()
+    )
+    return dict(session.execute(statement).all())
+
+
+def _draw_run(platform: Platform, phase_id: int, names: Sequence[str]) -> bool:
+    """Draw a run that is not drawn yet; whether there was one. One that cannot be drawn counts as drawn, with nothing in it."""
+    version = version_of(names)
+    with platform.transaction() as session:
+        run_id = _next_run(session, phase_id, version)
+        sources = _run_sources(session, run_id) if run_id else None
+    if run_id is None or sources is None:
+        return False
+    try:
+        made = _run_drawn(platform, sources, names)
+    except ChildFileError:
+        raise
+    except ChildError as error:
+        log.warning("predictions could not be drawn", run=run_id, error=str(error))
+        made = pack([pack([]), b"[]"])
+    overlays, examples = parts_of(BytesIO(made))
+    artefact_service.store(platform, EXAMPLES, str(run_id), version, JSON, examples)
+    artefact_service.store(platform, RUN, str(run_id), version, PACK, overlays)
+    return True
+
+
+def _next_run(session: Session, phase_id: int, version: str) -> int | None:
+    """A run that stands on a board of a phase and that is not drawn in this version; the latest first."""
+    made = (
+        select(Artefact.id)
+        .where(Artefact.kind == RUN, Artefact.subject == cast(Run.id, Text), Artefact.version == version)
+        .correlate(Run)
+        .exists()
+    )
+    statement = (
+        select(Run.id)
+        .join(Entry, Entry.published_run_id == Run.id)
+        .join(Board, stands_on_board())
+        .where(Entry.phase_id == phase_id, Run.statistics_key.is_not(None), ~made)
+        .order_by(Run.id.desc())
+        .limit(1)
+    )
+    return session.scalar(statement)
+
+
+def _run_sources(session: Session, run_id: int) -> RunSources:
+    """What a run was scored from."""
+    statement = (
+        select(
+            Upload.sha256, Upload.id, GroundTruth.key, Run.statistics_key, Entry.competition, Run.protocol
+        )
+        .select_from(Run)
+        .join(Entry, Run.entry_id == Entry.id)
+        .join(Submission, Entry.submission_id == Submission.id)
+        .join(Upload, Submission.upload_id == Upload.id)
+        .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
+        .where(Run.id == run_id)
+    )  # fmt: skip
+    sha256, upload_id, truth, statistics, competition, protocol = session.execute(statement).one()
+    return RunSources(sha256 or "", upload_id, truth, statistics or "", competition, protocol)
+
+
+def _run_drawn(platform: Platform, sources: RunSources, names: Sequence[str]) -> bytes:
+    archive_key = content_key(sources.sha256, sources.upload_id)
+    with (
+        platform.archives.materialise(archive_key) as archive,
+        platform.truths.materialise(sources.truth) as truth,
+        platform.truths.materialise(sources.statistics) as statistics,
+    ):
+        return run_in_subprocess(
+            _limits(platform), drawing.draw_run, archive, truth, statistics, sources.competition,
+            sources.protocol, names,
+        )  # fmt: skip
+
+
+def _compare(platform: Platform, phase: PhaseView, names: Sequence[str]) -> None:
+    """Find the hard images of each board whose runs have changed, over the runs that everybody sees."""
+    with platform.transaction() as session:
+        runs = runs_on_boards(session, phase.id, Audience.PUBLIC)
+        truths = _truths_shown(session, phase.id)
+        known = artefacts.versions(session, HARD, [f"{phase.id}/{run.competition}" for run in runs])
+    for competition in dict.fromkeys(run.competition for run in runs):
+        compared = [run for run in runs if run.competition == competition]
+        run_ids = sorted(run.run_id for run in compared)
+        version = sha256(f"{HARD_RECIPE} {version_of(names)} {run_ids}".encode()).hexdigest()[:24]
+        subject = f"{phase.id}/{competition}"
+        truth = truths.get(compared[0].ground_truth_id)
+        if truth is None or known.get(subject) == version:
+            continue
+        try:
+            content = _hard_images(platform, truth, run_ids)
+        except ChildFileError:
+            raise
+        except ChildError as error:
+            log.warning("hard images could not be found", board=subject, error=str(error))
+            content = b"[]"
+        artefact_service.store(platform, HARD, subject, version, JSON, content)
+
+
+def _hard_images(platform: Platform, truth_key: str, run_ids: list[int]) -> bytes:
+    with platform.transaction() as session:
+        statement = select(Run.statistics_key).where(Run.id.in_(run_ids)).order_by(Run.id)
+        keys = [key for key in session.scalars(statement) if key]
+    with ExitStack() as files:
+        truth = files.enter_context(platform.truths.materialise(truth_key))
+        statistics = [files.enter_context(platform.truths.materialise(key)) for key in keys]
+        return run_in_subprocess(_limits(platform), drawing.hard_images, truth, statistics)
+
+
+def _limits(platform: Platform) -> ChildLimits:
+    settings = platform.settings
+    return ChildLimits(seconds=settings.delivery_seconds, memory=settings.child_memory, nice=10)
+
+
+def _remove_fallen(session: Session, phase_id: int) -> None:
+    """Remove what was drawn of runs of a phase that stand on no board any more."""
+    standing = (
+        select(Entry.published_run_id)
+        .join(Board, stands_on_board())
+        .where(Entry.phase_id == phase_id, Entry.published_run_id.is_not(None))
+    )
+    fallen = (
+        select(cast(Run.id, Text))
+        .join(Entry, Run.entry_id == Entry.id)
+        .where(Entry.phase_id == phase_id, Run.id.not_in(standing))
+    )
+    session.execute(delete(Artefact).where(Artefact.kind.in_(OF_RUNS), Artefact.subject.in_(fallen)))
+
+
+def _remove_drawn(session: Session, phase_id: int) -> None:
+    """Remove all that was drawn of a phase."""
+    truths = select(cast(GroundTruth.id, Text)).where(GroundTruth.phase_id == phase_id)
+    runs = select(cast(Run.id, Text)).join(Entry, Run.entry_id == Entry.id).where(Entry.phase_id == phase_id)
+    is_drawn = or_(
+        and_(Artefact.kind == TRUTH, Artefact.subject.in_(truths)),
+        and_(Artefact.kind.in_(OF_RUNS), Artefact.subject.in_(runs)),
+        and_(Artefact.kind == HARD, Artefact.subject.startswith(f"{phase_id}/")),
+    )
+    session.execute(delete(Artefact).where(is_drawn))
+
+
+def is_awaited(session: Session, phase_id: int, competition: int | None) -> bool:
+    """Whether something of a phase is still to be drawn, or this board of it has changed."""
+    overlays = queue.is_asked_for(JobKind.OVERLAYS, f"phase {phase_id}")
+    board = queue.is_asked_for(JobKind.BOARD, f"{phase_id}/{competition}")
+    return bool(session.scalar(select(or_(overlays, board))))
+
+
+def is_drawn_of(session: Session, run_id: int) -> bool:
+    """Whether a run stands on a board and has what drawing needs."""
+    statement = (
+        select(Run.id)
+        .join(Entry, Entry.published_run_id == Run.id)
+        .join(Board, stands_on_board())
+        .where(Run.id == run_id, Run.statistics_key.is_not(None))
+    )
+    return session.scalar(statement) is not None
+
+
+def _runs() -> Select[*tuple[Any, ...]]:
+    return (
+        select(
+            Run.id, Entry.competition, Method.name, Entry.submission_id, Run.ground_truth_id, ClassScore.value
+        )
+        .join(Entry, Run.entry_id == Entry.id)
+        .join(Method, Entry.method_id == Method.id)
+        .outerjoin(ClassScore, and_(ClassScore.run_id == Run.id, ClassScore.class_name.is_(None)))
+    )
+
+
+def run_of(session: Session, run_id: int) -> DrawnRun:
+    """A run that is there, whether it stands on a board or not."""
+    return DrawnRun(*session.execute(_runs().where(Run.id == run_id)).one())
+
+
+def runs_on_boards(session: Session, phase_id: int, audience: Audience) -> list[DrawnRun]:
+    """The runs on the boards of a phase that its readers see, by competition and best first; of each board the best."""
+    statement = (
+        _runs()
+        .join(Board, stands_on_board())
+        .where(
+            Entry.phase_id == phase_id,
+            Entry.published_run_id == Run.id,
+            Run.statistics_key.is_not(None),
+            is_shown_to(audience),
+        )
+        .order_by(Entry.competition, ClassScore.value.desc().nulls_last(), Run.id)
+    )
+    found: list[DrawnRun] = []
+    counts: dict[int, int] = {}
+    for row in session.execute(statement):
+        run = DrawnRun(*row)
+        counts[run.competition] = counts.get(run.competition, 0) + 1
+        if counts[run.competition] <= MOST_RUNS:
+            found.append(run)
+    return found
+
+
+def truth_overlay(platform: Platform, truth_id: int, position: int, name: str) -> Overlay | None:
+    """The annotation of an image, for who may see it; none before it is drawn."""
+    return overlay_of(_part(platform, TRUTH, truth_id, 2 * position), name)
+
+
+def run_overlay(platform: Platform, run_id: int, position: int, name: str) -> Overlay | None:
+    """The predictions of a run in an image, for who may see them; none before they are drawn."""
+    return overlay_of(_part(platform, RUN, run_id, 2 * position), name)
+
+
+def truth_labels(platform: Platform, truth_id: int, position: int) -> bytes:
+    """The label image of the annotation, PNG, for who may see it; empty where there is none."""
+    return _part(platform, TRUTH, truth_id, 2 * position + 1)
+
+
+def run_labels(platform: Platform, run_id: int, position: int) -> bytes:
+    """The label image of a run, PNG, for who may see it; empty where there is none."""
+    return _part(platform, RUN, run_id, 2 * position + 1)
+
+
+def _part(platform: Platform, kind: str, subject: int, number: int) -> bytes:
+    with platform.transaction() as session:
+        found = artefacts.find(session, kind, str(subject))
+    return read_part(platform.artefacts, found.key, number) if found else b""
+
+
+def examples(platform: Platform, run_id: int) -> tuple[ClassImages, ...] | None:
+    """The examples of each class of a run, for who may see them; none before they are found."""
+    found = artefact_service.read(platform, EXAMPLES, str(run_id))
+    return class_images_of(found.content) if found else None
+
+
+def hard_images(platform: Platform, phase_id: int, competition: int) -> tuple[ClassImages, ...] | None:
+    """The hard images of each class of a board, for who may see them; none before they are found."""
+    found = artefact_service.read(platform, HARD, f"{phase_id}/{competition}")
+    return class_images_of(found.content) if found else None

@@ -1,0 +1,202 @@
+"""Pages of pictures, the pictures themselves, and what organisers choose about them."""
+
+from math import isfinite
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import RedirectResponse
+from pydantic import ValidationError
+
+from app.access import Action
+from app.forms import SentForm, field_errors, values_of
+from app.images import lists, pictures, viewer
+from app.images.pictures import PAGE, PictureRules, Size, StoredPicture, Window
+from app.images.viewer import Choice
+from app.rate_limits import Limited
+from app.web import CurrentActor, ThePlatform, limited, render, requires
+
+router = APIRouter()
+READ = requires(Action.READ_PUBLIC)
+ORGANISE = requires(Action.ORGANISE)
+VIEW = limited(Limited.VIEW)
+
+A_YEAR = 365 * 24 * 3600
+
+After = Annotated[int, Query(ge=-1, lt=1 << 31, description="show those after this position")]
+Before = Annotated[int | None, Query(ge=0, lt=1 << 31, description="show those before this position")]
+Beginning = Annotated[str, Query(max_length=100, description="how the names begin")]
+Version = Annotated[str, Query(max_length=40, description="of what was made; with it the answer may be kept")]
+Competition = Annotated[int | None, Query(description="whose predictions are drawn")]
+Runs = Annotated[
+    list[int] | None, Query(max_length=20, description="runs whose predictions are drawn, at most five")
+]
+ClassName = Annotated[str | None, Query(max_length=100, description="the class whose images are listed")]
+
+
+@router.get("/pictures/{edition}/{image_set}", dependencies=[READ])
+def of_phase(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    edition: str,
+    image_set: str,
+    after: After = -1,
+    before: Before = None,
+    name: Beginning = "",
+) -> Response:
+    """The pictures of a phase, a page of them."""
+    window = Window(after, before, PAGE)
+    page = pictures.pictures_page(platform, actor, edition, image_set, name.strip(), window)
+    return render(request, "images/pictures.html", page=page, form={}, problems={})
+
+
+@router.get("/pictures/{edition}/{image_set}/{name}/thumbnail.jpg", dependencies=[READ])
+def thumbnail(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    edition: str,
+    image_set: str,
+    name: str,
+    v: Version = "",
+) -> Response:
+    """A picture, small."""
+    found = pictures.stored_picture(platform, actor, edition, image_set, name, Size.THUMBNAIL)
+    return _answer(request, found, v)
+
+
+@router.get("/pictures/{edition}/{image_set}/{name}/picture.jpg", dependencies=[READ])
+def picture(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    edition: str,
+    image_set: str,
+    name: str,
+    v: Version = "",
+) -> Response:
+    """A picture, at most 1280 pixels wide and high."""
+    found = pictures.stored_picture(platform, actor, edition, image_set, name, Size.VIEW)
+    return _answer(request, found, v)
+
+
+@router.get("/pictures/{edition}/{image_set}/{name}/labels.png", dependencies=[READ])
+def labels(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    edition: str,
+    image_set: str,
+    name: str,
+    run: int | None = None,
+    truth: int | None = None,
+) -> Response:
+    """A label image in the colours of the development kits, its background transparent."""
+    found = viewer.label_image(platform, actor, edition, image_set, name, run_id=run, truth_id=truth)
+    return _answer(request, found, "none", "image/png")
+
+
+def _answer(request: Request, found: StoredPicture, version: str, media_type: str = "image/jpeg") -> Response:
+    """The bytes, or 304; who names the version of a public picture that is there may keep it for a year."""
+    lasting = f"public, max-age={A_YEAR}, immutable" if version == found.version else "public, no-cache"
+    headers = {
+        "ETag": found.etag,
+        "Cache-Control": lasting if found.is_public else "no-store",
+        "Content-Disposition": "inline",
+        **({} if found.is_public else {"Vary": "Cookie, Authorization"}),
+    }
+    known = [each.strip() for each in request.headers.get("if-none-match", "").split(",")]
+    if found.etag in known or "*" in known:
+        return Response(status_code=304, headers=headers)
+    return Response(found.content, headers=headers, media_type=media_type)
+
+
+@router.get("/pictures/{edition}/{image_set}/{name}", dependencies=[READ, VIEW])
+def of_image(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    edition: str,
+    image_set: str,
+    name: str,
+    competition: Competition = None,
+    run: Runs = None,
+    threshold: Annotated[str, Query(max_length=40, description="the lowest confidence that is shown")] = "",
+) -> Response:
+    """A picture with what its annotation and some methods say of it."""
+    choice = Choice(competition, tuple(run or ()), number_or_none(threshold))
+    page = viewer.viewer(platform, actor, edition, image_set, name, choice)
+    return render(request, "images/viewer.html", page=page, query=request.url.query)
+
+
+def number_or_none(text: str) -> float | None:
+    """The number that a field holds; none where it is empty or something else.
+
+    >>> number_or_none("0.5"), number_or_none(""), number_or_none("nan")
+    (0.5, None, None)
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
+
+
+@router.get("/runs/{run_id}/images", dependencies=[requires(Action.READ_SUBMISSION), VIEW])
+def of_run(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    run_id: int,
+    class_name: ClassName = None,
+) -> Response:
+    """The images that a result is surest of, nearly right about, wrong about, and blind to."""
+    page = lists.examples_of_run(platform, actor, run_id, class_name)
+    return render(request, "images/lists.html", page=page)
+
+
+@router.get("/leaderboards/{edition}/{image_set}/{competition}/images", dependencies=[READ, VIEW])
+def of_board(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    edition: str,
+    image_set: str,
+    competition: int,
+    class_name: ClassName = None,
+) -> Response:
+    """The images that the methods of a board find easy and hard."""
+    page = lists.hard_images(platform, actor, edition, image_set, competition, class_name)
+    return render(request, "images/lists.html", page=page)
+
+
+@router.post("/organise/phases/{phase_id}/pictures", dependencies=[ORGANISE])
+def change(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    phase_id: int,
+    sent: SentForm,
+) -> Response:
+    """Set who sees the pictures of a held-out phase."""
+    form = values_of(sent, PictureRules)
+    try:
+        pictures.change(platform, actor, phase_id, PictureRules.model_validate(form))
+    except ValidationError as error:
+        phase = pictures.organised(platform, actor, phase_id)
+        page = pictures.pictures_page(platform, actor, phase.edition, phase.image_set, "", Window())
+        problems = dict(field_errors(error))
+        return render(request, "images/pictures.html", code=422, page=page, form=form, problems=problems)
+    return _back(platform, actor, phase_id)
+
+
+@router.post("/organise/phases/{phase_id}/pictures/retry", dependencies=[ORGANISE])
+def try_again(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:
+    """Have the pictures made that are not made yet."""
+    pictures.try_again(platform, actor, phase_id)
+    return _back(platform, actor, phase_id)
+
+
+def _back(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:
+    phase = pictures.organised(platform, actor, phase_id)
+    return RedirectResponse(f"/pictures/{phase.edition}/{phase.image_set}#organise", status_code=303)

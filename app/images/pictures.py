@@ -1,0 +1,395 @@
+"""The pictures of a phase as readers may see them. The web process reads what workers have made, and no folder or ground truth."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from hashlib import sha256
+from typing import Annotated, Any, Final
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import ColumnElement, Row, Select, and_, func, select, update
+from sqlalchemy.orm import Session
+
+from app.access import Actor
+from app.artefacts import queries as artefacts
+from app.audit import queries as audit
+from app.editions.rules import offered_competitions
+from app.editions.schemas import PhaseView
+from app.editions.service import description_of, find_phase
+from app.errors import NotFoundError
+from app.images.packs import read_part
+from app.jobs import queue
+from app.models import Disclosure, JobKind, Picture, PictureBatch, PictureSource
+from app.platform import Platform
+from app.quotas.service import organised_phase
+from scoring import Description
+
+PICTURES: Final = "pictures"  # kind of the artefact with the pictures of a batch
+BATCH: Final = 50  # pictures that are made together: about a second of work, 5 MB
+PAGE: Final = 60
+SHORT_SIDE: Final = 150  # of a thumbnail on a page, in CSS pixels
+TRIED: Final = 20  # images of a task, of which the first that can be shown is taken
+NOT_MADE: Final = "the picture could not be made, and waits for an organiser"
+
+
+class Size(IntEnum):
+    """Which of the two pictures of an image; the value is its place in the pack."""
+
+    THUMBNAIL = 0
+    VIEW = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PictureView:
+    """A picture; version: of what was made of it, None before; problem: why there is nothing to show."""
+
+    position: int
+    name: str
+    width: int | None
+    height: int | None
+    version: str | None
+    problem: str | None
+
+    @property
+    def shown_size(self) -> tuple[int, int]:
+        """Width and height of its thumbnail on a page, in CSS pixels, so that nothing moves when it arrives."""
+        if not self.width or not self.height:
+            return SHORT_SIDE * 4 // 3, SHORT_SIDE
+        scale = min(SHORT_SIDE / self.height, 3 * SHORT_SIDE / self.width)  # of a panorama, too
+        return max(1, round(scale * self.width)), max(1, round(scale * self.height))
+
+
+@dataclass(frozen=True, slots=True)
+class PicturesPage:
+    """Some pictures of a phase, in the order of its image sets.
+
+    total, made, refused: of the phase, those that can be shown and those that never will be; being_made: how many still are;
+    beginning: what the names begin with; previous, next: the position to look before, or after, for the other pages; source:
+    for organisers; is_public: everybody sees them.
+    """
+
+    phase: PhaseView
+    pictures: tuple[PictureView, ...]
+    total: int
+    made: int
+    refused: int
+    being_made: int
+    beginning: str
+    previous: int | None
+    next: int | None
+    is_public: bool
+    source: PictureSource | None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """At most `limit` pictures, those after a position or, where that is given, before one."""
+
+    after: int = -1
+    before: int | None = None
+    limit: int = PAGE
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPicture:
+    """A picture as it is sent, and who may keep it."""
+
+    content: bytes
+    version: str
+    is_public: bool
+
+    @property
+    def etag(self) -> str:
+        """The name of its bytes."""
+        return f'"{sha256(self.content).hexdigest()[:24]}"'
+
+
+@dataclass(frozen=True, slots=True)
+class Representative:
+    """A picture that stands for a task of a phase: where it leads, and its thumbnail with its size in CSS pixels."""
+
+    task: str
+    address: str
+    thumbnail: str
+    width: int
+    height: int
+
+
+class PictureRules(BaseModel):
+    """Who sees the pictures of a held-out phase."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
+
+    is_public: Annotated[bool, Field(description="everybody sees the pictures, without annotation")] = False
+    draws_truth: Annotated[
+        bool,
+        Field(
+            description="organisers see the hidden annotation drawn, which is then kept where the web server reads it"
+        ),
+    ] = False
+    reason: Annotated[str, Field(min_length=3, max_length=1000, description="why; it is recorded")]
+
+
+def sees_pictures(actor: Actor, phase: PhaseView, source: PictureSource) -> bool:
+    """Whether somebody sees the pictures of a phase, without annotation."""
+    return phase.disclosure is Disclosure.FULL or source.is_public or actor.runs(phase.edition_id)
+
+
+def truth_is_drawn(phase: PhaseView, source: PictureSource) -> bool:
+    """Whether annotation and predictions are drawn for pages at all.
+
+    What is drawn lies where the web server reads it, so hidden annotation is drawn only where an organiser asks for it. A phase
+    that discloses details once it is over shows curves and counts then, and no boxes: test sets are used again.
+    """
+    return phase.disclosure is Disclosure.FULL or source.draws_truth
+
+
+def sees_truth(actor: Actor, phase: PhaseView, source: PictureSource) -> bool:
+    """Whether somebody sees annotation and predictions drawn over the pictures."""
+    if phase.disclosure is Disclosure.FULL:
+        return True
+    return source.draws_truth and actor.runs(phase.edition_id)
+
+
+def withheld(phase: PhaseView) -> str:
+    """Why nothing is drawn over the pictures of a phase."""
+    return f"Annotation and predictions are not drawn because the annotation of {phase.image_set} is held out"
+
+
+def source_of(session: Session, phase_id: int) -> PictureSource | None:
+    """Where the pictures of a phase come from and who sees them; none for a phase without."""
+    return session.get(PictureSource, phase_id)
+
+
+def visible_source(session: Session, actor: Actor, phase: PhaseView) -> PictureSource:
+    """The source of a phase whose pictures the reader sees. Raises NotFoundError."""
+    source = source_of(session, phase.id)
+    if source is None or not sees_pictures(actor, phase, source):
+        raise _none(phase.edition, phase.image_set)
+    return source
+
+
+def _none(edition: str, image_set: str) -> NotFoundError:
+    return NotFoundError(f"{edition} {image_set} has no pictures, or they are not public")
+
+
+def pictures_page(
+    platform: Platform, actor: Actor, edition: str, image_set: str, beginning: str, window: Window
+) -> PicturesPage:
+    """Some pictures of a phase. Raises NotFoundError where it has none, or none that the reader may see."""
+    with platform.snapshot() as session:
+        phase = find_phase(session, edition, image_set)
+        source = visible_source(session, actor, phase)
+        rows, previous, next_ = _page(session, phase.id, beginning, window)
+        total, made, refused = session.execute(_counts(phase.id)).one()
+        is_awaited = session.scalar(select(queue.is_asked_for(JobKind.PICTURES, f"phase {phase.id}")))
+    return PicturesPage(
+        phase=phase,
+        pictures=tuple(map(_view, rows)),
+        total=total,
+        made=made,
+        refused=refused,
+        being_made=total - made - refused if is_awaited else 0,
+        beginning=beginning,
+        previous=previous,
+        next=next_,
+        is_public=sees_pictures(Actor(), phase, source),
+        source=source if actor.runs(phase.edition_id) else None,
+    )
+
+
+def _counts(phase_id: int) -> Select[int, int, int]:
+    """How many images a phase has, how many of them can be shown, and how many never will be."""
+    can = and_(PictureBatch.made.is_not(None), Picture.problem.is_(None))
+    return (
+        select(func.count(), func.count().filter(can), func.count().filter(Picture.problem.is_not(None)))
+        .select_from(Picture)
+        .join(PictureBatch, _is_its_batch())
+        .where(Picture.phase_id == phase_id)
+    )
+
+
+def _pictures(phase_id: int, *conditions: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+    is_awaited = queue.is_asked_for(JobKind.PICTURES, func.concat("phase ", Picture.phase_id))
+    return (
+        select(
+            Picture.position, Picture.name, Picture.width, Picture.height, PictureBatch.made, Picture.problem,
+            is_awaited,
+        )
+        .join(PictureBatch, _is_its_batch())
+        .where(Picture.phase_id == phase_id, *conditions)
+    )  # fmt: skip
+
+
+def _is_its_batch() -> ColumnElement[bool]:
+    return and_(PictureBatch.phase_id == Picture.phase_id, PictureBatch.number == Picture.batch)
+
+
+def _can_be_shown() -> ColumnElement[bool]:
+    return and_(Picture.problem.is_(None), PictureBatch.made.is_not(None))
+
+
+def _view(row: Row[*tuple[Any, ...]]) -> PictureView:
+    position, name, width, height, made, problem, is_awaited = row
+    if not (made or problem or is_awaited):
+        problem = NOT_MADE
+    return PictureView(position, name, width, height, made[:12] if made and not problem else None, problem)
+
+
+def _page(
+    session: Session, phase_id: int, beginning: str, window: Window
+) -> tuple[list[Row[*tuple[Any, ...]]], int | None, int | None]:
+    """Some pictures in order whose names begin so, and the positions to look before and after for others."""
+    chosen = _pictures(phase_id, Picture.name.startswith(beginning, autoescape=True)).limit(window.limit + 1)
+    if window.before is None:
+        forwards = chosen.where(Picture.position > window.after).order_by(Picture.position)
+        rows = list(session.execute(forwards))
+        shown, has_previous, has_next = rows[: window.limit], window.after >= 0, len(rows) > window.limit
+    else:
+        backwards = chosen.where(Picture.position < window.before).order_by(Picture.position.desc())
+        rows = list(reversed(session.execute(backwards).all()))
+        shown, has_previous, has_next = rows[-window.limit :], len(rows) > window.limit, True
+    previous = shown[0].position if shown and has_previous else None
+    return shown, previous, shown[-1].position if shown and has_next else None
+
+
+def picture_of(session: Session, phase_id: int, name: str) -> PictureView | None:
+    """A picture by the name of its image."""
+    return pictures_of(session, phase_id, [name]).get(name)
+
+
+def pictures_of(session: Session, phase_id: int, names: Collection[str]) -> dict[str, PictureView]:
+    """The pictures of these images, by name."""
+    rows = session.execute(_pictures(phase_id, Picture.name.in_(names)))
+    return {view.name: view for view in map(_view, rows)}
+
+
+def stored_picture(
+    platform: Platform, actor: Actor, edition: str, image_set: str, name: str, size: Size
+) -> StoredPicture:
+    """A picture, found by the name of its image in the table.
+
+    Raises NotFoundError for one that is not there, not made yet, or not the reader's to see.
+    """
+
+    def read() -> tuple[PhaseView, PictureSource | None]:
+        with platform.transaction() as session:
+            phase = find_phase(session, edition, image_set)
+            return phase, source_of(session, phase.id)
+
+    phase, source = platform.cache.version(("pictures", edition, image_set), read)
+    if source is None or not sees_pictures(actor, phase, source):
+        raise _none(edition, image_set)
+    with platform.transaction() as session:
+        chosen = select(Picture.position, Picture.batch, PictureBatch.made).join(
+            PictureBatch, _is_its_batch()
+        )
+        found = Picture.phase_id == phase.id, Picture.name == name, _can_be_shown()
+        row = session.execute(chosen.where(*found)).one_or_none()
+        made = artefacts.find(session, PICTURES, f"{phase.id}/{row.batch}") if row else None
+    if row is None or made is None:
+        raise NotFoundError(f"{edition} {image_set} has no picture {name!r}, or it is not made yet")
+    content = read_part(platform.artefacts, made.key, len(Size) * (row.position % BATCH) + size)
+    return StoredPicture(content, row.made[:12], sees_pictures(Actor(), phase, source))
+
+
+def representatives(platform: Platform, actor: Actor, phase: PhaseView) -> tuple[Representative, ...]:
+    """A picture for each task of a phase that can be entered; none where the reader does not see the pictures.
+
+    It is one of the first images that the task asks about, which everybody may know: hidden annotation has no part in it.
+    """
+    with platform.transaction() as session:
+        source = source_of(session, phase.id)
+        if source is None or not sees_pictures(actor, phase, source):
+            return ()
+        description = description_of(platform.descriptions, phase.description_key)
+        numbers = {each.task: each.number for each in reversed(offered_competitions(phase))}
+        found = {
+            task: picture
+            for task, names in candidates(description, reversed(numbers)).items()
+            if (picture := _first_shown(session, phase.id, names))
+        }
+    base = f"/pictures/{quote(phase.edition)}/{quote(phase.image_set)}"
+    return tuple(
+        Representative(
+            task,
+            f"{base}/{quote(picture.name)}?competition={numbers[task]}",
+            f"{base}/{quote(picture.name)}/thumbnail.jpg?v={picture.version}",
+            *picture.shown_size,
+        )
+        for task, picture in found.items()
+    )
+
+
+def _first_shown(session: Session, phase_id: int, names: Collection[str]) -> PictureView | None:
+    chosen = _pictures(phase_id, Picture.name.in_(names), _can_be_shown())
+    row = session.execute(chosen.order_by(Picture.position).limit(1)).one_or_none()
+    return _view(row) if row else None
+
+
+def candidates(description: Description, tasks: Iterable[str]) -> Mapping[str, list[str]]:
+    """The images that each task may be shown by: those it asks about; tasks with the same images begin at different ones.
+
+    >>> from scoring import Image
+    >>> images = tuple(Image(name, 9, 9) for name in "abcd")
+    >>> phase = Description("VOC2012", "val", ("cat",), (), images, segmentation=("a", "c"))
+    >>> candidates(phase, ["classification", "detection", "segmentation"])
+    {'classification': ['a', 'b', 'c', 'd'], 'detection': ['b', 'c', 'd', 'a'], 'segmentation': ['a', 'c']}
+    """
+    main = [image.id for image in description.images]
+    asked = {
+        "segmentation": list(description.segmentation),
+        "layout": list(dict.fromkeys(image for image, _ in description.persons)),
+        "action": list(dict.fromkeys(image for image, _ in description.acting)),
+    }
+    return {task: _from(asked.get(task) or main, place) for place, task in enumerate(tasks)}
+
+
+def _from(names: list[str], place: int) -> list[str]:
+    """The names, beginning at another one for each place, so that tasks with the same images show different ones."""
+    start = place % len(names) if names else 0
+    return [*names[start:], *names[:start]][:TRIED]
+
+
+def organised(platform: Platform, actor: Actor, phase_id: int) -> PhaseView:
+    """A phase with pictures that the actor organises. Raises NotFoundError."""
+    with platform.transaction() as session:
+        return _organised(session, actor, phase_id)
+
+
+def _organised(session: Session, actor: Actor, phase_id: int) -> PhaseView:
+    phase = organised_phase(session, actor, phase_id)
+    if source_of(session, phase_id) is None:
+        raise NotFoundError(f"there is no phase {phase_id} with pictures")
+    return phase
+
+
+def try_again(platform: Platform, actor: Actor, phase_id: int) -> None:
+    """Have the pictures made that are not made yet. Raises NotFoundError for a phase that the actor does not organise."""
+    with platform.transaction() as session:
+        _organised(session, actor, phase_id)
+        session.execute(update(PictureSource).where(PictureSource.phase_id == phase_id).values(problem=None))
+        ask_for(session, JobKind.PICTURES, phase_id)
+
+
+def ask_for(session: Session, kind: JobKind, phase_id: int) -> None:
+    """Have the pictures of a phase made that are not made yet, or what is drawn over them, after whatever else waits."""
+    queue.add(session, kind, key=f"phase {phase_id}", payload={"phase_id": phase_id})
+
+
+def change(platform: Platform, actor: Actor, phase_id: int, rules: PictureRules) -> None:
+    """Set who sees the pictures of a phase. Raises NotFoundError for one without, or that the actor does not organise."""
+    with platform.transaction() as session:
+        edition_id = _organised(session, actor, phase_id).edition_id
+        source = session.get_one(PictureSource, phase_id, with_for_update=True, populate_existing=True)
+        before = {"is_public": source.is_public, "draws_truth": source.draws_truth}
+        after = {"is_public": rules.is_public, "draws_truth": rules.draws_truth}
+        source.is_public, source.draws_truth = rules.is_public, rules.draws_truth
+        if before != after:
+            ask_for(session, JobKind.OVERLAYS, phase_id)
+            audit.record(
+                session, actor.user_id, "pictures.change", f"phase {phase_id}",
+                edition_id=edition_id, reason=rules.reason, before=before, after=after,
+            )  # fmt: skip
+    platform.cache.forget_versions()

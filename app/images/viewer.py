@@ -1,0 +1,376 @@
+"""A picture with annotation and predictions drawn over it, as a reader may see it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+import scoring
+from app.access import Actor
+from app.editions import queries as editions
+from app.editions.schemas import PhaseView
+from app.editions.service import description_of, find_phase
+from app.errors import NotFoundError
+from app.images import overlays
+from app.images.drawing import Box, DrawnObject, DrawnPrediction, Overlay
+from app.images.overlays import DrawnRun
+from app.images.pictures import (
+    PictureView,
+    StoredPicture,
+    picture_of,
+    sees_truth,
+    visible_source,
+    withheld,
+)
+from app.leaderboards.rules import Audience
+from app.models import Picture, PictureSource
+from app.platform import Platform
+from scoring.readers.voc.label_images import label_colours
+
+SHOWN: Final = 10  # predictions of a method, until somebody sets a threshold
+MOST_METHODS: Final = 5
+PREFERRED: Final = ("detection", "segmentation")  # the task that is shown first
+
+BEING_DRAWN: Final = "Being drawn. Reload this page in a moment."
+NOT_DRAWN: Final = "This could not be drawn."
+KINDS: Final = {1: "hit", 0: "false", -1: "other", None: "other"}
+OUTCOMES: Final = {1: "true positive", 0: "false positive", -1: "ignored", None: ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A box over a picture: its corner and sides in pixels, and how it looks; score: below which threshold it is hidden."""
+
+    kind: str
+    x: float
+    y: float
+    width: float
+    height: float
+    label: str
+    score: float | None = None
+    is_shown: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What the table beside a picture says of a mark, or of the picture as a whole."""
+
+    name: str
+    score: float | None
+    outcome: str
+    is_shown: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A colour of a label image."""
+
+    name: str
+    colour: str
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A picture with what one source says of it; labels: the address of a label image; note: what is not there, and why."""
+
+    title: str
+    submission_id: int | None
+    marks: tuple[Mark, ...]
+    lines: tuple[Line, ...]
+    labels: str | None
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedRun:
+    """A method that can be drawn over pictures, and whether it is."""
+
+    run: DrawnRun
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedCompetition:
+    """A competition whose predictions can be drawn, and whether they are."""
+
+    number: int
+    title: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ViewerPage:
+    """A picture with what is drawn over it.
+
+    before, after: the images beside it in the order of the image sets; withheld: why nothing is drawn; threshold: the lowest
+    confidence that is shown, None for the first ten of each method; lowest, highest: of all confidences on the page.
+    """
+
+    phase: PhaseView
+    picture: PictureView
+    before: str | None
+    after: str | None
+    withheld: str | None
+    competitions: tuple[OfferedCompetition, ...]
+    runs: tuple[OfferedRun, ...]
+    panels: tuple[Panel, ...]
+    legend: tuple[Label, ...]
+    threshold: float | None
+    lowest: float | None
+    highest: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What an address asks to be drawn over a picture."""
+
+    competition: int | None = None
+    runs: tuple[int, ...] = ()
+    threshold: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    """A picture that the reader sees, the images beside it, and the runs that the reader sees drawn over it."""
+
+    phase: PhaseView
+    source: PictureSource
+    picture: PictureView
+    runs: tuple[DrawnRun, ...]
+    before: str | None
+    after: str | None
+
+    @property
+    def address(self) -> str:
+        """Of the picture's page."""
+        phase = self.phase
+        return f"/pictures/{quote(phase.edition)}/{quote(phase.image_set)}/{quote(self.picture.name)}"
+
+
+def viewer(
+    platform: Platform, actor: Actor, edition: str, image_set: str, name: str, choice: Choice
+) -> ViewerPage:
+    """A picture, and what is drawn over it where the reader may see that. Raises NotFoundError."""
+    with platform.snapshot() as session:
+        scene = _scene(session, actor, edition, image_set, name)
+        phase, picture = scene.phase, scene.picture
+        tasks = {each.number: each.task for each in scoring.competitions(phase.dataset)}
+        offered = list(dict.fromkeys((run.competition, tasks[run.competition]) for run in scene.runs))
+        competition = chosen_competition(choice.competition, offered)
+        board = editions.board_of(session, phase.id, competition) if competition else None
+        truth_id = board.ground_truth_id if board else _any_truth(session, phase.id)
+        missing = BEING_DRAWN if overlays.is_awaited(session, phase.id, competition) else NOT_DRAWN
+    runs = tuple(run for run in scene.runs if run.competition == competition)
+    chosen = chosen_runs(choice.runs, runs)
+    panels: list[Panel] = []
+    scores: list[float] = []
+    is_open = sees_truth(actor, phase, scene.source)
+    if is_open:
+        truth = overlays.truth_overlay(platform, truth_id, picture.position, name) if truth_id else None
+        task = tasks.get(competition or 0, "detection")
+        labels = f"{scene.address}/labels.png"
+        panels.append(_of_truth(truth, task, f"{labels}?truth={truth_id}", missing))
+        for run in chosen:
+            found = overlays.run_overlay(platform, run.run_id, picture.position, name)
+            panels.append(_of_run(run, found, f"{labels}?run={run.run_id}", missing, choice.threshold))
+            scores += [each.confidence for each in found.predictions] if found else []
+    description = description_of(platform.descriptions, phase.description_key)
+    return ViewerPage(
+        phase=phase,
+        picture=picture,
+        before=scene.before,
+        after=scene.after,
+        withheld=None if is_open else withheld(phase),
+        competitions=tuple(
+            OfferedCompetition(
+                number, scoring.competition_of(phase.dataset, number).title, number == competition
+            )
+            for number, _ in offered
+        ),
+        runs=tuple(OfferedRun(run, run in chosen) for run in runs),
+        panels=tuple(panels),
+        legend=legend(description.classes) if any(panel.labels for panel in panels) else (),
+        threshold=choice.threshold,
+        lowest=min(scores, default=None),
+        highest=max(scores, default=None),
+    )
+
+
+def _scene(session: Session, actor: Actor, edition: str, image_set: str, name: str) -> _Scene:
+    phase = find_phase(session, edition, image_set)
+    source = visible_source(session, actor, phase)
+    picture = picture_of(session, phase.id, name)
+    if picture is None:
+        raise NotFoundError(f"{edition} {image_set} has no image {name!r}")
+    runs: list[DrawnRun] = []
+    if sees_truth(actor, phase, source):
+        audience = Audience.ORGANISERS if actor.runs(phase.edition_id) else Audience.PUBLIC
+        runs = overlays.runs_on_boards(session, phase.id, audience)
+    before, after = picture.position - 1, picture.position + 1
+    beside = select(Picture.position, Picture.name).where(
+        Picture.phase_id == phase.id, Picture.position.in_((before, after))
+    )
+    names = dict(session.execute(beside).all())
+    return _Scene(phase, source, picture, tuple(runs), names.get(before), names.get(after))
+
+
+def _any_truth(session: Session, phase_id: int) -> int | None:
+    newest = editions.newest_truth(session, phase_id)
+    return newest.id if newest else None
+
+
+def chosen_competition(asked: int | None, offered: Sequence[tuple[int, str]]) -> int | None:
+    """The competition that is shown: the one asked for if it has runs, otherwise one of a preferred task, or the first.
+
+    offered: number and task.
+
+    >>> chosen_competition(None, [(1, "classification"), (3, "detection")]), chosen_competition(1, [(1, "classification")])
+    (3, 1)
+    """
+    numbers = [number for number, _ in offered]
+    if asked in numbers:
+        return asked
+    preferred = [number for task in PREFERRED for number, its in offered if its == task]
+    return next(iter((*preferred, *numbers)), None)
+
+
+def chosen_runs(asked: Sequence[int], offered: Sequence[DrawnRun]) -> tuple[DrawnRun, ...]:
+    """The runs that are shown: those asked for, a few at most, otherwise the best."""
+    chosen = [run for run in offered if run.run_id in asked]
+    return tuple(chosen[:MOST_METHODS] or offered[:1])
+
+
+def _of_truth(truth: Overlay | None, task: str, labels: str, missing: str) -> Panel:
+    if truth is None:
+        return Panel("Ground truth", None, (), (), None, missing)
+    if task == "segmentation":
+        note = None if truth.has_labels else "This image is not in the Segmentation set."
+        return Panel("Ground truth", None, (), (), labels if truth.has_labels else None, note)
+    return Panel("Ground truth", None, marks_of_truth(truth, task), lines_of_truth(truth, task), None, None)
+
+
+def marks_of_truth(truth: Overlay, task: str) -> tuple[Mark, ...]:
+    """The annotated boxes, with what the task asks of them."""
+    marks = [
+        _mark("truth hard" if each.is_difficult else "truth", each.box, _title(each, task))
+        for each in truth.objects
+    ]
+    if task == "layout":
+        marks += [_mark("truth part", part.box, part.kind) for each in truth.objects for part in each.parts]
+    return tuple(marks)
+
+
+def _title(each: DrawnObject, task: str) -> str:
+    return ", ".join(each.actions) or each.name if task == "action" else each.name
+
+
+def lines_of_truth(truth: Overlay, task: str) -> tuple[Line, ...]:
+    """The annotated objects in words."""
+    return tuple(Line(_title(each, task), None, _remark(each, task)) for each in truth.objects)
+
+
+def _remark(each: DrawnObject, task: str) -> str:
+    words = ["difficult"] if each.is_difficult else []
+    if task == "layout" and each.parts:
+        words.append(", ".join(part.kind for part in each.parts))
+    return "; ".join(words)
+
+
+def _of_run(
+    run: DrawnRun, found: Overlay | None, labels: str, missing: str, threshold: float | None
+) -> Panel:
+    if found is None:
+        return Panel(run.method, run.submission_id, (), (), None, missing)
+    if found.has_labels:
+        return Panel(run.method, run.submission_id, (), (), labels, None)
+    marks, lines = drawn(found.predictions, shown(found.predictions, threshold))
+    note = None if found.predictions else "No prediction in this image."
+    return Panel(run.method, run.submission_id, marks, lines, None, note)
+
+
+def shown(predictions: Sequence[DrawnPrediction], threshold: float | None) -> int:
+    """How many predictions, best first, are at least so confident; without a threshold the first ten.
+
+    >>> both = [DrawnPrediction("cat", 0.9, None, 1), DrawnPrediction("dog", 0.2, None, 0)]
+    >>> shown(both, 0.5), shown(both, None)
+    (1, 10)
+    """
+    return SHOWN if threshold is None else sum(each.confidence >= threshold for each in predictions)
+
+
+def drawn(predictions: Sequence[DrawnPrediction], shown: int) -> tuple[tuple[Mark, ...], tuple[Line, ...]]:
+    """The boxes and the lines of predictions, of which the first `shown` are not below the threshold."""
+    marks: list[Mark] = []
+    lines: list[Line] = []
+    for place, each in enumerate(predictions):
+        is_shown, kind = place < shown, KINDS[each.outcome]
+        marks.extend(
+            _mark(f"{kind} part", part.box, part.kind, each.confidence, is_shown=is_shown)
+            for part in each.parts
+        )
+        if each.box is not None and each.number is None:
+            label = f"{each.name} {each.confidence:.2f}"
+            marks.append(_mark(kind, each.box, label, each.confidence, is_shown=is_shown))
+        lines.append(Line(_name(each), each.confidence, OUTCOMES[each.outcome], is_shown))
+    return (*marks, *_best_of_persons(predictions)), tuple(lines)
+
+
+def _name(each: DrawnPrediction) -> str:
+    return each.name if each.number is None else f"{each.name}, object {each.number}"
+
+
+def _best_of_persons(predictions: Iterable[DrawnPrediction]) -> list[Mark]:
+    """Each person with the action that a method is most confident of, or with the confidence in the layout."""
+    best: dict[int, DrawnPrediction] = {}
+    for each in predictions:
+        if each.number is not None and each.box is not None:
+            best.setdefault(each.number, each)
+    return [
+        _mark("other", each.box, f"{each.name} {each.confidence:.2f}") for each in best.values() if each.box
+    ]
+
+
+def legend(names: Sequence[str]) -> tuple[Label, ...]:
+    """The colours of a label image, as the development kits have them; names: the classes from label 1 on.
+
+    >>> legend(["aeroplane"])[0]
+    Label(name='aeroplane', colour='#800000')
+    """
+    colours = label_colours(len(names) + 1)
+    return tuple(
+        Label(name, f"#{colours[3 * place : 3 * place + 3].hex()}") for place, name in enumerate(names, 1)
+    )
+
+
+def _mark(kind: str, box: Box, label: str, score: float | None = None, *, is_shown: bool = True) -> Mark:
+    left, top, right, bottom = box
+    width, height = max(right - left, 0.5), max(bottom - top, 0.5)
+    return Mark(kind, left, top, round(width, 1), round(height, 1), label, score, is_shown)
+
+
+def label_image(  # noqa: PLR0913 - where, and whose
+    platform: Platform,
+    actor: Actor,
+    edition: str,
+    image_set: str,
+    name: str,
+    *,
+    run_id: int | None,
+    truth_id: int | None,
+) -> StoredPicture:
+    """The label image of the annotation, or of a run, PNG. Raises NotFoundError where there is none for this reader."""
+    with platform.snapshot() as session:
+        scene = _scene(session, actor, edition, image_set, name)
+        boards = editions.boards_of(session, [scene.phase.id])
+    content, position = b"", scene.picture.position
+    if sees_truth(actor, scene.phase, scene.source):
+        if run_id is not None and run_id in {run.run_id for run in scene.runs}:
+            content = overlays.run_labels(platform, run_id, position)
+        elif run_id is None and truth_id in {board.ground_truth_id for board in boards}:
+            content = overlays.truth_labels(platform, truth_id, position)
+    if not content:
+        raise NotFoundError(f"{edition} {image_set} shows no label image of {name!r}")
+    return StoredPicture(content, "", sees_truth(Actor(), scene.phase, scene.source))

@@ -1,1 +1,0 @@
-"""Annotation and predictions as they are drawn over pictures, made by workers."""

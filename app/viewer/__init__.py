@@ -1,1 +1,0 @@
-"""Pictures with annotation and predictions drawn over them, and images to look at first."""
