@@ -24,7 +24,8 @@ from app.platform import Platform, platform_of
 from app.profiles import service as profiles
 from app.published import service as published
 from app.rescoring import service as rescoring
-from app.retention import service as retention
+from app.retention import contents, uploads
+from app.sessions import service as sessions
 from app.settings import Settings
 from app.similarity import service as similarity
 
@@ -38,7 +39,9 @@ STEPS = (
     rescoring.queue_outdated,
     board_figures.sweep,
     published.draw_missing,
-    retention.sweep,
+    uploads.sweep,
+    sessions.delete_expired_sessions,
+    contents.sweep,
     receipts.publish,
     mail.sweep,
     profiles.sweep,

@@ -12,7 +12,7 @@ from app.jobs import queue, workers
 from app.jobs.queue import DeadJob
 from app.models import Role, User
 from app.platform import Platform
-from app.retention import queries as retention
+from app.retention.storage import count_damaged
 from app.row_pages import RowPage
 from app.sessions import queries as sessions
 
@@ -124,7 +124,7 @@ def alive_workers(platform: Platform) -> int:
 def damaged_contents(platform: Platform) -> int:
     """How many stored contents are known to be damaged."""
     with platform.transaction() as session:
-        return retention.count_damaged(session)
+        return count_damaged(session)
 
 
 def dead_messages(platform: Platform, before: int | None = None) -> RowPage[DeadJob]:

@@ -9,37 +9,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sqlalchemy import URL, Connection, NullPool, Select, create_engine, func, inspect, select, text
+from sqlalchemy import URL, Connection, NullPool, create_engine, func, inspect, select, text
 
 from app.backups.folder import BackupError
 from app.data_folder import InstallationError
 from app.embedded.programs import CLEAN_ENVIRONMENT, program_of
 from app.models import (
-    Artefact,
     Base,
-    GroundTruth,
     ImageMode,
-    Phase,
-    PictureBatch,
     PictureSource,
     Run,
     RunState,
     TruthKey,
     Upload,
-    UploadState,
 )
 from app.platform import CONNECTION
+from app.retention.contents import NAMING, WITH_CONTENT
 from app.storage import content_key
 from app.supervisor import die_with_parent
 
-KEYS: tuple[tuple[str, Select[str | None]], ...] = (
-    ("descriptions", select(Phase.description_key)),
-    ("artefacts", select(Artefact.key)),
-    ("keys", select(TruthKey.name)),
-    ("truth", select(GroundTruth.key)),
-    ("truth", select(Run.statistics_key)),
-    ("truth", select(PictureBatch.copy_key)),
-)
 ALWAYS_THERE = {"alembic_version", "heartbeat"}  # rows of a new installation
 
 
@@ -53,11 +41,11 @@ def connected(url: str) -> Iterator[Connection]:
 
 def named_contents(connection: Connection) -> set[Path]:
     """Every content that a row names, by its path in a backup."""
-    arrived = Upload.state.in_((UploadState.RECEIVED, UploadState.CHECKED)) & Upload.sha256.is_not(None)
+    arrived = Upload.state.in_(WITH_CONTENT) & Upload.sha256.is_not(None)
     uploads = connection.execute(select(Upload.id, Upload.sha256).where(arrived))
     keys = {("archives", content_key(str(sha256), upload_id)) for upload_id, sha256 in uploads}
-    for store, statement in KEYS:
-        keys.update((store, key) for key in connection.scalars(statement.distinct()) if key)
+    for store, column in (*NAMING, ("keys", TruthKey.name)):
+        keys.update((store, key) for key in connection.scalars(select(column).distinct()) if key)
     return {Path(store, key[:2], key) for store, key in keys}
 
 

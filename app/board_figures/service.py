@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 import scoring
-from app.artefacts import queries as artefact_queries
-from app.artefacts import service as artefacts
+from app import artefacts
 from app.board_figures import queries
 from app.board_figures.rules import disclosed, scores_of, version_of
 from app.board_figures.schemas import Columns, FigureHead, Place, Summary
@@ -101,7 +100,7 @@ def refresh(platform: Platform, payload: Mapping[str, Any]) -> None:
 
 def _draw_if_changed(making: Making) -> None:
     with making.platform.transaction() as session:
-        before = artefact_queries.find(session, queries.FIGURES, making.subject)
+        before = artefacts.find(session, queries.FIGURES, making.subject)
     if before is not None and before.version == making.version:
         return
     heads = [

@@ -1,5 +1,6 @@
 """Scoring runs: score in a child process, record in one transaction."""
 
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,7 +75,7 @@ def _score(platform: Platform, claim: Claim) -> Outcome:
             report = _report(platform, assignment, Files(archive, truth, statistics))
         if isinstance(report, Refused):
             return report
-        return Scored(report, platform.truths.put(statistics))
+        return Scored(report, platform.truths.put(statistics, uuid.uuid4()))
 
 
 def _report(platform: Platform, assignment: Assignment, files: Files) -> scoring.Result | Refused:

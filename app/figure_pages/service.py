@@ -8,9 +8,7 @@ from functools import cache
 from typing import Any
 
 import scoring
-from app.artefacts import queries as artefacts
-from app.artefacts import service as artefact_service
-from app.artefacts.schemas import ArtefactView
+from app import artefacts
 from app.board_figures.queries import FIGURES
 from app.board_figures.rules import disclosed
 from app.board_figures.schemas import FigureHead, Place, Summary
@@ -25,6 +23,7 @@ from app.figure_pages.schemas import ColumnView, DrawnFigure, FiguresPage, Figur
 from app.figures.alone import alone
 from app.leaderboards import queries as leaderboards
 from app.leaderboards.rules import BoardAddress
+from app.models import Artefact
 from app.platform import Platform
 from app.web import ROOT, draw
 
@@ -116,8 +115,8 @@ def _read(stored: Mapping[str, Any]) -> Summary:
     )
 
 
-def _content(platform: Platform, artefact: ArtefactView) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(artefact_service.content_of(platform, artefact))
+def _content(platform: Platform, artefact: Artefact) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(artefacts.content_of(platform, artefact))
     return content
 
 

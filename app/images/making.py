@@ -16,9 +16,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session
 
 import scoring
-from app import removals
-from app.artefacts import queries as artefact_queries
-from app.artefacts import service as artefacts
+from app import artefacts
 from app.editions import queries as editions
 from app.editions.service import description_of
 from app.errors import NotFoundError
@@ -27,6 +25,7 @@ from app.images.packs import PACK, pack, parts_of, write_pack
 from app.images.pictures import BATCH, PICTURES, ask_for, source_of
 from app.models import ImageMode, JobKind, Picture, PictureBatch, PictureSource
 from app.platform import Platform
+from app.retention.contents import removable
 from app.sandbox import ChildError, ChildFileError, ChildLimits, run_in_subprocess
 from scoring.data.description import UNKNOWN_SIDE
 
@@ -109,7 +108,7 @@ def take_along(
         _insert(session, phase_id, changed, copies)
         ask_for(session, JobKind.PICTURES, phase_id)
         ask_for(session, JobKind.OVERLAYS, phase_id)
-        unused = _copies(gone) if removals.are_allowed(session) else []  # listed as unused from then on
+        unused = removable(session, "truth", _copies(gone))
     for key in unused:
         platform.truths.delete(key)
     problems = [f"{each.file or each.name}: {each.problem}" for each in files if each.problem]
@@ -132,7 +131,7 @@ def remove(platform: Platform, phase_id: int) -> bool:
         _remove_batches(session, phase_id, batches)
         statement = delete(PictureSource).where(PictureSource.phase_id == phase_id)
         found = session.scalar(statement.returning(PictureSource.phase_id)) is not None
-        unused = _copies(batches) if removals.are_allowed(session) else []  # listed as unused from then on
+        unused = removable(session, "truth", _copies(batches))
     for key in unused:
         platform.truths.delete(key)
     return found
@@ -149,7 +148,7 @@ def _copies(batches: Iterable[PictureBatch]) -> list[str]:
 def _remove_batches(session: Session, phase_id: int, batches: Sequence[PictureBatch]) -> None:
     """Remove batches and what was made of them."""
     for each in batches:
-        artefact_queries.remove(session, PICTURES, f"{phase_id}/{each.number}")
+        artefacts.remove(session, PICTURES, f"{phase_id}/{each.number}")
     numbers = [each.number for each in batches]
     session.execute(
         delete(PictureBatch).where(PictureBatch.phase_id == phase_id, PictureBatch.number.in_(numbers))

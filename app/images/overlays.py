@@ -12,8 +12,7 @@ import structlog
 from sqlalchemy import Select, Text, and_, cast, delete, or_, select
 from sqlalchemy.orm import Session
 
-from app.artefacts import queries as artefacts
-from app.artefacts import service as artefact_service
+from app import artefacts
 from app.editions import queries as editions
 from app.editions.schemas import PhaseView
 from app.images import drawing
@@ -124,7 +123,7 @@ def _draw_truth(platform: Platform, phase_id: int, names: Sequence[str]) -> bool
         if drawn.get(str(truth_id)) != version:
             with platform.truths.materialise(key) as truth:
                 made = run_in_subprocess(_limits(platform), drawing.draw_truth, truth, names)
-            artefact_service.store(platform, TRUTH, str(truth_id), version, PACK, made)
+            artefacts.store(platform, TRUTH, str(truth_id), version, PACK, made)
             return True
     return False
 
@@ -156,8 +155,8 @@ def _draw_run(platform: Platform, phase_id: int, names: Sequence[str]) -> bool:
         log.warning("predictions could not be drawn", run=run_id, error=str(error))
         made = pack([pack([]), b"[]"])
     overlays, examples = parts_of(BytesIO(made))
-    artefact_service.store(platform, EXAMPLES, str(run_id), version, JSON, examples)
-    artefact_service.store(platform, RUN, str(run_id), version, PACK, overlays)
+    artefacts.store(platform, EXAMPLES, str(run_id), version, JSON, examples)
+    artefacts.store(platform, RUN, str(run_id), version, PACK, overlays)
     return True
 
 
@@ -231,7 +230,7 @@ def _compare(platform: Platform, phase: PhaseView, names: Sequence[str]) -> None
         except ChildError as error:
             log.warning("hard images could not be found", board=subject, error=str(error))
             content = b"[]"
-        artefact_service.store(platform, HARD, subject, version, JSON, content)
+        artefacts.store(platform, HARD, subject, version, JSON, content)
 
 
 def _hard_images(platform: Platform, truth_key: str, run_ids: list[int]) -> bytes:
@@ -361,11 +360,11 @@ def _part(platform: Platform, kind: str, subject: int, number: int) -> bytes:
 
 def examples(platform: Platform, run_id: int) -> tuple[ClassImages, ...] | None:
     """The examples of each class of a run, for who may see them; none before they are found."""
-    found = artefact_service.read(platform, EXAMPLES, str(run_id))
-    return class_images_of(found.content) if found else None
+    found = artefacts.read(platform, EXAMPLES, str(run_id))
+    return class_images_of(found) if found is not None else None
 
 
 def hard_images(platform: Platform, phase_id: int, competition: int) -> tuple[ClassImages, ...] | None:
     """The hard images of each class of a board, for who may see them; none before they are found."""
-    found = artefact_service.read(platform, HARD, f"{phase_id}/{competition}")
-    return class_images_of(found.content) if found else None
+    found = artefacts.read(platform, HARD, f"{phase_id}/{competition}")
+    return class_images_of(found) if found is not None else None

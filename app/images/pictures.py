@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import ColumnElement, Row, Select, and_, func, select, update
 from sqlalchemy.orm import Session
 
+from app import artefacts
 from app.access import Actor
-from app.artefacts import queries as artefacts
 from app.audit import queries as audit
 from app.editions.rules import offered_competitions
 from app.editions.schemas import PhaseView

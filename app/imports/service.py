@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
+from hashlib import sha256
 
 from sqlalchemy.orm import Session
 
@@ -68,7 +69,9 @@ def _record(
     limits, relimited = _limits(platform, request, known_key)
     not_offered = tuple(scoring.missing_truth(truth))
     description = replace(truth.description, limits=limits, not_offered=not_offered)
-    key = platform.descriptions.put(description.to_json().encode())
+    content = description.to_json().encode()
+    key = known_key if known_key and digest_of(known_key) == sha256(content).hexdigest() else None
+    key = key or platform.descriptions.put(content, uuid.uuid4())
     with platform.transaction() as session:
         queries.lock_imports(session)
         phase = queries.phase_of(session, request.edition, request.image_set)

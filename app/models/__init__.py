@@ -14,7 +14,7 @@ from app.models.logins import (
     SecondFactor,
 )
 from app.models.mail import MailLink, MailRequest
-from app.models.operations import AuditRecord, DamagedContent, Heartbeat, UnusedContent
+from app.models.operations import AuditRecord, DamagedContent, Heartbeat
 from app.models.people import EditionOrganiser, OneTimeLink, User
 from app.models.pictures import Picture, PictureBatch, PictureSource
 from app.models.published import PublishedEdition
@@ -34,7 +34,7 @@ from app.models.states import (
     Service,
     UploadState,
 )
-from app.models.submissions import Entry, ExtraSlot, Method, MethodChange, Removal, Submission, Upload
+from app.models.submissions import Entry, ExtraSlot, Method, MethodChange, Submission, Upload
 from app.models.table import Base
 from app.models.teams import Invitation, Member, Team
 from app.models.terms import Terms, TermsAcceptance
@@ -83,7 +83,6 @@ __all__ = [
     "Queue",
     "Quota",
     "RecoveryCode",
-    "Removal",
     "Rescore",
     "Role",
     "Run",
@@ -97,7 +96,6 @@ __all__ = [
     "Terms",
     "TermsAcceptance",
     "TruthKey",
-    "UnusedContent",
     "Upload",
     "UploadState",
     "User",

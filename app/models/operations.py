@@ -1,9 +1,9 @@
-"""Heartbeats, unused and damaged contents, and the audit."""
+"""Heartbeats, damaged contents, and the audit."""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ForeignKey, Index, UniqueConstraint
+from sqlalchemy import ForeignKey, Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.editions import Edition
@@ -21,16 +21,6 @@ class Heartbeat(Base):
     scorer: Mapped[str | None]  # which version a worker scores
     slots: Mapped[int] = mapped_column(default=0)  # runs a worker scores at the same time
     seen_at: Mapped[datetime] = now_column()
-
-
-class UnusedContent(Base):
-    """A content of the stores of descriptions and ground truth that no row names any more; workers look once a day."""
-
-    __tablename__ = "unused_content"
-    store: Mapped[str] = mapped_column(primary_key=True)
-    key: Mapped[str] = mapped_column(primary_key=True)
-    size: Mapped[int] = mapped_column(BigInteger)
-    stored_at: Mapped[datetime]
 
 
 class DamagedContent(Base):
@@ -56,7 +46,9 @@ class AuditRecord(Base):
     )
     id: Mapped[int] = key_column()
     at: Mapped[datetime] = now_column()
-    user_id: Mapped[int | None] = mapped_column(ForeignKey(User.id))  # none: from the command line
+    user_id: Mapped[int | None] = mapped_column(
+        ForeignKey(User.id)
+    )  # none: from the command line, or a sweep
     action: Mapped[str]
     subject: Mapped[str]  # what it was done to, e.g. "entry 7"
     reason: Mapped[str] = mapped_column(default="")

@@ -89,15 +89,6 @@ class Upload(Base):
     removed_at: Mapped[datetime | None]
 
 
-class Removal(Base):
-    """Content of the archive store that no upload needs any more, until it is gone."""
-
-    __tablename__ = "removal"
-    key: Mapped[str] = mapped_column(primary_key=True)
-    begun_at: Mapped[datetime] = now_column()
-    claimed_until: Mapped[datetime] = now_column()  # a process is removing it until then at most
-
-
 class Submission(Base):
     """A method's confirmed archive in a phase."""
 

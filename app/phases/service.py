@@ -1,5 +1,6 @@
 """Changing dates and quotas of a phase."""
 
+import uuid
 from dataclasses import dataclass, replace
 
 from app.access import Actor
@@ -124,7 +125,7 @@ def _described(platform: Platform, actor: Actor, phase_id: int, rules: NewRules)
     after = rules.limited(description.limits)
     if after == description.limits:
         return _Described(key_before, key_before, after, after)
-    key = platform.descriptions.put(replace(description, limits=after).to_json().encode())
+    key = platform.descriptions.put(replace(description, limits=after).to_json().encode(), uuid.uuid4())
     return _Described(key_before, key, description.limits, after)
 
 

@@ -4,8 +4,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from app.artefacts import queries as artefacts
-from app.artefacts import service as artefact_service
+from app import artefacts
 from app.board_figures.service import DRAWN, SVG_AND_NUMBERS
 from app.errors import NotFoundError
 from app.figure_pages.rules import part_of
@@ -67,9 +66,7 @@ def draw_missing(platform: Platform) -> int:
             for each in figures
         ]
         subject = _subject(code, published.table.number)
-        artefact_service.store(
-            platform, FIGURES, subject, DRAWN, SVG_AND_NUMBERS, json.dumps(content).encode()
-        )
+        artefacts.store(platform, FIGURES, subject, DRAWN, SVG_AND_NUMBERS, json.dumps(content).encode())
     return len(missing)
 
 
@@ -104,8 +101,8 @@ def board(platform: Platform, code: str, competition: int) -> PublishedBoard:
 def page(platform: Platform, code: str, competition: int) -> PublishedPage:
     """A board as it was published, with its figures; without them until they are drawn. Raises NotFoundError."""
     shown = board(platform, code, competition)
-    stored = artefact_service.read(platform, FIGURES, _subject(code, competition))
-    figures: list[dict[str, Any]] = json.loads(stored.content) if stored else []
+    stored = artefacts.read(platform, FIGURES, _subject(code, competition))
+    figures: list[dict[str, Any]] = json.loads(stored) if stored else []
     return PublishedPage(shown, tuple(_drawn(code, competition, each) for each in figures))
 
 

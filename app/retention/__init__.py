@@ -1,1 +1,1 @@
-"""How long archives are kept, and their removal."""
+"""How long what is stored is kept: uploads that nobody confirms, and contents that no row names."""

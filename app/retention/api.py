@@ -3,8 +3,8 @@
 from fastapi import APIRouter
 
 from app.access import Action
-from app.retention import service
-from app.retention.schemas import StorageView
+from app.retention.storage import StorageView
+from app.retention.storage import storage as stored
 from app.web import ThePlatform, requires
 
 router = APIRouter(prefix="/api/v1/admin", tags=["admins"], dependencies=[requires(Action.READ_STORAGE)])
@@ -12,5 +12,5 @@ router = APIRouter(prefix="/api/v1/admin", tags=["admins"], dependencies=[requir
 
 @router.get("/storage")
 def storage(platform: ThePlatform) -> StorageView:
-    """Archives by kind with their next removal, and what is stored that nothing uses any more."""
-    return service.storage(platform)
+    """Archives by kind with their next removal, what is damaged, and what the last sweep has removed."""
+    return stored(platform)

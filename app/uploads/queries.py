@@ -11,8 +11,7 @@ from sqlalchemy.orm import Session, aliased
 
 from app.access import Action, Actor
 from app.models import Edition, Entry, EntryState, Phase, Submission, Upload, UploadState
-from app.retention.queries import expires_at
-from app.retention.schemas import Retention
+from app.retention.uploads import Retention, expires_at
 from app.storage import digest_of
 from app.uploads.schemas import Cursor, SameResult, StoredContent, UploadRow, UploadView, results_of
 from app.visibility import rows_for

@@ -2,7 +2,7 @@
 
 import tarfile
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import aclosing, suppress
 from dataclasses import replace
 
@@ -26,8 +26,8 @@ from app.memberships import service as memberships
 from app.models import Upload, UploadState
 from app.participation.service import against_upload
 from app.platform import Platform
-from app.retention import queries as retention_queries
-from app.retention import service as retention
+from app.retention import uploads as retention
+from app.retention.contents import ARCHIVES, removable
 from app.storage import content_key
 from app.storage.streams import pieces_of
 from app.uploads import queries
@@ -208,8 +208,14 @@ def _commit(platform: Platform, upload_id: uuid.UUID) -> None:
         content = _packed(platform, upload_id, key, declared)
     with platform.transaction() as session:
         queries.record_content(session, upload_id, content)
-        retention_queries.begin_removal(session, {key, content.key})  # of what is not the upload's now
+        unused = removable(session, ARCHIVES, {key, content.key})  # what is not the upload's now
     platform.archives.discard(upload_id)
+    _delete(platform, unused)
+
+
+def _delete(platform: Platform, unused: Collection[str]) -> None:
+    for key in unused:
+        platform.archives.delete(key)
 
 
 def _packed(platform: Platform, upload_id: uuid.UUID, key: str, declared: Declared) -> StoredContent:
@@ -260,11 +266,10 @@ def delete_upload(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> Non
             raise ConflictError(f"This archive was confirmed as submission {submissions[0]}; it is kept")
         session.delete(upload)
         session.flush()
-        retention_queries.begin_removal(
-            session, [content_key(upload.sha256, upload_id)] if upload.sha256 else []
-        )
+        keys = [content_key(upload.sha256, upload_id)] if upload.sha256 else []
+        unused = removable(session, ARCHIVES, keys)
     platform.archives.discard(upload_id)
-    retention.remove_contents(platform)
+    _delete(platform, unused)
 
 
 def my_uploads(platform: Platform, actor: Actor, after: str | None = None) -> UploadPage:
@@ -280,9 +285,7 @@ def my_uploads(platform: Platform, actor: Actor, after: str | None = None) -> Up
         rows = queries.uploads_of_teams(
             session, actor.teams, retention.retention_of(platform), before=before, limit=PAGE + 1
         )
-        used = retention_queries.unconfirmed(
-            session, Upload.user_id == actor.user_id, platform.settings.max_upload
-        )
+        used = retention.unconfirmed(session, Upload.user_id == actor.user_id, platform.settings.max_upload)
     more = Cursor(rows[PAGE - 1].started_at, rows[PAGE - 1].id) if len(rows) > PAGE else None
     return UploadPage(
         tuple(rows[:PAGE]), str(more) if more else None, used.bytes, platform.settings.max_stored

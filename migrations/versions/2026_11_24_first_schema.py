@@ -71,23 +71,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("code", name=op.f("pk_published_edition")),
     )
     op.create_table(
-        "removal",
-        sa.Column("key", sa.String(), nullable=False),
-        sa.Column("begun_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
-        sa.Column(
-            "claimed_until", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False
-        ),
-        sa.PrimaryKeyConstraint("key", name=op.f("pk_removal")),
-    )
-    op.create_table(
-        "unused_content",
-        sa.Column("store", sa.String(), nullable=False),
-        sa.Column("key", sa.String(), nullable=False),
-        sa.Column("size", sa.BigInteger(), nullable=False),
-        sa.Column("stored_at", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("store", "key", name=op.f("pk_unused_content")),
-    )
-    op.create_table(
         "user_account",
         sa.Column("id", sa.BigInteger(), nullable=False),
         sa.Column("email", sa.String(), nullable=False),
@@ -1328,8 +1311,6 @@ def downgrade() -> None:
     )
     op.drop_index("ix_user_account_email", table_name="user_account")
     op.drop_table("user_account")
-    op.drop_table("unused_content")
-    op.drop_table("removal")
     op.drop_table("published_edition")
     op.drop_table("heartbeat")
     op.drop_table("edition")

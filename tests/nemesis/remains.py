@@ -26,7 +26,6 @@ def let_days_pass(site: Site) -> None:
     ask = site.running.ask
     for column in ("started_at", "received_at", "checked_at"):
         ask(f"UPDATE upload SET {column} = {column} - {MUCH_LATER}")
-    ask("UPDATE removal SET claimed_until = now()")
     for path in _local_files(site):
         found = path.stat()
         os.utime(path, (found.st_atime, found.st_mtime - LATER.total_seconds()))
@@ -53,14 +52,10 @@ def _remains(site: Site) -> Remains:
     ask, platform = site.running.ask, site.running.platform
     confirmed = ask("SELECT u.sha256, u.id FROM upload u WHERE id IN (SELECT upload_id FROM submission)")
     keys = _column(ask("SELECT name FROM truth_key"))
-    known: dict[str, tuple[Storage, set[str], set[str]]] = {
-        "archives": (platform.archives, {content_key(*one) for one in confirmed}, set()),
-        "artefacts": (platform.artefacts, _column(ask("SELECT key FROM artefact")), set()),
-        "descriptions": (
-            platform.descriptions,
-            _column(ask("SELECT description_key FROM phase")),
-            _column(ask("SELECT key FROM unused_content WHERE store = 'descriptions'")),
-        ),
+    known: dict[str, tuple[Storage, set[str]]] = {
+        "archives": (platform.archives, {content_key(*one) for one in confirmed}),
+        "artefacts": (platform.artefacts, _column(ask("SELECT key FROM artefact"))),
+        "descriptions": (platform.descriptions, _column(ask("SELECT description_key FROM phase"))),
         "ground truth": (
             platform.truths,
             _column(
@@ -69,17 +64,16 @@ def _remains(site: Site) -> Remains:
                     " UNION SELECT statistics_key FROM run WHERE statistics_key IS NOT NULL"
                 )
             ),
-            _column(ask("SELECT key FROM unused_content WHERE store = 'ground truth'")),
         ),
-        "keys": (platform.secret.store, keys, set()),
+        "keys": (platform.secret.store, keys),
     }
     leftovers = [f"scratch: {path.name}" for path in site.scratch.glob(f"{SCRATCH}*")]
     missing = []
-    for name, (store, named, noted) in known.items():
+    for name, (store, named) in known.items():
         there = _names(store)
         if name == "ground truth":
             there -= keys  # whose folder lies in that of ground truth
-        leftovers += [f"{name}: {one}" for one in sorted(there - named - noted)]
+        leftovers += [f"{name}: {one}" for one in sorted(there - named)]
         missing += [f"{name}: {one}" for one in sorted(named - there)]
     return tuple(leftovers), tuple(missing)
 

@@ -24,13 +24,8 @@ from app.problems import PROBLEMS
 from app.quotas.schemas import Holder, QuotaLine, QuotaUse, SlotView
 from app.ranking.rules import FIGURES
 from app.rescoring.schemas import Following
-from app.retention.schemas import (
-    DamagedContentView,
-    Retention,
-    StorageLine,
-    StorageView,
-    UnusedContentView,
-)
+from app.retention.storage import DamagedContentView, LastSweep, StorageLine, StorageView
+from app.retention.uploads import Retention
 from app.roles.schemas import LinkView, OrganisedEdition, Organiser
 from app.selections.rules import column_groups
 from app.selections.schemas import BoardQuery, TrainingData
@@ -153,11 +148,10 @@ def of_uploads() -> Iterator[Sample]:
         StorageLine("partial", 3, 2048, NOW + timedelta(days=1), 2),
     )
     retention = Retention(timedelta(days=7), timedelta(days=2), timedelta(days=2))
-    unused = (UnusedContentView("ground truth", "ab" * 32, 2048, NOW),)
     damaged = (DamagedContentView("stored archive", "archives", "cd" * 32, NOW, NOW, 2),)
-    storage = StorageView(lines, 1100, 1024**3, 1, retention, 1024**3, damaged, 201, unused, 1201, 2048)
+    storage = StorageView(lines, 1100, 1024**3, retention, 1024**3, damaged, 201, LastSweep(NOW, 7, 2048))
     yield "retention/storage.html", {"storage": storage}
-    yield "retention/storage.html", {"storage": replace(storage, lines=(), removals=0, damaged=(), unused=())}
+    yield "retention/storage.html", {"storage": replace(storage, lines=(), damaged=(), last_sweep=None)}
     yield "uploads/upload.html", upload(UploadState.CHECKED, valid=False)
     yield "uploads/upload.html", upload(UploadState.CHECKED, valid=True)
     yield "submissions/new.html", confirmation()

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from app.models import UploadState
 from app.platform import Platform
-from app.retention import queries, service
+from app.retention import contents, uploads
+from app.sessions import service as sessions
 from app.storage import FolderStorage, content_key
 from app.submissions import queries as submissions
 from tests.system.holds import in_a_pipe
@@ -95,11 +97,11 @@ def test_a_valid_archive_that_nobody_confirms_is_removed_after_seven_days(
     upload = oak.upload(PHASE, next(ARCHIVES))
     key = key_of(oak, upload)
     made_older(place, upload, 6)
-    service.sweep(platform)
+    uploads.sweep(platform)
     assert state(oak, upload) == "checked"
 
     made_older(place, upload, 1)
-    service.sweep(platform)
+    uploads.sweep(platform)
 
     assert state(oak, upload) == "expired"
     assert not platform.archives.exists(key)
@@ -120,7 +122,7 @@ def test_an_archive_with_problems_and_a_partial_one_are_removed_after_two_days(
 
     for upload in (bad, partial):
         made_older(place, upload, 2)
-        service.sweep(platform)
+        uploads.sweep(platform)
         assert state(oak, upload) == "expired"
 
     assert oak.http.head(where, headers={"Tus-Resumable": "1.0.0"}).status_code == 410
@@ -134,7 +136,7 @@ def test_a_confirmed_archive_is_never_removed(place: Place, platform: Platform, 
     good(oak.confirm(upload, "For ever"))
     made_older(place, upload, 1000)
 
-    service.sweep(platform)
+    uploads.sweep(platform)
 
     assert state(oak, upload) == "checked"
     assert good(oak.http.get(f"/api/v1/uploads/{upload}"))["expires_at"] is None
@@ -148,15 +150,13 @@ def test_a_remover_that_stood_still_takes_nothing_from_an_equal_archive(
     made_older(place, oak.upload(PHASE, archive), 8)
     confirmed: list[str] = []
 
-    def stands_still() -> None:  # until its lease is over and another process has removed the content
-        place.installation.ask("UPDATE removal SET claimed_until = now()")
-        service.remove_contents(platform)
+    def stands_still() -> None:  # until somebody has sent the same bytes again
         confirmed.append(oak.upload(PHASE, archive))
         good(oak.confirm(confirmed[0], "The same again"))
 
     assert isinstance(platform.archives, FolderStorage)
     stalled = Stalled(platform.archives.root, stand_still=stands_still)
-    service.sweep(replace(platform, archives=stalled))
+    uploads.sweep(replace(platform, archives=stalled))
 
     assert len(confirmed) == 1
     assert oak.http.get(f"/api/v1/uploads/{confirmed[0]}/archive").content == archive
@@ -169,9 +169,9 @@ def test_what_is_being_confirmed_is_not_removed(place: Place, platform: Platform
 
     with platform.transaction() as session:
         assert submissions.stored_upload(session, person, team, uuid.UUID(upload)) is not None
-        service.sweep(platform)
+        uploads.sweep(platform)
         assert state(oak, upload) == "checked"
-    service.sweep(platform)
+    uploads.sweep(platform)
     assert state(oak, upload) == "expired"
 
 
@@ -182,7 +182,7 @@ def test_what_was_confirmed_before_it_is_locked_is_not_expired(
     good(oak.confirm(upload, "Just in time"))
 
     with platform.transaction() as session:
-        expired = queries.expire(session, [uuid.UUID(upload)])  # as if its row had looked due a moment before
+        expired = uploads.expire(session, [uuid.UUID(upload)])  # as if its row had looked due a moment before
 
     assert expired == []
     assert state(oak, upload) == "checked"
@@ -194,7 +194,7 @@ def test_a_confirmation_that_waits_for_the_sweep_is_refused(
     upload = oak.upload(PHASE, next(ARCHIVES))
 
     with ThreadPoolExecutor(1) as other, platform.transaction() as session:
-        assert [one.state for one in queries.expire(session, [uuid.UUID(upload)])] == [UploadState.EXPIRED]
+        assert [one.state for one in uploads.expire(session, [uuid.UUID(upload)])] == [UploadState.EXPIRED]
         response = other.submit(oak.confirm, upload, "A moment late")
         waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
         assert eventually(lambda: place.installation.ask(waiting)[0][0] > 0)
@@ -237,11 +237,11 @@ def test_logins_that_have_been_over_for_30_days_are_deleted(place: Place, platfo
     [[logins]] = ask("SELECT count(*) FROM login_session")
     ended = "UPDATE login_session SET expires_at = now() - interval '{}' WHERE user_id = (SELECT max(id) FROM user_account)"
     ask(ended.format("29 days"))
-    service.sweep(platform)
+    sessions.delete_expired_sessions(platform)
     assert ask("SELECT count(*) FROM login_session") == [(logins,)]
     ask(ended.format("30 days"))
 
-    service.sweep(platform)
+    sessions.delete_expired_sessions(platform)
 
     assert ask("SELECT count(*) FROM login_session") == [(logins - 1,)]
 
@@ -260,7 +260,7 @@ def test_files_that_belong_to_no_upload_are_removed_once_they_are_old(
     for key in (kept, committed, unknown, unowned):
         made_old(store.root / "content" / key[:2] / key)
 
-    service.remove_leftovers(platform)
+    contents.remove_unnamed(platform, "archives")
 
     assert [store.exists(key) for key in (kept, committed, unknown, unowned, young)] == [
         True, True, False, False, True,
@@ -268,29 +268,36 @@ def test_files_that_belong_to_no_upload_are_removed_once_they_are_old(
     store.delete(young)
 
 
-def test_descriptions_and_truths_that_nothing_names_any_more_are_listed_to_organisers_and_stay(
+def test_what_no_row_names_is_removed_from_every_store_once_it_is_a_day_old(
     place: Place, platform: Platform
 ) -> None:
-    stores = {"descriptions": platform.descriptions, "ground truth": platform.truths}
-    left = {name: store.put(f"left in {name}".encode()) for name, store in stores.items()}
-    young = platform.truths.put(b"of an import that is under way")
+    ask = place.installation.ask
+    stores = {
+        "descriptions": platform.descriptions,
+        "artefacts": platform.artefacts,
+        "truth": platform.truths,
+    }
+    left = {name: store.put(f"left in {name}".encode(), uuid.uuid4()) for name, store in stores.items()}
+    young = platform.truths.put(b"of an import that is under way", uuid.uuid4())
     for store in stores.values():
         assert isinstance(store, FolderStorage)
         for file in (each for each in (store.root / "content").rglob("*") if each.is_file()):
             if file.name != young:
                 made_old(file)
+    ask("DELETE FROM heartbeat WHERE name = 'leftovers'")
 
-    service.note_unused(platform)
+    contents.sweep(platform)
+    contents.sweep(platform)  # looks at nothing: it has done so today
     storage = good(place.installation.organiser(place.address).http.get("/api/v1/admin/storage"))
 
-    assert {each["store"]: each["key"] for each in storage["unused"]} == left
-    assert storage["unused_bytes"] == sum(len(f"left in {name}") for name in left)
-    assert all(stores[name].exists(key) for name, key in left.items())
-    for name, key in left.items():
-        stores[name].delete(key)
-    service.note_unused(platform)
-    storage = good(place.installation.organiser(place.address).http.get("/api/v1/admin/storage"))
-    assert (storage["unused"], storage["unused_contents"], storage["unused_bytes"]) == ([], 0, 0)
+    assert not any(stores[name].exists(key) for name, key in left.items())
+    assert platform.truths.exists(young)
+    for name, column in contents.NAMING:
+        with platform.transaction() as session:
+            keys = [key for key in session.scalars(select(column)) if key]
+        assert all(stores[name].exists(key) for key in keys)
+    assert storage["last_sweep"]["contents"] >= len(left)
+    assert storage["last_sweep"]["bytes"] >= sum(len(f"left in {name}") for name in left)
     platform.truths.delete(young)
 
 

@@ -10,7 +10,7 @@ from app.checks import queries as checks
 from app.errors import StoredBytesError
 from app.models import Upload, UploadState, User
 from app.platform import Platform
-from app.retention import service as retention
+from app.retention import uploads as retention
 from tests.system.rows import Rows, made, small_board
 
 pytestmark = pytest.mark.system

@@ -1,1 +1,0 @@
-"""What workers make for pages to show: figures, thumbnails, tables."""
