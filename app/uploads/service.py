@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from starlette.concurrency import run_in_threadpool
 
+from app import checks
 from app.access import Action, Actor
-from app.checks import service as checks
 from app.editions.schemas import PhaseView
 from app.errors import (
     BadRequestError,

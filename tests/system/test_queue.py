@@ -10,10 +10,10 @@ from anyio import CapacityLimiter
 from sqlalchemy import Connection, NullPool, Select, create_engine, func, select, text
 
 import scoring
+from app import checks
 from app.access import Actor
 from app.approvals import service as approvals
 from app.approvals.schemas import Suspension, TeamRefusal
-from app.checks import service as checks
 from app.errors import CheckBusyError, StorageUnavailableError
 from app.evaluation.service import HANDLER
 from app.handlers import do_next

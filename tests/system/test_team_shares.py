@@ -2,11 +2,10 @@
 
 import uuid
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
-from app.checks import queries as checks
+from app import checks
 from app.errors import StoredBytesError
 from app.models import Upload, UploadState, User
 from app.platform import Platform
@@ -17,7 +16,6 @@ pytestmark = pytest.mark.system
 
 __all__ = ["small_board"]
 
-LEASE = timedelta(minutes=1)
 MiB = 1 << 20
 
 
@@ -45,10 +43,9 @@ def received(board: Rows, user_id: int, team_id: int) -> uuid.UUID:
 
 
 def claimed(board: Rows, upload_id: uuid.UUID) -> bool:
-    with board.platform.transaction() as session:
-        owner = checks.owner_of(session, upload_id)
-        assert owner is not None
-        return checks.claim(session, upload_id, owner, LEASE)
+    owner = checks.owner_of(board.platform, upload_id)
+    assert owner is not None
+    return checks.claim(board.platform, upload_id, owner)
 
 
 def test_one_archive_of_a_team_is_checked_at_a_time_and_other_teams_do_not_wait(board: Rows) -> None:
@@ -64,8 +61,7 @@ def test_one_archive_of_a_team_is_checked_at_a_time_and_other_teams_do_not_wait(
         True,
         False,
     ]
-    with board.platform.transaction() as session:
-        checks.release(session, first)
+    checks.release(board.platform, first)
     assert claimed(board, colleague)
 
 

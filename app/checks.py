@@ -2,23 +2,26 @@
 
 import json
 import uuid
-from datetime import timedelta
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary
 
 import anyio
 import anyio.to_thread
 import structlog
+from sqlalchemy import func, or_, select, update
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import aliased
 from starlette.concurrency import run_in_threadpool
 
 import scoring
 from app import children
-from app.checks import queries
-from app.checks.queries import Owner, Task
 from app.errors import CheckBusyError, StorageUnavailableError
+from app.memberships import queries as memberships
+from app.models import Phase, Upload, UploadState
 from app.platform import Platform
 from app.sandbox import ChildError, ChildFileError, ChildLimits, LimitExceededError, run_in_subprocess
+from app.storage import content_key
 
 log = structlog.get_logger()
 
@@ -30,6 +33,14 @@ PATIENCE = (
 _turns: WeakValueDictionary[int, anyio.Lock] = WeakValueDictionary()  # by team, for the order in this process
 
 
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose upload it is: a person, in a team."""
+
+    user_id: int
+    team_id: int
+
+
 async def check(platform: Platform, upload_id: uuid.UUID) -> None:
     """Check an archive that has arrived and store its report; does nothing for an upload in another state.
 
@@ -37,14 +48,14 @@ async def check(platform: Platform, upload_id: uuid.UUID) -> None:
     and takes no place from others meanwhile, so that teams take turns at the places of a process. Raises CheckBusyError when
     turn or place have not come in time; the archive is stored, and its check can be asked for again.
     """
-    owner = await run_in_threadpool(_owner, platform, upload_id)
+    owner = await run_in_threadpool(owner_of, platform, upload_id)
     if owner is None:
         return
     turn = _turns.setdefault(owner.team_id, anyio.Lock())
     with anyio.move_on_after(PATIENCE) as waiting:
         async with turn:
-            while not await run_in_threadpool(_claim, platform, upload_id, owner):
-                if await run_in_threadpool(_owner, platform, upload_id) is None:
+            while not await run_in_threadpool(claim, platform, upload_id, owner):
+                if await run_in_threadpool(owner_of, platform, upload_id) is None:
                     return  # another request has checked it
                 await anyio.sleep(POLL)
     if waiting.cancelled_caught:
@@ -52,6 +63,51 @@ async def check(platform: Platform, upload_id: uuid.UUID) -> None:
             "Another archive of your team is being checked. This one is stored; check it again in a moment"
         )
     await _check_with_lease(platform, upload_id)
+
+
+def owner_of(platform: Platform, upload_id: uuid.UUID) -> Owner | None:
+    """Whose upload this is, if it waits to be checked."""
+    statement = select(Upload.user_id, Upload.team_id).where(
+        Upload.id == upload_id, Upload.state == UploadState.RECEIVED
+    )
+    with platform.transaction() as session:
+        row = session.execute(statement).one_or_none()
+    return Owner(*row) if row else None
+
+
+def claim(platform: Platform, upload_id: uuid.UUID, owner: Owner) -> bool:
+    """Begin the check of an upload unless another of its person or its team is under way; whether it may begin."""
+    other = aliased(Upload)
+    busy = select(other.id).where(
+        or_(other.user_id == owner.user_id, other.team_id == owner.team_id),
+        other.check_until > func.clock_timestamp(),
+    )
+    statement = (
+        update(Upload)
+        .where(Upload.id == upload_id, Upload.state == UploadState.RECEIVED, ~busy.exists())
+        .values(check_until=func.clock_timestamp() + platform.settings.lease)
+        .returning(Upload.id)
+    )
+    with platform.transaction() as session:
+        memberships.lock_person(session, owner.user_id)
+        memberships.lock_team(session, owner.team_id)
+        return session.scalar(statement) is not None
+
+
+def _extend(platform: Platform, upload_id: uuid.UUID) -> None:
+    """Keep the turn for another lease."""
+    with platform.transaction() as session:
+        session.execute(
+            update(Upload)
+            .where(Upload.id == upload_id, Upload.check_until.is_not(None))
+            .values(check_until=func.clock_timestamp() + platform.settings.lease)
+        )
+
+
+def release(platform: Platform, upload_id: uuid.UUID) -> None:
+    """Let the next archive of the same person and team be checked."""
+    with platform.transaction() as session:
+        session.execute(update(Upload).where(Upload.id == upload_id).values(check_until=None))
 
 
 async def _check_with_lease(platform: Platform, upload_id: uuid.UUID) -> None:
@@ -65,8 +121,17 @@ async def _check_with_lease(platform: Platform, upload_id: uuid.UUID) -> None:
             failure = error
         tasks.cancel_scope.cancel()
     if failure is not None:
-        await run_in_threadpool(_release, platform, upload_id)
+        await run_in_threadpool(release, platform, upload_id)
         raise failure
+
+
+async def _hold_turn(platform: Platform, upload_id: uuid.UUID) -> None:
+    while True:
+        await anyio.sleep(platform.settings.lease_seconds / 3)
+        try:
+            await run_in_threadpool(_extend, platform, upload_id)
+        except SQLAlchemyError:
+            log.warning("turn of a check not extended", upload=str(upload_id))
 
 
 async def _check_in_place(platform: Platform, upload_id: uuid.UUID) -> None:
@@ -83,52 +148,53 @@ async def _check_in_place(platform: Platform, upload_id: uuid.UUID) -> None:
         platform.checks.release()
 
 
-async def _hold_turn(platform: Platform, upload_id: uuid.UUID) -> None:
-    while True:
-        await anyio.sleep(platform.settings.lease_seconds / 3)
-        try:
-            await run_in_threadpool(_extend, platform, upload_id)
-        except SQLAlchemyError:
-            log.warning("turn of a check not extended", upload=str(upload_id))
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """An archive and the description that it is checked against."""
 
-
-def _owner(platform: Platform, upload_id: uuid.UUID) -> Owner | None:
-    with platform.transaction() as session:
-        return queries.owner_of(session, upload_id)
-
-
-def _claim(platform: Platform, upload_id: uuid.UUID, owner: Owner) -> bool:
-    with platform.transaction() as session:
-        return queries.claim(session, upload_id, owner, _lease(platform))
-
-
-def _extend(platform: Platform, upload_id: uuid.UUID) -> None:
-    with platform.transaction() as session:
-        queries.extend(session, upload_id, _lease(platform))
-
-
-def _release(platform: Platform, upload_id: uuid.UUID) -> None:
-    with platform.transaction() as session:
-        queries.release(session, upload_id)
-
-
-def _lease(platform: Platform) -> timedelta:
-    return platform.settings.lease
+    key: str
+    filename: str
+    description_key: str
+    competitions: tuple[int, ...] | None
 
 
 def _check(platform: Platform, upload_id: uuid.UUID) -> None:
     """Run the validator in a child and store its report; it can be repeated with the same result."""
-    with platform.transaction() as session:
-        task = queries.task_of(session, upload_id)
+    task = _task_of(platform, upload_id)
     if task is None:
         return
     report = _report(platform, task)
     with platform.transaction() as session:
-        queries.record_report(session, upload_id, report)
+        session.execute(
+            update(Upload)
+            .where(Upload.id == upload_id, Upload.state == UploadState.RECEIVED)
+            .values(
+                state=UploadState.CHECKED,
+                report=report,
+                valid=bool(report["valid"]),
+                checked_at=func.clock_timestamp(),
+                check_until=None,
+            )
+        )
     log.info("upload checked", upload=str(upload_id), valid=report["valid"], problems=len(report["problems"]))
 
 
-def _report(platform: Platform, task: Task) -> dict[str, Any]:
+def _task_of(platform: Platform, upload_id: uuid.UUID) -> _Task | None:
+    """What a check needs of an upload that waits for one."""
+    statement = (
+        select(Upload.sha256, Upload.filename, Phase.description_key, Upload.competitions)
+        .join(Phase, Upload.phase_id == Phase.id)
+        .where(Upload.id == upload_id, Upload.state == UploadState.RECEIVED)
+    )
+    with platform.transaction() as session:
+        row = session.execute(statement).one_or_none()
+    if row is None:
+        return None
+    competitions = tuple(row.competitions) if row.competitions else None
+    return _Task(content_key(row.sha256 or "", upload_id), row.filename, row.description_key, competitions)
+
+
+def _report(platform: Platform, task: _Task) -> dict[str, Any]:
     """The report of the validator; a child that dies is started again, because whatever killed it may not be the archive.
 
     Raises StorageUnavailableError where the archive or the description cannot be read.

@@ -1,1 +1,0 @@
-"""The check of an archive that has arrived: its validation report."""
