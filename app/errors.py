@@ -121,6 +121,14 @@ class OffsetError(ConflictError):
         self.received = received
 
 
+class LengthRequiredError(DomainError):
+    """The size of an archive has to be known before it arrives. Send it in the header Content-Length."""
+
+    code = "length-required"
+    status = 411
+    title = "Length required"
+
+
 class TooLargeError(DomainError):
     """The request is larger than the limit in the message."""
 
@@ -220,14 +228,6 @@ class ProtocolVersionError(DomainError):
     code = "tus-version"
     status = 412
     title = "Precondition failed"
-
-
-class PieceChecksumError(DomainError):
-    """The bytes do not have the checksum in Upload-Checksum. None was stored; send them again."""
-
-    code = "piece-checksum"
-    status = 460
-    title = "Checksum mismatch"
 
 
 class RemovedError(DomainError):

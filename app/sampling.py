@@ -67,7 +67,7 @@ def submit(http: httpx2.Client, edition: str, image_set: str, baseline: Baseline
         response = http.put(
             f"/api/v1/editions/{edition}/{image_set}/uploads",
             params={"filename": baseline.archive.name},
-            content=iter(lambda: archive.read(1 << 20), b""),
+            content=archive,
         )
     upload = _accepted(response, baseline)
     if not upload["valid"]:

@@ -67,7 +67,7 @@ def fill(session: Session, runs: int, teams: int) -> None:
     truth = GroundTruth(phase_id=phase.id, version=1, fingerprint="truth", statistics={})
     method = Method(edition_id=edition.id, team_id=first, name="Oak", name_key="oak")
     upload = Upload(
-        id=uuid.uuid4(), phase_id=phase.id, team_id=first, user_id=user.id, filename="results.zip"
+        id=uuid.uuid4(), phase_id=phase.id, team_id=first, user_id=user.id, filename="results.zip", size=1
     )
     session.add_all((truth, method, upload))
     session.flush()

@@ -58,7 +58,7 @@ class Upload(Base):
     __tablename__ = "upload"
     __table_args__ = (
         CheckConstraint("size > 0", name="size_positive"),
-        CheckConstraint("received >= 0 AND (size IS NULL OR received <= size)", name="received_within_size"),
+        CheckConstraint("received >= 0 AND received <= size", name="received_within_size"),
         CheckConstraint(
             "state <> 'checked' OR (valid IS NOT NULL AND report IS NOT NULL)", name="checked_has_report"
         ),
@@ -74,7 +74,7 @@ class Upload(Base):
     team_id: Mapped[int] = mapped_column(ForeignKey(Team.id))
     user_id: Mapped[int] = mapped_column(ForeignKey(User.id))
     filename: Mapped[str]
-    size: Mapped[int | None] = mapped_column(BigInteger)  # as declared; none: the end of the stream decides
+    size: Mapped[int] = mapped_column(BigInteger)  # as declared
     received: Mapped[int] = mapped_column(BigInteger, default=0)
     expected_sha256: Mapped[str | None]
     competitions: Mapped[list[int] | None]  # for these alone; none: for all that it has files for

@@ -1,7 +1,6 @@
 """Uploads for programs: the tus protocol, and one raw stream for curl."""
 
 import uuid
-from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
@@ -9,19 +8,21 @@ from starlette.concurrency import run_in_threadpool
 
 from app.access import Action, Actor
 from app.editions import service as editions
-from app.errors import BadRequestError, ProtocolVersionError, RemovedError, UnsupportedTypeError
+from app.errors import (
+    BadRequestError,
+    LengthRequiredError,
+    ProtocolVersionError,
+    RemovedError,
+    UnsupportedTypeError,
+)
 from app.platform import Platform
 from app.rate_limits import Limited
-from app.storage.streams import verified
 from app.uploads import service
 from app.uploads.rules import (
-    CHECKSUM_ALGORITHMS,
     TUS_EXTENSIONS,
     TUS_VERSION,
-    Checksum,
     format_metadata,
     http_date,
-    parse_checksum,
     parse_size,
 )
 from app.uploads.schemas import UploadMetadata, UploadPage, UploadView
@@ -57,9 +58,6 @@ Competitions = Annotated[
 ContentLength = Annotated[int | None, Header(alias="Content-Length", ge=0, include_in_schema=False)]
 ContentType = Annotated[str, Header(alias="Content-Type", include_in_schema=False)]
 Length = Annotated[str | None, Header(alias="Upload-Length", description="bytes of the whole archive")]
-DeferLength = Annotated[
-    str | None, Header(alias="Upload-Defer-Length", description="1: Upload-Length comes with a later request")
-]
 Metadata = Annotated[
     str,
     Header(
@@ -70,9 +68,6 @@ Metadata = Annotated[
 ]
 Offset = Annotated[
     str | None, Header(alias="Upload-Offset", description="how many bytes the upload has so far")
-]
-ChecksumHeader = Annotated[
-    str | None, Header(alias="Upload-Checksum", description="`sha1` or `sha256` of this body, in Base64")
 ]
 
 
@@ -95,7 +90,6 @@ def options(platform: ThePlatform) -> Response:
         "Tus-Version": TUS_VERSION,
         "Tus-Extension": TUS_EXTENSIONS,
         "Tus-Max-Size": str(platform.settings.max_upload),
-        "Tus-Checksum-Algorithm": ",".join(CHECKSUM_ALGORITHMS),
     }
     return Response(status_code=204, headers=headers)
 
@@ -112,43 +106,26 @@ async def create(
     edition: str,
     image_set: str,
     length: Length = None,
-    defer_length: DeferLength = None,
     metadata: Metadata = "",
-    checksum: ChecksumHeader = None,
     content_type: ContentType = "",
 ) -> Response:
     """Create an upload (tus); the header Location is its address. The body may hold its first bytes."""
-    new = _metadata(length, defer_length, metadata)
-    expected = _checksum(checksum)
+    new = _metadata(length, metadata)
     phase = await run_in_threadpool(editions.phase_page, platform, edition, image_set)
     upload_id = await run_in_threadpool(service.create_upload, platform, actor, phase, new)
     upload = await run_in_threadpool(service.get_upload, platform, actor, upload_id)
     if content_type == PIECE_TYPE:
-        await service.receive(platform, upload, 0, _body(request, expected))
+        await service.receive(platform, upload, 0, request.stream())
         upload = await service.finish(platform, actor, upload_id)
     return Response(status_code=201, headers={"Location": f"/api/v1/uploads/{upload_id}", **_state(upload)})
 
 
-def _metadata(length: str | None, defer_length: str | None, header: str) -> UploadMetadata:
+def _metadata(length: str | None, header: str) -> UploadMetadata:
     """What the headers say of a new upload."""
     try:
-        return UploadMetadata.of_headers(length, defer_length, header)
+        return UploadMetadata.of_headers(length, header)
     except ValueError as error:
         raise BadRequestError(str(error)) from error
-
-
-def _checksum(header: str | None) -> Checksum | None:
-    try:
-        return parse_checksum(header) if header is not None else None
-    except ValueError as error:
-        raise BadRequestError(str(error)) from error
-
-
-def _body(request: Request, checksum: Checksum | None) -> AsyncIterator[bytes]:
-    """The bytes of a request, verified where it has a checksum."""
-    if checksum is None:
-        return request.stream()
-    return verified(request.stream(), checksum.algorithm, checksum.digest)
 
 
 def _state(upload: UploadView) -> dict[str, str]:
@@ -166,23 +143,17 @@ async def append(
     actor: CurrentActor,
     upload_id: uuid.UUID,
     offset: Offset = None,
-    length: Length = None,
-    checksum: ChecksumHeader = None,
     content_type: ContentType = "",
 ) -> Response:
     """Send the next bytes (tus). After the last ones the archive is checked before the response is sent."""
     if content_type != PIECE_TYPE:
         raise UnsupportedTypeError(f"Content-Type must be {PIECE_TYPE}")
-    expected = _checksum(checksum)
     try:
         start = parse_size(offset or "", "Upload-Offset")
-        size = parse_size(length, "Upload-Length") if length is not None else None
     except ValueError as error:
         raise BadRequestError(str(error)) from error
     upload = await run_in_threadpool(_stored, platform, actor, upload_id, Action.CHANGE_UPLOAD)
-    if size is not None and upload.size is None:
-        upload = await run_in_threadpool(service.declare_size, platform, actor, upload_id, size)
-    await service.receive(platform, upload, start, _body(request, expected))
+    await service.receive(platform, upload, start, request.stream())
     return Response(status_code=204, headers=_state(await service.finish(platform, actor, upload_id)))
 
 
@@ -199,11 +170,10 @@ def where(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> R
     """How many bytes an upload has (tus), in the header Upload-Offset."""
     upload = _stored(platform, actor, upload_id, Action.READ_UPLOAD)
     offset = service.upload_offset(platform, actor, upload_id)
-    size = {"Upload-Defer-Length": "1"} if upload.size is None else {"Upload-Length": str(upload.size)}
     metadata = {"filename": upload.filename, "sha256": upload.expected_sha256 or ""}
     headers = {
         **_state(upload),
-        **size,
+        "Upload-Length": str(upload.size),
         "Upload-Offset": str(offset),
         "Upload-Metadata": format_metadata({key: value for key, value in metadata.items() if value}),
         "Cache-Control": "no-store",
@@ -236,11 +206,13 @@ async def send(
 
     A stream that breaks off leaves an upload that can be resumed by tus.
     """
+    if length is None:
+        raise LengthRequiredError("send the archive with its size in the header Content-Length")
     metadata = UploadMetadata(filename, length, competitions=competition)
     phase = await run_in_threadpool(editions.phase_page, platform, edition, image_set)
     upload_id = await run_in_threadpool(service.create_upload, platform, actor, phase, metadata)
     upload = await run_in_threadpool(service.get_upload, platform, actor, upload_id)
-    await service.receive(platform, upload, 0, request.stream(), last=True)
+    await service.receive(platform, upload, 0, request.stream())
     response.headers["Location"] = f"/api/v1/uploads/{upload_id}"
     return await service.finish(platform, actor, upload_id)
 

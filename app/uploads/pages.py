@@ -36,11 +36,11 @@ async def send(
     """Take an archive from a plain form, check it, and show its report."""
     if archive is None or isinstance(archive, str) or not archive.filename:
         raise MalformedError("Choose an archive first")
-    metadata = UploadMetadata(archive.filename, archive.size)
+    metadata = UploadMetadata(archive.filename, archive.size or 0)
     phase = await run_in_threadpool(editions.phase_page, platform, edition, image_set)
     upload_id = await run_in_threadpool(service.create_upload, platform, actor, phase, metadata)
     upload = await run_in_threadpool(service.get_upload, platform, actor, upload_id)
-    await service.receive(platform, upload, 0, _pieces(archive), last=True)
+    await service.receive(platform, upload, 0, _pieces(archive))
     await service.finish(platform, actor, upload_id)
     return RedirectResponse(f"/uploads/{upload_id}", status_code=303)
 

@@ -143,30 +143,27 @@ def submissions_of(session: Session, upload_id: uuid.UUID) -> list[int]:
     return list(session.scalars(select(Submission.id).where(Submission.upload_id == upload_id)))
 
 
-def note_received(session: Session, upload_id: uuid.UUID, received: int, size: int | None) -> bool:
-    """Note that `received` bytes have arrived, and the size if it is known now; whether the upload still takes bytes."""
-    values: dict[str, Any] = {"received": func.greatest(Upload.received, received)}
-    if size is not None:
-        values["size"] = size
+def note_received(session: Session, upload_id: uuid.UUID, received: int) -> bool:
+    """Note that `received` bytes have arrived; whether the upload still takes bytes."""
     statement = (
         update(Upload)
         .where(Upload.id == upload_id, Upload.state == UploadState.RECEIVING)
-        .values(values)
+        .values(received=func.greatest(Upload.received, received))
         .returning(Upload.id)
     )
     return session.scalar(statement) is not None
 
 
 def declared(session: Session, upload_id: uuid.UUID) -> Declared | None:
-    """What is to arrive for an upload that still takes bytes and whose size is known."""
+    """What is to arrive for an upload that still takes bytes."""
     statement = (
         select(Upload.size, Upload.expected_sha256, Upload.filename, Edition.dataset, Phase.image_set)
         .join(Phase, Upload.phase_id == Phase.id)
         .join(Edition)
-        .where(Upload.id == upload_id, Upload.state == UploadState.RECEIVING, Upload.size.is_not(None))
+        .where(Upload.id == upload_id, Upload.state == UploadState.RECEIVING)
     )
     row = session.execute(statement).one_or_none()
-    return Declared(row.size or 0, *row[1:]) if row else None
+    return Declared(*row) if row else None
 
 
 def record_content(session: Session, upload_id: uuid.UUID, content: StoredContent) -> None:
@@ -181,20 +178,6 @@ def record_content(session: Session, upload_id: uuid.UUID, content: StoredConten
             received=Upload.size,
             received_at=func.clock_timestamp(),
         )
-    )
-
-
-def declare_size(session: Session, upload_id: uuid.UUID, size: int) -> None:
-    """Note the size of an upload that was started without one."""
-    session.execute(
-        update(Upload)
-        .where(
-            Upload.id == upload_id,
-            Upload.size.is_(None),
-            Upload.received <= size,
-            Upload.state == UploadState.RECEIVING,
-        )
-        .values(size=size)
     )
 
 

@@ -1,11 +1,9 @@
 """What an upload may be called, and how the tus protocol writes things down."""
 
 import base64
-import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from email.utils import format_datetime
 from urllib.parse import quote
@@ -20,8 +18,7 @@ KEPT_ENDING = 20  # characters of a longer name, the mark of what is left out am
 SINGLE_FILES = (".txt", ".xml", ".json")
 
 TUS_VERSION = "1.0.0"
-TUS_EXTENSIONS = "creation,creation-defer-length,creation-with-upload,checksum,expiration,termination"
-CHECKSUM_ALGORITHMS = ("sha1", "sha256")
+TUS_EXTENSIONS = "creation,creation-with-upload,expiration,termination"
 
 
 def shown_name(filename: str) -> str:
@@ -109,31 +106,6 @@ def attachment(filename: str) -> str:
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}"
 
 
-@dataclass(frozen=True, slots=True)
-class Checksum:
-    """The digest that the bytes of one request must have."""
-
-    algorithm: str
-    digest: bytes
-
-
-def parse_checksum(header: str) -> Checksum:
-    """The value of `Upload-Checksum`.
-
-    Raises ValueError for an unknown algorithm or a digest that is not Base64.
-
-    >>> parse_checksum("sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0=").algorithm
-    'sha1'
-    """
-    algorithm, _, encoded = header.strip().partition(" ")
-    if algorithm not in CHECKSUM_ALGORITHMS:
-        raise ValueError(f"Upload-Checksum: expected {' or '.join(CHECKSUM_ALGORITHMS)}, found {algorithm!r}")
-    digest = _decode(encoded, "Upload-Checksum")
-    if len(digest) != hashlib.new(algorithm, usedforsecurity=False).digest_size:
-        raise ValueError(f"Upload-Checksum: the digest does not have the length of a {algorithm} digest")
-    return Checksum(algorithm, digest)
-
-
 def parse_metadata(header: str) -> dict[str, str]:
     """The value of `Upload-Metadata`: keys with Base64 values, separated by commas.
 
@@ -148,9 +120,11 @@ def parse_metadata(header: str) -> dict[str, str]:
         if key in found:
             raise ValueError(f"Upload-Metadata: the key {key!r} appears twice")
         try:
-            found[key] = _decode(encoded, "Upload-Metadata").decode()
+            found[key] = base64.b64decode(encoded, validate=True).decode()
         except UnicodeDecodeError:
             raise ValueError(f"Upload-Metadata: the value of {key!r} is not UTF-8") from None
+        except ValueError:  # of binascii, or a letter beyond ASCII
+            raise ValueError(f"Upload-Metadata: {encoded!r} is not Base64") from None
     return found
 
 
@@ -211,10 +185,3 @@ def http_date(moment: datetime) -> str:
     'Sat, 21 Nov 2026 12:00:00 GMT'
     """
     return format_datetime(moment, usegmt=True)
-
-
-def _decode(encoded: str, header: str) -> bytes:
-    try:
-        return base64.b64decode(encoded, validate=True)
-    except ValueError:  # of binascii, or a letter beyond ASCII
-        raise ValueError(f"{header}: {encoded!r} is not Base64") from None

@@ -12,25 +12,23 @@ from app.uploads.rules import parse_competitions, parse_metadata, parse_sha256, 
 
 @dataclass(frozen=True, slots=True)
 class UploadMetadata:
-    """What is known of an archive before it arrives; without a size the stream ends it."""
+    """What is known of an archive before it arrives."""
 
     filename: str
-    size: int | None
+    size: int
     sha256: str | None = None
     competitions: Sequence[int] | None = None  # meant for these alone
 
     @classmethod
-    def of_headers(cls, length: str | None, defer_length: str | None, metadata: str) -> Self:
+    def of_headers(cls, length: str | None, metadata: str) -> Self:
         """What the headers of tus say of a new upload.
 
         Raises ValueError.
         """
-        if (length is None) == (defer_length is None) or defer_length not in (None, "1"):
-            raise ValueError("expected either Upload-Length or 'Upload-Defer-Length: 1'")
         values = parse_metadata(metadata)
         return cls(
             filename=values.get("filename") or values.get("name") or "",
-            size=parse_size(length, "Upload-Length") if length is not None else None,
+            size=parse_size(length or "", "Upload-Length"),
             sha256=parse_sha256(values.get("sha256", "")),
             competitions=parse_competitions(values.get("competitions", "")),
         )
@@ -53,7 +51,7 @@ class UploadView:
     edition: str
     image_set: str
     filename: str
-    size: int | None
+    size: int
     received: int
     sha256: str | None
     state: UploadState
@@ -98,7 +96,7 @@ class UploadRow:
     edition: str
     image_set: str
     filename: str
-    size: int | None
+    size: int
     received: int
     state: UploadState
     valid: bool | None

@@ -46,7 +46,7 @@ def create_upload(platform: Platform, actor: Actor, phase: PhaseView, metadata: 
     MalformedError for a single file that is not one of a result and for competitions that the phase does not have.
     """
     assert actor.user_id is not None
-    refuse_larger(platform, metadata.size or 0)
+    refuse_larger(platform, metadata.size)
     if metadata.size == 0:
         raise MalformedError("The archive is empty")
     filename = shown_name(metadata.filename)
@@ -77,7 +77,7 @@ def refuse_larger(platform: Platform, size: int) -> None:
     limit = platform.settings.max_upload
     if size > limit:
         raise TooLargeError(
-            f"an archive may have at most {limit} bytes ({limit // MiB} MiB), this one has {size} or more"
+            f"an archive may have at most {limit} bytes ({limit // MiB} MiB), this one has {size}"
         )
 
 
@@ -107,15 +107,12 @@ def upload_offset(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> int
     return platform.archives.length(upload_id)
 
 
-async def receive(
-    platform: Platform, upload: UploadView, offset: int, chunks: AsyncIterator[bytes], *, last: bool = False
-) -> int:
+async def receive(platform: Platform, upload: UploadView, offset: int, chunks: AsyncIterator[bytes]) -> None:
     """Append `chunks` to an upload at `offset`, and note how far it has come, also when the stream breaks off.
 
     Bytes are stored piece by piece: no lock is held, and no connection or thread taken, while a client is slow.
-    `last`: the end of the stream is the end of the archive. Returns the number of bytes that have arrived.
     Raises OffsetError when the upload is elsewhere, ConflictError when it is complete or somebody else is writing to it,
-    TooLargeError beyond the declared size or the limit.
+    TooLargeError beyond the declared size.
     """
     if upload.state is not UploadState.RECEIVING:
         raise ConflictError("this upload is complete")
@@ -123,37 +120,27 @@ async def receive(
     end = await run_in_threadpool(store.length, upload.id)
     if offset != end:
         raise OffsetError(end)
-    size = None
-    async with aclosing(
-        pieces_of(_within_limits(platform, upload, offset, chunks), store.piece_size)
-    ) as pieces:
+    async with aclosing(pieces_of(_within_size(upload, offset, chunks), store.piece_size)) as pieces:
         try:
             async for piece in pieces:
                 end = await run_in_threadpool(store.append, upload.id, end, piece)
-            size = end if last else None
         finally:
-            await run_in_threadpool(_note, platform, upload.id, size)
-    return end
+            await run_in_threadpool(_note, platform, upload.id)
 
 
-async def _within_limits(
-    platform: Platform, upload: UploadView, offset: int, chunks: AsyncIterator[bytes]
-) -> AsyncIterator[bytes]:
+async def _within_size(upload: UploadView, offset: int, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     async for chunk in chunks:
         offset += len(chunk)
-        if upload.size is not None and offset > upload.size:
+        if offset > upload.size:
             raise TooLargeError(f"{upload.size} bytes were declared, and more came")
-        refuse_larger(platform, offset)
         yield chunk
 
 
-def _note(platform: Platform, upload_id: uuid.UUID, size: int | None) -> None:
-    """Write down how far an upload has come, and its `size` if that is known now."""
-    if size == 0:
-        raise MalformedError("the archive is empty: no byte arrived")
+def _note(platform: Platform, upload_id: uuid.UUID) -> None:
+    """Write down how far an upload has come."""
     received = platform.archives.length(upload_id)
     with platform.transaction() as session:
-        if not queries.note_received(session, upload_id, received, size):
+        if not queries.note_received(session, upload_id, received):
             raise ConflictError("another request has completed this upload")
 
 
@@ -187,7 +174,7 @@ async def _store(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> None
 
 
 def _is_whole(platform: Platform, upload: UploadView) -> bool:
-    return upload.size is not None and platform.archives.length(upload.id) >= upload.size
+    return platform.archives.length(upload.id) >= upload.size
 
 
 def _commit(platform: Platform, upload_id: uuid.UUID) -> None:
@@ -231,25 +218,6 @@ def _packed(platform: Platform, upload_id: uuid.UUID, key: str, declared: Declar
             archive.addfile(member, content)
             content.read()  # to the end, which verifies it
         return StoredContent(platform.archives.put(draft, upload_id), f"{declared.filename}.tar")
-
-
-def declare_size(platform: Platform, actor: Actor, upload_id: uuid.UUID, size: int) -> UploadView:
-    """State the size of an upload that was started without one.
-
-    Raises NotFoundError, TooLargeError, MalformedError for nothing at all, ConflictError for another size than the upload has.
-    """
-    refuse_larger(platform, size)
-    if size == 0:
-        raise MalformedError("The archive is empty")
-    get_upload(platform, actor, upload_id, Action.CHANGE_UPLOAD)
-    with platform.transaction() as session:
-        queries.declare_size(session, upload_id, size)
-    upload = get_upload(platform, actor, upload_id)
-    if upload.size != size:
-        raise ConflictError(
-            f"Upload-Length is {size}, but {upload.size or upload.received} bytes were declared or have arrived"
-        )
-    return upload
 
 
 def delete_upload(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> None:

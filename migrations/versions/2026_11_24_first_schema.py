@@ -524,7 +524,7 @@ def upgrade() -> None:
         sa.Column("team_id", sa.BigInteger(), nullable=False),
         sa.Column("user_id", sa.BigInteger(), nullable=False),
         sa.Column("filename", sa.String(), nullable=False),
-        sa.Column("size", sa.BigInteger(), nullable=True),
+        sa.Column("size", sa.BigInteger(), nullable=False),
         sa.Column("received", sa.BigInteger(), nullable=False),
         sa.Column("expected_sha256", sa.String(), nullable=True),
         sa.Column("competitions", postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), nullable=True),
@@ -560,7 +560,7 @@ def upgrade() -> None:
             name=op.f("ck_upload_checked_has_report"),
         ),
         sa.CheckConstraint(
-            "received >= 0 AND (size IS NULL OR received <= size)",
+            "received >= 0 AND received <= size",
             name=op.f("ck_upload_received_within_size"),
         ),
         sa.CheckConstraint("size > 0", name=op.f("ck_upload_size_positive")),

@@ -189,9 +189,9 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         lambda scene: scene.append(b"x", {"Content-Type": "text/plain"}),
         415, "unsupported-type", "Content-Type must be application/offset\\+octet-stream",
     ),
-    "bytes with another checksum": (
-        lambda scene: scene.append(b"x", {"Upload-Checksum": "sha1 " + 27 * "A" + "="}),
-        460, "piece-checksum", "The bytes do not have the checksum in Upload-Checksum; send them again",
+    "an archive of unknown size": (
+        lambda scene: scene.program.put("/api/v1/editions/free/test/uploads?filename=x.zip", content=iter([b"x"])),
+        411, "length-required", "send the archive with its size in the header Content-Length",
     ),
     "a range beyond the archive": (
         lambda scene: scene.program.get(

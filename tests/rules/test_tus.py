@@ -4,7 +4,6 @@ import pytest
 
 from app.uploads.rules import (
     format_metadata,
-    parse_checksum,
     parse_competitions,
     parse_metadata,
     parse_sha256,
@@ -34,20 +33,6 @@ def test_metadata_that_is_written_is_read_again() -> None:
 def test_malformed_metadata_is_an_error_that_says_what_is_wrong(header: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         parse_metadata(header)
-
-
-@pytest.mark.parametrize(
-    ("header", "message"),
-    [
-        (f"md5 {encoded(bytes(16))}", "expected sha1 or sha256, found 'md5'"),
-        ("sha1", "does not have the length"),
-        ("sha1 ?", "is not Base64"),
-        (f"sha256 {encoded(bytes(20))}", "does not have the length of a sha256 digest"),
-    ],
-)
-def test_a_malformed_checksum_is_an_error(header: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        parse_checksum(header)
 
 
 @pytest.mark.parametrize("text", ["3;4", "three", "3,", "٣", "300"])

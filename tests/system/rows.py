@@ -236,7 +236,9 @@ def add_entry(
     session: Session, of: Rows, method_id: int, *, team_id: int | None, is_replaceable: bool = False
 ) -> int:
     """A method's entry with its queued run, under the board's versions."""
-    upload = Upload(phase_id=of.phase_id, team_id=of.team_id, user_id=of.user_id, filename="results.zip")
+    upload = Upload(
+        phase_id=of.phase_id, team_id=of.team_id, user_id=of.user_id, filename="results.zip", size=1
+    )
     upload.id = uuid.uuid4()
     session.add(upload)
     session.flush()
