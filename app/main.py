@@ -21,7 +21,6 @@ from app.comparisons import pages as comparison_pages
 from app.confirmation import pages as confirmation_pages
 from app.documentation import api as documentation_api
 from app.documentation import pages as documentation_pages
-from app.downloads import api as download_api
 from app.editions import api as edition_api
 from app.entries import api as entry_api
 from app.entries import pages as entry_pages
@@ -72,12 +71,13 @@ from app.teams import api as team_api
 from app.teams import pages as team_pages
 from app.tokens import pages as token_pages
 from app.uploads import api as upload_api
+from app.uploads import downloads
 from app.uploads import pages as upload_pages
 from app.web import ROOT
 
 API = (
     upload_api.router,
-    download_api.router,
+    downloads.router,
     retention_api.router,
     quota_api.router,
     submission_api.router,

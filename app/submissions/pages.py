@@ -34,8 +34,8 @@ from app.results.schemas import Asked, ResultDetail
 from app.row_pages import Before
 from app.submissions import service
 from app.submissions.schemas import NewSubmission, RunView, SubmissionView
-from app.uploads import service as uploads
-from app.uploads.schemas import UploadView
+from app.uploads import views as uploads
+from app.uploads.views import UploadView
 from app.web import (
     CurrentActor,
     ThePlatform,

@@ -39,7 +39,7 @@ from app.results.schemas import ShownRun
 from app.row_pages import RowPage, page_of
 from app.submissions.rules import PriorEntry
 from app.submissions.schemas import SubmissionRow
-from app.uploads.schemas import FoundResult, results_of
+from app.uploads.views import FoundResult, results_of
 from app.visibility import rows_for
 
 PAGE = 100  # entries

@@ -27,7 +27,7 @@ from app.methods.schemas import Training
 from app.models import Disclosure, EntryState, Upload, UploadState
 from app.quotas.rules import quota_refusals
 from app.quotas.schemas import Usage
-from app.uploads.schemas import competitions_of
+from app.uploads.views import competitions_of
 
 COUNTED_STATES = frozenset({EntryState.PENDING, EntryState.SCORED})  # an entry is its method's one result
 

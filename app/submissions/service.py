@@ -54,7 +54,7 @@ from app.submissions.schemas import (
     run_view,
     submission_view,
 )
-from app.uploads.schemas import UploadView
+from app.uploads.views import UploadView
 
 log = structlog.get_logger()
 

@@ -1,13 +1,13 @@
 """Uploads for programs: the tus protocol, and one raw stream for curl."""
 
 import uuid
+from email.utils import format_datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from app.access import Action, Actor
-from app.editions import service as editions
 from app.errors import (
     BadRequestError,
     LengthRequiredError,
@@ -17,15 +17,15 @@ from app.errors import (
 )
 from app.platform import Platform
 from app.rate_limits import Limited
-from app.uploads import service
+from app.uploads import receiving, views
 from app.uploads.rules import (
     TUS_EXTENSIONS,
     TUS_VERSION,
+    UploadMetadata,
     format_metadata,
-    http_date,
     parse_size,
 )
-from app.uploads.schemas import UploadMetadata, UploadPage, UploadView
+from app.uploads.views import UploadPage, UploadView
 from app.web import CurrentActor, ThePlatform, limited, requires
 
 router = APIRouter(prefix="/api/v1", tags=["uploads"])
@@ -111,13 +111,11 @@ async def create(
 ) -> Response:
     """Create an upload (tus); the header Location is its address. The body may hold its first bytes."""
     new = _metadata(length, metadata)
-    phase = await run_in_threadpool(editions.phase_page, platform, edition, image_set)
-    upload_id = await run_in_threadpool(service.create_upload, platform, actor, phase, new)
-    upload = await run_in_threadpool(service.get_upload, platform, actor, upload_id)
+    upload = await run_in_threadpool(receiving.create_upload, platform, actor, (edition, image_set), new)
     if content_type == PIECE_TYPE:
-        await service.receive(platform, upload, 0, request.stream())
-        upload = await service.finish(platform, actor, upload_id)
-    return Response(status_code=201, headers={"Location": f"/api/v1/uploads/{upload_id}", **_state(upload)})
+        await receiving.receive(platform, upload, 0, request.stream())
+        upload = await receiving.finish(platform, actor, upload.id)
+    return Response(status_code=201, headers={"Location": f"/api/v1/uploads/{upload.id}", **_state(upload)})
 
 
 def _metadata(length: str | None, header: str) -> UploadMetadata:
@@ -132,7 +130,7 @@ def _state(upload: UploadView) -> dict[str, str]:
     """Where an upload stands, as headers."""
     headers = {"Tus-Resumable": TUS_VERSION, "Upload-Offset": str(upload.received)}
     if upload.expires_at is not None:
-        headers["Upload-Expires"] = http_date(upload.expires_at)
+        headers["Upload-Expires"] = format_datetime(upload.expires_at, usegmt=True)
     return headers
 
 
@@ -153,13 +151,13 @@ async def append(
     except ValueError as error:
         raise BadRequestError(str(error)) from error
     upload = await run_in_threadpool(_stored, platform, actor, upload_id, Action.CHANGE_UPLOAD)
-    await service.receive(platform, upload, start, request.stream())
-    return Response(status_code=204, headers=_state(await service.finish(platform, actor, upload_id)))
+    await receiving.receive(platform, upload, start, request.stream())
+    return Response(status_code=204, headers=_state(await receiving.finish(platform, actor, upload_id)))
 
 
 def _stored(platform: Platform, actor: Actor, upload_id: uuid.UUID, action: Action) -> UploadView:
     """An upload whose bytes have not been removed."""
-    upload = service.get_upload(platform, actor, upload_id, action)
+    upload = views.get_upload(platform, actor, upload_id, action)
     if upload.is_removed:
         raise RemovedError("the bytes of this upload have been removed; send the archive again")
     return upload
@@ -169,12 +167,11 @@ def _stored(platform: Platform, actor: Actor, upload_id: uuid.UUID, action: Acti
 def where(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
     """How many bytes an upload has (tus), in the header Upload-Offset."""
     upload = _stored(platform, actor, upload_id, Action.READ_UPLOAD)
-    offset = service.upload_offset(platform, actor, upload_id)
     metadata = {"filename": upload.filename, "sha256": upload.expected_sha256 or ""}
     headers = {
         **_state(upload),
         "Upload-Length": str(upload.size),
-        "Upload-Offset": str(offset),
+        "Upload-Offset": str(receiving.offset_of(platform, upload)),
         "Upload-Metadata": format_metadata({key: value for key, value in metadata.items() if value}),
         "Cache-Control": "no-store",
     }
@@ -184,7 +181,7 @@ def where(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> R
 @router.delete("/uploads/{upload_id}", status_code=204, dependencies=[CHANGE])
 def remove(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
     """Delete an upload that was not confirmed (tus), with its bytes."""
-    service.delete_upload(platform, actor, upload_id)
+    receiving.delete_upload(platform, actor, upload_id)
     return Response(status_code=204, headers={"Tus-Resumable": TUS_VERSION})
 
 
@@ -209,27 +206,24 @@ async def send(
     if length is None:
         raise LengthRequiredError("send the archive with its size in the header Content-Length")
     metadata = UploadMetadata(filename, length, competitions=competition)
-    phase = await run_in_threadpool(editions.phase_page, platform, edition, image_set)
-    upload_id = await run_in_threadpool(service.create_upload, platform, actor, phase, metadata)
-    upload = await run_in_threadpool(service.get_upload, platform, actor, upload_id)
-    await service.receive(platform, upload, 0, request.stream())
-    response.headers["Location"] = f"/api/v1/uploads/{upload_id}"
-    return await service.finish(platform, actor, upload_id)
+    upload = await receiving.send(platform, actor, (edition, image_set), metadata, request.stream())
+    response.headers["Location"] = f"/api/v1/uploads/{upload.id}"
+    return upload
 
 
 @router.get("/uploads", dependencies=[requires(Action.READ_OWN)])
 def uploads(platform: ThePlatform, actor: CurrentActor, after: str | None = None) -> UploadPage:
     """Your team's uploads, newest first, fifty a page; `next` is the value of `after` for the next page."""
-    return service.my_uploads(platform, actor, after)
+    return views.my_uploads(platform, actor, after)
 
 
 @router.get("/uploads/{upload_id}", dependencies=[READ])
 def upload(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> UploadView:
     """An upload with its validation report."""
-    return service.get_upload(platform, actor, upload_id)
+    return views.get_upload(platform, actor, upload_id)
 
 
 @router.post("/uploads/{upload_id}/check", dependencies=[CHANGE, limited(Limited.UPLOAD)])
 async def check(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> UploadView:
     """Check an upload whose check was interrupted or had to wait for long (`state` is `received`); does nothing otherwise."""
-    return await service.check(platform, actor, upload_id)
+    return await receiving.check(platform, actor, upload_id)

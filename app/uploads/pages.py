@@ -6,14 +6,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, File, Request, UploadFile
 from fastapi.responses import RedirectResponse, Response
-from starlette.concurrency import run_in_threadpool
 
 from app.access import Action
 from app.editions import service as editions
 from app.errors import MalformedError
 from app.rate_limits import Limited
-from app.uploads import service
-from app.uploads.schemas import UploadMetadata
+from app.uploads import receiving, views
+from app.uploads.rules import UploadMetadata
 from app.web import CurrentActor, ThePlatform, limited, render, requires
 
 router = APIRouter()
@@ -37,12 +36,8 @@ async def send(
     if archive is None or isinstance(archive, str) or not archive.filename:
         raise MalformedError("Choose an archive first")
     metadata = UploadMetadata(archive.filename, archive.size or 0)
-    phase = await run_in_threadpool(editions.phase_page, platform, edition, image_set)
-    upload_id = await run_in_threadpool(service.create_upload, platform, actor, phase, metadata)
-    upload = await run_in_threadpool(service.get_upload, platform, actor, upload_id)
-    await service.receive(platform, upload, 0, _pieces(archive))
-    await service.finish(platform, actor, upload_id)
-    return RedirectResponse(f"/uploads/{upload_id}", status_code=303)
+    upload = await receiving.send(platform, actor, (edition, image_set), metadata, _pieces(archive))
+    return RedirectResponse(f"/uploads/{upload.id}", status_code=303)
 
 
 async def _pieces(archive: UploadFile) -> AsyncIterator[bytes]:
@@ -53,13 +48,13 @@ async def _pieces(archive: UploadFile) -> AsyncIterator[bytes]:
 @router.get("/uploads", dependencies=[requires(Action.READ_OWN)])
 def mine(request: Request, platform: ThePlatform, actor: CurrentActor, after: str | None = None) -> Response:
     """The team's uploads, each with what can be done with it."""
-    return render(request, "uploads/mine.html", page=service.my_uploads(platform, actor, after))
+    return render(request, "uploads/mine.html", page=views.my_uploads(platform, actor, after))
 
 
 @router.get("/uploads/{upload_id}", dependencies=[READ])
 def upload(request: Request, platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
     """An upload with what its check found, and what can be done next."""
-    found = service.get_upload(platform, actor, upload_id)
+    found = views.get_upload(platform, actor, upload_id)
     phase = editions.phase_page(platform, found.edition, found.image_set)
     return render(request, "uploads/upload.html", upload=found, phase=phase)
 
@@ -67,14 +62,14 @@ def upload(request: Request, platform: ThePlatform, actor: CurrentActor, upload_
 @router.post("/uploads/{upload_id}/check", dependencies=[CHANGE, limited(Limited.UPLOAD)])
 async def check(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
     """Check an upload whose check was interrupted."""
-    await service.check(platform, actor, upload_id)
+    await receiving.check(platform, actor, upload_id)
     return RedirectResponse(f"/uploads/{upload_id}", status_code=303)
 
 
 @router.post("/uploads/{upload_id}/delete", dependencies=[CHANGE])
 def remove(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
     """Delete an upload that was not confirmed."""
-    service.delete_upload(platform, actor, upload_id)
+    receiving.delete_upload(platform, actor, upload_id)
     return RedirectResponse("/uploads", status_code=303)
 
 

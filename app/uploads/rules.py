@@ -3,10 +3,9 @@
 import base64
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
-from datetime import datetime
-from email.utils import format_datetime
-from urllib.parse import quote
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
 
 from app.editions.rules import offered_competitions
 from app.editions.schemas import PhaseView
@@ -19,6 +18,30 @@ SINGLE_FILES = (".txt", ".xml", ".json")
 
 TUS_VERSION = "1.0.0"
 TUS_EXTENSIONS = "creation,creation-with-upload,expiration,termination"
+
+
+@dataclass(frozen=True, slots=True)
+class UploadMetadata:
+    """What is known of an archive before it arrives."""
+
+    filename: str
+    size: int
+    sha256: str | None = None
+    competitions: Sequence[int] | None = None  # meant for these alone
+
+    @classmethod
+    def of_headers(cls, length: str | None, metadata: str) -> Self:
+        """What the headers of tus say of a new upload.
+
+        Raises ValueError.
+        """
+        values = parse_metadata(metadata)
+        return cls(
+            filename=values.get("filename") or values.get("name") or "",
+            size=parse_size(length or "", "Upload-Length"),
+            sha256=parse_sha256(values.get("sha256", "")),
+            competitions=parse_competitions(values.get("competitions", "")),
+        )
 
 
 def shown_name(filename: str) -> str:
@@ -75,35 +98,6 @@ def _unknown_result_file(filename: str, dataset: str, image_set: str) -> str:
     patterns = (each.file_pattern_of(image_set).rpartition("/")[2] for each in competitions(dataset))
     expected = ", ".join(name for name in patterns if is_single_file(name))
     return f"{filename} is not the name of a result file; expected an archive, or one of {expected}"
-
-
-def parse_range(header: str | None, size: int) -> tuple[int, int] | None:
-    """First and last byte of the one range that is asked for; none for the whole content.
-
-    Raises ValueError for a range that is not within the content.
-
-    >>> parse_range("bytes=0-99", 1000), parse_range("bytes=-1", 1000), parse_range(None, 1000)
-    ((0, 99), (999, 999), None)
-    """
-    found = re.fullmatch(r"bytes=(\d{0,18})-(\d{0,18})", (header or "").strip(), re.ASCII)
-    if found is None or found[0] == "bytes=-":
-        return None  # several ranges, or another unit: the whole content is a correct answer
-    first, last = found[1], found[2]
-    start = int(first) if first else max(0, size - int(last))
-    end = min(int(last), size - 1) if first and last else size - 1
-    if start > end:
-        raise ValueError(f"bytes {start} to {end}")
-    return start, end
-
-
-def attachment(filename: str) -> str:
-    """A `Content-Disposition` that saves a file under this name, whatever letters it has.
-
-    >>> print(attachment('a "b" ü.zip'))
-    attachment; filename="a _b_ _.zip"; filename*=UTF-8''a%20%22b%22%20%C3%BC.zip
-    """
-    plain = re.sub(r"[^A-Za-z0-9 ._()+-]", "_", filename)
-    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}"
 
 
 def parse_metadata(header: str) -> dict[str, str]:
@@ -175,13 +169,3 @@ def parse_size(text: str, header: str) -> int:
     if not re.fullmatch(r"\d{1,18}", text, re.ASCII):
         raise ValueError(f"{header}: expected a number of bytes, found {text!r}")
     return int(text)
-
-
-def http_date(moment: datetime) -> str:
-    """A time as HTTP headers write it.
-
-    >>> from datetime import UTC
-    >>> http_date(datetime(2026, 11, 21, 12, tzinfo=UTC))
-    'Sat, 21 Nov 2026 12:00:00 GMT'
-    """
-    return format_datetime(moment, usegmt=True)

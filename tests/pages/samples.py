@@ -32,7 +32,7 @@ from app.selections.schemas import BoardQuery, TrainingData
 from app.similarity import rules as similarity_rules
 from app.similarity.schemas import Pair, PairList, Side
 from app.submissions.schemas import SubmissionRow
-from app.uploads.schemas import UploadPage
+from app.uploads.views import UploadPage
 from tests.pages.anonymous_views import anonymous_result, links_page
 from tests.pages.comparison_views import of_comparisons
 from tests.pages.drawn import EVIL

@@ -18,7 +18,7 @@ from app.rescoring.schemas import RescoreView, UndecidedRun
 from app.selections.rules import column_groups
 from app.selections.schemas import BoardQuery, TrainingData
 from app.submissions.schemas import EntryView, RunView, SubmissionView
-from app.uploads.schemas import SameResult, UploadRow, UploadView
+from app.uploads.views import SameResult, UploadRow, UploadView
 from tests.pages.drawn import CLASSES, EVIL
 
 NOW = datetime(2026, 11, 21, 3, 14, 22, tzinfo=UTC)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from app.uploads.rules import mismatch, parse_range
+from app.uploads.downloads import parse_range
+from app.uploads.rules import mismatch
 from tests.rules.test_submissions import phase
 
 

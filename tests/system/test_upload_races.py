@@ -9,14 +9,13 @@ import pytest
 
 from app.access import Actor
 from app.accounts import service as accounts
-from app.editions import service as editions
 from app.errors import ConflictError
 from app.models import UploadState
 from app.platform import Platform
 from app.sessions import service as sessions
 from app.storage import content_key
-from app.uploads import service
-from app.uploads.schemas import UploadMetadata
+from app.uploads import receiving, views
+from app.uploads.rules import UploadMetadata
 from tests.system.installations import installation
 from tests.system.kits import results, small_kit
 from tests.system.servers import OwnServers
@@ -44,13 +43,11 @@ def somebody(platform: Platform) -> Actor:
 @pytest.fixture
 def half(platform: Platform, somebody: Actor) -> uuid.UUID:
     """An upload of which the first half has arrived."""
-    phase = editions.phase_page(platform, "races", "test")
-    upload_id = service.create_upload(
-        platform, somebody, phase, UploadMetadata("results.tar.gz", len(ARCHIVE))
+    upload = receiving.create_upload(
+        platform, somebody, ("races", "test"), UploadMetadata("results.tar.gz", len(ARCHIVE))
     )
-    upload = service.get_upload(platform, somebody, upload_id)
-    asyncio.run(service.receive(platform, upload, 0, stream(ARCHIVE[:MIDDLE])))
-    return upload_id
+    asyncio.run(receiving.receive(platform, upload, 0, stream(ARCHIVE[:MIDDLE])))
+    return upload.id
 
 
 async def stream(*pieces: bytes) -> AsyncIterator[bytes]:
@@ -62,9 +59,9 @@ def test_a_request_with_a_stale_row_changes_no_byte_of_what_is_being_completed(
     platform: Platform, somebody: Actor, half: uuid.UUID
 ) -> None:
     async def race() -> None:
-        stale = service.get_upload(platform, somebody, half)
-        fresh = service.get_upload(platform, somebody, half)
-        await service.receive(platform, fresh, MIDDLE, stream(ARCHIVE[MIDDLE:]))
+        stale = views.get_upload(platform, somebody, half)
+        fresh = views.get_upload(platform, somebody, half)
+        await receiving.receive(platform, fresh, MIDDLE, stream(ARCHIVE[MIDDLE:]))
         is_open, is_complete = asyncio.Event(), asyncio.Event()
 
         async def late() -> AsyncIterator[bytes]:
@@ -72,10 +69,10 @@ def test_a_request_with_a_stale_row_changes_no_byte_of_what_is_being_completed(
             await is_complete.wait()
             yield OTHER
 
-        intruder = asyncio.create_task(service.receive(platform, stale, MIDDLE, late()))
+        intruder = asyncio.create_task(receiving.receive(platform, stale, MIDDLE, late()))
         opened = asyncio.create_task(is_open.wait())
         await asyncio.wait((intruder, opened), return_when=asyncio.FIRST_COMPLETED)
-        upload = await service.finish(platform, somebody, half)
+        upload = await receiving.finish(platform, somebody, half)
         is_complete.set()
         with pytest.raises(ConflictError):
             await intruder
@@ -84,7 +81,7 @@ def test_a_request_with_a_stale_row_changes_no_byte_of_what_is_being_completed(
 
     asyncio.run(race())
 
-    upload = service.get_upload(platform, somebody, half)
+    upload = views.get_upload(platform, somebody, half)
     assert upload.sha256 == hashlib.sha256(ARCHIVE).hexdigest()
     with platform.archives.open(content_key(upload.sha256, half)) as stored:
         assert hashlib.sha256(stored.read()).hexdigest() == upload.sha256

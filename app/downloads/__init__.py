@@ -1,1 +1,0 @@
-"""Archives as they are stored, in ranges of bytes."""
