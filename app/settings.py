@@ -141,7 +141,9 @@ class Settings(LoginSettings):
         Field(description="address that mail comes from; default heldout@ the host of the public address"),
     ] = None
 
-    max_upload: Annotated[int, Field(description="largest archive in bytes", gt=0)] = 2048 * MiB
+    max_upload: Annotated[
+        int, Field(description="largest archive in bytes; at most 5 GiB in a bucket", gt=0)
+    ] = 2048 * MiB
     max_stored: Annotated[
         int, Field(description="bytes that one person's uploads may take until they are confirmed", gt=0)
     ] = 10240 * MiB

@@ -1,10 +1,20 @@
 """Where bytes are stored, named by the hash of their content; no other room sees a path or a bucket."""
 
-from app.storage.damage import is_intact, verify
+from app.storage.base import (
+    Catalogue,
+    Content,
+    NewDigest,
+    Partial,
+    Storage,
+    content_key,
+    digest_of,
+    is_intact,
+    owner_of,
+    storage_errors,
+    verify,
+)
 from app.storage.folder import FolderStorage
-from app.storage.names import content_key, digest_of, owner_of
 from app.storage.places import key_store, private_store, public_store
-from app.storage.protocol import Catalogue, Content, NewDigest, Partial, Storage
 
 __all__ = [
     "Catalogue",
@@ -20,5 +30,6 @@ __all__ = [
     "owner_of",
     "private_store",
     "public_store",
+    "storage_errors",
     "verify",
 ]

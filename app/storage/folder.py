@@ -1,25 +1,28 @@
 """A store in a folder of the local disk, or of one that several machines mount."""
 
 import fcntl
-import hashlib
 import os
-import shutil
 import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from io import FileIO
 from pathlib import Path
 from typing import BinaryIO
 
-from app.errors import ChecksumError, ConflictError, OffsetError, StorageUnavailableError
-from app.storage.damage import is_intact, verified, verify
-from app.storage.failures import storage_errors
-from app.storage.local_files import changed_at, flush, flush_folder, stat_of
-from app.storage.names import checked_key, content_key, is_upload_id
-from app.storage.protocol import Catalogue, Content, NewDigest, Partial
+from app.errors import ConflictError, OffsetError, StorageUnavailableError
+from app.storage.base import (
+    Content,
+    Partial,
+    Storage,
+    checked_key,
+    is_intact,
+    is_upload_id,
+    storage_errors,
+    verify,
+)
 
 MiB = 1 << 20
 
@@ -29,20 +32,13 @@ LOCK_SECONDS = 10.0  # a commit of 2 GiB holds its lock for about 2 seconds
 
 
 @dataclass(frozen=True, slots=True)
-class FolderStorage:
+class FolderStorage(Storage):
     """Contents lie in `content/ab/abcd…`, partial uploads and drafts in `incoming`.
 
     Where the catalogue says that something was stored here before, neither folder is made: their volume is not mounted.
     """
 
     root: Path
-    piece_size: int = MiB
-    catalogue: Catalogue = field(default=Catalogue(), compare=False)
-
-    @property
-    def new_digest(self) -> NewDigest:
-        """As the catalogue says."""
-        return self.catalogue.new_digest
 
     def append(self, upload_id: uuid.UUID, offset: int, stream: BinaryIO) -> int:
         """Add `stream` under a lock on the file, whose length is read inside the lock."""
@@ -79,47 +75,13 @@ class FolderStorage:
             sealed = self._sealed(upload_id)
             if not sealed.exists():
                 self._partial(upload_id).rename(sealed)
-            flush(file)
-            digest = hashlib.file_digest(file, self.new_digest).hexdigest()
-            if sha256 not in (None, digest):
-                raise ChecksumError(expected=sha256 or "", found=digest)
-            key = content_key(digest, upload_id)
-            self._link(sealed, key)
-            return key
+            return self._store_upload(sealed, upload_id, sha256)
 
     def discard(self, upload_id: uuid.UUID) -> None:
         """Remove the file; a content that was made of it stays."""
         with storage_errors():
             self._partial(upload_id).unlink(missing_ok=True)
             self._sealed(upload_id).unlink(missing_ok=True)
-
-    def put(self, content: bytes | Path, upload_id: uuid.UUID | None = None) -> str:
-        """Write a copy, flush it and link it to its place."""
-        with self.draft() as draft, storage_errors():
-            if isinstance(content, Path):
-                shutil.copyfile(content, draft)
-            else:
-                draft.write_bytes(content)
-            with draft.open("rb") as file:
-                flush(file)
-                key = content_key(hashlib.file_digest(file, self.new_digest).hexdigest(), upload_id)
-            self._link(draft, key)
-            return key
-
-    def put_back(self, content: Path, key: str) -> None:
-        """Write a copy, flush it and link it to its place."""
-        with self.draft() as draft, storage_errors():
-            shutil.copyfile(content, draft)
-            with draft.open("rb") as file:
-                flush(file)
-            self._link(draft, key)
-
-    def open(self, key: str, start: int = 0) -> BinaryIO:
-        """The file itself, or what verifies it."""
-        with storage_errors():
-            file = self._path(key).open("rb")
-            file.seek(start)
-        return file if start else verified(file, key, self.catalogue)
 
     @contextmanager
     def materialise(self, key: str) -> Iterator[Path]:
@@ -165,25 +127,25 @@ class FolderStorage:
         """One for each file below `content`."""
         for path in self._files(self.root / "content", "*/*"):
             with storage_errors():
-                found = stat_of(path)
+                found = _stat(path)
             if found is not None:
-                yield Content(path.name, found.st_size, changed_at(found))
+                yield Content(path.name, found.st_size, _changed_at(found))
 
     def partials(self) -> Iterator[Partial]:
         """One for each file of `incoming` that an upload has left."""
         for path in self._files(self.root / "incoming", "*"):
             with storage_errors():
-                found = stat_of(path)
+                found = _stat(path)
             if found is not None and path.suffix in ("", SEALED) and is_upload_id(path.stem):
-                yield Partial(uuid.UUID(path.stem), found.st_size, changed_at(found))
+                yield Partial(uuid.UUID(path.stem), found.st_size, _changed_at(found))
 
     def sweep(self, age: timedelta) -> int:
         """Remove old drafts."""
         before, removed = datetime.now(UTC) - age, 0
         for path in self._files(self.root / "incoming", f"*{DRAFT}"):
             with storage_errors():
-                found = stat_of(path)
-                if found is not None and changed_at(found) < before:
+                found = _stat(path)
+                if found is not None and _changed_at(found) < before:
                     path.unlink(missing_ok=True)
                     removed += 1
         return removed
@@ -203,7 +165,7 @@ class FolderStorage:
         It is left where a volume is not mounted; what is written to it would vanish when the volume is back.
         """
         folders = (self.root / "incoming", self.root / "content")
-        if not any(map(stat_of, folders)) and self.catalogue.has_contents():
+        if not any(map(_stat, folders)) and self.catalogue.has_contents():
             raise StorageUnavailableError(
                 f"{self.root} is empty, though contents were stored there: is its volume mounted? "
                 f"If they are lost for good, make the folder {folders[0]}"
@@ -254,21 +216,31 @@ class FolderStorage:
                     return
         raise OffsetError(0)
 
-    def _link(self, source: Path, key: str) -> None:
-        """Give a flushed file its place for good; an existing content stays as it is, unless it is damaged."""
+    def _open(self, key: str, start: int) -> BinaryIO:
+        """The file itself."""
+        with storage_errors():
+            file = self._path(key).open("rb")
+            file.seek(start)
+            return file
+
+    def _store(self, path: Path, key: str) -> None:
+        """Flush the file and link it to its place; an existing content stays as it is, unless it is damaged."""
+        with path.open("rb") as file:
+            os.fchmod(file.fileno(), 0o400)  # nobody is to add any bytes
+            os.fsync(file.fileno())
         home = self._path(key)
         for folder in (home.parent.parent, home.parent):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
-            os.link(source, home)
+            os.link(path, home)
         except FileExistsError:
             if not is_intact(self, key):
                 with self.draft() as link:
-                    os.link(source, link)
+                    os.link(path, link)
                     link.replace(home)
         for folder in (home.parent, home.parent.parent, self.root):
             # also behind a process that has just linked it and may not have come this far
-            flush_folder(folder)
+            _flush(folder)
 
     def _files(self, folder: Path, pattern: str) -> Iterator[Path]:
         with storage_errors():
@@ -291,9 +263,31 @@ def _lock(file: FileIO) -> None:
 
 
 def _is_at(file: FileIO, path: Path) -> bool:
-    found = stat_of(path)
+    found = _stat(path)
     return found is not None and os.path.samestat(found, os.fstat(file.fileno()))
 
 
 def _length(file: FileIO) -> int:
     return os.fstat(file.fileno()).st_size
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    """What is known of a file, if it has not been removed in the meantime."""
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+def _changed_at(found: os.stat_result) -> datetime:
+    """When a file was changed last, in UTC."""
+    return datetime.fromtimestamp(found.st_mtime, UTC)
+
+
+def _flush(folder: Path) -> None:
+    """Write the names of a folder to the disk; without that a power cut may take them back."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from app.settings import Settings, SettingsError
+from app.storage.base import Catalogue, Storage
 from app.storage.folder import FolderStorage
-from app.storage.protocol import Catalogue, Storage
 
 NOTHING_KNOWN = Catalogue()
+LARGEST_OBJECT = 5 << 30  # bytes
 
 
 def public_store(settings: Settings, name: str, catalogue: Catalogue = NOTHING_KNOWN) -> Storage:
@@ -55,9 +56,13 @@ def _in_bucket(
     settings: Settings, bucket: str, prefix: str, keys: tuple[str | None, str | None], catalogue: Catalogue
 ) -> Storage:
     # not needed where stores are folders, and half a second to import
-    from app.storage.bucket import Account, Bucket, client_of  # noqa: PLC0415
-    from app.storage.s3 import S3Storage  # noqa: PLC0415
+    from app.storage.s3 import Account, Bucket, S3Storage, client_of  # noqa: PLC0415
 
+    if settings.max_upload > LARGEST_OBJECT:
+        raise SettingsError(
+            f"HELDOUT_MAX_UPLOAD: found {settings.max_upload}, expected at most {LARGEST_OBJECT}, "
+            "the largest object that S3 services take at once"
+        )
     account = Account(settings.s3_endpoint, settings.s3_region, *keys)
     try:
         return S3Storage(Bucket(bucket, prefix, client_of(account)), catalogue=catalogue)

@@ -4,7 +4,6 @@ There is no lock; instead every object is written once. The bytes of a partial u
 of two writers at one offset the service lets one through.
 """
 
-import hashlib
 import io
 import shutil
 import tempfile
@@ -16,19 +15,168 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from app.errors import ChecksumError, ConflictError, OffsetError, StorageUnavailableError
-from app.storage.bucket import PART, Bucket
-from app.storage.damage import is_intact, verified
-from app.storage.failures import storage_errors
-from app.storage.names import checked_key, content_key, is_upload_id
-from app.storage.protocol import Catalogue, Content, NewDigest, Partial
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from app.errors import ConflictError, OffsetError, StorageFullError, StorageUnavailableError
+from app.storage.base import Content, Partial, Storage, checked_key, is_intact, is_upload_id, storage_errors
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+    from botocore.response import StreamingBody
+    from mypy_boto3_s3 import S3Client
 
 MiB = 1 << 20
 
+FULL = {"QuotaExceeded", "XMinioStorageFull", "InsufficientStorage"}
 SEAL = "sealed"
 SCRATCH = "heldout-scratch-"
+
+
+class PresentError(Exception):
+    """An object of this name exists, or is being written at this moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Where a service is, and who we are there; without keys the configuration of the machine counts."""
+
+    endpoint: str | None
+    region: str
+    access_key: str | None
+    secret_key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """An object below a prefix; `name` is what follows the prefix."""
+
+    name: str
+    size: int
+    changed_at: datetime
+
+
+def client_of(account: Account) -> "S3Client":
+    """A client, which threads may share; it opens no connection yet."""
+    return boto3.client(
+        "s3",
+        endpoint_url=account.endpoint,
+        region_name=account.region,
+        aws_access_key_id=account.access_key,
+        aws_secret_access_key=account.secret_key,
+        config=Config(
+            connect_timeout=3,
+            read_timeout=9,  # a service that goes silent costs two of them, as long as a silent database
+            retries={"mode": "standard", "total_max_attempts": 2},
+            max_pool_connections=32,
+            s3={"addressing_style": "path"},
+            request_checksum_calculation="when_required",  # other services than the first do not know the newer ones
+            response_checksum_validation="when_required",
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """A bucket, or the part of one below a prefix that ends with a slash or is empty."""
+
+    name: str
+    prefix: str
+    client: "S3Client" = field(hash=False, compare=False, repr=False)
+
+    def create(self, name: str, stream: BinaryIO) -> bool:
+        """Write all of `stream` to an object; false where one of this name exists already."""
+        size = stream.seek(0, io.SEEK_END)
+        stream.seek(0)
+        try:
+            with storage_errors(), _s3_errors():
+                self.client.put_object(**self._at(name), Body=stream, ContentLength=size, IfNoneMatch="*")
+        except PresentError:
+            return False
+        return True
+
+    def open(self, name: str, start: int = 0) -> BinaryIO:
+        """The bytes of an object from `start` on."""
+        part: dict[str, Any] = {"Range": f"bytes={start}-"} if start else {}
+        with _s3_errors():
+            response = self.client.get_object(**self._at(name), **part)
+        return io.BufferedReader(_Body(response["Body"]), MiB)
+
+    def size(self, name: str) -> int | None:
+        """The size of an object, if there is one."""
+        try:
+            with _s3_errors():
+                return self.client.head_object(**self._at(name))["ContentLength"]
+        except FileNotFoundError:
+            return None
+
+    def delete(self, name: str) -> None:
+        """Delete an object, if there is one."""
+        with _s3_errors():
+            self.client.delete_object(**self._at(name))
+
+    def objects(self, start: str) -> Iterator[Object]:
+        """The objects whose names begin so, in the order of their names."""
+        with _s3_errors():
+            pages = self.client.get_paginator("list_objects_v2").paginate(
+                Bucket=self.name, Prefix=self.prefix + start
+            )
+            for page in pages:
+                for each in page.get("Contents", ()):
+                    name = each["Key"].removeprefix(self.prefix)
+                    yield Object(name, each["Size"], each["LastModified"])
+
+    def _at(self, name: str) -> dict[str, Any]:
+        return {"Bucket": self.name, "Key": self.prefix + name}
+
+
+@contextmanager
+def _s3_errors() -> Iterator[None]:
+    """Turn errors of the service and the network into errors of storage, PresentError and FileNotFoundError."""
+    try:
+        yield
+    except ClientError as error:
+        raise _meaning_of(error) from error
+    except BotoCoreError as error:
+        raise StorageUnavailableError(str(error)) from error
+
+
+def _meaning_of(error: ClientError) -> Exception:
+    status = error.response["ResponseMetadata"]["HTTPStatusCode"]
+    if status in (409, 412):
+        return PresentError(str(error))
+    if status == 404 and error.operation_name == "HeadObject":
+        return FileNotFoundError(str(error))
+    kind = (
+        StorageFullError
+        if status == 507 or error.response["Error"]["Code"] in FULL
+        else StorageUnavailableError
+    )
+    return kind(str(error))
+
+
+class _Body(io.RawIOBase):
+    """The body of a response as a file."""
+
+    def __init__(self, body: "StreamingBody") -> None:
+        self._body = body
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        view = memoryview(buffer).cast("B")
+        with _s3_errors():
+            block = self._body.read(len(view))
+        view[: len(block)] = block
+        return len(block)
+
+    def close(self) -> None:
+        self._body.close()
+        super().close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +192,11 @@ class _Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class S3Storage:
+class S3Storage(Storage):
     """Contents are objects `content/<key>`, pieces `incoming/<upload>/<offset>`."""
 
     bucket: Bucket
-    piece_size: int = PART
-    catalogue: Catalogue = field(default=Catalogue(), compare=False)
-
-    @property
-    def new_digest(self) -> NewDigest:
-        """As the catalogue says."""
-        return self.catalogue.new_digest
+    piece_size: int = field(default=16 * MiB, kw_only=True)
 
     def append(self, upload_id: uuid.UUID, offset: int, stream: BinaryIO) -> int:
         """Write the stream as a piece; the service refuses the second writer at an offset."""
@@ -81,38 +223,12 @@ class S3Storage:
         self.bucket.create(f"incoming/{upload_id}/{SEAL}", io.BytesIO())
         with self.draft() as draft:
             self._download([name for _, name in progress.pieces[: ends.index(size) + 1]], draft)
-            digest = self._digest(draft)
-            if sha256 not in (None, digest):
-                raise ChecksumError(expected=sha256 or "", found=digest)
-            key = content_key(digest, upload_id)
-            self._store(draft, key)
-        return key
+            return self._store_upload(draft, upload_id, sha256)
 
     def discard(self, upload_id: uuid.UUID) -> None:
         """Delete the pieces, the seal last: after a crash in between the upload still takes no bytes."""
         for each in self.bucket.objects(f"incoming/{upload_id}/"):
             self.bucket.delete(each.name)
-
-    def put(self, content: bytes | Path, upload_id: uuid.UUID | None = None) -> str:
-        """Write it unless it is there."""
-        with self.draft() as draft:
-            with storage_errors():
-                if isinstance(content, Path):
-                    shutil.copyfile(content, draft)
-                else:
-                    draft.write_bytes(content)
-            key = content_key(self._digest(draft), upload_id)
-            self._store(draft, key)
-        return key
-
-    def put_back(self, content: Path, key: str) -> None:
-        """Write it unless it is there."""
-        self._store(content, key)
-
-    def open(self, key: str, start: int = 0) -> BinaryIO:
-        """The body of the response, or what verifies it; errors while it is read are errors of storage, too."""
-        body = self.bucket.open(_content(key), start)
-        return body if start else verified(body, key, self.catalogue)
 
     @contextmanager
     def materialise(self, key: str) -> Iterator[Path]:
@@ -162,9 +278,8 @@ class S3Storage:
                 yield Partial(uuid.UUID(name), sum(each.size for each in objects), changed_at)
 
     def sweep(self, age: timedelta) -> int:
-        """Abort old multipart uploads, and remove old drafts of this machine and what a check could not delete any more."""
-        before = datetime.now(UTC) - age
-        removed = self.bucket.abort_uploads(before)
+        """Remove old drafts of this machine and what a check could not delete any more."""
+        before, removed = datetime.now(UTC) - age, 0
         for each in self.bucket.objects("check/"):
             if each.changed_at < before:
                 self.bucket.delete(each.name)
@@ -202,9 +317,9 @@ class S3Storage:
                 with self.bucket.open(name) as stream:
                     shutil.copyfileobj(stream, file, MiB)
 
-    def _digest(self, path: Path) -> str:
-        with storage_errors(), path.open("rb") as file:
-            return hashlib.file_digest(file, self.new_digest).hexdigest()
+    def _open(self, key: str, start: int) -> BinaryIO:
+        """The body of the response; errors while it is read are errors of storage, too."""
+        return self.bucket.open(_content(key), start)
 
     def _store(self, path: Path, key: str) -> None:
         """Write a file to its key, unless the content is there and intact."""

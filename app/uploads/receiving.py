@@ -3,7 +3,7 @@
 import tarfile
 import uuid
 from asyncio import CancelledError
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Collection
 from contextlib import aclosing
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
@@ -30,8 +30,7 @@ from app.participation.service import against_upload
 from app.platform import Platform
 from app.retention import uploads as retention
 from app.retention.contents import ARCHIVES, removable
-from app.storage import content_key, digest_of
-from app.storage.failures import storage_errors
+from app.storage import content_key, digest_of, storage_errors
 from app.uploads.rules import UploadMetadata, is_single_file, mismatch, result_path, shown_name
 from app.uploads.views import UploadView, get_upload, visible_uploads
 

@@ -159,10 +159,14 @@ def test_a_proxy_that_is_no_address_is_named(monkeypatch: pytest.MonkeyPatch) ->
             "HELDOUT_S3_ACCESS_KEY and HELDOUT_S3_SECRET_KEY: expected both or neither",
         ),
         ({"s3_endpoint": "host"}, "HELDOUT_S3_ENDPOINT: found 'host', expected https://host:port"),
+        (
+            {"max_upload": 6 << 30},
+            "HELDOUT_MAX_UPLOAD: found 6442450944, expected at most 5368709120",
+        ),
     ],
 )
 def test_a_bucket_that_cannot_be_reached_so_is_refused_at_the_start(
-    changed: dict[str, str], sentence: str
+    changed: dict[str, object], sentence: str
 ) -> None:
     settings = Settings.read().model_copy(update={"s3_bucket": "public", **changed})
 

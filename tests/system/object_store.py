@@ -15,8 +15,7 @@ from pathlib import Path
 from botocore.exceptions import BotoCoreError, ClientError
 
 from app.storage import Storage
-from app.storage.bucket import Account, Bucket, client_of
-from app.storage.s3 import S3Storage
+from app.storage.s3 import Account, Bucket, S3Storage, client_of
 from app.supervisor import Child, Supervisor, supervised
 
 PARTS = ("master", "volume", "filer", "s3")

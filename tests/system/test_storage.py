@@ -29,7 +29,7 @@ from tests.system.object_store import MiB, ObjectStore, store_at
 
 pytestmark = pytest.mark.system
 
-BIG = bytes(range(256)) * 4096 * 40  # 40 MiB: several parts of a multipart upload
+BIG = bytes(range(256)) * 4096 * 40  # 40 MiB: several pieces of an upload
 
 
 @pytest.fixture(params=["folder", "s3"])
@@ -294,7 +294,7 @@ def test_a_content_with_other_bytes_than_were_stored_is_never_read_without_an_er
     store: Storage, damage: str
 ) -> None:
     noted: list[str] = []
-    store = replace(store, catalogue=Catalogue(note_damage=noted.append))  # type: ignore[type-var]
+    store = replace(store, catalogue=Catalogue(note_damage=noted.append))
     key, other = store.put(b"some bytes"), store.put(b"others")
     overwrite(store, key, DAMAGES[damage](b"some bytes"))
 
@@ -335,7 +335,7 @@ def test_a_part_of_a_content_is_read_without_the_rest(store: Storage) -> None:
 
 def test_a_store_that_hashes_under_a_key_names_and_verifies_its_contents_by_it(store: Storage) -> None:
     keyed = Catalogue(new_digest=partial(hmac.new, b"key", digestmod="sha256"))
-    private = replace(store, catalogue=keyed)  # type: ignore[type-var]
+    private = replace(store, catalogue=keyed)
 
     key = private.put(b"some bytes")
 

@@ -21,8 +21,7 @@ import pytest
 from app.errors import ConflictError, StorageFullError, StorageUnavailableError
 from app.platform import INTERACTIVE
 from app.storage import Catalogue, FolderStorage, Storage
-from app.storage.bucket import Account, Bucket, client_of
-from app.storage.s3 import S3Storage
+from app.storage.s3 import Account, Bucket, S3Storage, client_of
 from tests.system.conftest import SharedSite
 from tests.system.installations import good
 from tests.system.kits import results, small_kit
