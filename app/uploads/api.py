@@ -110,20 +110,12 @@ async def create(
     content_type: ContentType = "",
 ) -> Response:
     """Create an upload (tus); the header Location is its address. The body may hold its first bytes."""
-    new = _metadata(length, metadata)
+    new = UploadMetadata.of_headers(length, metadata)
     upload = await run_in_threadpool(receiving.create_upload, platform, actor, (edition, image_set), new)
     if content_type == PIECE_TYPE:
         await receiving.receive(platform, upload, 0, request.stream())
         upload = await receiving.finish(platform, actor, upload.id)
     return Response(status_code=201, headers={"Location": f"/api/v1/uploads/{upload.id}", **_state(upload)})
-
-
-def _metadata(length: str | None, header: str) -> UploadMetadata:
-    """What the headers say of a new upload."""
-    try:
-        return UploadMetadata.of_headers(length, header)
-    except ValueError as error:
-        raise BadRequestError(str(error)) from error
 
 
 def _state(upload: UploadView) -> dict[str, str]:
@@ -146,10 +138,7 @@ async def append(
     """Send the next bytes (tus). After the last ones the archive is checked before the response is sent."""
     if content_type != PIECE_TYPE:
         raise UnsupportedTypeError(f"Content-Type must be {PIECE_TYPE}")
-    try:
-        start = parse_size(offset or "", "Upload-Offset")
-    except ValueError as error:
-        raise BadRequestError(str(error)) from error
+    start = parse_size(offset or "", "Upload-Offset")
     upload = await run_in_threadpool(_stored, platform, actor, upload_id, Action.CHANGE_UPLOAD)
     await receiving.receive(platform, upload, start, request.stream())
     return Response(status_code=204, headers=_state(await receiving.finish(platform, actor, upload_id)))

@@ -9,6 +9,7 @@ from typing import Self
 
 from app.editions.rules import offered_competitions
 from app.editions.schemas import PhaseView
+from app.errors import BadRequestError
 from scoring import competitions
 from scoring.competitions import file_name_as_regex
 
@@ -33,7 +34,7 @@ class UploadMetadata:
     def of_headers(cls, length: str | None, metadata: str) -> Self:
         """What the headers of tus say of a new upload.
 
-        Raises ValueError.
+        Raises BadRequestError.
         """
         values = parse_metadata(metadata)
         return cls(
@@ -103,7 +104,7 @@ def _unknown_result_file(filename: str, dataset: str, image_set: str) -> str:
 def parse_metadata(header: str) -> dict[str, str]:
     """The value of `Upload-Metadata`: keys with Base64 values, separated by commas.
 
-    Raises ValueError for anything else.
+    Raises BadRequestError for anything else.
 
     >>> parse_metadata("filename cmVzdWx0cy56aXA=, is_final")
     {'filename': 'results.zip', 'is_final': ''}
@@ -112,13 +113,13 @@ def parse_metadata(header: str) -> dict[str, str]:
     for pair in filter(None, (part.strip() for part in header.split(","))):
         key, _, encoded = pair.partition(" ")
         if key in found:
-            raise ValueError(f"Upload-Metadata: the key {key!r} appears twice")
+            raise BadRequestError(f"Upload-Metadata: the key {key!r} appears twice")
         try:
             found[key] = base64.b64decode(encoded, validate=True).decode()
         except UnicodeDecodeError:
-            raise ValueError(f"Upload-Metadata: the value of {key!r} is not UTF-8") from None
+            raise BadRequestError(f"Upload-Metadata: the value of {key!r} is not UTF-8") from None
         except ValueError:  # of binascii, or a letter beyond ASCII
-            raise ValueError(f"Upload-Metadata: {encoded!r} is not Base64") from None
+            raise BadRequestError(f"Upload-Metadata: {encoded!r} is not Base64") from None
     return found
 
 
@@ -134,7 +135,7 @@ def format_metadata(values: Mapping[str, str]) -> str:
 def parse_competitions(text: str) -> tuple[int, ...] | None:
     """Numbers of competitions, separated by commas; none for an empty text.
 
-    Raises ValueError.
+    Raises BadRequestError.
 
     >>> parse_competitions("3, 4"), parse_competitions("")
     ((3, 4), None)
@@ -142,30 +143,32 @@ def parse_competitions(text: str) -> tuple[int, ...] | None:
     if not text:
         return None
     if not re.fullmatch(r"\s*\d{1,2}\s*(,\s*\d{1,2}\s*)*", text, re.ASCII):
-        raise ValueError(f"Upload-Metadata: expected numbers of competitions such as '3,4', found {text!r}")
+        raise BadRequestError(
+            f"Upload-Metadata: expected numbers of competitions such as '3,4', found {text!r}"
+        )
     return tuple(sorted({int(each) for each in text.split(",")}))
 
 
 def parse_sha256(text: str) -> str | None:
     """A digest of the whole file in hexadecimal; none for an empty text.
 
-    Raises ValueError.
+    Raises BadRequestError.
     """
     if not text:
         return None
     if not re.fullmatch("[0-9a-f]{64}", text.lower()):
-        raise ValueError(f"Upload-Metadata: sha256 must have 64 hexadecimal digits, found {text!r}")
+        raise BadRequestError(f"Upload-Metadata: sha256 must have 64 hexadecimal digits, found {text!r}")
     return text.lower()
 
 
 def parse_size(text: str, header: str) -> int:
     """A number of bytes.
 
-    Raises ValueError.
+    Raises BadRequestError.
 
     >>> parse_size("12", "Upload-Length")
     12
     """
     if not re.fullmatch(r"\d{1,18}", text, re.ASCII):
-        raise ValueError(f"{header}: expected a number of bytes, found {text!r}")
+        raise BadRequestError(f"{header}: expected a number of bytes, found {text!r}")
     return int(text)

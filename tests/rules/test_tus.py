@@ -2,6 +2,7 @@ import base64
 
 import pytest
 
+from app.errors import BadRequestError
 from app.uploads.rules import (
     format_metadata,
     parse_competitions,
@@ -31,13 +32,13 @@ def test_metadata_that_is_written_is_read_again() -> None:
     ],
 )
 def test_malformed_metadata_is_an_error_that_says_what_is_wrong(header: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(BadRequestError, match=message):
         parse_metadata(header)
 
 
 @pytest.mark.parametrize("text", ["3;4", "three", "3,", "٣", "300"])
 def test_competitions_are_numbers(text: str) -> None:
-    with pytest.raises(ValueError, match="expected numbers of competitions"):
+    with pytest.raises(BadRequestError, match="expected numbers of competitions"):
         parse_competitions(text)
 
 
@@ -48,11 +49,11 @@ def test_competitions_are_sorted_and_named_once() -> None:
 def test_a_sha256_has_64_hexadecimal_digits() -> None:
     assert parse_sha256("AB" * 32) == "ab" * 32
     assert parse_sha256("") is None
-    with pytest.raises(ValueError, match="64 hexadecimal digits"):
+    with pytest.raises(BadRequestError, match="64 hexadecimal digits"):
         parse_sha256("ab")
 
 
 @pytest.mark.parametrize("text", ["-1", "1e3", "", "٣", "1" * 19])
 def test_a_size_is_a_number_of_bytes(text: str) -> None:
-    with pytest.raises(ValueError, match="expected a number of bytes"):
+    with pytest.raises(BadRequestError, match="expected a number of bytes"):
         parse_size(text, "Upload-Length")
