@@ -16,5 +16,10 @@ def are_allowed(session: Session) -> bool:
 
 
 def hold(connection: Connection) -> bool:
-    """Hold all removals until this connection ends; false while another one does."""
+    """Hold all removals until `release`, or until this connection ends; false while another one does."""
     return bool(connection.scalar(select(func.pg_try_advisory_lock(HOLD))))
+
+
+def release(connection: Connection) -> None:
+    """Allow removals again. Raises OperationalError where the connection has ended, and they were not held until now."""
+    connection.execute(select(func.pg_advisory_unlock(HOLD)))

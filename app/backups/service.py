@@ -59,6 +59,8 @@ def back_up(
             named, linked_folders = database.named_contents(frozen), database.linked_folders(frozen)
         report(f"copying {len(named)} contents")
         missing, damaged = _collect(sorted(named), stores, earlier, partial, report)
+        with connection.begin():
+            removals.release(connection)
         backup = seal(partial, now, missing, damaged, linked_folders)
         report(
             f"{backup.folder}: {len(backup.contents)} contents; {backup.size / MiB:.1f} MiB with the database"
