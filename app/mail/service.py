@@ -96,15 +96,19 @@ def _link(session: Session, settings: Settings, letter: Letter, user_id: int, ad
 
 
 def _hand_over(settings: Settings, letter: Letter, address: str, fields: Mapping[str, Any]) -> None:
-    text = draw(letter, server=settings.address, **fields)
+    text = draw(letter, server=settings.address, passwords=settings.passwords, **fields)
     message = message_of(text, sender=settings.sender, to=address, now=datetime.now(UTC))
     file = hand_over(settings, message)
     log.info("mail sent", letter=letter.value, file=str(file) if file else None)
 
 
-def draw(letter: Letter, **fields: Any) -> Text:
-    """A letter in words."""
-    return parted(_templates().get_template(f"{letter.value}.txt").render(fields))
+def draw(letter: Letter, *, server: str, passwords: bool, **fields: Any) -> Text:
+    """A letter in words; passwords: whether this server takes them."""
+    way_back = f"log in and end all logins at {server}/account/sessions"
+    if passwords:
+        way_back = f"choose a new password at {server}/forgot-password, which logs out everybody else"
+    template = _templates().get_template(f"{letter.value}.txt")
+    return parted(template.render(server=server, passwords=passwords, way_back=way_back, **fields))
 
 
 @cache

@@ -101,7 +101,7 @@ def test_only_the_confirmation_of_a_new_address_goes_to_it(letter: Letter) -> No
 
 @pytest.mark.parametrize("letter", Letter)
 def test_every_letter_is_plain_ascii_with_a_subject_and_absolute_links_in_one_piece(letter: Letter) -> None:
-    text = draw(letter, **FIELDS)
+    text = draw(letter, passwords=True, **FIELDS)
 
     sent = message_of(text, sender="heldout@voc.example", to="ash@example.org", now=NOW).as_bytes()
 
@@ -114,6 +114,11 @@ def test_every_letter_is_plain_ascii_with_a_subject_and_absolute_links_in_one_pi
     assert [read["To"], read["From"], read["Auto-Submitted"]] == [
         "ash@example.org", "Heldout <heldout@voc.example>", "auto-generated",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("letter", sorted(set(Letter) - {Letter.RESET_PASSWORD}))
+def test_without_passwords_no_letter_leads_to_the_page_that_replaces_one(letter: Letter) -> None:
+    assert "forgot-password" not in draw(letter, passwords=False, **FIELDS).body
 
 
 def test_every_template_of_mail_is_a_letter() -> None:
@@ -168,4 +173,6 @@ def test_a_subject_stays_in_its_header_whatever_is_in_it() -> None:
 
 def test_a_message_refuses_an_address_that_is_none_even_if_nobody_has_looked_before() -> None:
     with pytest.raises(ValueError, match=r"invalid|CR|domain|addr"):
-        message_of(draw(Letter.CONFIRM_ADDRESS, **FIELDS), sender="a@b.c", to=HOSTILE[0], now=NOW)
+        message_of(
+            draw(Letter.CONFIRM_ADDRESS, passwords=True, **FIELDS), sender="a@b.c", to=HOSTILE[0], now=NOW
+        )
