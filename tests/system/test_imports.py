@@ -1,6 +1,7 @@
 """What an import does to a phase that is there already, and which competitions it offers."""
 
 import shutil
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -162,10 +163,10 @@ class Interrupted:
     def open(self, key: str, start: int = 0) -> BinaryIO:
         return self.store.open(key, start)
 
-    def put(self, content: bytes | Path) -> str:
+    def put(self, content: bytes | Path, upload_id: uuid.UUID | None = None) -> str:
         while self.events:
             self.events.pop()()
-        return self.store.put(content)
+        return self.store.put(content, upload_id)
 
 
 def test_of_two_imports_at_once_both_apply_and_none_waits_for_storage(
