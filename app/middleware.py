@@ -151,9 +151,8 @@ def _with_headers(send: Send, scope: Scope, state: MutableMapping[str, Any]) -> 
             headers = MutableHeaders(scope=message)
             for name, value in SECURITY_HEADERS.items():
                 headers.setdefault(name, value)
-            if state[
-                "actor"
-            ].is_logged_in:  # what one person sees stays in no cache, not even after the logout
+            # what one person sees stays in no cache, not even after the logout
+            if state["actor"].is_logged_in:
                 headers.setdefault("Cache-Control", "no-store")
             headers["X-Request-Id"] = state["reference"]
             if state["is_tus"]:  # tus asks for it in every response, errors included

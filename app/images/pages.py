@@ -185,7 +185,7 @@ def change(
     except ValidationError as error:
         phase = pictures.organised(platform, actor, phase_id)
         page = pictures.pictures_page(platform, actor, phase.edition, phase.image_set, "", Window())
-        problems = dict(field_errors(error))
+        problems = field_errors(error)
         return render(request, "images/pictures.html", code=422, page=page, form=form, problems=problems)
     return _back(platform, actor, phase_id)
 

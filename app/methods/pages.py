@@ -1,5 +1,6 @@
 """The page of a method, and the forms that change or publish it."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
@@ -59,7 +60,7 @@ def form(request: Request, platform: ThePlatform, actor: CurrentActor, method_id
 
 
 def _form(
-    request: Request, page: MethodPage, form: dict[str, Any], problems: dict[str, str], code: int = 200
+    request: Request, page: MethodPage, form: dict[str, Any], problems: Mapping[str, str], code: int = 200
 ) -> Response:
     return render(request, "methods/edit.html", code=code, page=page, form=form, problems=problems)
 
@@ -80,7 +81,7 @@ def edit(
         service.edit(platform, actor, method_id, MethodEdit.model_validate(form))
     except ValidationError as error:
         page = service.own_method_page(platform, actor, method_id)
-        return _form(request, page, form, dict(field_errors(error)), 422)
+        return _form(request, page, form, field_errors(error), 422)
     except RefusedError as error:
         problems = {FIELD_OF_REFUSAL.get(one.code, "description"): one.message for one in error.refusals}
         return _form(request, service.own_method_page(platform, actor, method_id), form, problems, 409)

@@ -27,13 +27,8 @@ CALENDAR = "text/calendar; charset=utf-8"
 UTC_INPUT = "%Y-%m-%dT%H:%M"
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
-
-SLOTS: Final = {
-    "team": "",
-    "task": "",
-    "number": "1",
-    "slot_reason": "",
-}  # the page has two forms with a reason
+# the form of extra slots before it is filled in; its reason has a name of its own, as the page has two forms with one
+SLOTS: Final = {"team": "", "task": "", "number": "1", "slot_reason": ""}
 
 
 def _form_of(sheet: PhaseSheet) -> dict[str, Any]:

@@ -45,7 +45,6 @@ NAMING: Final[tuple[tuple[str, SQLColumnExpression[Any]], ...]] = (
 ARCHIVES: Final = "archives"
 SWEPT: Final = (ARCHIVES, "descriptions", "artefacts", "truth")  # not "keys": a lost key is never made again
 WITH_CONTENT: Final = (UploadState.RECEIVED, UploadState.CHECKED)
-TURN: Final = "leftovers"  # row of the heartbeat table: when contents were last swept
 EVERY: Final = timedelta(days=1)
 GRACE: Final = timedelta(hours=24)  # of a content that no row names; its row may be about to be written
 BATCH: Final = 100  # contents of one transaction
@@ -84,17 +83,18 @@ def _of_uploads(session: Session, keys: Collection[str]) -> set[str]:
 def sweep(platform: Platform) -> None:
     """Remove contents, partial uploads and drafts that nothing names and that are older than a day.
 
-    It lists all stores, so it does so once a day.
+    It lists whole stores, so it looks at each once a day; those of ground truth only in a process that knows them.
     """
-    with platform.transaction() as session:
-        if not _take_turn(session):
-            return
     count = size = 0
-    for name in SWEPT:
-        removed = remove_unnamed(platform, name)
-        count, size = count + len(removed), size + sum(removed)
-    _discard_partials(platform)
-    for store in platform.stores:
+    for name, store in platform.stores_by_name.items():
+        with platform.transaction() as session:
+            if not _take_turn(session, name):
+                continue
+        if name in SWEPT:
+            removed = remove_unnamed(platform, name)
+            count, size = count + len(removed), size + sum(removed)
+        if name == ARCHIVES:
+            _discard_partials(platform)
         store.sweep(GRACE)
     if count:
         log.info("contents removed that no row names", count=count, bytes=size)
@@ -102,9 +102,9 @@ def sweep(platform: Platform) -> None:
             audit.record(session, None, SWEPT_ACTION, SUBJECT, details={"contents": count, "bytes": size})
 
 
-def _take_turn(session: Session) -> bool:
-    """Whether contents are to be swept now."""
-    turn = insert(Heartbeat).values(name=TURN, service=Service.SWEEPER)
+def _take_turn(session: Session, store: str) -> bool:
+    """Whether a store is to be swept now."""
+    turn = insert(Heartbeat).values(name=f"contents of {store}", service=Service.SWEEPER)
     statement = turn.on_conflict_do_update(
         index_elements=[Heartbeat.name],
         set_={"seen_at": func.clock_timestamp()},

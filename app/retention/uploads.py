@@ -71,20 +71,16 @@ def expires_at(retention: Retention) -> ColumnElement[Any]:
     )
 
 
-def unconfirmed(session: Session, whose: ColumnElement[bool], max_upload: int) -> Usage:
-    """How much these uploads take that are not confirmed; one of unknown size counts as `max_upload`."""
-    reserved = case(
-        (Upload.state == UploadState.RECEIVING, func.coalesce(Upload.size, max_upload)), else_=Upload.received
-    )
+def unconfirmed(session: Session, whose: ColumnElement[bool]) -> Usage:
+    """How much these uploads take that are not confirmed; one that is arriving counts as what was declared."""
+    reserved = case((Upload.state == UploadState.RECEIVING, Upload.size), else_=Upload.received)
     statement = select(func.coalesce(func.sum(reserved), 0), func.count()).where(
         whose, Upload.state.in_(STORED), not_(is_confirmed())
     )
     return Usage(*map(int, session.execute(statement).one()))
 
 
-def refuse_beyond_share(
-    platform: Platform, session: Session, user_id: int, team_id: int, size: int | None
-) -> None:
+def refuse_beyond_share(platform: Platform, session: Session, user_id: int, team_id: int, size: int) -> None:
     """Raise StoredBytesError where unconfirmed uploads of a person or a team would take more than they may, with one of `size` bytes.
 
     Until the end of the transaction no other upload of this person or team is started.
@@ -97,8 +93,8 @@ def refuse_beyond_share(
         ("Your team's", Upload.team_id == team_id, settings.max_stored_team, 2 * MAX_UPLOADS),
     )
     for whose, condition, most, most_uploads in shares:
-        used = unconfirmed(session, condition, settings.max_upload)
-        if used.bytes + (size or 1) > most or used.uploads >= most_uploads:
+        used = unconfirmed(session, condition)
+        if used.bytes + size > most or used.uploads >= most_uploads:
             raise StoredBytesError(
                 f"{whose} {used.uploads} uploads that are not confirmed take {used.bytes // MiB} of "
                 f"{most // MiB} MiB; delete some at /uploads, or confirm them"

@@ -25,7 +25,7 @@ MiB = 1 << 20
 
 NewDigest = Callable[[], "hashlib._Hash | hmac.HMAC"]  # noqa: SLF001 - the type of sha256()
 
-KEY = re.compile(r"(?P<digest>[0-9a-f]{64})(-(?P<upload>[0-9a-f]{32}))?")
+KEY = re.compile(r"(?P<digest>[0-9a-f]{64})(-(?P<owner>[0-9a-f]{32}))?")
 UPLOAD_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -35,20 +35,20 @@ def checked_key(key: str) -> str:
 
     >>> checked_key("../../etc/passwd")
     Traceback (most recent call last):
-    ValueError: a key is a sha256 in hexadecimal digits, or one and an upload, not '../../etc/passwd'
+    ValueError: a key is a sha256 in hexadecimal digits, or one and an owner, not '../../etc/passwd'
     """
     if not KEY.fullmatch(key):
-        raise ValueError(f"a key is a sha256 in hexadecimal digits, or one and an upload, not {key!r}")
+        raise ValueError(f"a key is a sha256 in hexadecimal digits, or one and an owner, not {key!r}")
     return key
 
 
-def content_key(sha256: str, upload_id: uuid.UUID | None) -> str:
-    """The key of a content: of an upload's own one, or of one that everybody shares who stores the same bytes.
+def content_key(sha256: str, owner: uuid.UUID | None) -> str:
+    """The key of a content: its sha256, with the owner that has it alone if there is one.
 
     >>> content_key("ab" * 32, uuid.UUID(int=7))[60:]
     'abab-00000000000000000000000000000007'
     """
-    return sha256 if upload_id is None else f"{sha256}-{upload_id.hex}"
+    return sha256 if owner is None else f"{sha256}-{owner.hex}"
 
 
 def digest_of(key: str) -> str:
@@ -61,13 +61,13 @@ def digest_of(key: str) -> str:
 
 
 def owner_of(key: str) -> uuid.UUID | None:
-    """Which upload a content belongs to, if to one.
+    """The owner that has a content alone, if there is one.
 
     >>> owner_of(content_key("ab" * 32, uuid.UUID(int=7))).int, owner_of("ab" * 32)
     (7, None)
     """
     found = KEY.fullmatch(key)
-    return uuid.UUID(found["upload"]) if found and found["upload"] else None
+    return uuid.UUID(found["owner"]) if found and found["owner"] else None
 
 
 def is_upload_id(name: str) -> bool:
@@ -169,14 +169,14 @@ class Storage(ABC):
     def discard(self, upload_id: uuid.UUID) -> None:
         """Remove a partial upload, if it is there."""
 
-    def put(self, content: bytes | Path, upload_id: uuid.UUID | None = None) -> str:
-        """Store `content`, or the content of a file, under its key: one of this upload alone, where one is given."""
+    def put(self, content: bytes | Path, owner: uuid.UUID | None = None) -> str:
+        """Store `content`, or the content of a file, under its key: one of this owner alone, where one is given."""
         with self.draft() as draft:
             if isinstance(content, Path):
                 shutil.copyfile(content, draft)
             else:
                 draft.write_bytes(content)
-            key = content_key(self._digest(draft), upload_id)
+            key = content_key(self._digest(draft), owner)
             self._store(draft, key)
         return key
 

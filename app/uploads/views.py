@@ -261,7 +261,7 @@ def my_uploads(platform: Platform, actor: Actor, after: str | None = None) -> Up
         rows = _uploads_of_teams(
             session, actor.teams, retention.retention_of(platform), before=before, limit=PAGE + 1
         )
-        used = retention.unconfirmed(session, Upload.user_id == actor.user_id, platform.settings.max_upload)
+        used = retention.unconfirmed(session, Upload.user_id == actor.user_id)
     more = Cursor(rows[PAGE - 1].started_at, rows[PAGE - 1].id) if len(rows) > PAGE else None
     return UploadPage(
         tuple(rows[:PAGE]), str(more) if more else None, used.bytes, platform.settings.max_stored

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from app.models import UploadState
+from app.models import Base, UploadState
 from app.platform import Platform
 from app.retention import contents, uploads
 from app.sessions import service as sessions
@@ -268,6 +268,23 @@ def test_files_that_belong_to_no_upload_are_removed_once_they_are_old(
     store.delete(young)
 
 
+def test_the_sweep_knows_every_column_that_names_a_content() -> None:
+    others = {
+        "Team.name_key", "Method.name_key", "DamagedContent.key", "Job.key", "Submission.idempotency_key",
+        "Entry.rank_key", "Entry.ladder_rank_key",
+    }  # fmt: skip
+    columns = {
+        f"{mapper.class_.__name__}.{column.key}"
+        for mapper in Base.registry.mappers
+        for column in mapper.columns
+        if column.key == "key" or column.key.endswith("_key")
+    }
+
+    known = {str(column) for _, column in contents.NAMING}
+
+    assert columns - others == known - {"GroundTruth.key"}  # which is made of two columns
+
+
 def test_what_no_row_names_is_removed_from_every_store_once_it_is_a_day_old(
     place: Place, platform: Platform
 ) -> None:
@@ -284,20 +301,27 @@ def test_what_no_row_names_is_removed_from_every_store_once_it_is_a_day_old(
         for file in (each for each in (store.root / "content").rglob("*") if each.is_file()):
             if file.name != young:
                 made_old(file)
-    ask("DELETE FROM heartbeat WHERE name = 'leftovers'")
+    ask("DELETE FROM heartbeat WHERE starts_with(name, 'contents of ')")
 
+    contents.sweep(replace(platform, private=None, truth_key=None))  # the sweeper that knows no ground truth
+    is_left = {name: stores[name].exists(key) for name, key in left.items()}
     contents.sweep(platform)
     contents.sweep(platform)  # looks at nothing: it has done so today
     storage = good(place.installation.organiser(place.address).http.get("/api/v1/admin/storage"))
 
-    assert not any(stores[name].exists(key) for name, key in left.items())
+    assert is_left == {"descriptions": False, "artefacts": False, "truth": True}
+    assert not platform.truths.exists(left["truth"])
     assert platform.truths.exists(young)
     for name, column in contents.NAMING:
         with platform.transaction() as session:
             keys = [key for key in session.scalars(select(column)) if key]
         assert all(stores[name].exists(key) for key in keys)
-    assert storage["last_sweep"]["contents"] >= len(left)
-    assert storage["last_sweep"]["bytes"] >= sum(len(f"left in {name}") for name in left)
+    removed = "(details->>'contents')::int), sum((details->>'bytes')::int"
+    [[count, size]] = ask(f"SELECT sum({removed}) FROM audit WHERE action = 'storage.sweep'")
+    assert count >= len(left)
+    assert size >= sum(len(f"left in {name}") for name in left)
+    assert storage["last_sweep"]["contents"] >= 1
+    assert storage["last_sweep"]["bytes"] >= len("left in truth")
     platform.truths.delete(young)
 
 
