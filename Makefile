@@ -50,7 +50,7 @@ coverage: $(development) ## the tests with coverage of every process, and its th
 
 coverage-report: ## whether what was measured last reaches the thresholds
 	@$(python) -m coverage combine --quiet
-	@$(python) -m coverage report --skip-covered --fail-under=100 --include='scoring/*,app/*/rules.py,app/access.py'
+	@$(python) -m coverage report --skip-covered --fail-under=100 --include='scoring/*,app/*/rules.py,app/core/access.py'
 	@$(python) -m coverage report --skip-covered --fail-under=95 \
 		--include='app/*/service.py,app/*/queries.py,app/*/pages.py,app/*/api.py'
 

@@ -16,10 +16,10 @@ INTERRUPTED = 130  # exit code after Ctrl-C
 def main() -> None:
     """Run the command line."""
     with _left_at_once_by_ctrl_c():
-        from app.commands import main as run  # noqa: PLC0415 - takes a second, in which Ctrl-C has to work
+        from app.operations.commands import main as run  # noqa: PLC0415 - takes a second, in which Ctrl-C has to work
 
         if sys.argv[1:2] == ["run"]:
-            import app.installation  # noqa: F401, PLC0415 - needed by no other command
+            from app.operations import installation  # noqa: F401, PLC0415 - needed by no other command
     run()
 
 

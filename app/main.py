@@ -1,103 +1,98 @@
 """The web application, put together."""
 
+from functools import partial
+
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from app import logs, metrics
-from app.accounts import pages as account_pages
-from app.administration import api as administration_api
-from app.administration import pages as administration_pages
-from app.analyses import api as analysis_api
-from app.anonymous import api as anonymous_api
-from app.anonymous import pages as anonymous_pages
-from app.approvals import api as approval_api
-from app.approvals import pages as approval_pages
-from app.audit import api as audit_api
-from app.audit import pages as audit_pages
-from app.comparisons import api as comparison_api
-from app.comparisons import pages as comparison_pages
-from app.confirmation import pages as confirmation_pages
-from app.documentation import api as documentation_api
-from app.documentation import pages as documentation_pages
-from app.editions import api as edition_api
-from app.entries import api as entry_api
-from app.entries import pages as entry_pages
-from app.error_responses import add_error_handlers
-from app.examples import pages as example_pages
-from app.exhibits import api as exhibit_api
-from app.figure_pages import api as figure_api
-from app.figure_pages import pages as figure_pages
-from app.health import api as health_api
+from app.boards import api as boards_api
+from app.boards import comparison_api, comparison_pages
+from app.boards import pages as boards_pages
+from app.boards import team_api as boards_team_api
+from app.boards import team_pages as boards_team_pages
+from app.challenges import api as challenges_api
+from app.challenges import example_pages
+from app.challenges import pages as challenges_pages
+from app.core import logs
+from app.core.problems import problem_responses
+from app.core.settings import Settings
+from app.figures import api as figures_api
+from app.figures import pages as figures_pages
+from app.figures import published_api, published_pages
 from app.home import api as home_api
 from app.home import pages as home_pages
 from app.images import api as image_api
 from app.images import pages as image_pages
-from app.leaderboards import api as leaderboard_api
-from app.leaderboards import pages as leaderboard_pages
-from app.methods import api as method_api
-from app.methods import pages as method_pages
-from app.middleware import RequestMiddleware
-from app.openid import pages as openid_pages
-from app.organisers import api as organiser_api
-from app.organisers import pages as organiser_pages
-from app.participation import api as participation_api
-from app.participation import pages as participation_pages
-from app.phases import api as phase_api
-from app.phases import pages as phase_pages
+from app.jobs.sandbox import warm_up
+from app.operations import (
+    administration_api,
+    administration_pages,
+    documentation_api,
+    documentation_pages,
+    health_api,
+    metrics,
+    storage_api,
+    storage_pages,
+)
+from app.organising import api as organising_api
+from app.organising import (
+    audit_api,
+    audit_pages,
+    phase_api,
+    phase_pages,
+    role_api,
+    role_pages,
+    similarity_api,
+    similarity_pages,
+    team_api,
+    team_pages,
+)
+from app.organising import pages as organising_pages
+from app.people import account_pages, login_pages, openid_pages, recovery_pages, sessions
 from app.platform import INTERACTIVE, Platform, platform_of
-from app.problems import problem_responses
-from app.profiles import api as profile_api
-from app.profiles import pages as profile_pages
-from app.progress import pages as progress_pages
-from app.published import api as published_api
-from app.published import pages as published_pages
-from app.quotas import api as quota_api
-from app.recovery import pages as recovery_pages
-from app.retention import api as retention_api
-from app.retention import pages as retention_pages
-from app.roles import api as role_api
-from app.roles import pages as role_pages
-from app.sandbox import warm_up
-from app.second_factor import pages as second_factor_pages
-from app.sessions import pages as session_pages
-from app.settings import Settings
-from app.similarity import api as similarity_api
-from app.similarity import pages as similarity_pages
-from app.submissions import api as submission_api
+from app.results import (
+    anonymous_api,
+    anonymous_pages,
+    entry_api,
+    entry_pages,
+    exhibit_api,
+    method_api,
+    method_pages,
+    personal_data_api,
+    personal_data_pages,
+    progress_pages,
+    submission_api,
+)
+from app.results import submission_pages as submission_view_pages
+from app.submissions import downloads, quota_api, upload_api, upload_pages
 from app.submissions import pages as submission_pages
-from app.teams import api as team_api
-from app.teams import pages as team_pages
-from app.tokens import pages as token_pages
-from app.uploads import api as upload_api
-from app.uploads import downloads
-from app.uploads import pages as upload_pages
-from app.web import ROOT
+from app.web.dependencies import ROOT
+from app.web.error_responses import add_error_handlers
+from app.web.middleware import RequestMiddleware
 
 API = (
     upload_api.router,
     downloads.router,
-    retention_api.router,
+    storage_api.router,
     quota_api.router,
     submission_api.router,
     entry_api.router,
     method_api.router,
     anonymous_api.router,
     exhibit_api.router,
-    analysis_api.router,
+    boards_team_api.router,
     team_api.router,
-    approval_api.router,
-    leaderboard_api.router,
+    boards_api.router,
     comparison_api.router,
-    figure_api.router,
+    figures_api.router,
     published_api.router,
     home_api.router,
-    edition_api.router,
+    challenges_api.router,
     image_api.router,
-    participation_api.router,
-    profile_api.router,
-    organiser_api.router,
+    personal_data_api.router,
+    organising_api.router,
     similarity_api.router,
     phase_api.router,
     administration_api.router,
@@ -108,33 +103,31 @@ API = (
     metrics.router,
 )
 PAGES = (
-    leaderboard_pages.router,
+    boards_pages.router,
     progress_pages.router,
     home_pages.router,
     submission_pages.router,
+    submission_view_pages.router,
     account_pages.router,
-    confirmation_pages.router,
     recovery_pages.router,
-    profile_pages.router,
-    participation_pages.router,
-    session_pages.router,
+    personal_data_pages.router,
+    challenges_pages.router,
+    login_pages.router,
     openid_pages.router,
-    second_factor_pages.router,
-    token_pages.router,
     role_pages.router,
     upload_pages.router,
     example_pages.router,
-    retention_pages.router,
+    storage_pages.router,
     entry_pages.router,
+    boards_team_pages.router,
     team_pages.router,
-    approval_pages.router,
     method_pages.router,
     anonymous_pages.router,
     image_pages.router,
     comparison_pages.router,
-    figure_pages.router,
+    figures_pages.router,
     published_pages.router,
-    organiser_pages.router,
+    organising_pages.router,
     similarity_pages.router,
     phase_pages.router,
     phase_pages.calendars,
@@ -159,7 +152,11 @@ def create_app(platform: Platform | None = None) -> FastAPI:
     )
     app.state.platform = platform or platform_of(Settings.read(), INTERACTIVE)
     settings: Settings = app.state.platform.settings
-    app.add_middleware(RequestMiddleware, platform=app.state.platform)
+    app.add_middleware(
+        RequestMiddleware,
+        platform=app.state.platform,
+        find_caller=partial(sessions.find_caller, app.state.platform),
+    )
     if settings.proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.proxies)
     app.mount("/static", StaticFiles(directory=ROOT / "static"), name="static")

@@ -12,16 +12,16 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from app.cache import Cache
-from app.connections import limit_response_time
-from app.errors import StorageUnavailableError
+from app.core.caching import Cache
+from app.core.database import limit_response_time
+from app.core.errors import StorageUnavailableError
+from app.core.notifier import Notifier, celery_of
+from app.core.rate_limits import RateLimiter, limiter_of
+from app.core.settings import Settings, SettingsError
 from app.models import Artefact, DamagedContent, GroundTruth, Phase, Run, Upload
 from app.models import TruthKey as TruthKeyRow
-from app.notifier import Notifier, celery_of
-from app.rate_limits import RateLimiter, limiter_of
-from app.settings import Settings, SettingsError
 from app.storage import Catalogue, Storage, key_store, private_store, public_store
-from app.truth_key import TruthKey
+from app.storage.truth_key import TruthKey
 
 log = structlog.get_logger()
 

@@ -18,11 +18,9 @@ from sqlalchemy import BigInteger, cast, func, insert, literal, select, text
 from sqlalchemy.orm import Session
 
 import scoring
-from app.embedded import embedded_servers
-from app.evaluation.service import HANDLER
+from app.core.settings import Settings
+from app.evaluation.scoring import HANDLER
 from app.jobs import queue
-from app.memberships.queries import add_team
-from app.migrating import migrate
 from app.models import (
     Disclosure,
     Edition,
@@ -37,8 +35,10 @@ from app.models import (
     Upload,
     User,
 )
+from app.operations.embedded import embedded_servers
+from app.operations.migrating import migrate
+from app.people.teams import add_team
 from app.platform import platform_of
-from app.settings import Settings
 
 LEASE = timedelta(minutes=5)
 

@@ -21,7 +21,7 @@ from typing import Final
 
 import httpx2
 
-from app.accounts import service as accounts
+from app.people import accounts
 from benchmarks.machine import describe_machine
 from benchmarks.people import BOARDS, Night, Person
 from benchmarks.server import wrk

@@ -6,7 +6,7 @@ from app.models import Base
 
 if context.is_offline_mode():
     context.configure(dialect_name="postgresql", transaction_per_migration=True)
-    context.execute("SET lock_timeout = '2s'")  # as app/migrating.py has it for the connection
+    context.execute("SET lock_timeout = '2s'")  # as app/operations/migrating.py has it for the connection
 else:
     context.configure(
         connection=context.config.attributes["connection"],

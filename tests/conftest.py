@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 
-from app.supervisor import STOP_SIGNALS, do_nothing
+from app.operations.supervisor import STOP_SIGNALS, do_nothing
 from tests.attacks import attacks
 from tests.system.servers import broker_url, database_url, own_servers
 

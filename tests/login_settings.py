@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from app.login_settings import LoginProvider
+from app.core.settings import LoginProvider
 from app.platform import Platform
 
 EXAMPLE_ID = LoginProvider(

@@ -6,7 +6,7 @@ from email.policy import default
 
 from sqlalchemy import text
 
-from app.names import folded
+from app.core.names import folded
 from app.platform import Platform
 from tests.system.servers import eventually
 from tests.working import do_all

@@ -6,10 +6,10 @@ from typing import Any
 import pyotp
 from sqlalchemy import text
 
-from app.accounts import service as accounts
+from app.organising import roles
+from app.organising.roles import Grant
+from app.people import accounts
 from app.platform import Platform
-from app.roles import service as roles
-from app.roles.schemas import Grant
 
 SECRET = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
 

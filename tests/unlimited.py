@@ -2,6 +2,6 @@
 
 from typing import Any
 
-from app.rate_limits import Limited
+from app.core.rate_limits import Limited
 
 UNLIMITED: dict[str, Any] = {f"limit_{what}": "1000000/second" for what in Limited} | {"requests_at_once": 64}

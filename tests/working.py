@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from app.handlers import HANDLERS
 from app.jobs import working
 from app.jobs.working import Handlers, on_payload
 from app.models import JobKind, Queue
+from app.operations.handlers import HANDLERS
 from app.platform import Platform
 
 

@@ -14,16 +14,17 @@ from celery.signals import (
     worker_shutdown,
 )
 
-from app import handlers, logs
-from app.database_errors import OutageLog
+from app.core import logs
+from app.core.database import OutageLog
+from app.core.notifier import TASK, celery_of
+from app.core.settings import Settings
+from app.evaluation import rescoring
+from app.jobs.sandbox import warm_up
 from app.models import Queue
-from app.notifier import TASK, celery_of
+from app.operations import handlers
+from app.operations.processes import sweeper_child
+from app.operations.supervisor import Supervisor
 from app.platform import Platform, platform_of
-from app.processes import sweeper_child
-from app.rescoring import service as rescoring
-from app.sandbox import warm_up
-from app.settings import Settings
-from app.supervisor import Supervisor
 from worker.transport import use_forgiving_transport
 
 log = structlog.get_logger()

@@ -14,20 +14,18 @@ from celery import platforms
 from sqlalchemy.exc import SQLAlchemyError
 
 import scoring
-from app import handlers, logs, receipts
-from app.board_figures import service as board_figures
-from app.database_errors import OutageLog, is_unavailable
-from app.jobs import workers, working
-from app.mail import service as mail
+from app.core import logs
+from app.core.database import OutageLog, is_unavailable
+from app.core.settings import Settings
+from app.evaluation import rescoring, similarity
+from app.figures import board_figures, published
+from app.jobs import mail, workers, working
 from app.models import Service
+from app.operations import handlers
+from app.people import sessions
 from app.platform import Platform, platform_of
-from app.profiles import service as profiles
-from app.published import service as published
-from app.rescoring import service as rescoring
-from app.retention import contents, uploads
-from app.sessions import service as sessions
-from app.settings import Settings
-from app.similarity import service as similarity
+from app.results import exhibits, personal_data
+from app.submissions import retention
 
 log = structlog.get_logger()
 
@@ -39,12 +37,12 @@ STEPS = (
     rescoring.queue_outdated,
     board_figures.sweep,
     published.draw_missing,
-    uploads.sweep,
+    retention.sweep_uploads,
     sessions.delete_expired_sessions,
-    contents.sweep,
-    receipts.publish,
+    retention.sweep_contents,
+    exhibits.publish,
     mail.sweep,
-    profiles.sweep,
+    personal_data.sweep,
     similarity.sweep,
 )
 

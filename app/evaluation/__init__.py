@@ -1,1 +1,1 @@
-"""Runs: claiming, scoring, recording, sweeping."""
+"""Scoring runs: claimed by workers, recorded, repeated by re-scoring, with intervals and similar methods."""

@@ -1,1 +1,1 @@
-"""Drawings as geometry: pure functions from numbers to shapes, which a template writes as SVG."""
+"""Figures of boards and of published tables, with their data, for pages and for downloads."""

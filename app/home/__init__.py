@@ -1,1 +1,1 @@
-"""What there is to enter and to read: editions with their phases and leading methods."""
+"""What a visitor enters by: the front page, challenges with their phases and leading methods, and search."""

@@ -2,12 +2,12 @@
 
 from fastapi import APIRouter
 
-from app.access import Action
-from app.home import service
+from app.core.access import Action
+from app.core.rate_limits import Limited
+from app.home import home as home_home
+from app.home.home import CompetitionView, EditionSummary, EditionView, Found, HomeView
 from app.home.pages import Page, Set, Words
-from app.home.schemas import CompetitionView, EditionSummary, EditionView, Found, HomeView
-from app.rate_limits import Limited
-from app.web import ThePlatform, limited, requires
+from app.web.dependencies import ThePlatform, limited, requires
 
 router = APIRouter(prefix="/api/v1", tags=["editions"], dependencies=[requires(Action.READ_PUBLIC)])
 
@@ -15,28 +15,28 @@ router = APIRouter(prefix="/api/v1", tags=["editions"], dependencies=[requires(A
 @router.get("/home")
 def home(platform: ThePlatform) -> HomeView:
     """What is open, the next deadline, the newest public results."""
-    return service.home(platform)
+    return home_home.home(platform)
 
 
 @router.get("/find", dependencies=[limited(Limited.VIEW)])
 def find(platform: ThePlatform, q: Words = "") -> Found:
     """Editions and public methods by their names, the most likely first."""
-    return service.find(platform, q)
+    return home_home.find(platform, q)
 
 
 @router.get("/editions")
 def editions(platform: ThePlatform) -> tuple[EditionSummary, ...]:
     """Every edition with its phases."""
-    return service.all_editions(platform)
+    return home_home.all_editions(platform)
 
 
 @router.get("/editions/{edition}")
 def edition(platform: ThePlatform, edition: str, image_set: Set = None, page: Page = 1) -> EditionView:
     """An edition with its phases, and the public methods of one of them by competition, best first."""
-    return service.edition_page(platform, edition, image_set, page)
+    return home_home.edition_page(platform, edition, image_set, page)
 
 
 @router.get("/editions/{edition}/{image_set}/competitions/{competition}")
 def competition(platform: ThePlatform, edition: str, image_set: str, competition: int) -> CompetitionView:
     """What a competition asks for, how it is scored, and under which versions."""
-    return service.competition_page(platform, edition, image_set, competition)
+    return home_home.competition_page(platform, edition, image_set, competition)

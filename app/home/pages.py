@@ -7,14 +7,13 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from app.access import Action
-from app.exports.rules import bibtex
-from app.home import service
-from app.home.rules import competitions_of, timeline_of
-from app.home.schemas import EditionView
-from app.rate_limits import Limited
-from app.standings.service import MOST_PAGES
-from app.web import CurrentActor, ThePlatform, limited, render, render_shared, requires
+from app.core.access import Action
+from app.core.rate_limits import Limited
+from app.home import home as home_home
+from app.home.home import EditionView, competitions_of, timeline_of
+from app.results.standings import MOST_PAGES
+from app.web.dependencies import CurrentActor, ThePlatform, limited, render, render_shared, requires
+from app.web.tables import bibtex
 
 router = APIRouter()
 
@@ -32,13 +31,13 @@ Page = Annotated[int, Query(ge=1, le=MOST_PAGES, description="of the methods, be
 @router.get("/", dependencies=[requires(Action.READ_PUBLIC)])
 def home(request: Request, platform: ThePlatform) -> Response:
     """What this is, what is open, what is new."""
-    return render_shared(request, "home/home.html", None, lambda: {"home": service.home(platform)})
+    return render_shared(request, "home/home.html", None, lambda: {"home": home_home.home(platform)})
 
 
 @router.get("/find", dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)])
 def find(request: Request, platform: ThePlatform, q: Words = "") -> Response:
     """Editions and public methods by their names."""
-    return render(request, "home/find.html", found=service.find(platform, q))
+    return render(request, "home/find.html", found=home_home.find(platform, q))
 
 
 @router.get("/editions/{edition}", dependencies=[requires(Action.READ_PUBLIC)])
@@ -52,12 +51,12 @@ def edition(
 ) -> Response:
     """An edition with its phases over time and its methods by competition; or how to cite it."""
     if kind == "bib":
-        view = service.edition_page(platform, edition, image_set, page)
+        view = home_home.edition_page(platform, edition, image_set, page)
         entry = citation(view, f"{platform.settings.address}/editions/{quote(edition)}")
         return Response(entry, media_type="application/x-bibtex")
 
     def read() -> dict[str, Any]:
-        view = service.edition_page(platform, edition, image_set, page)
+        view = home_home.edition_page(platform, edition, image_set, page)
         timeline = timeline_of([card.phase for card in view.phases], datetime.now(UTC))
         return {"edition": view, "timeline": timeline, "competitions": competitions_of(view.phases)}
 
@@ -83,7 +82,7 @@ def competition(
     request: Request, platform: ThePlatform, edition: str, image_set: str, competition: int
 ) -> Response:
     """What a competition asks for, and how it is scored."""
-    view = service.competition_page(platform, edition, image_set, competition)
+    view = home_home.competition_page(platform, edition, image_set, competition)
     return render(request, "home/competition.html", view=view)
 
 
@@ -92,7 +91,7 @@ def submit(
     request: Request, platform: ThePlatform, actor: CurrentActor, edition: str, image_set: str
 ) -> Response:
     """Where to drop an archive, what it should hold, and how much of the quota is left."""
-    page = service.submit_page(platform, actor, edition, image_set)
+    page = home_home.submit_page(platform, actor, edition, image_set)
     return render(
         request,
         "home/submit.html",

@@ -6,13 +6,13 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Query
 
-from app.access import Action
+from app.core.access import Action
 from app.images import lists, pictures, viewer
 from app.images.lists import ExamplesPage
 from app.images.pages import VIEW, After, Beginning, ClassName, Competition, Runs
 from app.images.pictures import PicturesPage, PictureView, Window
 from app.images.viewer import Choice, ViewerPage
-from app.web import CurrentActor, ThePlatform, requires
+from app.web.dependencies import CurrentActor, ThePlatform, requires
 
 router = APIRouter(prefix="/api/v1")
 READ = requires(Action.READ_PUBLIC)

@@ -7,17 +7,16 @@ from typing import Final
 from sqlalchemy.orm import Session
 
 import scoring
-from app.access import Actor
-from app.editions import queries as editions
-from app.editions.schemas import PhaseView
-from app.editions.service import find_phase
-from app.errors import NotFoundError, WithheldError
-from app.exhibits import queries as exhibits
+from app.boards.boards import Audience
+from app.challenges import challenges
+from app.challenges.challenges import PhaseView, find_phase
+from app.core.access import Actor
+from app.core.errors import NotFoundError, WithheldError
 from app.images import overlays
 from app.images.drawing import ClassImages, ExampleView
 from app.images.pictures import PictureView, pictures_of, sees_pictures, sees_truth, source_of, withheld
-from app.leaderboards.rules import Audience
 from app.platform import Platform
+from app.results import exhibits
 
 Meanings = tuple[
     tuple[str, str], ...
@@ -111,7 +110,7 @@ def examples_of_run(platform: Platform, actor: Actor, run_id: int, class_name: s
     """
     with platform.snapshot() as session:
         visible = exhibits.visible_run(session, actor, run_id)
-        phase = editions.phase_of_id(session, visible[1].id) if visible else None
+        phase = challenges.phase_of_id(session, visible[1].id) if visible else None
         if phase is None:
             raise NotFoundError(f"there is no run {run_id}, or it is not public")
         _require_truth(session, actor, phase)
@@ -147,7 +146,7 @@ def hard_images(
     with platform.snapshot() as session:
         phase = find_phase(session, edition, image_set)
         _require_truth(session, actor, phase)
-        if editions.board_of(session, phase.id, competition) is None:
+        if challenges.board_of(session, phase.id, competition) is None:
             raise NotFoundError(f"{edition} {image_set} has no competition {competition}")
         info = scoring.competition_of(phase.dataset, competition)
         missing = AWAITED if overlays.is_awaited(session, phase.id, competition) else NOT_COMPUTED

@@ -16,17 +16,17 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session
 
 import scoring
-from app import artefacts
-from app.editions import queries as editions
-from app.editions.service import description_of
-from app.errors import NotFoundError
+from app.challenges import challenges
+from app.challenges.challenges import description_of
+from app.core.errors import NotFoundError
 from app.images.decoding import RECIPE, Made, PictureError, check_beginning, make_all, read_file
 from app.images.packs import PACK, pack, parts_of, write_pack
 from app.images.pictures import BATCH, PICTURES, ask_for, source_of
+from app.jobs.sandbox import ChildError, ChildFileError, ChildLimits, run_in_subprocess
 from app.models import ImageMode, JobKind, Picture, PictureBatch, PictureSource
 from app.platform import Platform
-from app.retention.contents import removable
-from app.sandbox import ChildError, ChildFileError, ChildLimits, run_in_subprocess
+from app.results import exhibits
+from app.submissions.retention import removable
 from scoring.data.description import UNKNOWN_SIDE
 
 log = structlog.get_logger()
@@ -90,7 +90,7 @@ def take_along(
     """
     root = (folder or tree).absolute()
     with platform.transaction() as session:
-        phase = editions.phase_of_id(session, phase_id)
+        phase = challenges.phase_of_id(session, phase_id)
         if phase is None:
             raise NotFoundError(f"there is no phase {phase_id}")
         known = {each.number: each.fingerprint for each in _batches(session, phase_id)}
@@ -148,7 +148,7 @@ def _copies(batches: Iterable[PictureBatch]) -> list[str]:
 def _remove_batches(session: Session, phase_id: int, batches: Sequence[PictureBatch]) -> None:
     """Remove batches and what was made of them."""
     for each in batches:
-        artefacts.remove(session, PICTURES, f"{phase_id}/{each.number}")
+        exhibits.remove(session, PICTURES, f"{phase_id}/{each.number}")
     numbers = [each.number for each in batches]
     session.execute(
         delete(PictureBatch).where(PictureBatch.phase_id == phase_id, PictureBatch.number.in_(numbers))
@@ -306,7 +306,7 @@ def make_next(platform: Platform, payload: Mapping[str, Any]) -> None:
     made = [_checked(file, each) for file, each in zip(batch.pictures, _make(platform, batch), strict=True)]
     content = pack(part for each in made for part in (each.thumbnail, each.view))
     subject = f"{phase_id}/{batch.row.number}"
-    artefacts.store(platform, PICTURES, subject, batch.row.fingerprint, PACK, content)
+    exhibits.store(platform, PICTURES, subject, batch.row.fingerprint, PACK, content)
     with platform.transaction() as session:
         _record_made(session, batch, made)
         ask_for(session, JobKind.PICTURES, phase_id)

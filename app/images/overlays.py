@@ -12,16 +12,15 @@ import structlog
 from sqlalchemy import Select, Text, and_, cast, delete, or_, select
 from sqlalchemy.orm import Session
 
-from app import artefacts
-from app.editions import queries as editions
-from app.editions.schemas import PhaseView
+from app.boards.boards import Audience, is_shown_to
+from app.challenges import challenges
+from app.challenges.challenges import PhaseView
 from app.images import drawing
 from app.images.drawing import ClassImages, Overlay, class_images_of, overlay_of
 from app.images.packs import PACK, pack, parts_of, read_part
 from app.images.pictures import ask_for, source_of, truth_is_drawn
 from app.jobs import queue
-from app.leaderboards.queries import is_shown_to
-from app.leaderboards.rules import Audience
+from app.jobs.sandbox import ChildError, ChildFileError, ChildLimits, run_in_subprocess
 from app.models import (
     Artefact,
     Board,
@@ -36,8 +35,8 @@ from app.models import (
     Upload,
 )
 from app.platform import Platform
-from app.sandbox import ChildError, ChildFileError, ChildLimits, run_in_subprocess
-from app.scored_runs.queries import stands_on_board
+from app.results import exhibits
+from app.results.scored_runs import stands_on_board
 from app.storage import content_key
 
 log = structlog.get_logger()
@@ -99,7 +98,7 @@ def draw_next(platform: Platform, payload: Mapping[str, Any]) -> None:
     """
     phase_id = int(payload["phase_id"])
     with platform.transaction() as session:
-        phase, source = editions.phase_of_id(session, phase_id), source_of(session, phase_id)
+        phase, source = challenges.phase_of_id(session, phase_id), source_of(session, phase_id)
         if phase is None or source is None or not truth_is_drawn(phase, source):
             _remove_drawn(session, phase_id)
             return
@@ -118,12 +117,12 @@ def _draw_truth(platform: Platform, phase_id: int, names: Sequence[str]) -> bool
     version = version_of(names)
     with platform.transaction() as session:
         shown = _truths_shown(session, phase_id)
-        drawn = artefacts.versions(session, TRUTH, [str(each) for each in shown])
+        drawn = exhibits.versions(session, TRUTH, [str(each) for each in shown])
     for truth_id, key in shown.items():
         if drawn.get(str(truth_id)) != version:
             with platform.truths.materialise(key) as truth:
                 made = run_in_subprocess(_limits(platform), drawing.draw_truth, truth, names)
-            artefacts.store(platform, TRUTH, str(truth_id), version, PACK, made)
+            exhibits.store(platform, TRUTH, str(truth_id), version, PACK, made)
             return True
     return False
 
@@ -155,8 +154,8 @@ def _draw_run(platform: Platform, phase_id: int, names: Sequence[str]) -> bool:
         log.warning("predictions could not be drawn", run=run_id, error=str(error))
         made = pack([pack([]), b"[]"])
     overlays, examples = parts_of(BytesIO(made))
-    artefacts.store(platform, EXAMPLES, str(run_id), version, JSON, examples)
-    artefacts.store(platform, RUN, str(run_id), version, PACK, overlays)
+    exhibits.store(platform, EXAMPLES, str(run_id), version, JSON, examples)
+    exhibits.store(platform, RUN, str(run_id), version, PACK, overlays)
     return True
 
 
@@ -214,7 +213,7 @@ def _compare(platform: Platform, phase: PhaseView, names: Sequence[str]) -> None
     with platform.transaction() as session:
         runs = runs_on_boards(session, phase.id, Audience.PUBLIC)
         truths = _truths_shown(session, phase.id)
-        known = artefacts.versions(session, HARD, [f"{phase.id}/{run.competition}" for run in runs])
+        known = exhibits.versions(session, HARD, [f"{phase.id}/{run.competition}" for run in runs])
     for competition in dict.fromkeys(run.competition for run in runs):
         compared = [run for run in runs if run.competition == competition]
         run_ids = sorted(run.run_id for run in compared)
@@ -230,7 +229,7 @@ def _compare(platform: Platform, phase: PhaseView, names: Sequence[str]) -> None
         except ChildError as error:
             log.warning("hard images could not be found", board=subject, error=str(error))
             content = b"[]"
-        artefacts.store(platform, HARD, subject, version, JSON, content)
+        exhibits.store(platform, HARD, subject, version, JSON, content)
 
 
 def _hard_images(platform: Platform, truth_key: str, run_ids: list[int]) -> bytes:
@@ -354,17 +353,17 @@ def run_labels(platform: Platform, run_id: int, position: int) -> bytes:
 
 def _part(platform: Platform, kind: str, subject: int, number: int) -> bytes:
     with platform.transaction() as session:
-        found = artefacts.find(session, kind, str(subject))
+        found = exhibits.find(session, kind, str(subject))
     return read_part(platform.artefacts, found.key, number) if found else b""
 
 
 def examples(platform: Platform, run_id: int) -> tuple[ClassImages, ...] | None:
     """The examples of each class of a run, for who may see them; none before they are found."""
-    found = artefacts.read(platform, EXAMPLES, str(run_id))
+    found = exhibits.read(platform, EXAMPLES, str(run_id))
     return class_images_of(found) if found is not None else None
 
 
 def hard_images(platform: Platform, phase_id: int, competition: int) -> tuple[ClassImages, ...] | None:
     """The hard images of each class of a board, for who may see them; none before they are found."""
-    found = artefacts.read(platform, HARD, f"{phase_id}/{competition}")
+    found = exhibits.read(platform, HARD, f"{phase_id}/{competition}")
     return class_images_of(found) if found is not None else None

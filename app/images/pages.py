@@ -7,13 +7,13 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
-from app.access import Action
-from app.forms import SentForm, field_errors, values_of
+from app.core.access import Action
+from app.core.rate_limits import Limited
 from app.images import lists, pictures, viewer
 from app.images.pictures import PAGE, PictureRules, Size, StoredPicture, Window
 from app.images.viewer import Choice
-from app.rate_limits import Limited
-from app.web import CurrentActor, ThePlatform, limited, render, requires
+from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
+from app.web.forms import SentForm, field_errors, values_of
 
 router = APIRouter()
 READ = requires(Action.READ_PUBLIC)

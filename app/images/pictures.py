@@ -5,24 +5,21 @@ from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import sha256
 from typing import Annotated, Any, Final
-from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import ColumnElement, Row, Select, and_, func, select, update
 from sqlalchemy.orm import Session
 
-from app import artefacts
-from app.access import Actor
-from app.audit import queries as audit
-from app.editions.rules import offered_competitions
-from app.editions.schemas import PhaseView
-from app.editions.service import description_of, find_phase
-from app.errors import NotFoundError
+from app.challenges.challenges import PhaseView, find_phase
+from app.core import audit
+from app.core.access import Actor
+from app.core.errors import NotFoundError
 from app.images.packs import read_part
 from app.jobs import queue
 from app.models import Disclosure, JobKind, Picture, PictureBatch, PictureSource
 from app.platform import Platform
-from app.quotas.service import organised_phase
+from app.results import exhibits
+from app.submissions.quotas import organised_phase
 from scoring import Description
 
 PICTURES: Final = "pictures"  # kind of the artefact with the pictures of a batch
@@ -103,17 +100,6 @@ class StoredPicture:
     def etag(self) -> str:
         """The name of its bytes."""
         return f'"{sha256(self.content).hexdigest()[:24]}"'
-
-
-@dataclass(frozen=True, slots=True)
-class Representative:
-    """A picture that stands for a task of a phase: where it leads, and its thumbnail with its size in CSS pixels."""
-
-    task: str
-    address: str
-    thumbnail: str
-    width: int
-    height: int
 
 
 class PictureRules(BaseModel):
@@ -287,39 +273,11 @@ def stored_picture(
         )
         found = Picture.phase_id == phase.id, Picture.name == name, _can_be_shown()
         row = session.execute(chosen.where(*found)).one_or_none()
-        made = artefacts.find(session, PICTURES, f"{phase.id}/{row.batch}") if row else None
+        made = exhibits.find(session, PICTURES, f"{phase.id}/{row.batch}") if row else None
     if row is None or made is None:
         raise NotFoundError(f"{edition} {image_set} has no picture {name!r}, or it is not made yet")
     content = read_part(platform.artefacts, made.key, len(Size) * (row.position % BATCH) + size)
     return StoredPicture(content, row.made[:12], sees_pictures(Actor(), phase, source))
-
-
-def representatives(platform: Platform, actor: Actor, phase: PhaseView) -> tuple[Representative, ...]:
-    """A picture for each task of a phase that can be entered; none where the reader does not see the pictures.
-
-    It is one of the first images that the task asks about, which everybody may know: hidden annotation has no part in it.
-    """
-    with platform.transaction() as session:
-        source = source_of(session, phase.id)
-        if source is None or not sees_pictures(actor, phase, source):
-            return ()
-        description = description_of(platform.descriptions, phase.description_key)
-        numbers = {each.task: each.number for each in reversed(offered_competitions(phase))}
-        found = {
-            task: picture
-            for task, names in candidates(description, reversed(numbers)).items()
-            if (picture := _first_shown(session, phase.id, names))
-        }
-    base = f"/pictures/{quote(phase.edition)}/{quote(phase.image_set)}"
-    return tuple(
-        Representative(
-            task,
-            f"{base}/{quote(picture.name)}?competition={numbers[task]}",
-            f"{base}/{quote(picture.name)}/thumbnail.jpg?v={picture.version}",
-            *picture.shown_size,
-        )
-        for task, picture in found.items()
-    )
 
 
 def _first_shown(session: Session, phase_id: int, names: Collection[str]) -> PictureView | None:

@@ -9,23 +9,15 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 import scoring
-from app.access import Actor
-from app.editions import queries as editions
-from app.editions.schemas import PhaseView
-from app.editions.service import description_of, find_phase
-from app.errors import NotFoundError
+from app.boards.boards import Audience
+from app.challenges import challenges
+from app.challenges.challenges import PhaseView, description_of, find_phase
+from app.core.access import Actor
+from app.core.errors import NotFoundError
 from app.images import overlays
 from app.images.drawing import Box, DrawnObject, DrawnPrediction, Overlay
 from app.images.overlays import DrawnRun
-from app.images.pictures import (
-    PictureView,
-    StoredPicture,
-    picture_of,
-    sees_truth,
-    visible_source,
-    withheld,
-)
-from app.leaderboards.rules import Audience
+from app.images.pictures import PictureView, StoredPicture, picture_of, sees_truth, visible_source, withheld
 from app.models import Picture, PictureSource
 from app.platform import Platform
 from scoring.readers.voc.label_images import label_colours
@@ -160,7 +152,7 @@ def viewer(
         tasks = {each.number: each.task for each in scoring.competitions(phase.dataset)}
         offered = list(dict.fromkeys((run.competition, tasks[run.competition]) for run in scene.runs))
         competition = chosen_competition(choice.competition, offered)
-        board = editions.board_of(session, phase.id, competition) if competition else None
+        board = challenges.board_of(session, phase.id, competition) if competition else None
         truth_id = board.ground_truth_id if board else _any_truth(session, phase.id)
         missing = BEING_DRAWN if overlays.is_awaited(session, phase.id, competition) else NOT_DRAWN
     runs = tuple(run for run in scene.runs if run.competition == competition)
@@ -218,7 +210,7 @@ def _scene(session: Session, actor: Actor, edition: str, image_set: str, name: s
 
 
 def _any_truth(session: Session, phase_id: int) -> int | None:
-    newest = editions.newest_truth(session, phase_id)
+    newest = challenges.newest_truth(session, phase_id)
     return newest.id if newest else None
 
 
@@ -364,7 +356,7 @@ def label_image(  # noqa: PLR0913 - where, and whose
     """The label image of the annotation, or of a run, PNG. Raises NotFoundError where there is none for this reader."""
     with platform.snapshot() as session:
         scene = _scene(session, actor, edition, image_set, name)
-        boards = editions.boards_of(session, [scene.phase.id])
+        boards = challenges.boards_of(session, [scene.phase.id])
     content, position = b"", scene.picture.position
     if sees_truth(actor, scene.phase, scene.source):
         if run_id is not None and run_id in {run.run_id for run in scene.runs}:

@@ -28,8 +28,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session, aliased
 
+from app.core.paging import RowPage, page_of
 from app.models import DamagedContent, Entry, Job, JobKind, Queue, Run, Team
-from app.row_pages import RowPage, page_of
 
 LIVE, SHADOW = 0, 10  # priorities: participants' runs go before those of a re-scoring
 CLAIM_ORDER = (Job.priority, Job.turn, Job.queued_at, Job.id)  # within a queue; `ix_job_waiting` has it

@@ -15,14 +15,14 @@ from sqlalchemy.orm import Session
 from structlog.contextvars import bound_contextvars
 
 import scoring
-from app.access import Actor
-from app.errors import NotFoundError, StorageDamagedError, StorageUnavailableError
+from app.core.access import Actor
+from app.core.errors import NotFoundError, StorageDamagedError, StorageUnavailableError
+from app.core.settings import Settings
 from app.jobs import queue, workers
 from app.jobs.queue import Claim, pause_before_retry, pause_between_looks
+from app.jobs.sandbox import ChildFileError
 from app.models import AuditRecord, DamagedContent, Job, JobKind, Queue
 from app.platform import Platform
-from app.sandbox import ChildFileError
-from app.settings import Settings
 from app.storage import Storage, is_intact
 
 log = structlog.get_logger()

@@ -1,28 +1,47 @@
 """The schema."""
 
-from app.models.artefacts import Artefact
-from app.models.editions import Board, Edition, GroundTruth, Phase, TruthKey
-from app.models.groups import BoardGroups
-from app.models.jobs import Job
-from app.models.links import AnonymousLink
-from app.models.logins import (
+from app.models.challenges import (
+    Board,
+    Edition,
+    GroundTruth,
+    Phase,
+    PublishedEdition,
+    Quota,
+    TruthKey,
+    in_order,
+)
+from app.models.images import Picture, PictureBatch, PictureSource
+from app.models.operations import AuditRecord, DamagedContent, Heartbeat, Job, MailLink, MailRequest
+from app.models.people import (
     ApiToken,
+    EditionOrganiser,
     Identity,
     LoginSession,
+    OneTimeLink,
     ProviderLogin,
     RecoveryCode,
     SecondFactor,
+    Terms,
+    TermsAcceptance,
+    User,
 )
-from app.models.mail import MailLink, MailRequest
-from app.models.operations import AuditRecord, DamagedContent, Heartbeat
-from app.models.people import EditionOrganiser, OneTimeLink, User
-from app.models.pictures import Picture, PictureBatch, PictureSource
-from app.models.published import PublishedEdition
-from app.models.quotas import Quota, in_order
-from app.models.runs import ClassScore, Exhibit, Publication, Rescore, Run, RunAnalysis
-from app.models.similarity import AlikePair, Sketch
-from app.models.states import (
+from app.models.runs import (
+    AlikePair,
+    AnonymousLink,
+    Artefact,
+    BoardGroups,
+    ClassScore,
+    Exhibit,
+    Publication,
+    Rescore,
+    Run,
+    RunAnalysis,
+    Sketch,
+)
+from app.models.submissions import Entry, ExtraSlot, Method, MethodChange, Submission, Upload
+from app.models.table import (
     Approval,
+    Base,
     Decision,
     Disclosure,
     EntryState,
@@ -34,10 +53,7 @@ from app.models.states import (
     Service,
     UploadState,
 )
-from app.models.submissions import Entry, ExtraSlot, Method, MethodChange, Submission, Upload
-from app.models.table import Base
 from app.models.teams import Invitation, Member, Team
-from app.models.terms import Terms, TermsAcceptance
 
 __all__ = [
     "AlikePair",

@@ -1,15 +1,16 @@
-"""Heartbeats, damaged contents, and the audit."""
+"""Audit records, heartbeats, jobs, mail."""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.editions import Edition
+from app.models.challenges import Edition
 from app.models.people import User
-from app.models.states import Service
-from app.models.table import Base, key_column, now_column
+from app.models.runs import Run
+from app.models.table import Base, JobKind, Queue, Service, key_column, now_column
+from app.models.teams import Team
 
 
 class Heartbeat(Base):
@@ -56,3 +57,103 @@ class AuditRecord(Base):
     before: Mapped[dict[str, Any] | None]  # what changed, as it was
     after: Mapped[dict[str, Any] | None]  # and as it is
     details: Mapped[dict[str, Any]] = mapped_column(default=dict)
+
+
+WAITING = "lease_until IS NULL AND dead_at IS NULL"
+
+
+class Job(Base):
+    """Work that has to be done after a change, written in its transaction and deleted once it is done.
+
+    The row is the truth; messages only wake workers.
+    """
+
+    __tablename__ = "job"
+    __table_args__ = (
+        Index(  # the whole order in which jobs are claimed
+            "ix_job_waiting",
+            "queue",
+            "scorer",
+            "priority",
+            "turn",
+            "queued_at",
+            "id",
+            postgresql_where=text(WAITING),
+        ),
+        Index("ix_job_claimed", "queue", "scorer", postgresql_where=text("lease_until IS NOT NULL")),
+        Index(  # the last turn that a team has in a queue
+            "ix_job_team",
+            "team_id",
+            "scorer",
+            "priority",
+            "turn",
+            postgresql_where=text("team_id IS NOT NULL"),
+        ),
+        Index("ix_job_key", "kind", "key", postgresql_where=text("key IS NOT NULL")),
+        Index("ix_job_dead", "dead_at", "id", postgresql_where=text("dead_at IS NOT NULL")),
+        Index(
+            "ix_job_damaged_content_id",
+            "damaged_content_id",
+            postgresql_where=text("damaged_content_id IS NOT NULL"),
+        ),
+        CheckConstraint(
+            "attempt >= 0 AND failures >= 0 AND postponements >= 0 AND lost_leases >= 0",
+            name="counts_not_negative",
+        ),
+        CheckConstraint("run_id IS NULL OR kind = 'run'", name="run_of_a_run"),
+    )
+    id: Mapped[int] = key_column()
+    kind: Mapped[JobKind]
+    queue: Mapped[Queue]
+    scorer: Mapped[str] = mapped_column(
+        default=""
+    )  # the version that a worker needs; empty: any worker will do
+    run_id: Mapped[int | None] = mapped_column(ForeignKey(Run.id, ondelete="CASCADE"), unique=True)
+    key: Mapped[str | None]  # waiting jobs of a kind with the same key are done together
+    payload: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    priority: Mapped[int] = mapped_column(default=0)  # smaller goes first
+    team_id: Mapped[int | None] = mapped_column(ForeignKey(Team.id))  # teams take turns within a priority
+    turn: Mapped[int] = mapped_column(default=0)  # the round of the queue in which it is claimed
+    queued_at: Mapped[datetime] = now_column()
+    not_before: Mapped[datetime | None]  # end of the pause before a retry; none: at once
+    damaged_content_id: Mapped[int | None] = mapped_column(  # it waits until this is repaired
+        ForeignKey(DamagedContent.id, ondelete="SET NULL")
+    )
+    lease_until: Mapped[datetime | None]  # a worker has claimed it until then
+    attempt: Mapped[int] = mapped_column(default=0)  # only grows: the fence of every write
+    failures: Mapped[int] = mapped_column(default=0)  # attempts that ended with an error of its own
+    postponements: Mapped[int] = mapped_column(
+        default=0
+    )  # attempts that ended because something of ours was away
+    lost_leases: Mapped[int] = mapped_column(default=0)  # attempts that ended with the worker
+    dead_at: Mapped[datetime | None]  # given up; admins see it
+    error: Mapped[str | None]  # of the last attempt
+
+
+class MailRequest(Base):
+    """A mail that was asked for, counted against the limits for a day; the address is kept as a hash."""
+
+    __tablename__ = "mail_request"
+    __table_args__ = (
+        Index("ix_mail_request_address", "address_hash", "at"),
+        Index("ix_mail_request_person", "user_id", "at"),
+        Index("ix_mail_request_at", "at"),
+    )
+    id: Mapped[int] = key_column()
+    at: Mapped[datetime] = now_column()
+    letter: Mapped[str]
+    address_hash: Mapped[bytes]
+    user_id: Mapped[int | None] = mapped_column(ForeignKey(User.id, ondelete="SET NULL"))
+
+
+class MailLink(Base):
+    """A link that was mailed to a person; it works once, and only who reads the mail knows it."""
+
+    __tablename__ = "mail_link"
+    __table_args__ = (Index("ix_mail_link_expires_at", "expires_at"),)
+    token_hash: Mapped[bytes] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), index=True)
+    purpose: Mapped[str]
+    address: Mapped[str]  # where it was mailed to, which using it proves
+    created_at: Mapped[datetime] = now_column()
+    expires_at: Mapped[datetime]

@@ -1,16 +1,23 @@
-"""Runs, scores, exhibits and publications."""
+"""Runs, scores, artefacts, re-scorings, similar results, anonymous links."""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, text
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    UniqueConstraint,
+    text,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.editions import GroundTruth, Phase
+from app.models.challenges import Board, GroundTruth, Phase
 from app.models.people import User
-from app.models.states import Decision, RunState
 from app.models.submissions import Entry
-from app.models.table import Base, key_column, now_column
+from app.models.table import Base, Decision, RunState, key_column, now_column
 from app.models.teams import Team
 
 
@@ -140,3 +147,84 @@ class Publication(Base):
     run_id: Mapped[int | None] = mapped_column(ForeignKey(Run.id))  # none: the entry left the board
     generation: Mapped[int]  # of the board when this was written
     published_at: Mapped[datetime] = now_column()
+
+
+class AnonymousLink(Base):
+    """An address under which anybody reads one scoring of an entry, and not whose it is."""
+
+    __tablename__ = "anonymous_link"
+    id: Mapped[int] = key_column()
+    token: Mapped[str] = mapped_column(unique=True)  # readable: its team copies it again from the page
+    entry_id: Mapped[int] = mapped_column(ForeignKey(Entry.id), index=True)
+    run_id: Mapped[int] = mapped_column(ForeignKey(Run.id))  # what it shows, whatever is scored later
+    created_by: Mapped[int | None] = mapped_column(ForeignKey(User.id, ondelete="SET NULL"))
+    created_at: Mapped[datetime] = now_column()
+    revoked_at: Mapped[datetime | None]
+    revealed_at: Mapped[datetime | None]  # since when it leads to the page of the submission
+
+
+class BoardGroups(Base):
+    """The compact letter display of a board's public methods, from the paired bootstrap over images."""
+
+    __tablename__ = "board_groups"
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["phase_id", "competition"], [Board.phase_id, Board.competition], ondelete="CASCADE"
+        ),
+    )
+    phase_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    competition: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    version: Mapped[str]  # of the runs that were compared
+    letters: Mapped[dict[str, Any]]  # by number of the run; for those alone who see details
+    as_of: Mapped[datetime]  # when the runs were read
+
+
+class Sketch(Base):
+    """A kilobyte that says roughly what an entry predicts, to find those that are alike."""
+
+    __tablename__ = "sketch"
+    __table_args__ = (Index("ix_sketch_board", "phase_id", "competition", "entry_id"),)
+    entry_id: Mapped[int] = mapped_column(ForeignKey(Entry.id, ondelete="CASCADE"), primary_key=True)
+    phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id))
+    competition: Mapped[int]
+    content: Mapped[bytes]
+
+
+class AlikePair(Base):
+    """Two entries of a board that are as alike as if one method had other parameters: a hint to organisers."""
+
+    __tablename__ = "alike_pair"
+    __table_args__ = (
+        UniqueConstraint("entry_id", "other_id"),
+        Index("ix_alike_pair_phase", "phase_id", "id"),
+        CheckConstraint("other_id < entry_id", name="other_is_older"),
+        CheckConstraint("(dismissed_at IS NULL) = (dismiss_reason IS NULL)", name="dismissed_has_reason"),
+    )
+    id: Mapped[int] = key_column()
+    phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id))
+    entry_id: Mapped[int] = mapped_column(ForeignKey(Entry.id, ondelete="CASCADE"))
+    other_id: Mapped[int] = mapped_column(ForeignKey(Entry.id, ondelete="CASCADE"), index=True)
+    same_predictions: Mapped[bool]
+    rank_correlation: Mapped[float | None]
+    common_boxes: Mapped[float | None]
+    common_pixels: Mapped[float | None]
+    found_at: Mapped[datetime] = now_column()
+    dismissed_at: Mapped[datetime | None]  # an organiser knows why they are alike
+    dismissed_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))
+    dismiss_reason: Mapped[str | None]
+
+
+class Artefact(Base):
+    """A file that a worker made for pages: a row names its content in the artefact store, and from what it was made."""
+
+    __tablename__ = "artefact"
+    __table_args__ = (UniqueConstraint("kind", "subject"),)
+    id: Mapped[int] = key_column()
+    kind: Mapped[str]
+    subject: Mapped[str]  # what it shows, e.g. "7/3/median" of a board
+    version: Mapped[str]  # of what it was made from; the same version need not be made again
+    key: Mapped[str] = mapped_column(index=True)  # of its content, which no other row names
+    media_type: Mapped[str]
+    size: Mapped[int] = mapped_column(BigInteger)
+    as_of: Mapped[datetime]  # when the data were read from which it was made
+    created_at: Mapped[datetime] = now_column()

@@ -7,10 +7,9 @@ from typing import Any
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.editions import Edition, Phase
+from app.models.challenges import Edition, Phase
 from app.models.people import User
-from app.models.states import EntryState, UploadState
-from app.models.table import Base, key_column, now_column
+from app.models.table import Base, EntryState, UploadState, key_column, now_column
 from app.models.teams import Team
 
 

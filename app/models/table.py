@@ -1,5 +1,6 @@
 """What all tables share: names of constraints, types of columns."""
 
+import enum
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -7,19 +8,105 @@ from sqlalchemy import BigInteger, DateTime, Enum, Interval, LargeBinary, MetaDa
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from app.models.states import (
-    Approval,
-    Decision,
-    Disclosure,
-    EntryState,
-    ImageMode,
-    JobKind,
-    Queue,
-    Role,
-    RunState,
-    Service,
-    UploadState,
-)
+
+class Role(enum.StrEnum):
+    """The role of a person on this server; organisers are organisers of editions and have rows of their own."""
+
+    PARTICIPANT = "participant"
+    ADMIN = "admin"
+
+
+class Approval(enum.StrEnum):
+    """What an organiser decided about a team, where the edition asks for it."""
+
+    WAITING = "waiting"
+    APPROVED = "approved"
+    REFUSED = "refused"
+
+
+class Disclosure(enum.StrEnum):
+    """What participants see of scores until a phase is over; all but the first are for annotation that is held out."""
+
+    FULL = "full"  # the annotation is public: every digit, curves, counts
+    CLASSES = "classes"  # each class and the mean, three decimals
+    MEAN = "mean"  # the mean alone, three decimals
+    LADDER = "ladder"  # a new mean only where it beats the team's best by a standard error
+    AT_CLOSE = "at close"  # nothing
+
+
+class UploadState(enum.StrEnum):
+    """How far the bytes have come; the last two hold no bytes any more."""
+
+    RECEIVING = "receiving"
+    RECEIVED = "received"
+    CHECKED = "checked"
+    REJECTED = "rejected"  # the bytes did not have the expected checksum
+    EXPIRED = "expired"  # removed by the retention rules
+
+
+class RunState(enum.StrEnum):
+    """Where one scoring stands; the last four are final."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SCORED = "scored"
+    REFUSED = "refused"  # the participant's: the message says what to fix
+    FAILED = "failed"  # ours: costs nothing
+    ABANDONED = "abandoned"  # its re-scoring was abandoned, or its entry withdrawn
+
+
+class EntryState(enum.StrEnum):
+    """Where a method's result in a competition stands."""
+
+    PENDING = "pending"
+    SCORED = "scored"
+    REFUSED = "refused"
+    FAILED = "failed"
+    WITHDRAWN = "withdrawn"
+    REPLACED = "replaced"  # by a newer result of its method; only where the annotation is open
+
+
+class Decision(enum.StrEnum):
+    """What an organiser decided about an entry that a re-scoring could not score."""
+
+    KEEP = "keep"
+    WITHDRAW = "withdraw"
+
+
+class ImageMode(enum.StrEnum):
+    """Where workers read the pictures of a phase."""
+
+    LINK = "link"  # in the folder that was imported
+    COPY = "copy"  # in the private store
+
+
+class Queue(enum.StrEnum):
+    """Queues of jobs; their messages are sent to workers in this order."""
+
+    MAIL = "mail"
+    RUNS = "runs"
+    FOLLOW_UPS = "follow-ups"  # what follows from a score and may come later: intervals, figures, pictures
+
+
+class JobKind(enum.StrEnum):
+    """What a job does."""
+
+    RUN = "run"
+    BOARD = "board"  # what boards show beside their rows
+    INTERVALS = "intervals"
+    ANALYSIS = "analysis"
+    SIMILARITY = "similarity"
+    MAIL = "mail"
+    PICTURES = "pictures"
+    OVERLAYS = "overlays"
+
+
+class Service(enum.StrEnum):
+    """Kinds of processes that report that they are alive."""
+
+    WORKER = "worker"
+    SWEEPER = "sweeper"
+
 
 TYPES: dict[Any, Any] = {
     datetime: DateTime(timezone=True),

@@ -13,10 +13,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.editions import Edition
+from app.models.challenges import Edition
 from app.models.people import User
-from app.models.states import Approval
-from app.models.table import Base, key_column, now_column
+from app.models.table import Approval, Base, key_column, now_column
 
 
 class Team(Base):

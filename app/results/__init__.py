@@ -1,1 +1,4 @@
-"""A result in detail: curves of chosen classes, further tables, and the analysis."""
+"""Results: recorded in one place, and read through the disclosure policy of their phase.
+
+Others read scores through this package only. Pages of submissions, methods and personal data are here because they show results.
+"""

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from app.errors import ChecksumError, StorageDamagedError, StorageFullError, StorageUnavailableError
+from app.core.errors import ChecksumError, StorageDamagedError, StorageFullError, StorageUnavailableError
 
 if TYPE_CHECKING:
     import hmac

@@ -12,7 +12,7 @@ from io import FileIO
 from pathlib import Path
 from typing import BinaryIO
 
-from app.errors import ConflictError, OffsetError, StorageUnavailableError
+from app.core.errors import ConflictError, OffsetError, StorageUnavailableError
 from app.storage.base import (
     Content,
     Partial,

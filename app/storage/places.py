@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.settings import Settings, SettingsError
+from app.core.settings import Settings, SettingsError
 from app.storage.base import Catalogue, Storage
 from app.storage.folder import FolderStorage
 

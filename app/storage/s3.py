@@ -21,7 +21,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from app.errors import ConflictError, OffsetError, StorageFullError, StorageUnavailableError
+from app.core.errors import ConflictError, OffsetError, StorageFullError, StorageUnavailableError
 from app.storage.base import Content, Partial, Storage, checked_key, is_intact, is_upload_id, storage_errors
 
 if TYPE_CHECKING:

@@ -1,19 +1,17 @@
-"""The form that confirms an upload, and the pages of submissions."""
+"""The form that submits a checked upload."""
 
 import uuid
-from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
-from typing import Annotated, Any
-from urllib.parse import urlencode
+from collections.abc import Iterable
+from typing import Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 from starlette.datastructures import FormData
 
 import scoring
-from app.access import Action
-from app.errors import (
+from app.core.access import Action
+from app.core.errors import (
     DescriptionTooShort,
     NameRetired,
     NameTaken,
@@ -23,20 +21,13 @@ from app.errors import (
     RefusedError,
     TrainingStatement,
 )
-from app.exhibits.schemas import ExhibitView
-from app.forms import SentForm, field_errors, values_of
-from app.jobs.places import pause_between_questions
-from app.methods.schemas import Annotation, NewMethod, Training
-from app.models import RunState
-from app.quotas.rules import quota_text
-from app.rate_limits import Limited
-from app.results.schemas import Asked, ResultDetail
-from app.row_pages import Before
-from app.submissions import service
-from app.submissions.schemas import NewSubmission, RunView, SubmissionView
-from app.uploads import views as uploads
-from app.uploads.views import UploadView
-from app.web import (
+from app.core.rate_limits import Limited
+from app.submissions import submitting, uploads
+from app.submissions.methods import Annotation, NewMethod, Training
+from app.submissions.quotas import quota_text
+from app.submissions.submitting import NewSubmission
+from app.submissions.uploads import UploadView
+from app.web.dependencies import (
     CurrentActor,
     ThePlatform,
     actor_of_request,
@@ -45,14 +36,10 @@ from app.web import (
     render,
     requires,
 )
+from app.web.forms import SentForm, field_errors, values_of
 
 router = APIRouter()
 
-Competition = Annotated[int | None, Query(description="the entry that is shown in detail")]
-Classes = Annotated[
-    Sequence[Annotated[str, Query(max_length=200)]],
-    Query(alias="class", max_length=20, description="one or two, to draw their curves"),
-]
 
 FIELDS = {
     "name": "method",
@@ -108,7 +95,7 @@ def _form(
     code: int = 200,
     refused: tuple[str, ...] = (),
 ) -> Response:
-    sheet = service.confirmation(platform_of_request(request), actor_of_request(request), upload)
+    sheet = submitting.confirmation(platform_of_request(request), actor_of_request(request), upload)
     infos = [each for each in scoring.competitions(sheet.phase.dataset) if each.number in upload.competitions]
     return render(
         request,
@@ -141,7 +128,7 @@ def confirm(
 ) -> Response:
     """Have an upload scored as a method's result."""
     try:
-        submission_id, _ = service.confirm(platform, actor, _to_submission(upload, sent))
+        submission_id, _ = submitting.confirm(platform, actor, _to_submission(upload, sent))
     except ValidationError as error:
         problems = {FIELDS.get(field, field): message for field, message in field_errors(error).items()}
         found = uploads.get_upload(platform, actor, upload, Action.CHANGE_UPLOAD)
@@ -165,63 +152,3 @@ def _messages_by_field(refusals: Iterable[Refusal]) -> dict[str, str]:
         if refusal.code in FIELD_OF_REFUSAL:
             messages.setdefault(FIELD_OF_REFUSAL[refusal.code], []).append(refusal.message)
     return {field: "; ".join(found) for field, found in messages.items()}
-
-
-@router.get("/submissions", dependencies=[requires(Action.READ_OWN)])
-def mine(request: Request, platform: ThePlatform, actor: CurrentActor, before: Before = None) -> Response:
-    """What the reader's team has entered."""
-    page, quotas = service.own_page(platform, actor, before)
-    older = f"/submissions?before={page.next}" if page.next else None
-    return render(
-        request, "submissions/mine.html", rows=page.rows, older=older, quota=quotas, is_first=before is None
-    )
-
-
-@router.get(
-    "/submissions/{submission_id}", dependencies=[requires(Action.READ_SUBMISSION), limited(Limited.VIEW)]
-)
-def submission(
-    request: Request,
-    platform: ThePlatform,
-    actor: CurrentActor,
-    submission_id: int,
-    competition: Competition = None,
-    class_name: Classes = (),
-) -> Response:
-    """A submission: its progress and scores, and one result in detail."""
-    asked = Asked(competition, tuple(class_name))
-    view, detail = service.detailed_page(platform, actor, submission_id, asked)
-    return render(request, "submissions/submission.html", **context(view, detail, asked))
-
-
-def context(
-    view: SubmissionView, detail: ResultDetail | None, asked: Asked, etag: str | None = None
-) -> dict[str, Any]:
-    """What the page is drawn with, and the part of it that changes; etag: names that part while it waits."""
-    shown = view.entry_in_detail(asked.competition)
-    query = urlencode(
-        [
-            *((("competition", asked.competition),) if asked.competition else ()),
-            *(("class", name) for name in asked.classes),
-        ]
-    )
-    return {
-        "submission": view,
-        "table": None if shown is None else _table(shown.shown),
-        "detail": detail,
-        "chosen": shown and shown.id,
-        "query": query,
-        "pause": pause_of(view, datetime.now(UTC)),
-        "etag": etag,
-    }
-
-
-def pause_of(view: SubmissionView, now: datetime) -> int:
-    """Seconds until a page asks again how the first of these runs to end comes along."""
-    runs = [entry.shown for entry in view.entries if entry.shown.state in (RunState.QUEUED, RunState.RUNNING)]
-    return min((pause_between_questions(now - run.queued_at, run.position) for run in runs), default=1)
-
-
-def _table(run: RunView) -> ExhibitView:
-    """The values of a run's classes with their mean."""
-    return ExhibitView("score_table", run.measure or "Score", run.classes, run.headline, run.low, run.high)

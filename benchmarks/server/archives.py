@@ -13,7 +13,7 @@ from typing import Final
 
 import httpx2
 
-from app.uploads.rules import TUS_VERSION
+from app.web.error_responses import TUS_VERSION
 from benchmarks.loads.detections import COMPETITION, write_detections
 from benchmarks.loads.scene import CLASSES, DATASET, Scene, draw_scene
 from benchmarks.server.goals import Goal, Wanted

@@ -14,9 +14,8 @@ from typing import Final
 
 import httpx2
 
-from app.leaderboards.rules import arrange
-from app.leaderboards.schemas import BoardRow, BoardTeam, Cell
-from app.selections.schemas import BoardQuery
+from app.boards.boards import BoardRow, BoardTeam, Cell, arrange
+from app.boards.selections import BoardQuery
 from benchmarks.server import wrk
 from benchmarks.server.goals import Goal, Wanted
 from benchmarks.server.pages import HTML

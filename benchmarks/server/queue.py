@@ -10,8 +10,8 @@ from typing import Final
 
 from sqlalchemy import text
 
+from app.evaluation import rescoring
 from app.platform import platform_of
-from app.rescoring import service as rescoring
 from benchmarks import claims
 from benchmarks.server.goals import Goal, Wanted
 from benchmarks.server.rows import add_scored, place_of

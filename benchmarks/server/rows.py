@@ -42,7 +42,7 @@ from app.models import (
     UploadState,
     User,
 )
-from app.publications import queries as publications
+from app.results import recording
 from tests.system.installations import STATEMENT
 
 YEAR: Final = 365 * 86_400.0  # seconds over which results are spread
@@ -124,7 +124,7 @@ def add_scored(
             positives=literal(100),
             predictions=literal(1000),
         )
-    publications.publish(session, Run.id.between(found.first, found.first + count - 1))
+    recording.publish(session, Run.id.between(found.first, found.first + count - 1))
     _catch_up(session)
     return found
 

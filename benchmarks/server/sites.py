@@ -9,13 +9,13 @@ from typing import Final
 
 from sqlalchemy import make_url, select, text
 
-from app.embedded import embedded_servers
-from app.memberships import service as memberships
+from app.core.rate_limits import Limited
+from app.core.settings import Settings
 from app.models import User
+from app.operations.embedded import embedded_servers
+from app.operations.supervisor import interrupted_by_signals
+from app.people import teams
 from app.platform import platform_of
-from app.rate_limits import Limited
-from app.settings import Settings
-from app.supervisor import interrupted_by_signals
 from benchmarks.server.rows import (
     Results,
     add_boards,
@@ -89,7 +89,7 @@ def site(servers: OwnServers, runs: int, board: int = 100) -> Iterator[Site]:
         with running.platform.transaction() as session:
             user = session.scalars(select(User.id).where(User.name == "Oak")).one()
             history = place_of(session, "history")
-            memberships.own_team(session, user, history.edition_id)
+            teams.own_team(session, user, history.edition_id)
         found, team = _fill(running, runs, board, user)
         yield Site(runs, running, address, running.client(address), participant, organiser, *found, team)
 

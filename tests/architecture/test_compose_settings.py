@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.processes import NOT_FOR_WEB, NOT_FOR_WORKERS
-from app.settings import FILE_SUFFIX, PREFIX, SECRETS, Settings, variable
+from app.core.settings import FILE_SUFFIX, PREFIX, SECRETS, Settings, variable
+from app.operations.processes import NOT_FOR_WEB, NOT_FOR_WORKERS
 from tests.compose_file import configuration
 from tests.shared import ROOT
 

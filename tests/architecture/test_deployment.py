@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from app.processes import ENDING_SECONDS
-from app.serving import LAST_RESPONSE_SECONDS
-from app.settings import Settings
+from app.core.settings import Settings
+from app.operations.processes import ENDING_SECONDS
+from app.operations.serving import LAST_RESPONSE_SECONDS
 from tests.compose_file import configuration
 
 ROOT = Path(__file__).parents[2]

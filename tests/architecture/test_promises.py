@@ -6,9 +6,9 @@ from pathlib import Path
 
 from fastapi.routing import APIRoute
 
+from app.core.settings import Settings
 from app.main import API, PAGES
-from app.settings import Settings
-from app.web import action_of
+from app.web.dependencies import action_of
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted(
@@ -22,7 +22,7 @@ ROUTES = [route for router in (*API, *PAGES) for route in router.routes if isins
 
 
 def test_only_settings_and_the_start_of_processes_read_the_environment() -> None:
-    allowed = {"settings.py", "processes.py", "children.py", "counters.py"}
+    allowed = {"settings.py", "processes.py", "sandbox.py", "counters.py"}
 
     guilty = [path for path in SOURCES if "os.environ" in path.read_text() and path.name not in allowed]
 
@@ -81,12 +81,19 @@ def test_no_merge_left_a_conflict_or_an_entry_twice() -> None:
     assert [entry for entry in entries if entries.count(entry) > 1] == []
 
 
-def test_contributing_orders_the_rooms_as_the_contract_does() -> None:
+def test_contributing_lists_the_packages_in_the_order_of_the_contract() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    [layers] = [each["layers"] for each in contracts if each["name"] == "rooms import downwards only"]
-    contract = [{room.removeprefix("app.") for room in layer.split(" | ")} for layer in layers]
-    text = (ROOT / "CONTRIBUTING.md").read_text().split("among rooms:")[1].split("in a room:")[0]
+    [layers] = [
+        each["layers"] for each in contracts if each["name"] == "packages of app import downwards only"
+    ]
 
-    told = [{room.strip() for room in layer.split(",")} for layer in text.split("─▶")]
+    rows = re.findall(r"^\| ((?:`[a-z]+`(?: · )?)+) \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
 
-    assert told == contract[contract.index(told[0]) : contract.index({"web"})]
+    assert [row.replace("`", "").split(" · ") for row in rows] == [layer.split(" | ") for layer in layers]
+
+
+def test_pages_and_api_hold_routes_and_ask_no_database() -> None:
+    routes = [path for path in (ROOT / "app").rglob("*.py") if path.stem.endswith(("pages", "api"))]
+
+    assert len(routes) > 40
+    assert [path.name for path in routes if "sqlalchemy" in path.read_text()] == []

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from app.web import SESSION_COOKIE
+from app.web.dependencies import SESSION_COOKIE
 from tests.browser.sites import Site, running_site
 from tests.browser.watching import Watch
 from tests.system.servers import OwnServers

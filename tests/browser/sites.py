@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import sample
-from app.imports.schemas import TreeImport
-from app.imports.service import import_tree
+from app.figures import published
 from app.models import Disclosure, Quota
-from app.published import service as published
-from app.roles import service as roles
-from app.web import SESSION_COOKIE
+from app.organising import roles
+from app.organising.importing import TreeImport, import_tree
+from app.web.dependencies import SESSION_COOKIE
 from tests.browser.archives import spoilt, thinned
 from tests.people import confirm_address
 from tests.second_factors import give_second_factor

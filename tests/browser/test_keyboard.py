@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
-from app.formats import short
+from app.web.formats import short
 from sample import CLASSES
 from tests.browser.conftest import Visit
 from tests.browser.looks import tab_until

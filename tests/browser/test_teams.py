@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from app.accounts.service import create_person
-from app.passwords.service import hash_password
+from app.people.accounts import create_person
+from app.people.passwords import hash_password
 from tests.browser.conftest import Visit
 from tests.browser.sites import Site
 

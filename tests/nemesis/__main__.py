@@ -5,8 +5,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from app.embedded import embedded_servers
-from app.supervisor import interrupted_by_signals
+from app.operations.embedded import embedded_servers
+from app.operations.supervisor import interrupted_by_signals
 from tests.nemesis.checker import figures, violations
 from tests.nemesis.history import HISTORY, History
 from tests.nemesis.night import Night

@@ -14,7 +14,7 @@ import httpx2
 from sqlalchemy.exc import SQLAlchemyError
 
 import scoring
-from app.errors import DomainError
+from app.core.errors import DomainError
 from tests.nemesis.all_faults import FAULTS, KINDS
 from tests.nemesis.ending import end_of, seconds_until, under_way
 from tests.nemesis.history import Fault, History, Promise, Response

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import httpx2
 
-from app.uploads.rules import TUS_VERSION
+from app.web.error_responses import TUS_VERSION
 from tests.nemesis.history import Look, Promise, Response
 from tests.system.installations import Client
 from tests.system.kits import IMAGES, results

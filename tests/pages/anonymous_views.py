@@ -3,9 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from app.anonymous.rules import LinkState
-from app.anonymous.schemas import AnonymousResult, LinksPage, LinkView
 from app.models import RunState
+from app.results.anonymous_links import AnonymousResult, LinksPage, LinkState, LinkView
 from tests.pages.drawn import EVIL
 from tests.pages.drawn import shown as shown_exhibits
 from tests.pages.views import NOW, run

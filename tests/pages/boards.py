@@ -8,11 +8,7 @@ import psycopg
 from sqlalchemy import func, select, update
 
 import scoring
-from app.groups import queries as groups
-from app.imports.schemas import TreeImport
-from app.imports.service import import_tree
-from app.leaderboards import service as leaderboards
-from app.memberships import service as memberships
+from app.boards import boards
 from app.models import (
     ClassScore,
     Disclosure,
@@ -28,8 +24,11 @@ from app.models import (
     Submission,
     User,
 )
+from app.organising.importing import TreeImport, import_tree
+from app.people import teams
 from app.platform import Platform
-from app.publications.queries import take_off_board
+from app.results import groups
+from app.results.recording import take_off_board
 from scoring.tasks.outcome import DIFFICULT_INCLUDED
 from tests.system.kits import small_kit
 from tests.system.rows import Rows, add_entry, add_method, end_run
@@ -71,7 +70,7 @@ def board_of(platform: Platform, folder: Path, edition: str, disclosure: Disclos
         user = User(email=f"{edition}@example.org", name=edition)
         session.add(user)
         session.flush()
-        team = memberships.own_team(session, user.id, phase.edition_id)
+        team = teams.own_team(session, user.id, phase.edition_id)
         truth = session.scalars(select(GroundTruth.id).where(GroundTruth.phase_id == phase.id)).one()
         rows = Rows(platform, phase.id, team, user.id, (truth, truth), competition=4)
     for result in RESULTS:
@@ -109,7 +108,7 @@ def add_result(rows: Rows, result: Result) -> int:
         table = scoring.ScoreTable(f"AP, {DIFFICULT_INCLUDED}", (("cat", 0.25), ("dog", 0.75), ("mean", 0.5)))
         session.add(Exhibit(run_id=run, position=1, kind=table.kind, content=scoring.to_plain(table)))
         session.flush()
-        leaderboards.record_result(session, entry, run)
+        boards.record_result(session, entry, run)
     return entry
 
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from app.comparisons.rules import differences_figure, scores_figure
-from app.comparisons.schemas import (
+from app.boards.comparisons import (
     Candidate,
     ClassDifferences,
     ComparedMethod,
@@ -15,8 +14,10 @@ from app.comparisons.schemas import (
     ImageDifference,
     PairDifference,
     Statistics,
+    differences_figure,
+    scores_figure,
 )
-from app.results.rules import curves_figure, errors_figure
+from app.results.details import curves_figure, errors_figure
 from tests.pages.drawn import CLASSES, EVIL, curves
 from tests.pages.result_views import errors
 from tests.pages.views import values

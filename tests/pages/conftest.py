@@ -6,10 +6,10 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from app.core.settings import Settings
 from app.main import create_app
-from app.migrating import migrate
+from app.operations.migrating import migrate
 from app.platform import Platform, platform_of
-from app.settings import Settings
 from tests.system.servers import OwnServers
 from tests.unlimited import UNLIMITED
 

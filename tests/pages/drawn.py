@@ -1,7 +1,7 @@
 """What pages show of a run: every kind of exhibit there is, with names that try to break out."""
 
-from app.exhibits.schemas import ClassValue, CurveView, ExhibitView, MatrixView, RocView
-from app.submissions.schemas import RunView
+from app.results.exhibits import ClassValue, CurveView, ExhibitView, MatrixView, RocView
+from app.results.submissions import RunView
 
 EVIL = "<script>alert('x')</script>\"&"
 NAMES = "aeroplane bicycle bird boat bottle bus car cat chair cow diningtable dog horse motorbike person"

@@ -5,9 +5,9 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from app.editions.schemas import PhaseState
-from app.home.rules import competitions_of, timeline_of
-from app.home.schemas import (
+from app.challenges.challenges import PhaseState
+from app.figures.published import PublishedLine
+from app.home.home import (
     CompetitionLine,
     EditionSummary,
     EditionView,
@@ -16,11 +16,11 @@ from app.home.schemas import (
     HomeView,
     PhaseCard,
     PhasePictures,
+    Representative,
+    competitions_of,
+    timeline_of,
 )
-from app.images.pictures import Representative
-from app.published.schemas import PublishedLine
-from app.standings.rules import arrivals_of, columns_of
-from app.standings.schemas import Cell, Matrix, MatrixRow
+from app.results.standings import Cell, Matrix, MatrixRow, arrivals_of, columns_of
 from tests.pages.drawn import EVIL
 from tests.pages.method_views import RESULT
 from tests.pages.views import NOW, PHASE, VAL

@@ -4,12 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from app.figure_pages.rules import part_of
-from app.figure_pages.schemas import ColumnView, DrawnFigure, FiguresPage, FiguresView, FigureView
-from app.figures.shapes import Drawing, Text
-from app.published.rules import EDITIONS, board_of
-from app.published.schemas import PublishedPage
-from app.web import draw
+from app.figures.figures import ColumnView, DrawnFigure, FiguresPage, FiguresView, FigureView, part_of
+from app.figures.published import EDITIONS, PublishedPage, board_of
+from app.web.charts.shapes import Drawing, Text
+from app.web.dependencies import draw
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import scoring
-from app.disclosure.schemas import LEAKS
-from app.documentation.service import formats
-from app.editions.rules import HELD_OUT_QUOTAS
-from app.examples.rules import protocols, task_rules
-from app.home.schemas import CompetitionView, ExampleFile
-from app.leaderboards.rules import BoardAddress
+from app.boards.boards import BoardAddress
+from app.challenges.challenges import HELD_OUT_QUOTAS
+from app.challenges.disclosure import LEAKS
+from app.challenges.examples import protocols, task_rules
+from app.home.home import CompetitionView, ExampleFile
+from app.operations.documentation import formats
 from tests.pages.drawn import EVIL
 from tests.pages.edition_samples import CLOSED
 from tests.pages.views import PHASE, VAL

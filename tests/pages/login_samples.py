@@ -5,11 +5,10 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from app.access import Scope
-from app.second_factor.schemas import FactorView
-from app.sessions.schemas import SessionView
-from app.tokens.rules import LIFETIMES
-from app.tokens.schemas import TokenView
+from app.core.access import Scope
+from app.people.second_factor import FactorView
+from app.people.sessions import SessionView
+from app.people.tokens import LIFETIMES, TokenView
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW
 

@@ -3,9 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
-from app.memberships.schemas import MemberView
-from app.methods.schemas import Change, MethodPage, MethodView
-from app.standings.schemas import ResultView
+from app.people.teams import MemberView
+from app.results.methods import MethodPage
+from app.results.standings import ResultView
+from app.submissions.methods import Change, MethodView
 from tests.pages.drawn import EVIL
 from tests.pages.views import METHOD, NOW
 

@@ -4,17 +4,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from app.access import Scope
-from app.confirmation.schemas import Offer, Outcome
-from app.login_settings import Registration
-from app.mail.schemas import Place
-from app.openid.pages import STATUS
-from app.openid.schemas import LinkView, Newcomer
-from app.participation.schemas import TermsView
-from app.profiles.schemas import OwnResults
-from app.recovery.schemas import Outcome as ResetOutcome
-from app.settings import Settings
-from app.tokens.schemas import TokenView
+from app.challenges.terms import TermsView
+from app.core.access import Scope
+from app.core.settings import Registration, Settings
+from app.jobs.mail import Place
+from app.people.accounts import Offer, Outcome
+from app.people.openid import LinkView, Newcomer
+from app.people.openid_pages import STATUS
+from app.people.recovery import Outcome as ResetOutcome
+from app.people.tokens import TokenView
+from app.results.personal_data import OwnResults
 from tests.login_settings import EXAMPLE_ID
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW

@@ -10,16 +10,15 @@ import pytest
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
-from app.accounts import service as accounts
-from app.errors import StorageFullError
-from app.imports.schemas import TreeImport
-from app.imports.service import import_tree
-from app.login_settings import Registration
+from app.core.errors import StorageFullError
+from app.core.rate_limits import Limited
+from app.core.settings import Registration
 from app.main import create_app
 from app.models import Disclosure, Quota
-from app.passwords.service import MAX_WAITING, THREADS, pool
+from app.organising.importing import TreeImport, import_tree
+from app.people import accounts
+from app.people.passwords import MAX_WAITING, THREADS, pool
 from app.platform import Platform
-from app.rate_limits import Limited
 from tests.login_settings import EXAMPLE_ID, with_settings
 from tests.pages.test_accounts import PASSWORD
 from tests.people import confirm_address

@@ -3,11 +3,19 @@
 from datetime import timedelta
 from typing import Any
 
-from app.analyses.schemas import AnalysisView, ClassErrors, ErrorRow, Level, SweepView
-from app.exhibits.schemas import CurveView, ExhibitView
-from app.results.rules import EVERY, curves_figure, errors_figure, sweep_figure
-from app.results.schemas import Change, PublishedRun, Rank, ResultDetail
-from app.submissions.schemas import RunView, SubmissionView
+from app.results.analyses import AnalysisView, ClassErrors, ErrorRow, Level, SweepView
+from app.results.details import (
+    EVERY,
+    Change,
+    PublishedRun,
+    Rank,
+    ResultDetail,
+    curves_figure,
+    errors_figure,
+    sweep_figure,
+)
+from app.results.exhibits import CurveView, ExhibitView
+from app.results.submissions import RunView, SubmissionView
 from tests.pages.drawn import CLASSES, EVIL, shown
 from tests.pages.views import NOW
 

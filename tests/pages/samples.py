@@ -6,33 +6,31 @@ from datetime import date, timedelta
 from typing import Any
 
 import scoring
-from app.administration.schemas import PeoplePage, Person
-from app.analyses.schemas import AnalysisView
-from app.audit.schemas import Record, RecordPage
-from app.disclosure.rules import Terms
-from app.disclosure.schemas import LEAKS, Exposure, Lists, Use
-from app.documentation.schemas import Field, Operation
-from app.editions.schemas import PhaseState
-from app.evaluation.schemas import WaitingForRepair
-from app.home.schemas import ExpectedFiles
+from app.boards.ranking import FIGURES
+from app.boards.selections import BoardQuery, TrainingData, column_groups
+from app.challenges.challenges import PhaseState
+from app.challenges.disclosure import LEAKS, Exposure, Lists, Terms, Use
+from app.challenges.terms import Step
+from app.core.audit import Record, RecordPage
+from app.core.problems import PROBLEMS
+from app.evaluation import similarity
+from app.evaluation.rescoring import Following
+from app.evaluation.scoring import WaitingForRepair
+from app.evaluation.similarity import Pair, PairList, Side
+from app.home.home import ExpectedFiles
 from app.jobs.queue import DeadJob
 from app.models import Disclosure, EntryState, JobKind, Quota, Role, RunState, UploadState
-from app.organisers.schemas import DisclosureView
-from app.participation.schemas import Step
-from app.phases.schemas import PhaseSheet
-from app.problems import PROBLEMS
-from app.quotas.schemas import Holder, QuotaLine, QuotaUse, SlotView
-from app.ranking.rules import FIGURES
-from app.rescoring.schemas import Following
-from app.retention.storage import DamagedContentView, LastSweep, StorageLine, StorageView
-from app.retention.uploads import Retention
-from app.roles.schemas import LinkView, OrganisedEdition, Organiser
-from app.selections.rules import column_groups
-from app.selections.schemas import BoardQuery, TrainingData
-from app.similarity import rules as similarity_rules
-from app.similarity.schemas import Pair, PairList, Side
-from app.submissions.schemas import SubmissionRow
-from app.uploads.views import UploadPage
+from app.operations.administration import PeoplePage, Person
+from app.operations.documentation import Field, Operation
+from app.operations.storage import DamagedContentView, LastSweep, StorageLine, StorageView
+from app.organising.overview import DisclosureView
+from app.organising.phases import PhaseSheet
+from app.organising.roles import LinkView, OrganisedEdition, Organiser
+from app.results.analyses import AnalysisView
+from app.results.submissions import SubmissionRow
+from app.submissions.quotas import Holder, QuotaLine, QuotaUse, SlotView
+from app.submissions.retention import Retention
+from app.submissions.uploads import UploadPage
 from tests.pages.anonymous_views import anonymous_result, links_page
 from tests.pages.comparison_views import of_comparisons
 from tests.pages.drawn import EVIL
@@ -294,7 +292,7 @@ def of_alike_results() -> Iterator[Sample]:
     dismissed = replace(pair, older=replace(older, team_id=7), dismissed_at=NOW, dismiss_reason=EVIL)
     for is_dismissed, pairs in ((False, (pair,)), (True, (dismissed, pair)), (False, ()), (True, ())):
         found = PairList(PHASE, is_dismissed, pairs, 7 if pairs else None)
-        yield "similarity/pairs.html", {"list": found, "phase": PHASE, "rules": similarity_rules}
+        yield "similarity/pairs.html", {"list": found, "phase": PHASE, "rules": similarity}
 
 
 def of_the_rest() -> Iterator[Sample]:

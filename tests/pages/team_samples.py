@@ -5,14 +5,13 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from app.approvals.schemas import TeamList, TeamRow, TeamState
-from app.invitations.schemas import InvitationView, NewLink, Offer
-from app.memberships.schemas import MemberView, OwnTeam
+from app.boards.team_views import EditionChoice, MyTeams, PhaseQuota, TeamPage
 from app.models import Approval, EntryState, RunState
-from app.quotas.rules import quota_lines
-from app.quotas.schemas import Usage
-from app.submissions.schemas import SubmissionRow
-from app.teams.schemas import EditionChoice, MyTeams, PhaseQuota, TeamPage
+from app.organising.teams import TeamList, TeamRow, TeamState
+from app.people.invitations import InvitationView, NewLink, Offer
+from app.people.teams import MemberView, OwnTeam
+from app.results.submissions import SubmissionRow
+from app.submissions.quotas import Usage, quota_lines
 from tests.pages.drawn import EVIL
 from tests.pages.edition_samples import matrix
 from tests.pages.views import NOW, PHASE

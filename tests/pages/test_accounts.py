@@ -3,10 +3,8 @@
 import pytest
 from starlette.testclient import TestClient
 
-from app.accounts import service as accounts
+from app.people import accounts, sessions, tokens
 from app.platform import Platform
-from app.sessions import service as sessions
-from app.tokens import service as tokens
 from tests.pages.conftest import Browser
 from tests.people import confirm_address
 

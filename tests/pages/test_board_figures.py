@@ -12,11 +12,8 @@ from sqlalchemy import delete, func, select, update
 from starlette.testclient import TestClient
 
 import scoring
-from app.access import Actor
-from app.approvals import service as approvals
-from app.approvals.schemas import Suspension
-from app.board_figures import service
-from app.entries import service as entries
+from app.core.access import Actor
+from app.figures import board_figures
 from app.jobs import queue
 from app.models import (
     Board,
@@ -31,7 +28,10 @@ from app.models import (
     Quota,
     Role,
 )
+from app.organising import teams
+from app.organising.teams import Suspension
 from app.platform import Platform
+from app.results import entries
 from tests.system.rows import Rows, described
 from tests.working import do_all, handling
 
@@ -219,7 +219,7 @@ def test_what_has_not_changed_is_not_drawn_again(make: Make, monkeypatch: pytest
     board = make()
     board.add(0.5)
     board.deliver()
-    monkeypatch.setattr(service, "summary_figures", lambda _: pytest.fail("drawn again"))
+    monkeypatch.setattr(board_figures, "summary_figures", lambda _: pytest.fail("drawn again"))
     with board.rows.platform.transaction() as session:
         queue.add_board(session, board.rows.phase_id, 3)
 
@@ -239,16 +239,16 @@ def test_a_sweep_has_figures_drawn_that_are_missing_or_older_than_the_end_of_the
     with platform.transaction() as session:
         session.execute(delete(Job))  # as if it had been lost
 
-    assert service.sweep(platform) == 1
-    assert service.sweep(platform) == 0  # it is asked for
+    assert board_figures.sweep(platform) == 1
+    assert board_figures.sweep(platform) == 0  # it is asked for
     board.deliver()
-    assert service.sweep(platform) == 0
+    assert board_figures.sweep(platform) == 0
     assert board.browser.get(f"{board.address}/figures/curves-1.svg").status_code == 404
 
     hour = func.make_interval(0, 0, 0, 0, 1)
     board.change(opens_at=func.now() - 3 * hour, closes_at=func.now() - 2 * hour, details_at_close=True)
     board.change(closes_at=func.now(), grace=func.make_interval())
-    assert service.sweep(platform) == 1
+    assert board_figures.sweep(platform) == 1
     board.deliver()
 
     assert board.browser.get(f"{board.address}/figures/curves-1.svg").status_code == 200
@@ -297,7 +297,7 @@ def test_what_was_taken_off_a_board_stands_neither_on_it_nor_in_its_figures(
         entries.withdraw(board.rows.platform, admin, entry_id, "Used the test images")
     else:
         hiding = Suspension(reason="two accounts", hides_results=True)
-        approvals.suspend(board.rows.platform, admin, board.rows.team_id, hiding)
+        teams.suspend(board.rows.platform, admin, board.rows.team_id, hiding)
 
     pages = [board.browser.get(page).text for page in (board.address, f"{board.address}/figures")]
     assert [name in page for page in pages] == [False, False]

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy import select
 
-from app.groups import queries
-from app.groups.rules import are_alike
 from app.jobs import queue
 from app.models import BoardGroups, Job, JobKind, RunAnalysis
 from app.platform import Platform
+from app.results import groups
+from app.results.groups import are_alike
 from scoring.statistics.kept_replicates import pack_replicates
 from scoring.statistics.resampling import Draws, Replicates, Setup
 from tests.system.rows import Rows, described
@@ -34,7 +34,7 @@ def deliver(platform: Platform) -> None:
 
 def letters(board: Rows) -> dict[int, str]:
     with board.platform.transaction() as session:
-        return queries.letters_by_run(session, board.phase_id, board.competition)
+        return groups.letters_by_run(session, board.phase_id, board.competition)
 
 
 def test_public_methods_have_letters_once_their_replicates_are_drawn(

@@ -1,9 +1,9 @@
 """The page of a board is drawn without a request."""
 
-from app.access import Actor
-from app.leaderboards.pages import account_of, anonymous_page, shared_page
-from app.leaderboards.schemas import BoardPage
-from app.web import ACCOUNT
+from app.boards.boards import BoardPage
+from app.boards.pages import account_of, anonymous_page, shared_page
+from app.core.access import Actor
+from app.web.dependencies import ACCOUNT
 from tests.pages.views import ORGANISER, board, drawn_board
 
 

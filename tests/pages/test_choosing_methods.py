@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from app.comparisons import service as comparisons
+from app.boards import comparisons
 from app.models import Disclosure, Method
 from app.platform import Platform
 from tests.pages.boards import board_of

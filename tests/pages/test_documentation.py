@@ -8,10 +8,9 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
 
-from app.documentation.rules import example_of, operation
-from app.documentation.schemas import Operation
+from app.core.problems import PROBLEMS, Problem
 from app.main import API
-from app.problems import PROBLEMS, Problem
+from app.operations.documentation import Operation, example_of, operation
 from tests.pages.conftest import Browser
 
 ROUTES = [

@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.data_folder import InstallationError, exclusive
+from app.core.settings import Settings
+from app.operations.data_folder import InstallationError, exclusive
 from app.platform import Platform
-from app.settings import Settings
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
 

@@ -5,9 +5,9 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
-from app.methods.rules import name_key
 from app.models import Edition, Method, Team
 from app.platform import Platform
+from app.submissions.methods import name_key
 from tests.pages.conftest import Browser
 
 

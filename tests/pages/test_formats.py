@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import pytest
 
-from app import formats
+from app.web import formats
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

@@ -9,11 +9,10 @@ from fastapi import FastAPI
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
-from app import openid_client
-from app.login_settings import LoginProvider, Registration
+from app.core.settings import LoginProvider, Registration, Settings
 from app.main import create_app
+from app.people import openid_client
 from app.platform import Platform
-from app.settings import Settings
 from tests.github import CLIENT, SECRET, GitHub, github_server
 from tests.login_settings import with_settings
 from tests.openid_provider import CLIENT as OPENID_CLIENT

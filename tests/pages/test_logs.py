@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 
-from app.logs import processors
+from app.core.logs import processors
 from app.models import User
 from app.platform import Platform
 from tests.pages.conftest import Browser
@@ -61,7 +61,7 @@ def test_an_address_in_any_field_is_masked() -> None:
 
 
 def test_a_log_that_cannot_be_written_stops_nobody() -> None:
-    program = "import structlog; from app import logs; logs.configure(); structlog.get_logger().info('confirmed'); print('went on')"
+    program = "import structlog; from app.core import logs; logs.configure(); structlog.get_logger().info('confirmed'); print('went on')"
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-c", program],
@@ -77,7 +77,7 @@ def test_a_log_that_cannot_be_written_stops_nobody() -> None:
 
 MANY_EVENTS = """
 import structlog
-from app import logs
+from app.core import logs
 logs.configure()
 for number in range(2000):
     structlog.get_logger().info("claimed", number=number, text="x" * 100)

@@ -11,15 +11,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from app.accounts import service as accounts
-from app.administration import service as administration
+from app.core.settings import MailEncryption
+from app.jobs import mail
+from app.jobs.mail import Letter, MailError
 from app.jobs.working import MAX_FAILURES
-from app.mail import service as mail
-from app.mail.schemas import Letter
 from app.models import JobKind, User
+from app.operations import administration
+from app.people import accounts
 from app.platform import Platform
-from app.setting_types import MailEncryption
-from app.smtp import MailError
 from tests.people import letters
 from tests.working import do_all
 

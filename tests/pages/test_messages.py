@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from app.problems import PROBLEMS
+from app.core.problems import PROBLEMS
 from tests.pages.provoking import (
     Provoke,
     Scene,

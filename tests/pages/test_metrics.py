@@ -9,13 +9,14 @@ from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
-from app import cache, metrics
-from app.evaluation.rules import LOST_MESSAGE
+from app.core import caching
+from app.core.rate_limits import limiter_of
+from app.evaluation.scoring import LOST_MESSAGE
 from app.jobs import queue, workers
 from app.main import create_app
 from app.models import JobKind, Service
+from app.operations import metrics
 from app.platform import Platform
-from app.rate_limits import limiter_of
 from tests.pages.conftest import Browser
 from tests.pages.statements import asked
 from tests.system.rows import Rows, made
@@ -226,7 +227,7 @@ def test_workers_messages_and_uploads_are_counted_and_told_as_health_tells_them(
 def test_the_database_is_asked_once_a_second_how_the_installation_is(
     prometheus: TestClient, platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cache, "FRESH", 60.0)  # on a slow machine a second is over too soon
+    monkeypatch.setattr(caching, "FRESH", 60.0)  # on a slow machine a second is over too soon
     first = prometheus.get("/health").json()
     with asked(platform) as found:
         again = prometheus.get("/health").json()

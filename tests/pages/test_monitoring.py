@@ -12,13 +12,12 @@ import yaml
 from prometheus_client import Metric
 from sqlalchemy import text
 
-from app import counters, metrics
-from app.health.rules import health_of
-from app.health.schemas import Health, Part, Progress
-from app.health.service import CHECKS
+from app.core import counters
 from app.jobs import workers
-from app.metrics import of_disks, of_health
 from app.models import Service
+from app.operations import metrics
+from app.operations.health import CHECKS, Health, Part, Progress, health_of
+from app.operations.metrics import of_disks, of_health
 from app.platform import Platform
 from tests.system.rows import made
 

@@ -15,11 +15,11 @@ from joserfc.jwk import ECKey
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
-from app import openid_client
-from app.login_settings import LoginProvider
+from app.core.settings import LoginProvider
 from app.main import create_app
+from app.organising import roles
+from app.people import openid_client
 from app.platform import Platform
-from app.roles import service as roles
 from tests.login_settings import with_settings
 from tests.openid_provider import CLIENT, SECRET, Person, ProviderServer, openid_provider
 from tests.pages.conftest import Browser

@@ -7,13 +7,13 @@ import pytest
 from sqlalchemy import delete, select
 from starlette.testclient import TestClient
 
-from app.disclosure.schemas import LEAKS
+from app.challenges.disclosure import LEAKS
+from app.evaluation import rescoring
 from app.jobs import workers
 from app.models import AuditRecord, Disclosure, Edition, Heartbeat, Phase, RunState, Service
+from app.organising import roles
+from app.organising.roles import Grant
 from app.platform import Platform
-from app.rescoring import queries as rescoring
-from app.roles import service as roles
-from app.roles.schemas import Grant
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
 from tests.second_factors import token_of_admin

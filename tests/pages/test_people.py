@@ -5,14 +5,13 @@ from collections.abc import Callable
 import pytest
 from starlette.testclient import TestClient
 
-from app.accounts import service as accounts
-from app.administration import service
-from app.errors import ConflictError, NotFoundError
+from app.core.errors import ConflictError, NotFoundError
 from app.models import Edition, Role
+from app.operations import administration
+from app.organising import roles
+from app.organising.roles import Grant
+from app.people import accounts, sessions
 from app.platform import Platform
-from app.roles import service as roles
-from app.roles.schemas import Grant
-from app.sessions import service as sessions
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import PASSWORD, registered
 from tests.pages.test_roles import audited, person_id
@@ -66,7 +65,7 @@ def test_people_are_paged(
     browser: Browser, platform: Platform, admin: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     registered(browser(), "elm@example.org")
-    monkeypatch.setattr(service, "PAGE", 1)
+    monkeypatch.setattr(administration, "PAGE", 1)
 
     first = admin.get("/api/v1/admin/people").json()
     second = admin.get("/api/v1/admin/people", params={"after": first["next"]}).json()
@@ -159,14 +158,14 @@ def test_an_admin_who_can_log_in_is_left(platform: Platform, admin: TestClient) 
     actor = sessions.identify(platform, admin.cookies["heldout_session"], None)
 
     with pytest.raises(ConflictError, match="the last admin"):
-        service.change_role(platform, actor, root, Role.PARTICIPANT, "tired")
+        administration.change_role(platform, actor, root, Role.PARTICIPANT, "tired")
     with pytest.raises(ConflictError, match="your own account"):
-        service.suspend(platform, actor, root, "tired")
+        administration.suspend(platform, actor, root, "tired")
     other = sessions.identify(platform, None, token_of_admin(platform, "robot@localhost", "Robot"))
     with pytest.raises(ConflictError, match="the last admin"):
-        service.suspend(platform, other, root, "a coup")
+        administration.suspend(platform, other, root, "a coup")
     with pytest.raises(NotFoundError, match="there is no person 999999"):
-        service.suspend(platform, actor, 999_999, "nobody")
+        administration.suspend(platform, actor, 999_999, "nobody")
 
 
 def test_organisers_of_an_edition_are_added_by_address_and_removed(
@@ -248,7 +247,7 @@ def test_the_audit_is_filtered_and_paged(
     assert found(subject="person 999999") == []
     assert "a &lt;reason&gt;" in admin.get("/audit", params={"subject": lime}).text
 
-    monkeypatch.setattr("app.audit.service.PAGE", 2)
+    monkeypatch.setattr("app.organising.audit_pages.PAGE", 2)
     page = admin.get("/audit", params={"subject": lime}).text
     first = admin.get("/api/v1/audit", params={"subject": lime}).json()
     assert f"/audit?subject=person+{lime.split()[1]}&amp;before={first['next']}" in page

@@ -12,14 +12,13 @@ from PIL import Image
 from sqlalchemy import func, select
 from starlette.testclient import TestClient
 
-from app.access import Actor
+from app.core.access import Actor
 from app.images.pictures import Window, pictures_page
-from app.imports.schemas import NoImages, TreeImport
-from app.imports.service import import_tree
 from app.models import Artefact, AuditRecord, Disclosure, ImageMode, Picture, PictureBatch
+from app.organising import roles
+from app.organising.importing import NoImages, TreeImport, import_tree
+from app.organising.roles import Grant
 from app.platform import Platform
-from app.roles import service as roles
-from app.roles.schemas import Grant
 from tests.pages.conftest import Browser
 from tests.pages.picture_trees import SIZE, deliver, loaded, picture_file, tree_with_pictures
 from tests.pages.test_accounts import registered

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from sqlalchemy import func, update
 from starlette.testclient import TestClient
 
-from app import cache
+from app.core import caching
 from app.models import Entry, Upload
 from app.platform import Platform
 from tests.pages.statements import asked
@@ -72,7 +72,7 @@ def test_the_page_asks_with_the_name_of_what_it_shows(waiting: Waiting) -> None:
 def test_the_queue_is_read_once_for_all_who_wait_in_it(
     waiting: Waiting, platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cache, "FRESH", 60.0)  # on a slow machine a second is over too soon
+    monkeypatch.setattr(caching, "FRESH", 60.0)  # on a slow machine a second is over too soon
     with asked(platform) as found:
         places = [place_in(waiting.ask(which=which)) for which in (0, 1, 0, 1)]
 

@@ -8,12 +8,11 @@ import pytest
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
-from app.imports.schemas import TreeImport
-from app.imports.service import import_tree
+from app.organising import roles
+from app.organising.importing import TreeImport, import_tree
 from app.platform import Platform
-from app.profiles import queries
-from app.profiles.service import sweep
-from app.roles import service as roles
+from app.results import personal_data
+from app.results.personal_data import sweep
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import PASSWORD, registered
 from tests.pages.test_confirmation import can_log_in, unconfirmed
@@ -70,7 +69,7 @@ def test_a_profile_is_changed_and_checked(browser: Browser) -> None:
 def test_everything_that_is_stored_of_a_person_can_be_taken_along_and_nothing_of_others(
     browser: Browser, platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queries, "PAGE", 1)  # so that every list has several pages
+    monkeypatch.setattr(personal_data, "PAGE", 1)  # so that every list has several pages
     beech, cedar = registered(browser(), "beech@example.org"), registered(browser(), "cedar@example.org")
     for method in ("Trunk", "Bark"):
         submit(beech, method, is_public=False)

@@ -6,21 +6,21 @@ import pytest
 from sqlalchemy import update
 from starlette.testclient import TestClient
 
-from app.errors import NotFoundError
+from app.core.errors import NotFoundError
+from app.figures import published
+from app.figures.published import EDITIONS, NOTE, board_of
 from app.main import PAGES
 from app.models import Artefact
 from app.platform import Platform
-from app.published import service
-from app.published.rules import EDITIONS, NOTE, board_of
 
 BOARD = "/published/voc2007/1"
 
 
 @pytest.fixture
 def shown(platform: Platform, browser: Callable[[], TestClient]) -> Iterator[TestClient]:
-    service.add(platform, "voc2007")
+    published.add(platform, "voc2007")
     yield browser()
-    service.remove(platform, "voc2007")
+    published.remove(platform, "voc2007")
 
 
 def test_the_boards_are_tables_5_and_6_of_the_paper(shown: TestClient) -> None:
@@ -63,19 +63,19 @@ def test_nothing_can_be_sent_to_it() -> None:
 def test_it_is_shown_once_and_gone_when_it_is_removed(
     platform: Platform, browser: Callable[[], TestClient]
 ) -> None:
-    assert service.add(platform, "voc2007")
-    assert not service.add(platform, "voc2007")
-    assert service.draw_missing(platform) == 0
+    assert published.add(platform, "voc2007")
+    assert not published.add(platform, "voc2007")
+    assert published.draw_missing(platform) == 0
 
-    service.remove(platform, "voc2007")
+    published.remove(platform, "voc2007")
 
     for address in ("/published/voc2007", BOARD, f"{BOARD}/figures/by-class.svg", f"/api/v1{BOARD}"):
         assert browser().get(address).status_code == 404
     assert browser().get("/api/v1/published").json() == []
     with pytest.raises(NotFoundError):
-        service.remove(platform, "voc2007")
+        published.remove(platform, "voc2007")
     with pytest.raises(NotFoundError):
-        service.add(platform, "voc1999")
+        published.add(platform, "voc1999")
 
 
 def test_figures_that_were_drawn_otherwise_are_drawn_again(platform: Platform, shown: TestClient) -> None:
@@ -84,7 +84,7 @@ def test_figures_that_were_drawn_otherwise_are_drawn_again(platform: Platform, s
             update(Artefact).where(Artefact.subject == "published/voc2007/1").values(version="old")
         )
 
-    assert service.draw_missing(platform) == 1
+    assert published.draw_missing(platform) == 1
     assert shown.get("/published/voc2007/5").status_code == 404
 
 

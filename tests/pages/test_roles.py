@@ -6,12 +6,12 @@ import pytest
 from sqlalchemy import select
 from starlette.testclient import TestClient
 
-from app.errors import ConflictError, NotFoundError
+from app.core.errors import ConflictError, NotFoundError
 from app.models import AuditRecord, Edition, Role, User
+from app.organising import roles
+from app.organising.roles import Grant
+from app.people import sessions
 from app.platform import Platform
-from app.roles import service as roles
-from app.roles.schemas import Grant
-from app.sessions import service as sessions
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
 from tests.second_factors import give_second_factor

@@ -6,11 +6,10 @@ from sqlalchemy import select
 from starlette.testclient import TestClient
 
 from app.models import SecondFactor, User
+from app.organising import roles
+from app.people import second_factor, sessions
 from app.platform import Platform
-from app.profiles.queries import erase_person
-from app.roles import service as roles
-from app.second_factor import service
-from app.sessions import service as sessions
+from app.results.personal_data import erase_person
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import PASSWORD, registered
 from tests.pages.test_sessions import age, cookie_of
@@ -140,8 +139,8 @@ def test_who_has_lost_the_app_gets_in_after_the_command(browser: Browser, platfo
     registered(browser(), "juniper@example.org")
     give_second_factor(platform, "juniper@example.org")
 
-    assert service.remove_for(platform, "Juniper@example.org")
-    assert not service.remove_for(platform, "nobody@example.org")
+    assert second_factor.remove_for(platform, "Juniper@example.org")
+    assert not second_factor.remove_for(platform, "nobody@example.org")
 
     response = browser().post("/login", data={"email": "juniper@example.org", "password": PASSWORD})
     assert response.headers["location"] == "/"

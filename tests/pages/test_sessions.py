@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
+from app.core.rate_limits import Limited
+from app.people import sessions
 from app.platform import Platform
-from app.rate_limits import Limited
-from app.sessions import service as sessions
 from tests.pages.conftest import Browser
 from tests.pages.statements import asked
 from tests.pages.test_accounts import PASSWORD, registered

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 from starlette.testclient import TestClient
 
-from app import cache
+from app.core import caching
 from app.models import Edition
 from app.platform import Platform
-from app.web import ACCOUNT
+from app.web.dependencies import ACCOUNT
 from tests.pages.statements import asked
 from tests.pages.test_accounts import registered
 from tests.system.rows import Rows, made
@@ -22,7 +22,7 @@ def rows(platform: Platform) -> Rows:
 @pytest.fixture
 def pages(platform: Platform, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     """The addresses of both, in a cache that forgets nothing while a slow machine looks."""
-    monkeypatch.setattr(cache, "FRESH", 60.0)
+    monkeypatch.setattr(caching, "FRESH", 60.0)
     platform.cache.forget_versions()
     with platform.transaction() as session:
         code = session.query(Edition.code).order_by(Edition.id.desc()).limit(1).scalar()

@@ -10,13 +10,12 @@ from pydantic import TypeAdapter
 from sqlalchemy import select, update
 from starlette.testclient import TestClient
 
-from app.memberships import queries as memberships
+from app.boards.team_views import TeamPage
 from app.models import Disclosure, Member, Method, Phase, User
-from app.models.quotas import Quota
+from app.models.challenges import Quota
+from app.people import teams
 from app.platform import Platform
-from app.standings import service as standings
-from app.submissions import queries as submissions
-from app.teams.schemas import TeamPage
+from app.results import standings, submissions
 from tests.pages.boards import DIGITS, board_of
 from tests.pages.conftest import Browser
 from tests.pages.statements import asked
@@ -109,7 +108,7 @@ def test_members_page_and_none_is_left_out(
             Member(team_id=rows_of.team_id, edition_id=edition_id, user_id=each.id, is_named=place % 2 == 0)
             for place, each in enumerate(people)
         )
-    monkeypatch.setattr(memberships, "PAGE", 3)
+    monkeypatch.setattr(teams, "PAGE", 3)
     address = f"/teams/{rows_of.team_id}"
 
     first = client.get(f"/api/v1{address}").json()

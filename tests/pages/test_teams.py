@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import insert, select, text
 from starlette.testclient import TestClient
 
-from app.memberships.service import leave_every_team
 from app.models import Edition, EditionOrganiser, Member, User
+from app.people.teams import leave_every_team
 from app.platform import Platform
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from jinja2 import Environment
 
-from app.access import Actor
+from app.core.access import Actor
+from app.core.settings import Settings
 from app.models import RunState, UploadState
-from app.settings import Settings
-from app.web import draw, templates
+from app.web.dependencies import draw, templates
 from scoring.exhibits import EXHIBITS
 from tests.login_settings import EXAMPLE_ID
 from tests.pages.comparison_views import comparison

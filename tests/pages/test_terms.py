@@ -7,11 +7,10 @@ import pytest
 from sqlalchemy import select, text
 from starlette.testclient import TestClient
 
-from app.imports.schemas import TreeImport
-from app.imports.service import import_tree
 from app.models import AuditRecord, Edition
+from app.organising import roles
+from app.organising.importing import TreeImport, import_tree
 from app.platform import Platform
-from app.roles import service as roles
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
 from tests.system.installations import STATEMENT

@@ -11,13 +11,13 @@ import httpx2
 import pytest
 from starlette.testclient import TestClient
 
-from app.cache import Cache
-from app.login_settings import LoginSettings
+from app.core.caching import Cache
+from app.core.rate_limits import limiter_of
+from app.core.settings import LoginSettings
 from app.main import create_app
 from app.models import Disclosure
-from app.passwords.service import MAX_WAITING, THREADS, pool
+from app.people.passwords import MAX_WAITING, THREADS, pool
 from app.platform import Platform
-from app.rate_limits import limiter_of
 from tests.pages.boards import board_of
 from tests.pages.test_accounts import PASSWORD, registered
 from tests.pages.test_teams import new_edition

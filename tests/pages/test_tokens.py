@@ -8,15 +8,13 @@ import pytest
 from sqlalchemy import create_engine, text
 from starlette.testclient import TestClient
 
-from app.access import Actor
+from app.core.access import Actor
 from app.models import Edition
+from app.organising import roles
+from app.organising.roles import Grant
+from app.people import second_factor, sessions
+from app.people.tokens import new_token, tokens
 from app.platform import Platform
-from app.roles import service as roles
-from app.roles.schemas import Grant
-from app.second_factor import service as second_factor
-from app.sessions import service as sessions
-from app.tokens.rules import new_token
-from app.tokens.service import tokens
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
 from tests.second_factors import give_second_factor

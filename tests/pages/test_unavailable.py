@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.orm import Session
 
-from app.health import service as health
+from app.operations import health
+from app.people.tokens import new_token
 from app.platform import Platform
-from app.tokens.rules import new_token
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
 from tests.system.servers import OwnServers, plain

@@ -29,12 +29,11 @@ from app.images.overlays import (
     run_overlay,
 )
 from app.images.viewer import BEING_DRAWN, NOT_DRAWN
-from app.imports.schemas import TreeImport
-from app.imports.service import import_tree
 from app.jobs import queue
 from app.models import Artefact, Disclosure, Entry, GroundTruth, Method, Queue, Run
+from app.operations.sampling import submit
+from app.organising.importing import TreeImport, import_tree
 from app.platform import Platform
-from app.sampling import submit
 from tests.pages.conftest import Browser
 from tests.pages.picture_trees import deliver
 from tests.pages.test_pictures import organiser_of

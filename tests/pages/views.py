@@ -6,19 +6,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import scoring
-from app.access import Actor
-from app.editions.schemas import PhaseState, PhaseView
-from app.exhibits.schemas import ClassValue
-from app.leaderboards.schemas import BoardControls, BoardLink, BoardRow, BoardTeam, BoardView, Cell
-from app.methods.schemas import MethodView
+from app.boards.boards import BoardControls, BoardLink, BoardRow, BoardTeam, BoardView, Cell
+from app.boards.ranking import FIGURES
+from app.boards.selections import BoardQuery, TrainingData, column_groups
+from app.challenges.challenges import PhaseState, PhaseView
+from app.core.access import Actor
+from app.evaluation.rescoring import RescoreView, UndecidedRun
 from app.models import Disclosure, EntryState, Quota, Role, RunState, UploadState
-from app.organisers.schemas import OrganiserPhase
-from app.ranking.rules import FIGURES
-from app.rescoring.schemas import RescoreView, UndecidedRun
-from app.selections.rules import column_groups
-from app.selections.schemas import BoardQuery, TrainingData
-from app.submissions.schemas import EntryView, RunView, SubmissionView
-from app.uploads.views import SameResult, UploadRow, UploadView
+from app.organising.overview import OrganiserPhase
+from app.results.exhibits import ClassValue
+from app.results.submissions import EntryView, RunView, SubmissionView
+from app.submissions.methods import MethodView
+from app.submissions.uploads import SameResult, UploadRow, UploadView
 from tests.pages.drawn import CLASSES, EVIL
 
 NOW = datetime(2026, 11, 21, 3, 14, 22, tzinfo=UTC)

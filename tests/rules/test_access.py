@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.access import Action, Actor, Relation, State, allowed, may, relations
-from app.disclosure.rules import sight_of
+from app.challenges.disclosure import sight_of
+from app.core.access import Action, Actor, Relation, State, allowed, may, relations
 from app.models import Role
 from tests.pages.views import PHASE
 

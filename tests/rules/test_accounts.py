@@ -3,9 +3,9 @@
 import pytest
 from pydantic import ValidationError
 
-from app.accounts.schemas import Registration
-from app.forms import field_errors
-from app.names import folded, is_visible
+from app.core.names import folded, is_visible
+from app.people.accounts import Registration
+from app.web.forms import field_errors
 
 
 def problems_of(**fields: str) -> dict[str, str]:

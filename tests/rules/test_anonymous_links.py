@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.anonymous.rules import MOST_LINKS, LinkState, link_refusals, link_state, reveal_refusal
-from app.errors import NoLink
+from app.core.errors import NoLink
 from app.models import EntryState
+from app.results.anonymous_links import MOST_LINKS, LinkState, link_refusals, link_state, reveal_refusal
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 

@@ -5,9 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.figures.boards import BoardScores, MethodScores
-from app.figures.shapes import Circle, Figure, Line, Rect, Text
-from app.figures.summaries import summary_figures
+from app.figures.drawings import BoardScores, MethodScores, summary_figures
+from app.web.charts.shapes import Circle, Figure, Line, Rect, Text
 from scoring.published import classification_of_2007, detection_of_2007
 from scoring.statistics.scoreboard import Scoreboard
 

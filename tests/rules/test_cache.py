@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from app.cache import Cache, Rendered
+from app.core.caching import Cache, Rendered
 
 CROWD = 16
 
@@ -144,7 +144,7 @@ def test_whoever_asks_for_many_variants_displaces_no_page_that_all_ask_for() -> 
 
 
 def test_the_version_that_was_not_asked_for_longest_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.cache.MOST_VERSIONS", 2)
+    monkeypatch.setattr("app.core.caching.MOST_VERSIONS", 2)
     cache, read = Cache(), []
 
     def ask(key: str) -> str:

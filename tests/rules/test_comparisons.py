@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from app.comparisons.rules import (
+from app.boards.comparisons import (
     Compared,
     chosen_methods,
     differences_figure,
@@ -11,9 +11,9 @@ from app.comparisons.rules import (
     scores_figure,
     statistics_of,
 )
-from app.errors import MalformedError
-from app.figures.dots import Range, symmetric
-from app.figures.shapes import Circle
+from app.core.errors import MalformedError
+from app.web.charts.dots import Range, symmetric
+from app.web.charts.shapes import Circle
 from scoring.analysis.image_outcomes import ImageOutcomes
 from scoring.statistics.resampling import Draws, Replicates, Setup
 from tests.pages.comparison_views import comparison

@@ -5,12 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from app.counters import FOLDER
+from app.core.counters import FOLDER
 
 COUNT = """
 import sys
 from prometheus_client import CollectorRegistry, generate_latest
-from app import counters
+from app.core import counters
 
 for _ in range(int(sys.argv[1])):
     counters.count_request({"method": "GET", "path": "/"}, 200, 0.2)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from app import deployment
-from app.deployment import Check, address, clock, mail, secret_problem, secrets
-from app.settings import Settings
+from app.core.settings import Settings
+from app.operations import deployment
+from app.operations.deployment import Check, address, clock, mail, secret_problem, secrets
 
 GOOD = "k7Vq2-nRw9_xTz4LmB8c"
 SITE, HERE = "https://voc.example.org", "http://127.0.0.1:8000"

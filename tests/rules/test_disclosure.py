@@ -5,11 +5,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.access import Actor
-from app.disclosure.rules import (
+from app.challenges.challenges import PhaseView
+from app.challenges.disclosure import (
     LEAST_FIRST,
     Sight,
+    StoredScore,
     Terms,
+    TermsChange,
+    Use,
     bits_at_most,
     bits_so_far,
     change_refusal,
@@ -21,8 +24,7 @@ from app.disclosure.rules import (
     sight_of,
     withheld,
 )
-from app.disclosure.schemas import StoredScore, TermsChange, Use
-from app.editions.schemas import PhaseView
+from app.core.access import Actor
 from app.models import Disclosure
 from tests.pages.views import NOW, ORGANISER, PARTICIPANT, PHASE
 

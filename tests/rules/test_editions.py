@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from app.editions.rules import is_over, offered_competitions
+from app.challenges.challenges import is_over, offered_competitions
 from tests.rules.test_submissions import phase
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 import scoring
-from app.documentation.rules import first_to_try
-from app.editions.schemas import PhaseState
-from app.examples.rules import WHOLE_IMAGE, example_files, has_sizes, line_grammar
-from app.examples.service import _packed
-from app.leaderboards.rules import BoardAddress
+from app.boards.boards import BoardAddress
+from app.challenges.challenges import PhaseState
+from app.challenges.examples import WHOLE_IMAGE, _packed, example_files, has_sizes, line_grammar
 from app.models import Disclosure
+from app.operations.documentation import first_to_try
 from scoring import Description, Image
 from scoring.data.description import UNKNOWN_SIDE
 from tests.pages.views import PHASE

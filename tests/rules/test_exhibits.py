@@ -1,7 +1,7 @@
 """What a reader sees of a report beside its scores."""
 
 import scoring
-from app.exhibits.schemas import ClassValue, CurveView, MatrixView, csv_of, exhibits_of
+from app.results.exhibits import ClassValue, CurveView, MatrixView, csv_of, exhibits_of
 
 OFFICIAL = scoring.ScoreTable("Average precision", (("car", 0.61234), ("cat", None)))
 BESIDE = scoring.ScoreTable(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.exports.rules import authors, bibtex, bibtex_key, csv_of, tex_table, tex_text
+from app.web.tables import authors, bibtex, bibtex_key, csv_of, tex_table, tex_text
 
 EVIL = '=HYPERLINK("x"), {\\input{/etc/passwd}} %\r\n@misc{x} $&#_^~<>|'
 

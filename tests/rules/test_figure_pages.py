@@ -1,8 +1,7 @@
 """What a page shows of the table of a figure."""
 
-from app.figure_pages.rules import ROWS_TOGETHER, part_of
-from app.figure_pages.schemas import ColumnView, FigureView
-from app.selections.rules import CLASSES_TOGETHER
+from app.boards.selections import CLASSES_TOGETHER
+from app.figures.figures import ROWS_TOGETHER, ColumnView, FigureView, part_of
 
 
 def table(*, columns: int, rows: int) -> FigureView:

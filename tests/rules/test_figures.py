@@ -5,17 +5,15 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from app.figures.alone import alone
-from app.figures.bars import Bar, Legend, bar_chart
-from app.figures.clustering import similar_order
-from app.figures.curves import COLUMNS, Axes, Curve, thinned
-from app.figures.dots import Dot, DotRow, Range, dot_chart, series_of
-from app.figures.heat import Grid, heat_map
-from app.figures.ranks import Ranked, Ranks, rank_diagram
-from app.figures.scales import Scale, ticks
-from app.figures.shapes import Drawing, Line, Polyline, Rect, Text, shortened
-from app.figures.summaries import confusion, curves_of_class
-from app.web import draw
+from app.figures.drawings import Ranked, Ranks, alone, confusion, curves_of_class, rank_diagram
+from app.web.charts.bars import Bar, Legend, bar_chart
+from app.web.charts.clustering import similar_order
+from app.web.charts.curves import COLUMNS, Axes, Curve, thinned
+from app.web.charts.dots import Dot, DotRow, Range, dot_chart, series_of
+from app.web.charts.heat import Grid, heat_map
+from app.web.charts.scales import Scale, ticks
+from app.web.charts.shapes import Drawing, Line, Polyline, Rect, Text, shortened
+from app.web.dependencies import draw
 
 SVG = "{http://www.w3.org/2000/svg}"
 EVIL = "<script>alert('x')</script>\"&"

@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 
-from app import children
-from app.groups.rules import are_alike, letters_of, version_of
+from app.jobs import sandbox
+from app.results.groups import are_alike, letters_of, version_of
 from scoring.statistics.kept_replicates import pack_replicates
 from scoring.statistics.resampling import Draws, Replicates, Setup
 
@@ -36,7 +36,7 @@ def drawn(score: float | None, noise: float = 0.01, truth: str = "0f") -> bytes:
 def test_methods_that_are_far_apart_have_letters_of_their_own() -> None:
     kept = ((11, drawn(0.5)), (12, drawn(0.501)), (13, drawn(0.9)))
 
-    letters = json.loads(children.groups(kept))
+    letters = json.loads(sandbox.groups(kept))
 
     assert are_alike(letters["11"], letters["12"])
     assert not are_alike(letters["12"], letters["13"])
@@ -45,11 +45,11 @@ def test_methods_that_are_far_apart_have_letters_of_their_own() -> None:
 def test_runs_without_a_headline_or_of_another_ground_truth_are_not_compared() -> None:
     kept = ((1, drawn(0.5)), (2, drawn(0.6)), (3, drawn(None)), (4, drawn(0.7, truth="other")))
 
-    assert json.loads(children.groups(kept)).keys() == {"1", "2"}
-    assert json.loads(children.groups(kept[2:3])) == {}
+    assert json.loads(sandbox.groups(kept)).keys() == {"1", "2"}
+    assert json.loads(sandbox.groups(kept[2:3])) == {}
 
 
 def test_replicates_without_values_give_no_groups() -> None:
     kept = tuple((run, drawn(0.5, noise=np.nan)) for run in (1, 2))
 
-    assert json.loads(children.groups(kept)) == {}
+    assert json.loads(sandbox.groups(kept)) == {}

@@ -1,7 +1,6 @@
 """What is late, and what is degraded."""
 
-from app.health.rules import health_of
-from app.health.schemas import Part, Progress
+from app.operations.health import Part, Progress, health_of
 
 WELL = Progress(sweep_age=3.0, workers=2, jobs_lag=0.0, dead_jobs=0)
 

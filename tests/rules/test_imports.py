@@ -5,7 +5,11 @@ from typing import Any
 
 import pytest
 
-from app.imports.rules import (
+from app.models import Disclosure, Quota
+from app.organising.importing import (
+    NONE,
+    Change,
+    TreeImport,
     changed_rules,
     changes,
     check_name,
@@ -16,8 +20,6 @@ from app.imports.rules import (
     shown,
     warnings,
 )
-from app.imports.schemas import NONE, Change, TreeImport
-from app.models import Disclosure, Quota
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

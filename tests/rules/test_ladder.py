@@ -1,6 +1,6 @@
 """Which results are steps of a ladder."""
 
-from app.ladder.rules import is_step
+from app.results.ladder import is_step
 
 
 def test_a_step_beats_the_best_by_more_than_a_standard_error() -> None:

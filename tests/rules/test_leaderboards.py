@@ -5,9 +5,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.leaderboards.rules import arrange
-from app.leaderboards.schemas import BoardRow, BoardTeam, Cell
-from app.selections.schemas import BoardQuery
+from app.boards.boards import BoardRow, BoardTeam, Cell, arrange
+from app.boards.selections import BoardQuery
 
 OAK = BoardTeam(1, "Oak", is_suspended=False)
 DAY = datetime(2026, 11, 21, tzinfo=UTC)

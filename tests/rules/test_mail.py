@@ -5,11 +5,21 @@ from email.policy import default
 
 import pytest
 
-from app.mail.rules import LINKS, PER_HOUR, address_for, letter_for, message_of, next_allowed, parted
-from app.mail.schemas import Letter, Recipient, Requested
-from app.mail.service import draw
-from app.mail_addresses import is_mail_address
-from app.settings import ROOT
+from app.core.names import is_mail_address
+from app.core.settings import ROOT
+from app.jobs.mail import (
+    LINKS,
+    PER_HOUR,
+    Letter,
+    Recipient,
+    Requested,
+    address_for,
+    draw,
+    letter_for,
+    message_of,
+    next_allowed,
+    parted,
+)
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from app.errors import InTeam, LastOwner, TeamNotApproved, TeamSuspended
-from app.memberships.rules import (
+from app.core.errors import InTeam, LastOwner, TeamNotApproved, TeamSuspended
+from app.models import Approval
+from app.people.teams import (
     Place,
     Standing,
     joining_refusals,
@@ -14,7 +15,6 @@ from app.memberships.rules import (
     scoring_refusals,
     upload_refusals,
 )
-from app.models import Approval
 
 OAK = Standing(
     "Oak",

@@ -4,8 +4,12 @@ import pytest
 from pydantic import ValidationError
 
 import scoring
-from app.errors import DescriptionTooShort, NameFixed, TrainingStatement
-from app.methods.rules import (
+from app.core.errors import DescriptionTooShort, NameFixed, TrainingStatement
+from app.submissions.methods import (
+    Annotation,
+    MethodEdit,
+    NewMethod,
+    Training,
     changed_fields,
     edit_refusals,
     name_key,
@@ -15,7 +19,6 @@ from app.methods.rules import (
     training_text,
     unpublishable,
 )
-from app.methods.schemas import Annotation, MethodEdit, NewMethod, Training
 
 LONG = "Features of the whole image, and one linear classifier for each class. " * 8
 GIVEN = Training(given_data_only=True)

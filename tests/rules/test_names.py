@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.names import lookalike_key
+from app.core.names import lookalike_key
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.openid.rules import is_fresh, outcome, suggested_name
-from app.openid.schemas import Claims, Known, Outcome, Purpose
+from app.people.openid import Claims, Known, Outcome, Purpose, is_fresh, outcome, suggested_name
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 ASH = Claims("ash", "ash@example.org", is_verified=True, authenticated_at=int(NOW.timestamp()))

@@ -2,11 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from app.access import Actor
-from app.errors import Refusal, TeamNotApproved, TeamSuspended
+from app.challenges.terms import TermsView, address_refusals, step_of, terms_refusals
+from app.core.access import Actor
+from app.core.errors import Refusal, TeamNotApproved, TeamSuspended
 from app.models import Disclosure, Role
-from app.participation.rules import address_refusals, step_of, terms_refusals
-from app.participation.schemas import TermsView
 from tests.pages.views import NOW, PHASE
 
 STRANGER = Actor(user_id=7)

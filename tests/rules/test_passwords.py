@@ -5,9 +5,15 @@ from threading import Event
 
 import pytest
 
-from app.errors import BusyError
-from app.passwords.rules import password_problem
-from app.passwords.service import DUMMY_HASH, Pool, common_passwords, hash_password, is_password
+from app.core.errors import BusyError
+from app.people.passwords import (
+    DUMMY_HASH,
+    Pool,
+    common_passwords,
+    hash_password,
+    is_password,
+    password_problem,
+)
 
 COMMON, REPEATED, OWN = "is a common password", "repeats a few", "is little more than your name"
 

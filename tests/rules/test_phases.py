@@ -8,13 +8,11 @@ import pytest
 from icalendar import Calendar
 from pydantic import ValidationError
 
-from app.editions.rules import is_over, state_of
-from app.editions.schemas import PhaseView
-from app.errors import PhaseBroken, PhaseUnfair
-from app.forms import field_errors
+from app.challenges.challenges import PhaseView, is_over, state_of
+from app.core.errors import PhaseBroken, PhaseUnfair
 from app.models import Disclosure, Quota
-from app.phases.rules import calendar_of, change_refusals
-from app.phases.schemas import NewRules
+from app.organising.phases import NewRules, calendar_of, change_refusals
+from app.web.forms import field_errors
 from tests.pages.views import PHASE
 
 NOW = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.access import Actor
-from app.editions.schemas import PhaseView
+from app.challenges.challenges import PhaseView
+from app.core.access import Actor
 from app.images.drawing import (
     ClassImages,
     DrawnObject,

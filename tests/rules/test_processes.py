@@ -3,8 +3,8 @@
 import socket
 from importlib.util import find_spec
 
-from app.processes import sweeper_command, web_command, worker_command
-from app.settings import Settings
+from app.core.settings import Settings
+from app.operations.processes import sweeper_command, web_command, worker_command
 
 
 def test_children_of_the_programs_that_fork_them_do_not_import_the_program_again() -> None:

@@ -1,8 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from app.profiles.rules import deletion_conflict, erased_name, orcid_of
-from app.profiles.schemas import Profile
+from app.results.personal_data import Profile, deletion_conflict, erased_name, orcid_of
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,19 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.editions.rules import HELD_OUT_QUOTAS
-from app.errors import Refusal
+from app.challenges.challenges import HELD_OUT_QUOTAS
+from app.core.errors import Refusal
 from app.models import Quota, in_order
-from app.quotas.rules import quota_line, quota_lines, quota_refusals, quota_text, slots_to_use
-from app.quotas.schemas import CountedResult, Holder, Usage
+from app.submissions.quotas import (
+    CountedResult,
+    Holder,
+    Usage,
+    quota_line,
+    quota_lines,
+    quota_refusals,
+    quota_text,
+    slots_to_use,
+)
 
 NOW = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)
 DAY = timedelta(days=1)

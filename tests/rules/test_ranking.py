@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scoring
-from app.ranking.rules import best_of, classes_won, mean_ranks, medians
+from app.boards.ranking import best_of, classes_won, mean_ranks, medians
 
 Row = tuple[float | None, ...]
 SCORES = st.one_of(

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.errors import RateLimitedError
-from app.login_settings import LoginSettings
-from app.rate_limits import RESPONSE_SECONDS, SUBJECTS, Limited, RateLimiter, client_of, limiter_of
+from app.core.errors import RateLimitedError
+from app.core.rate_limits import RESPONSE_SECONDS, SUBJECTS, Limited, RateLimiter, client_of, limiter_of
+from app.core.settings import LoginSettings
 
 NOWHERE = "redis://127.0.0.1:1/0"
 

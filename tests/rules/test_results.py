@@ -4,16 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from app.analyses.schemas import AnalysisView, analysis_view
-from app.exhibits.schemas import CurveView, RocView
-from app.figures.shapes import Circle, Figure, Polyline
-from app.results.rules import (
-    classes_to_draw,
-    curves_figure,
-    errors_figure,
-    sweep_figure,
-    view_of,
-)
+from app.results.analyses import AnalysisView, analysis_view
+from app.results.details import classes_to_draw, curves_figure, errors_figure, sweep_figure, view_of
+from app.results.exhibits import CurveView, RocView
+from app.web.charts.shapes import Circle, Figure, Polyline
 from scoring import Curve, RocCurve, to_plain
 from scoring.analysis.diagnosis import Diagnosis
 from scoring.analysis.errors import ErrorBreakdown, ErrorCount, ErrorKind

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from app.row_pages import RowPage, page_of
+from app.core.paging import RowPage, page_of
 
 
 @pytest.mark.parametrize(

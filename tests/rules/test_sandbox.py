@@ -9,7 +9,7 @@ from tests.shared import ROOT
 PROGRAM = """
 import base64, os, signal, sys, threading
 from multiprocessing import forkserver
-from app.sandbox import ChildLimits, run_in_subprocess, warm_up
+from app.jobs.sandbox import ChildLimits, run_in_subprocess, warm_up
 
 if __name__ == "__main__":
     warm_up()

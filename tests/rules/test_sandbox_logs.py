@@ -10,13 +10,13 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from structlog.contextvars import bound_contextvars
-from app import children
-from app.sandbox import ChildError, ChildLimits, run_in_subprocess
+from app.jobs import sandbox
+from app.jobs.sandbox import ChildError, ChildLimits, run_in_subprocess
 
 if __name__ == "__main__":
     limits, nowhere = ChildLimits(seconds=60, memory=8 << 30), Path("nowhere")
     with bound_contextvars(run=7, attempt=2):
-        for work in ((children.groups, ((1, b"no replicates"),)), (children.check, nowhere, "a.zip", nowhere, None)):
+        for work in ((sandbox.groups, ((1, b"no replicates"),)), (sandbox.check, nowhere, "a.zip", nowhere, None)):
             try:
                 run_in_subprocess(limits, *work)
             except ChildError as error:

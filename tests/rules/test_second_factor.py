@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.access import Actor, Scope
+from app.core.access import Actor, Scope
 from app.models import Role
-from app.second_factor.rules import (
+from app.people.second_factor import (
     address_for_app,
     new_recovery_codes,
     new_secret,

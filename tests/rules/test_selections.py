@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from app.selections.rules import column_groups, end_of, page_count
-from app.selections.schemas import BoardQuery, PageParameters, TrainingData
+from app.boards.selections import BoardQuery, PageParameters, TrainingData, column_groups, end_of, page_count
 
 DAYS = st.none() | st.dates(date(2000, 1, 1), date(2100, 1, 1))
 NUMBERS = st.integers(1, 99)

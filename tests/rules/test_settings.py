@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.settings import SECRETS, Settings, SettingsError, variable
+from app.core.settings import SECRETS, Settings, SettingsError, variable
 from app.storage import key_store, private_store, public_store
 
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from app.similarity.rules import COMPARED, are_alike, chosen
-from app.similarity.schemas import Subject
+from app.evaluation.similarity import COMPARED, Subject, are_alike, chosen
 from scoring.analysis.near_duplicates import Likeness
 
 

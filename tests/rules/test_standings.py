@@ -5,8 +5,15 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.standings.rules import arrivals_of, best_first, columns_of, leaders_of, ranked_of, rows_of
-from app.standings.schemas import RankedMethod
+from app.results.standings import (
+    RankedMethod,
+    arrivals_of,
+    best_first,
+    columns_of,
+    leaders_of,
+    ranked_of,
+    rows_of,
+)
 from tests.pages.method_views import RESULT
 
 

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from app.editions.rules import state_of
-from app.editions.schemas import PhaseState, PhaseView
-from app.errors import (
+from app.challenges.challenges import PhaseState, PhaseView, state_of
+from app.core.errors import (
     InvalidArchive,
     NameRetired,
     NotChecked,
@@ -18,16 +17,10 @@ from app.errors import (
     RefusedError,
     RemovedArchive,
 )
-from app.methods.rules import METHOD_NAME
 from app.models import Disclosure, EntryState, Quota
-from app.quotas.schemas import CountedResult, Usage
-from app.submissions.rules import (
-    Archive,
-    PriorEntry,
-    Proposal,
-    race_conflict,
-    refusals,
-)
+from app.submissions.acceptance import Archive, PriorEntry, Proposal, race_conflict, refusals
+from app.submissions.methods import METHOD_NAME
+from app.submissions.quotas import CountedResult, Usage
 
 NOW = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from app.access import SCOPES, Action, Actor, Scope, allowed
+from app.core.access import SCOPES, Action, Actor, Scope, allowed
 from app.models import Role
-from app.tokens.rules import is_token, new_token
-from app.tokens.schemas import NewToken
+from app.people.tokens import NewToken, is_token, new_token
 
 R, S, O, A = Scope.READ, Scope.SUBMIT, Scope.ORGANISE, Scope.ADMIN  # noqa: E741 - the letters of the table below
 NEVER: set[Scope] = set()

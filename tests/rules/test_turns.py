@@ -3,8 +3,8 @@
 import anyio
 import pytest
 
-from app.errors import RateLimitedError
-from app.turns import MOST_WAITING, Turns
+from app.core.errors import RateLimitedError
+from app.web.middleware import MOST_WAITING, Turns
 
 
 def test_a_client_has_so_many_requests_at_once_and_keeps_nobody_else_waiting() -> None:

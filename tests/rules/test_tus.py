@@ -2,8 +2,8 @@ import base64
 
 import pytest
 
-from app.errors import BadRequestError
-from app.uploads.rules import (
+from app.core.errors import BadRequestError
+from app.submissions.uploads import (
     format_metadata,
     parse_competitions,
     parse_metadata,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.uploads.downloads import parse_range
-from app.uploads.rules import mismatch
+from app.submissions.downloads import parse_range
+from app.submissions.uploads import mismatch
 from tests.rules.test_submissions import phase
 
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from app.addresses import words_of
-from app.home.rules import likely_editions
-from app.home.schemas import EditionSummary
+from app.home.home import EditionSummary, likely_editions
+from app.web.addresses import words_of
 
 EDITIONS = tuple(
     EditionSummary(code, title, code, ())

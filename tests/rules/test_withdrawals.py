@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.errors import ConflictError, ForbiddenError, MalformedError
+from app.core.errors import ConflictError, ForbiddenError, MalformedError
 from app.models import EntryState
-from app.submissions.rules import Archive, smallest_proposal, withdrawal_refusal
+from app.submissions.acceptance import Archive, smallest_proposal, withdrawal_refusal
 
 TASKS = {1: "classification", 2: "classification", 3: "detection", 4: "detection"}
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.disclosure.schemas import LEAKS
+from app.challenges.disclosure import LEAKS
 from app.models import Disclosure
 from tests.security.attackers.ranks import attack
 from tests.security.attackers.server import YEAR, QuotaError, Server, Setting

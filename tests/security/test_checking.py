@@ -12,7 +12,7 @@ BOX = (1, 1, 10, 10)
 CHECK = """
 import json, sys
 from pathlib import Path
-from app import children
+from app.jobs import sandbox
 
 opened = []
 watching = False
@@ -23,9 +23,9 @@ def watch(event, arguments):
 
 sys.addaudithook(watch)
 archive, description = map(Path, sys.argv[1:])
-children.check(archive, archive.name, description, None)  # imports what it needs
+sandbox.check(archive, archive.name, description, None)  # imports what it needs
 watching = True
-children.check(archive, archive.name, description, None)
+sandbox.check(archive, archive.name, description, None)
 watching = False
 print(json.dumps(opened))
 """

@@ -14,10 +14,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope, Send
 
-from app import middleware
-from app.errors import TooLargeError
-from app.middleware import bounded
-from app.serving.__main__ import THREADS, Server
+from app.core.errors import TooLargeError
+from app.operations.serving.__main__ import THREADS, Server
+from app.web import middleware
+from app.web.middleware import bounded
 
 BODY_SECONDS = 0.2
 

@@ -7,8 +7,8 @@ from itertools import count
 import pytest
 from fastapi.routing import APIRoute
 
-from app.addresses import local_path
 from app.main import API, PAGES
+from app.web.addresses import local_path
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import PASSWORD, registered
 from tests.security.test_permissions import code_of

@@ -6,10 +6,10 @@ from itertools import count
 import pytest
 from starlette.testclient import TestClient
 
+from app.organising import roles
+from app.people import sessions
 from app.platform import Platform
-from app.roles import service as roles
-from app.sessions import service as sessions
-from app.web import SESSION_COOKIE
+from app.web.dependencies import SESSION_COOKIE
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import PASSWORD, registered
 from tests.pages.test_recovery import NEW

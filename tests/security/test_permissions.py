@@ -16,13 +16,12 @@ from httpx2 import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.testclient import TestClient
 
-from app.access import Action, Scope
-from app.imports.schemas import TreeImport
-from app.imports.service import import_tree
-from app.memberships.service import own_team
+from app.core.access import Action, Scope
+from app.core.problems import kind_of_status
 from app.models import Disclosure, Edition, Phase, Terms, User
-from app.problems import kind_of_status
-from app.web import action_of
+from app.organising.importing import TreeImport, import_tree
+from app.people.teams import own_team
+from app.web.dependencies import action_of
 from tests.security.undoing import UndonePlatform
 from tests.security.world import HERE, PEOPLE, ROLES, THERE, TOKENS, Ids, World
 from tests.system.kits import small_kit

@@ -9,8 +9,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 import scoring
-from app.access import Scope
-from app.methods.rules import name_key
+from app.core.access import Scope
 from app.models import (
     AlikePair,
     AnonymousLink,
@@ -37,12 +36,11 @@ from app.models import (
     UploadState,
     User,
 )
-from app.sessions.schemas import Browser
-from app.sessions.service import start_session
+from app.people.sessions import Browser, start_session
+from app.people.tokens import NewToken, create_token
 from app.storage import digest_of
-from app.tokens.schemas import NewToken
-from app.tokens.service import create_token
-from app.web import SESSION_COOKIE
+from app.submissions.methods import name_key
+from app.web.dependencies import SESSION_COOKIE
 from tests.pages.views import report
 from tests.security.pictures import add_picture
 from tests.security.undoing import UndonePlatform

@@ -14,8 +14,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.rate_limits import Limited
-from app.settings import Settings
+from app.core.rate_limits import Limited
+from app.core.settings import Settings
 from tests.shared import ROOT
 from tests.system.installations import Client, Installation, installation, registered
 from tests.system.kits import results, small_kit

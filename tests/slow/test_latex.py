@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.leaderboards.pages import bib_of, tex_of
-from app.leaderboards.schemas import BoardPage
-from app.selections.schemas import BoardQuery
+from app.boards.boards import BoardPage
+from app.boards.pages import bib_of, tex_of
+from app.boards.selections import BoardQuery
 from tests.pages.views import board, drawn_board
 
 pytestmark = [

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 import scoring
-from app.evaluation.service import HANDLER
+from app.evaluation.scoring import HANDLER
 from app.jobs import queue
 from app.models import Queue
 from tests.system.compose_site import PHASE, WORKERS, Site, composed, documented_run

@@ -13,9 +13,9 @@ import httpx2
 import pytest
 from sqlalchemy import make_url
 
-from app.processes import environment_of
-from app.settings import Settings
-from app.supervisor import Child
+from app.core.settings import Settings
+from app.operations.processes import environment_of
+from app.operations.supervisor import Child
 from tests.shared import ROOT
 from tests.system.compose import keep_bytecode
 from tests.system.containers import Container, Mount

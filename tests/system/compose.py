@@ -14,8 +14,8 @@ from typing import Any
 
 from sqlalchemy import make_url
 
-from app.data_folder import load_secrets
-from app.supervisor import Child, Supervisor
+from app.operations.data_folder import load_secrets
+from app.operations.supervisor import Child, Supervisor
 from tests.shared import ROOT
 from tests.system.containers import Container, Mount, completed
 from tests.system.networks import Network, outside
@@ -201,7 +201,7 @@ def keep_bytecode(servers: OwnServers) -> None:
     """Compile what the services import once, readable for every user, as the image has it."""
     folder = servers.data / "bytecode"
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder)}
-    imports = "import app.main, app.commands, app.serving, worker.main, worker.sweeper, polars"
+    imports = "import app.main, app.operations.commands, app.operations.serving, worker.main, worker.sweeper, polars"
     needed = {
         "HELDOUT_DATABASE_URL": servers.urls.database_url,
         "HELDOUT_BROKER_URL": servers.urls.broker_url,

@@ -12,9 +12,9 @@ from typing import Any
 import httpx2
 import psycopg
 
+from app.core.settings import Settings
+from app.operations.supervisor import supervised
 from app.platform import Platform, platform_of
-from app.settings import Settings
-from app.supervisor import supervised
 from tests.compose_file import configuration
 from tests.shared import ROOT
 from tests.system.compose import FASTER, Project, keep_bytecode

@@ -6,8 +6,8 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
-from app.embedded import embedded_servers
-from app.supervisor import Child, interrupted_by_signals, supervised
+from app.operations.embedded import embedded_servers
+from app.operations.supervisor import Child, interrupted_by_signals, supervised
 
 DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.pause()"
 

@@ -17,17 +17,17 @@ import redis
 from psycopg.pq import ExecStatus
 from sqlalchemy import make_url
 
-from app.imports.schemas import Imported, TreeImport
-from app.imports.service import import_tree
-from app.migrating import migrate
+from app.core.settings import Settings
 from app.models import Quota
+from app.operations.migrating import migrate
+from app.operations.processes import environment_of, web_child, worker_child
+from app.operations.serving import listen
+from app.operations.supervisor import Child, Supervisor, supervised
+from app.organising.importing import Imported, TreeImport, import_tree
 from app.platform import Platform, platform_of
-from app.processes import environment_of, web_child, worker_child
-from app.serving import listen
-from app.settings import Settings
 from app.storage import FolderStorage, Storage, content_key
-from app.supervisor import Child, Supervisor, supervised
-from app.uploads.rules import TUS_VERSION, format_metadata
+from app.submissions.uploads import format_metadata
+from app.web.error_responses import TUS_VERSION
 from tests.people import confirm_address
 from tests.second_factors import token_of_admin
 from tests.system.process_trees import pool_of

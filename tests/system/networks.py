@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import pytest
 
-from app.supervisor import die_with_parent
+from app.operations.supervisor import die_with_parent
 from tests.system.process_trees import kill_all
 from tests.system.proxies import forwarding
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from app.operations.supervisor import Child, Supervisor, supervised
 from app.storage import Storage
 from app.storage.s3 import Account, Bucket, S3Storage, client_of
-from app.supervisor import Child, Supervisor, supervised
 
 PARTS = ("master", "volume", "filer", "s3")
 STORES = count(1)

@@ -12,13 +12,9 @@ from sqlalchemy import delete, func, select, text, update
 from sqlalchemy.orm import Session
 
 import scoring
+from app.boards import boards
+from app.boards.boards import Audience
 from app.jobs import queue
-from app.leaderboards import queries as boards
-from app.leaderboards import service as leaderboards
-from app.leaderboards.rules import Audience
-from app.memberships import service as memberships
-from app.memberships.queries import add_team
-from app.methods.rules import name_key
 from app.models import (
     Board,
     ClassScore,
@@ -36,8 +32,11 @@ from app.models import (
     Upload,
     User,
 )
+from app.people import teams
+from app.people.teams import add_team
 from app.platform import Platform
-from app.scored_runs.queries import stands_on_board
+from app.results.scored_runs import stands_on_board
+from app.submissions.methods import name_key
 from tests.system.installations import installation
 from tests.system.kits import small_kit
 from tests.system.servers import OwnServers
@@ -114,7 +113,7 @@ class Rows:
         """End a run as refused, as a worker does."""
         with self.platform.transaction() as session:
             end_run(session, run_id, RunState.REFUSED)
-            leaderboards.record_result(session, session.get_one(Run, run_id).entry_id, run_id)
+            boards.record_result(session, session.get_one(Run, run_id).entry_id, run_id)
 
     def lock_board(self, session: Session) -> None:
         """Hold the board's row until the end of the transaction."""
@@ -148,10 +147,10 @@ class Rows:
     def outdated(self) -> list[int]:
         """The entries on the board that stand there with a score of earlier versions."""
         with self.platform.transaction() as session:
-            board = boards.board(session, self.phase_id, self.competition, Audience.ORGANISERS)
+            board = boards.stored_board(session, self.phase_id, self.competition, Audience.ORGANISERS)
             assert board is not None
             standing = boards.current(self.phase_id, self.competition)
-            rows = boards.rows(session, standing, Audience.ORGANISERS)
+            rows = boards.select_rows(session, standing, Audience.ORGANISERS)
             old = [row.run_id for row in rows if boards.is_outdated(row.versions, board.versions)]
             return list(session.scalars(select(Run.entry_id).where(Run.id.in_(old))))
 
@@ -179,7 +178,7 @@ def made(platform: Platform) -> Rows:
         user = User(email=f"{name}@example.org", name=name)
         session.add_all((edition, user))
         session.flush()
-        team_id = memberships.own_team(session, user.id, edition.id)
+        team_id = teams.own_team(session, user.id, edition.id)
         phase = Phase(
             edition_id=edition.id,
             image_set="test",
@@ -278,7 +277,7 @@ def add_entry(
 def score_run(session: Session, entry_id: int, run_id: int, mean: float) -> None:
     """What a worker's last transaction does with a score."""
     end_run(session, run_id, RunState.SCORED, mean)
-    leaderboards.record_result(session, entry_id, run_id)
+    boards.record_result(session, entry_id, run_id)
 
 
 def end_run(session: Session, run_id: int, state: RunState, mean: float | None = None) -> None:

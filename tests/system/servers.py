@@ -18,11 +18,10 @@ import pytest
 import redis
 from sqlalchemy import make_url
 
-from app.data_folder import load_secrets
-from app.embedded import Servers, embedded_servers
-from app.embedded.postgres import NOBODY, OWNER, SUPERUSER
-from app.migrating import migrate
-from app.settings import Settings
+from app.core.settings import Settings
+from app.operations.data_folder import load_secrets
+from app.operations.embedded import NOBODY, OWNER, SUPERUSER, Servers, embedded_servers
+from app.operations.migrating import migrate
 
 DATABASES = count(1)
 WITH_TABLES = "with_tables"  # is copied, which takes a fifth of the time of all migrations

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from app.analyses import service as analyses
-from app.errors import NotFoundError
+from app.core.errors import NotFoundError
 from app.models import Disclosure
+from app.results import analyses
 from tests.system.conftest import SharedSite
 from tests.system.installations import LONGEST, Client, good
 from tests.system.kits import CAT, DOG, IMAGES, line, packed, small_kit

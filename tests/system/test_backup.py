@@ -18,15 +18,15 @@ import psycopg
 import pytest
 
 import scoring
-from app.backups import service as backups
-from app.backups.folder import Backup, BackupError
-from app.evaluation.service import HANDLER
-from app.handlers import sweep
+from app.evaluation.scoring import HANDLER
 from app.jobs import queue
 from app.models import Queue
-from app.retention import contents
+from app.operations import backup
+from app.operations.backup import Backup, BackupError
+from app.operations.handlers import sweep
 from app.storage import Storage, owner_of
-from app.uploads.rules import TUS_VERSION
+from app.submissions import retention
+from app.web.error_responses import TUS_VERSION
 from tests.system.damage import damaged
 from tests.system.installations import (
     LONGEST,
@@ -106,7 +106,7 @@ def old(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -> It
 @pytest.fixture(scope="module")
 def taken(old: Site) -> Path:
     """The folder of the first backup."""
-    made = backups.back_up(old.running.platform, old.folder, datetime.now(UTC), quiet)
+    made = backup.back_up(old.running.platform, old.folder, datetime.now(UTC), quiet)
     assert made.manifest.linked_folders == ()
     assert Backup.read(made.folder) == made
     return made.folder
@@ -182,8 +182,8 @@ def test_a_second_backup_links_what_the_first_has_and_the_oldest_goes(old: Site,
     interrupted.mkdir()
 
     said: list[str] = []
-    second = backups.back_up(old.running.platform, whole, NIGHT, said.append)
-    third = backups.back_up(old.running.platform, whole, NIGHT + timedelta(days=1), said.append, keep=2)
+    second = backup.back_up(old.running.platform, whole, NIGHT, said.append)
+    third = backup.back_up(old.running.platform, whole, NIGHT + timedelta(days=1), said.append, keep=2)
 
     assert said.count("0 of them are new") == 2
     assert f"removed {whole / taken.name}" in said
@@ -204,7 +204,7 @@ def test_what_an_interrupted_backup_has_copied_is_used_once_its_bytes_are_right(
 
     said: list[str] = []
 
-    made = backups.back_up(old.running.platform, again, NIGHT, said.append)
+    made = backup.back_up(old.running.platform, again, NIGHT, said.append)
 
     assert "1 of them are new" in said
     assert sums(made.folder).keys() == sums(taken).keys()
@@ -222,13 +222,13 @@ def test_while_a_backup_is_taken_nothing_is_removed_and_no_other_is_taken(old: S
         other.execute("SELECT pg_advisory_lock(%s)", [0x4B45_4550])
 
         old.person.http.delete(f"/api/v1/uploads/{doomed}")
-        contents.remove_unnamed(platform, "archives")
+        retention.remove_unnamed(platform, "archives")
 
         assert len(old.contents()) == count
         with pytest.raises(BackupError, match="another backup of this installation"):
-            backups.back_up(platform, tmp_path, NIGHT, quiet)
+            backup.back_up(platform, tmp_path, NIGHT, quiet)
         other.execute("SELECT pg_advisory_unlock_all()")
-        contents.remove_unnamed(platform, "archives")
+        retention.remove_unnamed(platform, "archives")
 
     assert len(old.contents()) == count - 1
 
@@ -264,7 +264,7 @@ def test_what_is_damaged_in_its_store_is_taken_from_the_backup_before_and_named(
     path = f"{'truth' if store == 'private' else store}/{key[:2]}/{key}"
 
     with damaged(contents, key, "flipped"):
-        made = backups.back_up(old.running.platform, tmp_path, NIGHT, said.append)
+        made = backup.back_up(old.running.platform, tmp_path, NIGHT, said.append)
 
     assert f"{path} is damaged in its store; taken from the backup before" in said
     assert (made.manifest.missing, made.manifest.damaged) == ((), (path,))
@@ -281,7 +281,7 @@ def test_a_damaged_file_of_the_backup_before_is_named_and_copied_anew(
     spoiled.write_bytes(b"half of it")
     said: list[str] = []
 
-    made = backups.back_up(old.running.platform, tmp_path, NIGHT, said.append)
+    made = backup.back_up(old.running.platform, tmp_path, NIGHT, said.append)
 
     assert f"{spoiled} does not have the bytes that were stored; the content is copied again" in said
     assert "1 of them are new" in said
@@ -298,7 +298,7 @@ def empty(own_servers: OwnServers) -> Iterator[Installation]:
 def refusal(running: Installation, folder: Path) -> str:
     """Why a backup is not restored."""
     with pytest.raises(BackupError) as refused:
-        backups.restore(running.platform, folder, quiet)
+        backup.restore(running.platform, folder, quiet)
     return str(refused.value)
 
 
@@ -332,4 +332,4 @@ def test_stores_with_other_contents_are_refused(empty: Installation, taken: Path
 
 def test_a_directory_that_cannot_be_used_is_named(old: Site) -> None:
     with pytest.raises(BackupError, match="/dev/null/backups cannot be used: Not a directory"):
-        backups.back_up(old.running.platform, Path("/dev/null/backups"), NIGHT, quiet)
+        backup.back_up(old.running.platform, Path("/dev/null/backups"), NIGHT, quiet)

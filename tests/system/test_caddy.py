@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from app.settings import ROOT
+from app.core.settings import ROOT
 from tests.certificates import certificate_for_localhost
 from tests.system.installations import Client, Installation, good, installation
 from tests.system.kits import small_kit

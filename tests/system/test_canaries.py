@@ -15,15 +15,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from app.access import Scope
-from app.accounts.service import create_person
+from app.core.access import Scope
 from app.models import Edition, EditionOrganiser, Member, Team
+from app.people.accounts import create_person
+from app.people.sessions import Browser, start_session
+from app.people.tokens import NewToken, create_token
 from app.platform import Platform
-from app.sessions.schemas import Browser
-from app.sessions.service import start_session
-from app.tokens.schemas import NewToken
-from app.tokens.service import create_token
-from app.web import SESSION_COOKIE
+from app.web.dependencies import SESSION_COOKIE
 from scoring.array_files import ForeignFileError
 from scoring.saved_matches import open_matches
 from tests.scoring.builders import Kit, annotation, part, thing

@@ -8,12 +8,12 @@ import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.orm import Session
 
-from app import deployment
-from app.data_folder import advertised, exclusive
-from app.deployment import PROBED, Check, Part, broker, contents, exposure, known_to_web
-from app.health.queries import has_room
+from app.core.settings import Settings
+from app.operations import deployment
+from app.operations.data_folder import advertised, exclusive
+from app.operations.deployment import PROBED, Check, Part, broker, contents, exposure, known_to_web
+from app.operations.health import has_room
 from app.platform import platform_of
-from app.settings import Settings
 from tests.system.conftest import SharedSite
 from tests.system.damage import damaged
 from tests.system.installations import Installation, installation

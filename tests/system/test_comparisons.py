@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.analyses import service as analyses
 from app.models import Disclosure
+from app.results import analyses
 from tests.system.conftest import SharedSite
 from tests.system.installations import LONGEST, Client, good
 from tests.system.kits import CAT, DOG, IMAGES, line, packed, small_kit

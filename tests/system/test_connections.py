@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import make_url, text
 from sqlalchemy.exc import OperationalError
 
+from app.core.settings import Settings
 from app.platform import BACKGROUND, INTERACTIVE, Platform, platform_of
-from app.settings import Settings
 from tests.system.process_trees import stopped, tree_of
 from tests.system.proxies import proxy
 from tests.system.servers import OwnServers

@@ -8,8 +8,8 @@ from itertools import count
 import httpx2
 import pytest
 
-from app.editions.service import description_of
-from app.errors import StorageDamagedError
+from app.challenges.challenges import description_of
+from app.core.errors import StorageDamagedError
 from app.jobs import working
 from app.models import Disclosure, Queue
 from app.platform import Platform

@@ -8,9 +8,9 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import create_engine
 
-from app.migrating import APPEND_ONLY, migrate
+from app.core.settings import Settings
 from app.models import Base
-from app.settings import Settings
+from app.operations.migrating import APPEND_ONLY, migrate
 from tests.system.installations import Installation, installation
 from tests.system.servers import OwnServers, plain
 

@@ -14,9 +14,10 @@ import psycopg
 import pytest
 import redis
 
-from app.data_folder import InstallationError, load_secrets
-from app.embedded import Servers, embedded_servers, postgres
-from app.supervisor import NotReadyError
+from app.operations import embedded
+from app.operations.data_folder import InstallationError, load_secrets
+from app.operations.embedded import Servers, embedded_servers
+from app.operations.supervisor import NotReadyError
 from tests.system.servers import OwnServers, database_answers, eventually, gone, kill, plain
 
 pytestmark = pytest.mark.system
@@ -195,7 +196,7 @@ def test_root_runs_the_database_as_nobody_also_in_folders_that_only_root_can_ent
         owner = Path(f"/proc/{servers.processes.pid('postgres')}").stat().st_uid
         assert ask(servers, "SELECT 1") == [(1,)]
 
-    assert owner == postgres.NOBODY
+    assert owner == embedded.NOBODY
 
 
 @as_root
@@ -203,7 +204,7 @@ def test_root_who_cannot_become_nobody_is_told_what_to_do(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for prefix in (("false",), ("no-such-program",)):
-        monkeypatch.setattr(postgres, "AS_NOBODY", prefix)
+        monkeypatch.setattr(embedded, "AS_NOBODY", prefix)
 
         assert "run as an ordinary user" in refusal(copy)
 

@@ -10,12 +10,12 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.access import Actor
+from app.core.access import Actor
+from app.core.notifier import TASK, celery_of
 from app.models import Queue
-from app.notifier import TASK, celery_of
 from app.platform import platform_of
-from app.submissions import service as submissions
-from app.submissions.schemas import NewSubmission
+from app.submissions import submitting
+from app.submissions.submitting import NewSubmission
 from tests.system.damage import damaged
 from tests.system.holds import away, broken, in_a_pipe
 from tests.system.installations import (
@@ -306,7 +306,7 @@ def test_a_submission_without_any_notification_is_scored(scene: Scene) -> None:
     [[user, team]] = scene.running.ask("SELECT user_id, team_id FROM upload WHERE id = %s", scene.upload)
     request = {"upload": scene.upload, "method": {"name": "Quiet"}, "training": STATEMENT}
 
-    submission_id, _ = submissions.confirm(
+    submission_id, _ = submitting.confirm(
         unnotified,
         Actor(user, frozenset({team}), is_verified=True),
         NewSubmission.model_validate(request),

@@ -7,19 +7,17 @@ import pytest
 from sqlalchemy import func, select
 from starlette.routing import Match
 
-from app.access import Actor
-from app.disclosure import queries as disclosure
-from app.disclosure.rules import PUBLIC
-from app.disclosure.schemas import Use
-from app.editions import queries as editions
-from app.evaluation import queries as evaluation
-from app.evaluation.schemas import PhaseQueue
+from app.challenges import challenges
+from app.challenges.disclosure import PUBLIC, Use
+from app.core.access import Actor
+from app.evaluation import scoring
+from app.evaluation.scoring import PhaseQueue
 from app.main import create_app
 from app.models import Disclosure, Entry, Phase, Role, RunState
-from app.organisers import service as organisers
+from app.organising import overview
 from app.platform import platform_of
-from app.results import service as results
-from app.results.schemas import Rank
+from app.results import details, headlines
+from app.results.details import Rank
 from benchmarks.server.rows import Place, add_scored
 from tests.pages.statements import asked
 from tests.system.installations import installation
@@ -60,7 +58,7 @@ def test_the_counts_of_the_organisers_overview_come_from_indexes_of_what_is_unsc
     rows.end(rows.run_of(rows.entry()), RunState.FAILED)
 
     with plans(history.platform) as found, history.platform.transaction() as session:
-        counts, _ = evaluation.queues(session)
+        counts, _ = scoring.queues(session)
 
     assert counts[rows.phase_id] == PhaseQueue(entries=3, queued=1, running=1, failed=1)
     assert "Seq Scan" not in "\n".join(found).replace("Seq Scan on phase", "")
@@ -75,13 +73,13 @@ def test_the_counts_of_the_organisers_overview_come_from_indexes_of_what_is_unsc
 def test_the_organisers_overview_counts_no_further_than_it_says(
     history: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evaluation, "MAX_COUNT", 10)
+    monkeypatch.setattr(scoring, "MAX_COUNT", 10)
     organiser = Actor(user_id=history.user_id, role=Role.ADMIN, has_second_factor=True)
 
     with rows_read(history.platform) as found, asked(history.platform) as statements:
         [phase] = [
             each
-            for each in organisers.overview(history.platform, organiser).phases
+            for each in overview.overview(history.platform, organiser).phases
             if each.phase.id == history.phase_id
         ]
 
@@ -94,13 +92,13 @@ def test_the_organisers_overview_counts_no_further_than_it_says(
 def test_failed_runs_are_counted_among_those_that_failed_last(
     history: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evaluation, "MAX_COUNT", 2)
+    monkeypatch.setattr(scoring, "MAX_COUNT", 2)
     rows = made(history.platform)
     for _ in range(4):
         rows.end(rows.run_of(rows.entry()), RunState.FAILED)
 
     with rows_read(history.platform) as found, history.platform.transaction() as session:
-        counts, there_may_be_more = evaluation.queues(session)
+        counts, there_may_be_more = scoring.queues(session)
 
     assert (counts[rows.phase_id].failed, RunState.FAILED in there_may_be_more) == (2, True)
     assert found["run"] <= 10, found
@@ -109,13 +107,13 @@ def test_failed_runs_are_counted_among_those_that_failed_last(
 def test_queued_runs_are_counted_as_far_as_the_overview_says(
     history: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evaluation, "MAX_COUNT", 3)
+    monkeypatch.setattr(scoring, "MAX_COUNT", 3)
     rows = made(history.platform)
     for _ in range(20):
         rows.entry()
 
     with rows_read(history.platform) as found, history.platform.transaction() as session:
-        counts, there_may_be_more = evaluation.queues(session)
+        counts, there_may_be_more = scoring.queues(session)
 
     assert (sum(each.queued for each in counts.values()), RunState.QUEUED in there_may_be_more) == (3, True)
     assert found["run"] <= 10, found
@@ -123,7 +121,7 @@ def test_queued_runs_are_counted_as_far_as_the_overview_says(
 
 def test_only_the_results_of_the_teams_on_a_page_are_read(history: Rows) -> None:
     with rows_read(history.platform) as found, history.platform.transaction() as session:
-        page = disclosure.uses(session, history.phase_id, 0, 2)
+        page = headlines.uses(session, history.phase_id, 0, 2)
 
     assert [use for *_, use, _ in page] == [Use(results=50, values=100, steps=0)] * 2
     assert 100 <= found["class_score"] <= 400
@@ -134,11 +132,11 @@ def test_only_the_results_of_the_teams_on_a_page_are_read(history: Rows) -> None
 
 def test_a_rank_is_counted_from_keys_and_brings_no_other_result_along(history: Rows) -> None:
     with history.platform.transaction() as session:
-        phase = editions.phase_of_id(session, history.phase_id)
+        phase = challenges.phase_of_id(session, history.phase_id)
         own = session.scalars(select(Entry).where(Entry.phase_id == history.phase_id).limit(1)).one()
         assert phase is not None
         with rows_read(history.platform) as found:
-            ranks = results.ranks(session, Actor(), phase, PUBLIC[Disclosure.CLASSES], [own])
+            ranks = details.ranks(session, Actor(), phase, PUBLIC[Disclosure.CLASSES], [own])
         better = select(func.count()).where(
             Entry.phase_id == history.phase_id, Entry.rank_key > (own.rank_key or 0)
         )

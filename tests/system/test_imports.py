@@ -10,9 +10,8 @@ from typing import BinaryIO, cast
 import numpy as np
 import pytest
 
-from app.editions import service as editions
-from app.imports.schemas import TreeImport
-from app.imports.service import import_tree
+from app.challenges import challenges
+from app.organising.importing import TreeImport, import_tree
 from app.storage import Storage
 from tests.scoring.builders import Kit
 from tests.system.conftest import SharedSite
@@ -182,8 +181,8 @@ def test_of_two_imports_at_once_both_apply_and_none_waits_for_storage(
     slow = replace(running.platform, descriptions=descriptions)
     import_tree(slow, TreeImport(tree, "twice", "test", limits={"max_ratio": 200}))
 
-    phase = editions.phase_page(running.platform, "twice", "test")
-    limits = editions.description_of(running.platform.descriptions, phase.description_key).limits
+    phase = challenges.phase_page(running.platform, "twice", "test")
+    limits = challenges.description_of(running.platform.descriptions, phase.description_key).limits
     assert (limits.max_files, limits.max_ratio) == (30_000, 200)
 
 

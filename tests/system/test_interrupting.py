@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.settings import ROOT
+from app.core.settings import ROOT
 from tests.system.servers import OwnServers, eventually
 
 pytestmark = pytest.mark.system

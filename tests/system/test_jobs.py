@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from app.access import Actor
-from app.errors import StorageUnavailableError
+from app.core.access import Actor
+from app.core.errors import StorageUnavailableError
 from app.jobs import queue, working
 from app.jobs.working import MAX_FAILURES, MAX_LOST_LEASES, Handlers, on_payload
 from app.models import JobKind, Queue

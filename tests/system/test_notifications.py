@@ -3,9 +3,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from app.core.notifier import Notifier, celery_of
+from app.core.settings import Settings
 from app.models import Queue
-from app.notifier import Notifier, celery_of
-from app.settings import Settings
 from tests.system.installations import LONGEST, Client, Installation, broker_database, good, installation
 from tests.system.kits import results, small_kit
 from tests.system.servers import OwnServers, eventually

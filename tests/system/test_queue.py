@@ -10,14 +10,9 @@ from anyio import CapacityLimiter
 from sqlalchemy import Connection, NullPool, Select, create_engine, func, select, text
 
 import scoring
-from app import checks
-from app.access import Actor
-from app.approvals import service as approvals
-from app.approvals.schemas import Suspension, TeamRefusal
-from app.errors import CheckBusyError, StorageUnavailableError
-from app.evaluation.service import HANDLER
-from app.handlers import do_next
-from app.handlers import sweep as sweep_jobs
+from app.core.access import Actor
+from app.core.errors import CheckBusyError, StorageUnavailableError
+from app.evaluation.scoring import HANDLER
 from app.jobs import places, queue, workers
 from app.jobs.places import Places
 from app.jobs.queue import Claim
@@ -34,9 +29,14 @@ from app.models import (
     Upload,
     UploadState,
 )
+from app.operations.handlers import do_next
+from app.operations.handlers import sweep as sweep_jobs
+from app.organising import teams
+from app.organising.teams import Suspension, TeamRefusal
 from app.platform import Platform
 from app.storage import FolderStorage
-from app.submissions.rules import COUNTED_STATES
+from app.submissions import checking
+from app.submissions.acceptance import COUNTED_STATES
 from tests.system.rows import Rows, made, small_board
 from worker.sweeper import look_for_recovery, sweep
 
@@ -270,7 +270,7 @@ def test_runs_of_a_suspended_team_wait_until_the_suspension_is_lifted(board: Row
         session.flush()
         session.get_one(Run, again).rescore_id = rescore.id
     change_job(board, "priority = 10", again)
-    approvals.suspend(board.platform, actor, suspended, Suspension(reason="two accounts"))
+    teams.suspend(board.platform, actor, suspended, Suspension(reason="two accounts"))
     other = board.run_of(board.entry())
 
     held = places_of(board, waiting, other)
@@ -279,7 +279,7 @@ def test_runs_of_a_suspended_team_wait_until_the_suspension_is_lifted(board: Row
     with board.platform.transaction() as session:
         assert queue.count_due(session, Queue.RUNS, 10, OURS) == 0
 
-    approvals.lift(board.platform, actor, suspended, TeamRefusal(reason="explained"))
+    teams.lift(board.platform, actor, suspended, TeamRefusal(reason="explained"))
     assert places_of(board, waiting).held == frozenset()
     assert claim(board) == (waiting, 1)
 
@@ -386,7 +386,7 @@ def test_a_sweeper_that_is_stopped_at_its_turn_keeps_no_other_waiting(board: Row
 def test_an_upload_that_finds_all_places_taken_is_told_so_and_can_be_checked_later(
     board: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checks, "PATIENCE", 1.0)
+    monkeypatch.setattr(checking, "PATIENCE", 1.0)
     board.entry()
     with board.platform.transaction() as session:
         newest = session.scalars(select(Upload).order_by(Upload.started_at.desc())).first()
@@ -398,10 +398,10 @@ def test_an_upload_that_finds_all_places_taken_is_told_so_and_can_be_checked_lat
         platform = replace(board.platform, checks=CapacityLimiter(1))
         await platform.checks.acquire_on_behalf_of("another")
         with pytest.raises(CheckBusyError, match="Many archives are being checked"):
-            await checks.check(platform, upload)
+            await checking.check(platform, upload)
         platform.checks.release_on_behalf_of("another")
         with pytest.raises(StorageUnavailableError):  # it came to its bytes, which no row of this test has
-            await checks.check(platform, upload)
+            await checking.check(platform, upload)
         assert platform.checks.borrowed_tokens == 0
 
     anyio.run(ask_twice)

@@ -9,11 +9,11 @@ import httpx2
 import pytest
 from sqlalchemy import func
 
-from app.accounts.service import create_person
-from app.mail.queries import add_link
+from app.core.secret_hashes import hash_of_token
+from app.jobs.mail import add_link
 from app.models import MailLink
-from app.passwords.service import hash_password
-from app.secret_hashes import hash_of_token
+from app.people.accounts import create_person
+from app.people.passwords import hash_password
 from tests.system.conftest import SharedSite
 from tests.system.installations import Client, good
 from tests.system.kits import results, small_kit

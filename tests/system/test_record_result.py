@@ -4,13 +4,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from app.access import Actor
-from app.entries import service as entries
-from app.errors import MalformedError, NotFoundError
+from app.core.access import Actor
+from app.core.errors import MalformedError, NotFoundError
+from app.evaluation import rescoring
+from app.evaluation.rescoring import Choice
 from app.models import Role, Run, RunState
 from app.platform import Platform
-from app.rescoring import service as rescoring
-from app.rescoring.schemas import Choice
+from app.results import entries
 from tests.system.rows import Rows, made, score_run, small_board
 from tests.system.servers import eventually
 

@@ -5,12 +5,12 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import delete, func, select, text
 
-from app.errors import ConflictError, NotFoundError
+from app.boards import boards
+from app.core.errors import ConflictError, NotFoundError
+from app.evaluation import rescoring
 from app.jobs import queue
-from app.leaderboards import service as leaderboards
 from app.models import AuditRecord, Entry, EntryState, ExtraSlot, Job, Queue, Run, RunState
 from app.platform import Platform
-from app.rescoring import service
 from tests.system.conftest import SharedSite
 from tests.system.installations import Client, good
 from tests.system.kits import results, small_kit
@@ -35,7 +35,7 @@ def ended(board: Rows, state: RunState) -> int:
         run = session.get_one(Run, board.run_of(entry))
         run.state, run.finished_at, run.failure_message = state, func.now(), "not scored"
         session.flush()
-        leaderboards.record_result(session, entry, run.id)
+        boards.record_result(session, entry, run.id)
     assert state_of(board, entry) == state.value
     return entry
 
@@ -58,7 +58,7 @@ def test_an_entry_without_a_result_is_queued_again_and_comes_onto_the_board(
     entry = ended(board, state)
     before = board.run_of(entry)
 
-    assert service.request_entry(board.platform, None, entry) is None
+    assert rescoring.request_entry(board.platform, None, entry) is None
 
     [(run, truth)] = board.unfinished(entry)
     assert (run > before, truth, state_of(board, entry)) == (True, board.truths[0], "pending")
@@ -74,22 +74,22 @@ def test_an_entry_without_a_result_is_queued_again_and_comes_onto_the_board(
 def test_it_is_scored_as_its_board_is_also_while_the_phase_is_scored_again(board: Rows) -> None:
     board.entry(mean=0.4)
     entry = ended(board, RunState.FAILED)
-    service.request(board.platform, None, board.phase_id)
+    rescoring.request(board.platform, None, board.phase_id)
 
-    service.request_entry(board.platform, None, entry)
+    rescoring.request_entry(board.platform, None, entry)
 
     assert [truth for _, truth in board.unfinished(entry)] == [board.truths[0]]
 
 
 def test_it_may_end_without_a_result_again(board: Rows) -> None:
     entry = ended(board, RunState.REFUSED)
-    service.request_entry(board.platform, None, entry)
+    rescoring.request_entry(board.platform, None, entry)
     [(run, _)] = board.unfinished(entry)
 
     board.refuse(run)
 
     assert state_of(board, entry) == "refused"
-    service.request_entry(board.platform, None, entry)
+    rescoring.request_entry(board.platform, None, entry)
     assert state_of(board, entry) == "pending"
 
 
@@ -99,9 +99,9 @@ def test_workers_claim_it_with_the_runs_of_participants(board: Rows) -> None:
         session.execute(text("DELETE FROM run WHERE state = 'queued'"))
     board.entry(mean=0.4)
     entry = ended(board, RunState.FAILED)
-    service.request(board.platform, None, board.phase_id)
+    rescoring.request(board.platform, None, board.phase_id)
 
-    service.request_entry(board.platform, None, entry)
+    rescoring.request_entry(board.platform, None, entry)
 
     [(run, _)] = board.unfinished(entry)
     with board.platform.transaction() as session:
@@ -166,7 +166,7 @@ def test_what_cannot_be_scored_again_is_refused_with_the_reason(
     before = board.unfinished(entry), state_of(board, entry)
 
     with pytest.raises(ConflictError, match=f"entry {entry}.*{reason}"):
-        service.request_entry(board.platform, None, entry)
+        rescoring.request_entry(board.platform, None, entry)
 
     assert (board.unfinished(entry), state_of(board, entry)) == before
 
@@ -176,7 +176,7 @@ def test_an_entry_of_another_phase_or_of_none_is_not_found(board: Rows) -> None:
 
     for number, phase_id in ((entry, board.phase_id + 1), (10**9, None)):
         with pytest.raises(NotFoundError, match=f"there is no entry {number}"):
-            service.request_entry(board.platform, None, number, phase_id)
+            rescoring.request_entry(board.platform, None, number, phase_id)
 
 
 @pytest.fixture(scope="module")

@@ -12,11 +12,10 @@ import pytest
 from sqlalchemy import select
 
 from app.models import Base, UploadState
+from app.people import sessions
 from app.platform import Platform
-from app.retention import contents, uploads
-from app.sessions import service as sessions
 from app.storage import FolderStorage, content_key
-from app.submissions import queries as submissions
+from app.submissions import retention, submitting
 from tests.system.holds import in_a_pipe
 from tests.system.installations import Client, Installation, awaited, good, installation, stored_file
 from tests.system.kits import results, small_kit
@@ -97,11 +96,11 @@ def test_a_valid_archive_that_nobody_confirms_is_removed_after_seven_days(
     upload = oak.upload(PHASE, next(ARCHIVES))
     key = key_of(oak, upload)
     made_older(place, upload, 6)
-    uploads.sweep(platform)
+    retention.sweep_uploads(platform)
     assert state(oak, upload) == "checked"
 
     made_older(place, upload, 1)
-    uploads.sweep(platform)
+    retention.sweep_uploads(platform)
 
     assert state(oak, upload) == "expired"
     assert not platform.archives.exists(key)
@@ -122,7 +121,7 @@ def test_an_archive_with_problems_and_a_partial_one_are_removed_after_two_days(
 
     for upload in (bad, partial):
         made_older(place, upload, 2)
-        uploads.sweep(platform)
+        retention.sweep_uploads(platform)
         assert state(oak, upload) == "expired"
 
     assert oak.http.head(where, headers={"Tus-Resumable": "1.0.0"}).status_code == 410
@@ -136,7 +135,7 @@ def test_a_confirmed_archive_is_never_removed(place: Place, platform: Platform, 
     good(oak.confirm(upload, "For ever"))
     made_older(place, upload, 1000)
 
-    uploads.sweep(platform)
+    retention.sweep_uploads(platform)
 
     assert state(oak, upload) == "checked"
     assert good(oak.http.get(f"/api/v1/uploads/{upload}"))["expires_at"] is None
@@ -156,7 +155,7 @@ def test_a_remover_that_stood_still_takes_nothing_from_an_equal_archive(
 
     assert isinstance(platform.archives, FolderStorage)
     stalled = Stalled(platform.archives.root, stand_still=stands_still)
-    uploads.sweep(replace(platform, archives=stalled))
+    retention.sweep_uploads(replace(platform, archives=stalled))
 
     assert len(confirmed) == 1
     assert oak.http.get(f"/api/v1/uploads/{confirmed[0]}/archive").content == archive
@@ -168,10 +167,10 @@ def test_what_is_being_confirmed_is_not_removed(place: Place, platform: Platform
     [[person, team]] = place.installation.ask("SELECT user_id, team_id FROM upload WHERE id = %s", upload)
 
     with platform.transaction() as session:
-        assert submissions.stored_upload(session, person, team, uuid.UUID(upload)) is not None
-        uploads.sweep(platform)
+        assert submitting.stored_upload(session, person, team, uuid.UUID(upload)) is not None
+        retention.sweep_uploads(platform)
         assert state(oak, upload) == "checked"
-    uploads.sweep(platform)
+    retention.sweep_uploads(platform)
     assert state(oak, upload) == "expired"
 
 
@@ -182,7 +181,9 @@ def test_what_was_confirmed_before_it_is_locked_is_not_expired(
     good(oak.confirm(upload, "Just in time"))
 
     with platform.transaction() as session:
-        expired = uploads.expire(session, [uuid.UUID(upload)])  # as if its row had looked due a moment before
+        expired = retention.expire(
+            session, [uuid.UUID(upload)]
+        )  # as if its row had looked due a moment before
 
     assert expired == []
     assert state(oak, upload) == "checked"
@@ -194,7 +195,7 @@ def test_a_confirmation_that_waits_for_the_sweep_is_refused(
     upload = oak.upload(PHASE, next(ARCHIVES))
 
     with ThreadPoolExecutor(1) as other, platform.transaction() as session:
-        assert [one.state for one in uploads.expire(session, [uuid.UUID(upload)])] == [UploadState.EXPIRED]
+        assert [one.state for one in retention.expire(session, [uuid.UUID(upload)])] == [UploadState.EXPIRED]
         response = other.submit(oak.confirm, upload, "A moment late")
         waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
         assert eventually(lambda: place.installation.ask(waiting)[0][0] > 0)
@@ -260,7 +261,7 @@ def test_files_that_belong_to_no_upload_are_removed_once_they_are_old(
     for key in (kept, committed, unknown, unowned):
         made_old(store.root / "content" / key[:2] / key)
 
-    contents.remove_unnamed(platform, "archives")
+    retention.remove_unnamed(platform, "archives")
 
     assert [store.exists(key) for key in (kept, committed, unknown, unowned, young)] == [
         True, True, False, False, True,
@@ -280,7 +281,7 @@ def test_the_sweep_knows_every_column_that_names_a_content() -> None:
         if column.key == "key" or column.key.endswith("_key")
     }
 
-    known = {str(column) for _, column in contents.NAMING}
+    known = {str(column) for _, column in retention.NAMING}
 
     assert columns - others == known - {"GroundTruth.key"}  # which is made of two columns
 
@@ -303,16 +304,18 @@ def test_what_no_row_names_is_removed_from_every_store_once_it_is_a_day_old(
                 made_old(file)
     ask("DELETE FROM heartbeat WHERE starts_with(name, 'contents of ')")
 
-    contents.sweep(replace(platform, private=None, truth_key=None))  # the sweeper that knows no ground truth
+    retention.sweep_contents(
+        replace(platform, private=None, truth_key=None)
+    )  # the sweeper that knows no ground truth
     is_left = {name: stores[name].exists(key) for name, key in left.items()}
-    contents.sweep(platform)
-    contents.sweep(platform)  # looks at nothing: it has done so today
+    retention.sweep_contents(platform)
+    retention.sweep_contents(platform)  # looks at nothing: it has done so today
     storage = good(place.installation.organiser(place.address).http.get("/api/v1/admin/storage"))
 
     assert is_left == {"descriptions": False, "artefacts": False, "truth": True}
     assert not platform.truths.exists(left["truth"])
     assert platform.truths.exists(young)
-    for name, column in contents.NAMING:
+    for name, column in retention.NAMING:
         with platform.transaction() as session:
             keys = [key for key in session.scalars(select(column)) if key]
         assert all(stores[name].exists(key) for key in keys)

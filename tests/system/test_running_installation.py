@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.data_folder import NOTE, advertised, exclusive
+from app.operations.data_folder import NOTE, advertised, exclusive
 from tests.system.conftest import SharedSite
 from tests.system.installations import Installation, installation
 from tests.system.kits import small_kit

@@ -14,9 +14,9 @@ import redis
 from sqlalchemy import make_url, text
 
 import scoring
+from app.core.notifier import worker_queue
 from app.models import Queue
-from app.notifier import worker_queue
-from app.processes import worker_child
+from app.operations.processes import worker_child
 from tests.system.holds import broken, in_a_pipe
 from tests.system.installations import Client, Installation, awaited, good, installation
 from tests.system.kits import results, small_kit

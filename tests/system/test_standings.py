@@ -5,16 +5,16 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import func, update
 
-from app.access import Actor
-from app.disclosure.rules import EVERYTHING, PUBLIC, Sight
-from app.editions import queries as editions
-from app.home import service as home
-from app.home.schemas import EditionView
+from app.challenges import challenges
+from app.challenges.disclosure import EVERYTHING, PUBLIC, Sight
+from app.core.access import Actor
+from app.home import home
+from app.home.home import EditionView
 from app.models import ClassScore, Disclosure, Entry, Phase, Role, Run, Team
 from app.platform import Platform
-from app.results import service as results
-from app.results.schemas import Rank
-from app.standings.schemas import Matrix
+from app.results import details
+from app.results.details import Rank
+from app.results.standings import Matrix
 from tests.pages.statements import asked
 from tests.system.rows import Rows, made, small_board
 
@@ -157,9 +157,9 @@ def read_pages(rows: Rows) -> None:
 
 def rank(rows: Rows, sight: Sight, entry: int, reader: Actor) -> Rank | None:
     with rows.platform.transaction() as session:
-        phase = editions.phase_of_id(session, rows.phase_id)
+        phase = challenges.phase_of_id(session, rows.phase_id)
         assert phase is not None
-        return results.ranks(session, reader, phase, sight, [session.get_one(Entry, entry)]).get(entry)
+        return details.ranks(session, reader, phase, sight, [session.get_one(Entry, entry)]).get(entry)
 
 
 @pytest.mark.parametrize(

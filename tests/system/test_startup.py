@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from app.data_folder import exclusive
+from app.operations.data_folder import exclusive
 from tests.system.servers import OwnServers, free_port, plain
 
 pytestmark = pytest.mark.system

@@ -15,7 +15,7 @@ from threading import Barrier, Event
 
 import pytest
 
-from app.errors import (
+from app.core.errors import (
     ChecksumError,
     ConflictError,
     OffsetError,

@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.backups import service as backups
-from app.deployment import exposure, has_truth_in_public_bucket
+from app.operations import backup
+from app.operations.deployment import exposure, has_truth_in_public_bucket
 from tests.system.installations import Client, Installation, good, installation
 from tests.system.kits import results, small_kit
 from tests.system.object_store import ObjectStore
@@ -63,7 +63,7 @@ def test_the_web_server_knows_nothing_of_the_bucket_of_ground_truth(scene: Scene
 def test_a_backup_of_buckets_has_what_the_database_names(scene: Scene, tmp_path: Path) -> None:
     scene.someone.final(scene.someone.submit(PHASE, ARCHIVE, "Saved"))
 
-    taken = backups.back_up(
+    taken = backup.back_up(
         scene.running.platform, tmp_path, datetime(2027, 3, 31, tzinfo=UTC), lambda _: None
     )
 

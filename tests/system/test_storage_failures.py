@@ -18,7 +18,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.errors import ConflictError, StorageFullError, StorageUnavailableError
+from app.core.errors import ConflictError, StorageFullError, StorageUnavailableError
 from app.platform import INTERACTIVE
 from app.storage import Catalogue, FolderStorage, Storage
 from app.storage.s3 import Account, Bucket, S3Storage, client_of

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import pytest
 
-from app.errors import OffsetError, StorageUnavailableError
+from app.core.errors import OffsetError, StorageUnavailableError
 from app.storage import Storage
 from tests.system.object_proxy import TROUBLES, ObjectProxy, object_proxy
 from tests.system.object_store import ObjectStore, store_at

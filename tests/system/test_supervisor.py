@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from app import supervisor as supervision
-from app.supervisor import Child, NotReadyError, Supervisor, interrupted_by_signals, supervised
+from app.operations import supervisor as supervision
+from app.operations.supervisor import Child, NotReadyError, Supervisor, interrupted_by_signals, supervised
 from tests.system.servers import eventually, gone, kill
 
 pytestmark = pytest.mark.system

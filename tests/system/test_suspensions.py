@@ -4,18 +4,17 @@ from typing import Any
 
 import pytest
 
-from app.access import Actor
-from app.approvals import service as approvals
-from app.approvals.schemas import Suspension, TeamRefusal
-from app.errors import NotFoundError, RefusedError
-from app.leaderboards import queries as leaderboards
-from app.leaderboards.rules import Audience
-from app.memberships import service as memberships
-from app.memberships.schemas import TeamChange
+from app.boards import boards, team_views
+from app.boards.boards import Audience
+from app.core.access import Actor
+from app.core.errors import NotFoundError, RefusedError
 from app.models import Phase, Role
+from app.organising import teams
+from app.organising.teams import Suspension, TeamRefusal
+from app.people import teams as memberships
+from app.people.teams import TeamChange
 from app.platform import Platform
-from app.submissions import queries as submissions
-from app.teams import service as teams
+from app.results import submissions
 from tests.system.rows import Rows, made, small_board
 
 __all__ = ["small_board"]
@@ -37,19 +36,19 @@ def admin(board: Rows) -> Actor:
 def shown(board: Rows, audience: Audience = Audience.PUBLIC) -> list[tuple[str, bool]]:
     """The teams on the board, and whether they are marked as suspended."""
     with board.platform.transaction() as session:
-        rows = leaderboards.rows(session, leaderboards.current(board.phase_id, board.competition), audience)
+        rows = boards.select_rows(session, boards.current(board.phase_id, board.competition), audience)
         return [(row.team.name, row.team.is_suspended) for row in rows]
 
 
 def version(board: Rows) -> Any:
     with board.platform.transaction() as session:
-        return leaderboards.version(session, board.phase_id, board.competition)
+        return boards.board_version(session, board.phase_id, board.competition)
 
 
 def submission_is_public(board: Rows) -> bool:
     with board.platform.transaction() as session:
-        rows = leaderboards.rows(
-            session, leaderboards.current(board.phase_id, board.competition), Audience.ORGANISERS
+        rows = boards.select_rows(
+            session, boards.current(board.phase_id, board.competition), Audience.ORGANISERS
         )
         return submissions.submission_of(session, NOBODY, rows[0].submission_id) is not None
 
@@ -59,22 +58,22 @@ def test_an_organiser_says_whether_results_of_a_suspended_team_are_marked_or_hid
     [(name, _)] = shown(board)
     before = version(board)
 
-    approvals.suspend(board.platform, admin(board), board.team_id, Suspension(reason="two accounts"))
+    teams.suspend(board.platform, admin(board), board.team_id, Suspension(reason="two accounts"))
     assert shown(board) == [(name, True)]
     marked = version(board)
     assert marked != before
-    assert teams.team_page(board.platform, NOBODY, board.team_id).is_suspended
+    assert team_views.team_page(board.platform, NOBODY, board.team_id).is_suspended
 
     hiding = Suspension(reason="two accounts", hides_results=True)
-    approvals.suspend(board.platform, admin(board), board.team_id, hiding)
+    teams.suspend(board.platform, admin(board), board.team_id, hiding)
     assert shown(board) == []
     assert shown(board, Audience.ORGANISERS) == [(name, True)]
     assert version(board) != marked
     assert not submission_is_public(board)
     with pytest.raises(NotFoundError):
-        teams.team_page(board.platform, NOBODY, board.team_id)
+        team_views.team_page(board.platform, NOBODY, board.team_id)
 
-    approvals.lift(board.platform, admin(board), board.team_id, TeamRefusal(reason="explained"))
+    teams.lift(board.platform, admin(board), board.team_id, TeamRefusal(reason="explained"))
     assert shown(board) == [(name, False)]
     assert submission_is_public(board)
 
@@ -99,11 +98,11 @@ def test_strangers_see_the_public_results_of_a_team_and_who_agreed_to_be_named(b
     board.entry(mean=0.7, is_public=False)
     owner = Actor(user_id=board.user_id, teams=frozenset({board.team_id}))
 
-    seen = teams.team_page(board.platform, NOBODY, board.team_id)
+    seen = team_views.team_page(board.platform, NOBODY, board.team_id)
     assert ([row.mean for row in seen.results], seen.members) == ([0.5], ())
     memberships.set_named(board.platform, owner, board.team_id, is_named=True)
-    assert len(teams.team_page(board.platform, NOBODY, board.team_id).members) == 1
-    assert len(teams.team_page(board.platform, owner, board.team_id).results) == 2
+    assert len(team_views.team_page(board.platform, NOBODY, board.team_id).members) == 1
+    assert len(team_views.team_page(board.platform, owner, board.team_id).results) == 2
 
 
 def test_a_team_with_results_outlives_its_last_member(board: Rows) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.accounts.service import token_of_program
 from app.models import Edition
+from app.people.accounts import token_of_program
 from tests.system.conftest import SharedSite
 from tests.system.installations import Client, good
 from tests.system.kits import results, small_kit

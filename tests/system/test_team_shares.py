@@ -5,11 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from app import checks
-from app.errors import StoredBytesError
+from app.core.errors import StoredBytesError
 from app.models import Upload, UploadState, User
 from app.platform import Platform
-from app.retention import uploads as retention
+from app.submissions import checking, retention
 from tests.system.rows import Rows, made, small_board
 
 pytestmark = pytest.mark.system
@@ -43,9 +42,9 @@ def received(board: Rows, user_id: int, team_id: int) -> uuid.UUID:
 
 
 def claimed(board: Rows, upload_id: uuid.UUID) -> bool:
-    owner = checks.owner_of(board.platform, upload_id)
+    owner = checking.owner_of(board.platform, upload_id)
     assert owner is not None
-    return checks.claim(board.platform, upload_id, owner)
+    return checking.claim(board.platform, upload_id, owner)
 
 
 def test_one_archive_of_a_team_is_checked_at_a_time_and_other_teams_do_not_wait(board: Rows) -> None:
@@ -61,7 +60,7 @@ def test_one_archive_of_a_team_is_checked_at_a_time_and_other_teams_do_not_wait(
         True,
         False,
     ]
-    checks.release(board.platform, first)
+    checking.release(board.platform, first)
     assert claimed(board, colleague)
 
 

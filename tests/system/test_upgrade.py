@@ -13,11 +13,11 @@ import psycopg
 import pytest
 from sqlalchemy import create_engine
 
-from app import migrating
-from app.migrating import START_AFRESH, MigrationError, migrate
+from app.core.settings import Settings
 from app.models import Base
-from app.processes import environment_of
-from app.settings import Settings
+from app.operations import migrating
+from app.operations.migrating import START_AFRESH, MigrationError, migrate
+from app.operations.processes import environment_of
 from tests.later_versions import EXAMPLE, later_version
 from tests.system.every_table import fill_empty_tables
 from tests.system.installations import LONGEST, Client, Installation, installation

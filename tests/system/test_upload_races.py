@@ -7,15 +7,14 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from app.access import Actor
-from app.accounts import service as accounts
-from app.errors import ConflictError
+from app.core.access import Actor
+from app.core.errors import ConflictError
 from app.models import UploadState
+from app.people import accounts, sessions
 from app.platform import Platform
-from app.sessions import service as sessions
 from app.storage import content_key
-from app.uploads import receiving, views
-from app.uploads.rules import UploadMetadata
+from app.submissions import receiving, uploads
+from app.submissions.uploads import UploadMetadata
 from tests.system.installations import installation
 from tests.system.kits import results, small_kit
 from tests.system.servers import OwnServers
@@ -59,8 +58,8 @@ def test_a_request_with_a_stale_row_changes_no_byte_of_what_is_being_completed(
     platform: Platform, somebody: Actor, half: uuid.UUID
 ) -> None:
     async def race() -> None:
-        stale = views.get_upload(platform, somebody, half)
-        fresh = views.get_upload(platform, somebody, half)
+        stale = uploads.get_upload(platform, somebody, half)
+        fresh = uploads.get_upload(platform, somebody, half)
         await receiving.receive(platform, fresh, MIDDLE, stream(ARCHIVE[MIDDLE:]))
         is_open, is_complete = asyncio.Event(), asyncio.Event()
 
@@ -81,7 +80,7 @@ def test_a_request_with_a_stale_row_changes_no_byte_of_what_is_being_completed(
 
     asyncio.run(race())
 
-    upload = views.get_upload(platform, somebody, half)
+    upload = uploads.get_upload(platform, somebody, half)
     assert upload.sha256 == hashlib.sha256(ARCHIVE).hexdigest()
     with platform.archives.open(content_key(upload.sha256, half)) as stored:
         assert hashlib.sha256(stored.read()).hexdigest() == upload.sha256

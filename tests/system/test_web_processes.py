@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.processes import NOT_FOR_WEB, environment_of
-from app.settings import variable
+from app.core.settings import variable
+from app.operations.processes import NOT_FOR_WEB, environment_of
 from tests.system.installations import Installation, installation, is_healthy
 from tests.system.process_trees import command_of, is_alive, tree_of
 from tests.system.servers import OwnServers, eventually, free_port, kill
@@ -48,7 +48,7 @@ def serving(running: Installation, web_processes: int = 2) -> Iterator[tuple[int
 
 
 def web_processes(pid: int) -> list[int]:
-    return [each for each in tree_of(pid) if "app.serving" in command_of(each)]
+    return [each for each in tree_of(pid) if "app.operations.serving" in command_of(each)]
 
 
 def counted(address: str) -> float:

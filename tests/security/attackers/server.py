@@ -9,13 +9,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from app.disclosure.rules import depends_on_archive, public_sight, withheld
-from app.editions.rules import HELD_OUT_QUOTAS
-from app.editions.schemas import PhaseView
-from app.evaluation.schemas import score_rows
-from app.exhibits.schemas import CurveView, curve_view
-from app.ladder.rules import is_step
+from app.challenges.challenges import HELD_OUT_QUOTAS, PhaseView
+from app.challenges.disclosure import depends_on_archive, public_sight, withheld
+from app.evaluation.scoring import score_rows
 from app.models import ClassScore, Disclosure
+from app.results.exhibits import CurveView, curve_view
+from app.results.ladder import is_step
 from scoring import (
     Confidences,
     Curve,

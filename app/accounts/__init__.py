@@ -1,1 +1,0 @@
-"""People: registration, login, tokens."""

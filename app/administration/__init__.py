@@ -1,1 +1,0 @@
-"""What admins do: people, and jobs that failed."""

@@ -1,1 +1,0 @@
-"""What is analysed of a scored run: kinds of errors, sweeps, and what comparisons are made from."""

@@ -1,1 +1,0 @@
-"""Results that reviewers read without learning whose they are."""

@@ -1,1 +1,0 @@
-"""What organisers decide about teams."""

@@ -1,1 +1,0 @@
-"""The record of what people with power over others' data did."""

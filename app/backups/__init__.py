@@ -1,1 +1,0 @@
-"""Backups of a whole installation, and installations restored from them."""

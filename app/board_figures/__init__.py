@@ -1,1 +1,0 @@
-"""What stands beside the rows of a board: groups and summary figures."""

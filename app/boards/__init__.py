@@ -1,0 +1,1 @@
+"""Leaderboards, their history and ranking, comparisons of methods, and the pages of teams."""

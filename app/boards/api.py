@@ -1,0 +1,41 @@
+"""Leaderboards for programs."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from app.boards import boards
+from app.boards.boards import BoardAddress, BoardView, Form
+from app.boards.pages import json_of
+from app.boards.selections import BoardParameters
+from app.core.access import Action
+from app.core.caching import conditional_response
+from app.web.dependencies import CurrentActor, ThePlatform, requires, who_is_counted
+
+router = APIRouter(prefix="/api/v1", tags=["leaderboards"])
+
+
+@router.get(
+    "/leaderboards/{edition}/{image_set}/{competition}",
+    dependencies=[requires(Action.READ_PUBLIC)],
+    response_model=BoardView,
+)
+def board(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    edition: str,
+    image_set: str,
+    competition: int,
+    asked: Annotated[BoardParameters, Query()],
+) -> Response:
+    """A leaderboard of public methods: values in [0, 1], three decimals and full minutes on a held-out phase.
+
+    Organisers get every digit, and private methods, too. Ranks are those of the whole board whatever is filtered out. Send the ETag
+    of an earlier response as If-None-Match, and what has not changed is answered by 304.
+    """
+    address = BoardAddress(edition, image_set, competition)
+    document = boards.Document(Form.JSON, json_of)
+    board = boards.rendered_board(platform, actor, address, asked.query(), document, who_is_counted(request))
+    return conditional_response(request, board, "application/json", is_private=actor.is_logged_in)

@@ -1,0 +1,830 @@
+"""Leaderboards: their rows from the database, ranked and filtered as a reader may see them."""
+
+import enum
+import uuid
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Select, Subquery, and_, func, not_, or_, select, true
+from sqlalchemy.orm import Session
+
+import scoring
+from app.boards.ranking import FIGURES, best_of
+from app.boards.selections import (
+    CLASSES_TOGETHER,
+    ROWS_TOGETHER,
+    BoardQuery,
+    ColumnGroup,
+    TrainingData,
+    column_groups,
+    end_of,
+    page_count,
+)
+from app.challenges import challenges
+from app.challenges.challenges import PhaseView, is_past_embargo
+from app.challenges.disclosure import Sight, StoredScore, sight_of, withheld
+from app.core.access import Actor
+from app.core.caching import Rendered
+from app.core.errors import MalformedError, NotFoundError, WithheldError
+from app.core.rate_limits import Limited
+from app.jobs import queue
+from app.models import (
+    Board,
+    BoardGroups,
+    ClassScore,
+    Entry,
+    EntryState,
+    GroundTruth,
+    JobKind,
+    Method,
+    Publication,
+    Rescore,
+    Run,
+    RunAnalysis,
+    RunState,
+    Submission,
+    Team,
+)
+from app.people.teams import is_public, is_shown
+from app.platform import Platform
+from app.results import exhibits, groups, headlines, recording
+from app.results.exhibits import with_difficult
+from app.results.groups import MOST_RUNS, are_alike
+from app.results.headlines import SCORE
+from app.results.scored_runs import stands_on_board
+from app.submissions.acceptance import is_replaceable
+from app.submissions.methods import MethodView, Training, method_view, training_text
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A class of a method: blank where it was not entered; low, high: the 95 % confidence interval, where it is shown."""
+
+    value: float | None
+    best: bool = False  # of the rows listed
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BoardTeam:
+    """Whose method it is."""
+
+    id: int
+    name: str
+    is_suspended: bool  # organisers let its results stand, marked
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRow:
+    """A method on the board, as the reader may see it; what `rules.arrange` finds out by comparing rows has defaults."""
+
+    method: str
+    title: str
+    contributors: str
+    affiliation: str
+    description: str
+    is_baseline: bool
+    is_public: bool  # organisers see private ones, too
+    is_complete: bool | None  # has all predictions that the phase asks for; for organisers
+    is_outdated: bool  # kept from before the last re-scoring, which could not score it
+    submission: int
+    team: BoardTeam
+    mean: float | None
+    cells: tuple[Cell, ...]
+    date: datetime
+    method_id: int
+    paper_url: str
+    code_url: str
+    training: TrainingData | None  # none: not stated
+    training_data: str  # as its team stated it
+    low: float | None = None  # of the mean
+    high: float | None = None
+    group: str | None = (
+        None  # letters that methods share which cannot be told apart; none: hidden, or not compared yet
+    )
+    rank: int | None = None  # none without a mean
+    mean_best: bool = False
+    is_alike: bool = False  # cannot be told apart from the method that is marked
+    figure: float | None = None  # what the rows are sorted by, where it is another figure over the classes
+
+
+@dataclass(frozen=True, slots=True)
+class BoardView:
+    """A leaderboard: one result per method, under one ground truth and one scorer."""
+
+    edition: str
+    edition_title: str
+    image_set: str
+    competition: int
+    title: str
+    data_rule: str
+    measure: str
+    protocol: str
+    shows_newest: bool  # a newer result of a method takes the place of the one before
+    decimals: int | None  # of values in [0, 1]; none: every digit
+    beyond_public: bool  # the reader is an organiser, who sees what participants do not
+    withheld: str | None  # what the reader does not see, and until when
+    classes: tuple[str, ...]
+    rows: tuple[BoardRow, ...]
+    sort: str  # one of `rules.SORTS` or a class
+    descending: bool
+    ground_truth: int
+    ground_truth_id: uuid.UUID  # of this version of the annotation, random
+    scorer: str
+    version: int
+    updated_at: datetime
+    rescoring: bool  # new runs are under way; the board shows the old ones until every one is scored
+    methods: int  # on the board, also those that filters leave out
+    as_of: date | None  # the day at whose end the board stood so; none: now
+
+
+@dataclass(frozen=True, slots=True)
+class BoardLink:
+    """Another board of the same edition."""
+
+    image_set: str
+    competition: int
+    title: str
+    protocol: str
+
+
+@dataclass(frozen=True, slots=True)
+class BoardControls:
+    """What the page of a board offers beside the table.
+
+    classes: all of the board; teams: those on it; competitions, phases: boards to switch to, this one among them; groups, pages:
+    of the classes and rows that were asked for; has_classes, has_details: whether this reader sees them.
+    """
+
+    query: BoardQuery
+    classes: tuple[str, ...]
+    teams: tuple[BoardTeam, ...]
+    competitions: tuple[BoardLink, ...]
+    phases: tuple[BoardLink, ...]
+    groups: tuple[ColumnGroup, ...]
+    pages: int
+    listed: int
+    has_classes: bool
+    has_details: bool
+    has_groups: bool  # methods are compared, or about to be
+    has_images: bool = False  # that methods find easy and hard
+
+
+@dataclass(frozen=True, slots=True)
+class BoardPage:
+    """The board that an address asks for, all its rows and classes, and what stands beside it."""
+
+    board: BoardView
+    controls: BoardControls
+
+
+SORTS: Final = ("mean", "method", "team", "date", *FIGURES)
+NOT_STATED: Final = ("", "-", "no", "none", "n/a")  # as people write that there is no other data
+
+
+@dataclass(frozen=True, slots=True)
+class BoardAddress:
+    """What names a board in addresses."""
+
+    edition: str
+    image_set: str
+    competition: int
+
+
+class Form(enum.StrEnum):
+    """How a board is written."""
+
+    JSON = "json"
+    CSV = "csv"
+    TEX = "tex"
+    BIB = "bib"
+    PAGE = "page"  # with a marker where the account of the reader stands
+    ANONYMOUS_PAGE = "anonymous page"
+
+
+class Audience(enum.StrEnum):
+    """Who reads a board; each of them sees the same."""
+
+    PUBLIC = "public"  # public methods, values as they are disclosed
+    ORGANISERS = "organisers"  # private methods, too, and everything of them
+
+
+def ranks_of(values: Sequence[float | None]) -> list[int | None]:
+    """The rank of each value among all: the only ranking there is, computed from values as the reader may see them.
+
+    >>> ranks_of([0.1, 0.3, None, 0.3])
+    [3, 1, None, 1]
+    """
+    ascending = sorted(value for value in values if value is not None)
+    return [
+        None if value is None else 1 + len(ascending) - bisect_right(ascending, value) for value in values
+    ]
+
+
+def arrange(
+    rows: Sequence[BoardRow], classes: Sequence[str], query: BoardQuery, decimals: int | None = None
+) -> tuple[BoardRow, ...]:
+    """The rows of a board that the query asks for, compared with each other, in its order.
+
+    Ranks come from the means of the whole board alone, whatever the order and the filters: 1 for the highest, equal means
+    share a rank and the next is left out. A row without a mean has no rank. Missing values stand last in either direction.
+    The best of a class is that of the rows listed. decimals: of values in [0, 1].
+    """
+    ranks = ranks_of([row.mean for row in rows])
+    figures = _figures(rows, query.sort, decimals)
+    marked = next((row.group for row in rows if row.method_id == query.method and row.group), "")
+    listed = [
+        replace(row, rank=rank, figure=figure)
+        for row, rank, figure in zip(rows, ranks, figures, strict=True)
+        if _is_listed(row, query)
+    ]
+    best = best_of([[cell.value for cell in row.cells] for row in listed])
+    best_mean = max((row.mean for row in listed if row.mean is not None), default=None)
+    compared = [
+        replace(
+            row,
+            mean_best=row.mean is not None and row.mean == best_mean,
+            is_alike=row.method_id != query.method and are_alike(marked, row.group or ""),
+            cells=tuple(
+                replace(cell, best=cell.value is not None and cell.value == top)
+                for cell, top in zip(row.cells, best, strict=True)
+            ),
+        )
+        for row in listed
+    ]
+    return _sorted(compared, classes, query)
+
+
+def _figures(rows: Sequence[BoardRow], sort: str, decimals: int | None) -> Sequence[float | None]:
+    if sort not in FIGURES:
+        return [None] * len(rows)
+    figure = FIGURES[sort]
+    found = figure.of([[cell.value for cell in row.cells] for row in rows])
+    if not figure.is_score or decimals is None:
+        return found
+    return [None if value is None else round(value, decimals) for value in found]
+
+
+def _is_listed(row: BoardRow, query: BoardQuery) -> bool:
+    day = row.date.date()
+    return not (
+        (row.is_baseline and not query.baselines)
+        or (query.training is not None and row.training is not query.training)
+        or (query.team is not None and row.team.id != query.team)
+        or (query.since is not None and day < query.since)
+        or (query.until is not None and day > query.until)
+    )
+
+
+def _sorted(rows: Sequence[BoardRow], classes: Sequence[str], query: BoardQuery) -> tuple[BoardRow, ...]:
+    def key(row: BoardRow) -> str | float | datetime | None:
+        match query.sort:
+            case "method":
+                return row.method.casefold()
+            case "team":
+                return row.team.name.casefold()
+            case "date":
+                return row.date
+            case "mean":
+                return row.mean
+        return row.figure if query.sort in FIGURES else row.cells[classes.index(query.sort)].value
+
+    by_date = sorted(rows, key=lambda row: (row.date, row.submission))
+    there = [row for row in by_date if key(row) is not None]
+    missing = [row for row in by_date if key(row) is None]
+    return (*sorted(there, key=key, reverse=query.descending), *missing)  # type: ignore[arg-type]  # one sort has one type
+
+
+def check_query(query: BoardQuery, classes: Sequence[str]) -> None:
+    """Raise MalformedError for an order or a class that a board does not have."""
+    if query.sort not in (*SORTS, *classes):
+        raise MalformedError(
+            f"a board is sorted by {', '.join(SORTS)} or one of its classes, not by {query.sort!r}"
+        )
+    unknown = [name for name in query.classes if name not in classes]
+    if unknown:
+        raise MalformedError(f"this board has no class {unknown[0]!r}")
+
+
+def check_page(query: BoardQuery, board: BoardView) -> None:
+    """Raise MalformedError for rows or columns beyond the last page of what was asked for."""
+    for what, asked, last in (
+        ("page", query.page, page_count(len(board.rows))),
+        ("columns", query.columns, len(column_groups(board.classes))),
+    ):
+        if asked > last:
+            raise MalformedError(f"{what}: expected 1 to {last}, found {asked}")
+
+
+def training_of(training: Training, *, any_data: bool) -> TrainingData | None:
+    """What a result was trained on in a competition that allows any data, or only the given; none: not stated.
+
+    >>> training_of(Training(given_data_only=True, other_data="none"), any_data=True)
+    <TrainingData.GIVEN: 'given'>
+    >>> training_of(Training(other_data="ImageNet"), any_data=True)
+    <TrainingData.OTHER: 'other'>
+    """
+    if any_data and training.other_data.strip(" .").casefold() not in NOT_STATED:
+        return TrainingData.OTHER
+    return TrainingData.GIVEN if training.given_data_only else None
+
+
+def are_compared(board: BoardView, query: BoardQuery) -> bool:
+    """Whether methods of a board are compared with each other: those that stand there now, by the official values."""
+    ranked = sum(row.rank is not None for row in board.rows)
+    has_letters = any(row.group for row in board.rows)
+    return has_letters or (query.as_of is None and not query.difficult and 1 < ranked <= MOST_RUNS)
+
+
+def one_page(page: BoardPage) -> BoardView:
+    """The rows and classes that stand on one page of a board: those asked for, or where the marked method stands."""
+    board, query = page.board, page.controls.query
+    first = (page_of(board, query) - 1) * ROWS_TOGETHER
+    rows = board.rows[first : first + ROWS_TOGETHER]
+    start = (query.columns - 1) * CLASSES_TOGETHER
+    return with_classes(replace(board, rows=rows), board.classes[start : start + CLASSES_TOGETHER])
+
+
+def with_classes(board: BoardView, names: Sequence[str]) -> BoardView:
+    """A board with these of its classes, in its own order; all where none is named."""
+    places = [place for place, name in enumerate(board.classes) if name in names]
+    if not names or len(places) == len(board.classes):
+        return board
+    return replace(
+        board,
+        classes=tuple(board.classes[place] for place in places),
+        rows=tuple(replace(row, cells=tuple(row.cells[place] for place in places)) for row in board.rows),
+    )
+
+
+def page_of(board: BoardView, query: BoardQuery) -> int:
+    """The page that is asked for; without one, that of the marked method."""
+    places = (place for place, row in enumerate(board.rows) if row.method_id == query.method)
+    return query.page if query.page > 1 else 1 + next(places, 0) // ROWS_TOGETHER
+
+
+Version = tuple[Hashable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """What a result was scored under; ground_truth: its version and what people see of its content."""
+
+    protocol: str
+    scorer: str
+    ground_truth: int
+    ground_truth_id: uuid.UUID
+
+
+def is_outdated(row: Versions, board: Versions) -> bool:
+    """Whether a result was scored under an earlier ground truth or scorer than the board's."""
+    return (row.ground_truth, row.scorer) != (board.ground_truth, board.scorer)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBoard:
+    """A board's versions, and of its publications the number and the latest."""
+
+    versions: Versions
+    version: int
+    updated_at: datetime
+    rescoring: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """A method on a board; its scores follow by run."""
+
+    run_id: int
+    ladder_run_id: int | None
+    is_complete: bool
+    method: MethodView
+    submission_id: int
+    training: Training
+    team: BoardTeam
+    date: datetime
+    measure: str
+    versions: Versions
+
+
+def is_shown_to(audience: Audience) -> ColumnElement[bool]:
+    """Which methods a board shows; for statements that join Method and Entry."""
+    if audience is Audience.ORGANISERS:
+        return true()
+    return and_(is_public(), is_past_embargo(Entry.phase_id))
+
+
+def board_version(session: Session, phase_id: int, competition: int) -> Version | None:
+    """What differs between any two states of a board; none if there is no board.
+
+    Publications are only ever appended, so that their number grows with every commit; the largest id alone would not,
+    because ids are not given in the order of commits. Revisions of methods grow under a lock, so their sum does.
+    """
+    published = (
+        select(func.count(Publication.id).label("count"), func.max(Publication.id).label("latest"))
+        .where(Publication.phase_id == phase_id, Publication.competition == competition)
+        .subquery()
+    )
+    revisions = (
+        select(func.coalesce(func.sum(Method.revision), 0))
+        .select_from(Entry)
+        .join(Method, Entry.method_id == Method.id)
+        .where(Entry.phase_id == phase_id, Entry.competition == competition)
+        .scalar_subquery()
+    )
+    analysed = (  # a run's intervals are there before it is analysed
+        select(func.count(RunAnalysis.run_id))
+        .select_from(Entry)
+        .join(RunAnalysis, RunAnalysis.run_id == Entry.published_run_id)
+        .where(Entry.phase_id == phase_id, Entry.competition == competition)
+        .scalar_subquery()
+    )
+    statement = (
+        select(
+            Board.generation, Board.protocol, published.c.count, published.c.latest, revisions,
+            _open_rescores(phase_id).exists(), BoardGroups.version, analysed,
+        )
+        .select_from(Board)
+        .join(published, true())
+        .outerjoin(
+            BoardGroups,
+            and_(BoardGroups.phase_id == Board.phase_id, BoardGroups.competition == Board.competition),
+        )
+        .where(Board.phase_id == phase_id, Board.competition == competition)
+    )  # fmt: skip
+    row = session.execute(statement).one_or_none()
+    return tuple(row) if row else None
+
+
+def withdrawals_number(session: Session, phase_id: int, competition: int) -> int:
+    """Another number whenever results are taken from the readers of a board: withdrawn, or hidden with their team."""
+    is_taken = or_(Entry.state == EntryState.WITHDRAWN, not_(is_shown(Method.team_id)))
+    statement = (
+        select(func.coalesce(func.sum(Entry.id), 0))
+        .join(Method, Entry.method_id == Method.id)
+        .where(
+            Entry.phase_id == phase_id,
+            Entry.competition == competition,
+            Method.public_at.is_not(None),
+            is_taken,
+        )
+    )
+    return int(session.scalar(statement) or 0)
+
+
+def _open_rescores(phase_id: int) -> Select[int]:
+    return select(Rescore.id).where(
+        Rescore.phase_id == phase_id, Rescore.activated_at.is_(None), Rescore.abandoned_at.is_(None)
+    )
+
+
+def stored_board(
+    session: Session, phase_id: int, competition: int, audience: Audience, before: datetime | None = None
+) -> StoredBoard | None:
+    """The versions of a board; private results do not count in what the public sees. before: of what was published before."""
+    published = (
+        select(func.count().label("count"), func.max(Publication.published_at).label("latest"))
+        .select_from(Publication)
+        .join(Entry, Publication.entry_id == Entry.id)
+        .join(Method, Entry.method_id == Method.id)
+        .where(
+            Publication.phase_id == phase_id,
+            Publication.competition == competition,
+            is_shown_to(audience),
+            _is_before(before),
+        )
+        .subquery()
+    )
+    statement = (
+        select(
+            Board.protocol, Board.scorer, GroundTruth.version, GroundTruth.public_id, published.c.count,
+            func.coalesce(published.c.latest, Board.activated_at), _open_rescores(phase_id).exists(),
+        )
+        .select_from(Board)
+        .join(published, true())
+        .join(GroundTruth, Board.ground_truth_id == GroundTruth.id)
+        .where(Board.phase_id == phase_id, Board.competition == competition)
+    )  # fmt: skip
+    row = session.execute(statement).one_or_none()
+    return StoredBoard(Versions(*row[:4]), *row[4:]) if row else None
+
+
+def _is_before(moment: datetime | None) -> ColumnElement[bool]:
+    return true() if moment is None else Publication.published_at < moment
+
+
+def current(phase_id: int, competition: int) -> Subquery:
+    """The entries that stand on a board now, each with its run: entry_id, run_id."""
+    statement = (
+        select(Entry.id.label("entry_id"), Entry.published_run_id.label("run_id"))
+        .join(Board, stands_on_board())
+        .where(Entry.phase_id == phase_id, Entry.competition == competition)
+    )
+    return statement.subquery()
+
+
+def select_rows(session: Session, standing: Subquery, audience: Audience) -> list[StoredRow]:
+    """The methods of what stands on a board (`current`), or stood (`publications.queries.former`)."""
+    statement = (
+        select(
+            Run.id, Run.ladder_run_id, Entry.is_complete, Method, Submission.id, Submission.training, Team.id, Team.name,
+            Team.suspended_at.is_not(None), Submission.created_at, Run.measure, Run.protocol, Run.scorer,
+            GroundTruth.version, GroundTruth.public_id,
+        )
+        .select_from(standing)
+        .join(Entry, Entry.id == standing.c.entry_id)
+        .join(Run, Run.id == standing.c.run_id)
+        .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
+        .join(Method, Entry.method_id == Method.id)
+        .join(Team, Method.team_id == Team.id)
+        .join(Submission, Entry.submission_id == Submission.id)
+        .where(is_shown_to(audience))
+    )  # fmt: skip
+    return [
+        StoredRow(
+            run, ladder, complete, method_view(method), submission_id, Training.model_validate(training),
+            BoardTeam(team_id, team, suspended), date, measure or "", Versions(*versions),
+        )
+        for run, ladder, complete, method, submission_id, training, team_id, team, suspended, date, measure, *versions
+        in session.execute(statement)
+    ]  # fmt: skip
+
+
+def scores(session: Session, standing: Subquery) -> dict[int, dict[str | None, StoredScore]]:
+    """By run, the scores of its classes; the headline stands under None."""
+    statement = select(ClassScore.run_id, ClassScore.class_name, *SCORE, ClassScore.low, ClassScore.high)
+    found: dict[int, dict[str | None, StoredScore]] = {}
+    for run, name, value, held_out, reason, low, high in session.execute(
+        statement.join(standing, standing.c.run_id == ClassScore.run_id)
+    ):
+        found.setdefault(run, {})[name] = StoredScore(value, held_out, reason, low, high)
+    return found
+
+
+def record_result(session: Session, entry_id: int, run_id: int) -> None:
+    """Record what a run has come to: a score on its board, and in the queue what has to follow from it.
+
+    Part of the transaction that ends the run and holds it locked; locks the entry after it and never the board. Runs of
+    a re-scoring reach their boards by its switch. A score under versions that are no longer the board's does not stand
+    there; the next sweep queues another run of its entry.
+    """
+    state, is_rescore = recording.run_state(session, run_id, entry_id)
+    if state is RunState.SCORED:
+        queue.add(session, JobKind.INTERVALS, {"run_id": run_id})
+    if is_rescore:
+        return
+    if state is RunState.SCORED:
+        queue.add(session, JobKind.SIMILARITY, {"entry_id": entry_id})
+        recording.publish(session, Run.id == run_id)
+    else:
+        recording.end_without_result(session, entry_id, EntryState(state.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """How a board is written in a form."""
+
+    form: Form
+    write: Callable[[BoardPage], bytes]
+
+
+def rendered_board(
+    platform: Platform,
+    actor: Actor,
+    address: BoardAddress,
+    query: BoardQuery,
+    document: Document,
+    reader: str,
+) -> Rendered:
+    """A board as a document, made once per version and audience.
+
+    reader: who is counted for a selection that has to be made, as addresses can ask for any number of them.
+    Raises NotFoundError, MalformedError for what the board does not have, WithheldError for values that are hidden,
+    RateLimitedError.
+    """
+    phase, taken_back, version = platform.cache.version(address, lambda: _version(platform, address))
+    named = (address, phase, taken_back, _audience(actor, phase.edition_id), query, document.form)
+    key = (*named, version)
+    is_variant = query != BoardQuery()
+    if is_variant and not platform.cache.has_variant(key):
+        platform.limiter.hit(Limited.VIEW, reader)
+    return platform.cache.rendered(
+        key,
+        lambda: document.write(board_page(platform, actor, address, query)),
+        is_variant=is_variant,
+    )
+
+
+def _audience(actor: Actor, edition_id: int) -> Audience:
+    return Audience.ORGANISERS if actor.runs(edition_id) else Audience.PUBLIC
+
+
+def _version(platform: Platform, address: BoardAddress) -> tuple[PhaseView, int, Hashable]:
+    """What a board depends on: its phase's rules, what was taken back, its own version and the other boards."""
+    with platform.snapshot() as session:
+        phase = challenges.find_phase(session, address.edition, address.image_set)
+        taken_back = withdrawals_number(session, phase.id, address.competition)
+        version = board_version(session, phase.id, address.competition)
+        others = _boards_of_edition(session, phase)
+    if version is None:
+        raise _no_board(address)
+    return phase, taken_back, (version, others)
+
+
+def _boards_of_edition(session: Session, phase: PhaseView) -> tuple[BoardLink, ...]:
+    image_sets = {each.id: each.image_set for each in challenges.phases_of(session, phase.edition)}
+    titles = {each.number: each.title for each in scoring.competitions(phase.dataset)}
+    return tuple(
+        BoardLink(image_sets[board.phase_id], board.competition, titles[board.competition], board.protocol)
+        for board in challenges.boards_of(session, list(image_sets))
+    )
+
+
+def _no_board(address: BoardAddress) -> NotFoundError:
+    return NotFoundError(f"{address.edition} {address.image_set} has no competition {address.competition}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """What the database has of a board and its edition; tables: by run, only where they are asked for; letters: of groups."""
+
+    phase: PhaseView
+    board: StoredBoard
+    rows: list[StoredRow]
+    scores: dict[int, dict[str | None, StoredScore]]
+    ladder: dict[int, StoredScore]
+    tables: dict[int, list[dict[str, Any]]]
+    letters: dict[int, str]
+    boards: tuple[BoardLink, ...]
+
+
+def board_page(platform: Platform, actor: Actor, address: BoardAddress, query: BoardQuery) -> BoardPage:
+    """What an address asks of one board: all rows and classes that it chooses, and what stands beside them.
+
+    Raises NotFoundError, MalformedError for what the board does not have, WithheldError for values that are hidden.
+    """
+    stored = _read(platform, actor, address, query)
+    sight = sight_of(actor, stored.phase)
+    _check_sight(stored.phase, sight, query)
+    classes = columns(platform, stored.phase, address.competition, stored.board.versions.protocol)
+    check_query(query, classes)
+    info = scoring.competition_of(stored.phase.dataset, address.competition)
+    rows = [_row(row, stored, sight, query, info, classes) for row in stored.rows]
+    arranged = _shown(arrange(rows, classes, query, sight.decimals), sight)
+    board = with_classes(_view(stored, sight, query, info, classes, arranged), query.classes)
+    check_page(query, board)
+    return BoardPage(board, _controls(stored, sight, query, classes, board))
+
+
+def _read(platform: Platform, actor: Actor, address: BoardAddress, query: BoardQuery) -> _Stored:
+    competition = address.competition
+    before = end_of(query.as_of) if query.as_of else None
+    with platform.snapshot() as session:  # a board that is switched meanwhile is the old one or the new one
+        phase = challenges.find_phase(session, address.edition, address.image_set)
+        audience = _audience(actor, phase.edition_id)
+        board = stored_board(session, phase.id, competition, audience, before)
+        if board is None:
+            raise _no_board(address)
+        standing = (
+            recording.former(phase.id, competition, before) if before else current(phase.id, competition)
+        )
+        rows = select_rows(session, standing, audience)
+        newest = max(rows, key=lambda row: row.run_id, default=None)
+        return _Stored(
+            phase=phase,
+            board=replace(board, versions=newest.versions) if before and newest else board,
+            rows=rows,
+            scores=scores(session, standing),
+            ladder=headlines.headlines(session, [row.ladder_run_id for row in rows]),
+            tables=exhibits.score_tables(session, standing) if query.difficult else {},
+            letters={} if before else groups.letters_by_run(session, phase.id, competition),
+            boards=_boards_of_edition(session, phase),
+        )
+
+
+def _check_sight(phase: PhaseView, sight: Sight, query: BoardQuery) -> None:
+    """Raise WithheldError for what is made of values that this reader does not see."""
+    needs_classes = query.sort in FIGURES
+    if (query.difficult and not sight.details) or (needs_classes and not sight.classes):
+        raise WithheldError(withheld(phase, sight) or "")
+
+
+def _view(
+    stored: _Stored,
+    sight: Sight,
+    query: BoardQuery,
+    info: scoring.CompetitionInfo,
+    classes: tuple[str, ...],
+    rows: tuple[BoardRow, ...],
+) -> BoardView:
+    phase, board = stored.phase, stored.board
+    return BoardView(
+        edition=phase.edition,
+        edition_title=phase.edition_title,
+        image_set=phase.image_set,
+        competition=info.number,
+        title=info.title,
+        data_rule=info.own_data_rule,
+        measure=next((row.measure for row in stored.rows), ""),
+        protocol=board.versions.protocol,
+        shows_newest=is_replaceable(phase),
+        decimals=sight.decimals,
+        beyond_public=sight.beyond_public,
+        withheld=withheld(phase, sight),
+        classes=classes,
+        rows=rows,
+        sort=query.sort,
+        descending=query.descending,
+        ground_truth=board.versions.ground_truth,
+        ground_truth_id=board.versions.ground_truth_id,
+        scorer=board.versions.scorer,
+        version=board.version,
+        updated_at=sight.moment(board.updated_at),
+        rescoring=board.rescoring,
+        methods=len(stored.rows),
+        as_of=query.as_of,
+    )
+
+
+def _controls(
+    stored: _Stored, sight: Sight, query: BoardQuery, classes: tuple[str, ...], board: BoardView
+) -> BoardControls:
+    teams = {row.team.id: row.team for row in stored.rows}
+    return BoardControls(
+        query=replace(query, page=page_of(board, query)),
+        classes=classes,
+        teams=tuple(sorted(teams.values(), key=lambda team: team.name.casefold())),
+        competitions=tuple(each for each in stored.boards if each.image_set == board.image_set),
+        phases=tuple(each for each in stored.boards if each.competition == board.competition),
+        groups=column_groups(board.classes),
+        pages=page_count(len(board.rows)),
+        listed=len(board.rows),
+        has_classes=sight.classes,
+        has_details=sight.details,
+        has_groups=sight.details and are_compared(board, query),
+        has_images=stored.phase.draws_images,
+    )
+
+
+def _shown(rows: Sequence[BoardRow], sight: Sight) -> tuple[BoardRow, ...]:
+    """The rows with their dates as the reader may see them; they are in their order already."""
+    return tuple(replace(row, date=sight.moment(row.date)) for row in rows)
+
+
+def columns(platform: Platform, phase: PhaseView, competition: int, protocol: str) -> tuple[str, ...]:
+    """The classes of a board, in the order of the edition, or the parts that its protocol speaks of."""
+    description = challenges.description_of(platform.descriptions, phase.description_key)
+    return scoring.columns(description, competition, protocol)
+
+
+def _row(
+    row: StoredRow,
+    stored: _Stored,
+    sight: Sight,
+    query: BoardQuery,
+    info: scoring.CompetitionInfo,
+    classes: tuple[str, ...],
+) -> BoardRow:
+    sight = sight.of_result(is_complete=row.is_complete)
+    scores = stored.scores.get(row.run_id, {})
+    mean = sight.mean(scores.get(None), stored.ladder.get(row.ladder_run_id or 0))
+    values = {name: sight.value(score) for name, score in scores.items() if name is not None}
+    intervals = {name: sight.interval(score) for name, score in scores.items()}
+    group = stored.letters.get(row.run_id) if sight.details else None
+    if query.difficult:  # details, which `_check_sight` has let through
+        values = dict(with_difficult(stored.tables.get(row.run_id, ())))
+        mean, intervals, group = values.get("mean"), {}, None
+    low, high = intervals.get(None, (None, None))
+    return BoardRow(
+        method=row.method.name,
+        title=row.method.title,
+        contributors=row.method.contributors,
+        affiliation=row.method.affiliation,
+        description=row.method.description,
+        is_baseline=row.method.is_baseline,
+        is_public=row.method.public_at is not None,
+        is_complete=row.is_complete if sight.beyond_public else None,
+        is_outdated=is_outdated(row.versions, stored.board.versions),
+        submission=row.submission_id,
+        team=row.team,
+        mean=mean,
+        cells=tuple(_cell(values.get(name), intervals.get(name)) for name in classes),
+        date=row.date,
+        method_id=row.method.id,
+        paper_url=row.method.paper_url,
+        code_url=row.method.code_url,
+        training=training_of(row.training, any_data=info.own_data),
+        training_data=training_text(row.training, is_baseline=row.method.is_baseline),
+        low=low,
+        high=high,
+        group=group,
+    )
+
+
+def _cell(value: float | None, interval: tuple[float | None, float | None] | None) -> Cell:
+    low, high = interval or (None, None)
+    return Cell(value, low=low, high=high)

@@ -1,0 +1,32 @@
+"""Comparisons for programs."""
+
+from fastapi import APIRouter
+
+from app.boards import comparisons
+from app.boards.boards import BoardAddress
+from app.boards.comparison_pages import Methods
+from app.boards.comparisons import ComparisonView
+from app.core.access import Action
+from app.core.rate_limits import Limited
+from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
+
+router = APIRouter(prefix="/api/v1", tags=["leaderboards"])
+
+
+@router.get(
+    "/compare/{edition}/{image_set}/{competition}",
+    dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)],
+)
+def compare(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    edition: str,
+    image_set: str,
+    competition: int,
+    methods: Methods = (),
+) -> ComparisonView:
+    """Paired differences of methods of a board with 95% intervals and p-values, where the details of its phase are shown.
+
+    Differences are a method's score minus that of the first. Elsewhere the shown values stand side by side.
+    """
+    return comparisons.comparison(platform, actor, BoardAddress(edition, image_set, competition), methods)

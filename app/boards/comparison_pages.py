@@ -1,0 +1,41 @@
+"""The page that compares methods."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from app.boards import comparisons
+from app.boards.boards import BoardAddress
+from app.core.access import Action
+from app.core.rate_limits import Limited
+from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
+
+router = APIRouter()
+
+Methods = Annotated[
+    Sequence[int],
+    Query(max_length=20, description="ids of two to five methods, the first being the reference"),
+]
+
+
+@router.get(
+    "/compare/{edition}/{image_set}/{competition}",
+    dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)],
+)
+def compare(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    edition: str,
+    image_set: str,
+    competition: int,
+    methods: Methods = (),
+    class_name: Annotated[str | None, Query(alias="class", max_length=200)] = None,
+) -> Response:
+    """Methods of a board side by side; what its address asks for is all that it depends on."""
+    address = BoardAddress(edition, image_set, competition)
+    view = comparisons.comparison(platform, actor, address, methods)
+    drawn = comparisons.drawings(platform, view, class_name)
+    return render(request, "comparisons/comparison.html", comparison=view, drawn=drawn)

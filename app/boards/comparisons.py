@@ -1,0 +1,537 @@
+"""Comparisons of methods on a board: paired differences, curves, errors side by side."""
+
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, Final
+
+import numpy as np
+from sqlalchemy import ColumnElement, Select, and_, select, true
+from sqlalchemy.orm import Session
+
+import scoring
+from app.boards.boards import BoardAddress
+from app.challenges import challenges
+from app.challenges.challenges import PhaseView, is_past_embargo
+from app.challenges.disclosure import RunScore, Sight, StoredScore, sight_of, withheld
+from app.core.access import Action, Actor, State, rows_for
+from app.core.errors import MalformedError, NotFoundError
+from app.models import Board, ClassScore, Entry, Method, Phase, Run, Team
+from app.people.teams import is_public
+from app.platform import Platform
+from app.results import analyses, exhibits, headlines, submissions
+from app.results.analyses import AnalysisView, ClassErrors, analysis_view
+from app.results.details import classes_to_draw, curves_figure, errors_figure, view_of
+from app.results.exhibits import ClassValue
+from app.results.headlines import SCORE
+from app.results.scored_runs import stands_on_board
+from app.results.standings import rank_column
+from app.results.submissions import class_value
+from app.web.charts.dots import Dot, DotRow, Range, dot_chart, series_of, symmetric
+from app.web.charts.shapes import Column, Drawing, Figure, Table
+from scoring.analysis.image_outcomes import ImageOutcomes, read_outcomes
+from scoring.statistics.comparison import Comparison, compare
+from scoring.statistics.kept_replicates import read_replicates
+from scoring.statistics.rank_tests import holm
+from scoring.statistics.resampling import Replicates
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A method's score minus the reference's, in [-1, 1], with its 95 % interval.
+
+    p_value: two-sided; holm: the same corrected for all tests of its table; None where there is none. Without the details
+    of a phase only the difference of the shown values is there.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    p_value: float | None = None
+    holm: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PairDifference:
+    """The difference of two methods' means; one, other: places of the methods."""
+
+    one: int
+    other: int
+    difference: Difference
+
+
+@dataclass(frozen=True, slots=True)
+class ClassDifferences:
+    """A class: its differences from the reference, for each method but the reference."""
+
+    name: str
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ImageDifference:
+    """An image: what was to be found there, and what each method has missed, and found though it is not there."""
+
+    image: str
+    positives: int
+    missed: tuple[int, ...]
+    false: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a paired bootstrap says of methods, the first of which is the reference.
+
+    pairs: every pair of means; classes: each class, against the reference; images: those whose errors differ most, first.
+    """
+
+    replicates: int
+    pairs: tuple[PairDifference, ...]
+    classes: tuple[ClassDifferences, ...]
+    images: tuple[ImageDifference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawings:
+    """The figures of a comparison, as far as the reader may see what they show."""
+
+    drawn: str | None  # the class whose curves are drawn
+    curves: Figure | None
+    scores: Figure | None
+    differences: Drawing | None
+    errors: Figure | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedMethod:
+    """A method with what the reader sees of its result on the board."""
+
+    id: int
+    name: str
+    title: str
+    team: str
+    submission: int
+    run: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    classes: tuple[ClassValue, ...]
+    errors: (
+        ClassErrors | None
+    )  # of all classes together; none before they are computed, and where the task has none
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A method that can be chosen."""
+
+    id: int
+    name: str
+    mean: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonView:
+    """Two to five methods of a board side by side; with fewer, only what can be chosen."""
+
+    edition: str
+    edition_title: str
+    image_set: str
+    competition: int
+    title: str
+    measure: str
+    methods: tuple[ComparedMethod, ...]
+    classes: tuple[str, ...]
+    statistics: Statistics | None
+    is_computed: bool  # the statistics of every method are there, or will never be shown
+    obstacle: str | None  # why these results have no statistics in common
+    withheld: str | None  # what the reader does not see, and until when
+    beyond_public: bool
+    candidates: tuple[Candidate, ...] = ()  # the chosen ones and the best others
+    has_more: bool = False  # others stand on the board
+    draws_images: bool = False  # each has a page, with annotation and predictions drawn over it
+
+    @property
+    def value_of(self) -> dict[tuple[int, str], ClassValue]:
+        """By method and class, what it scored."""
+        return {(method.id, each.name): each for method in self.methods for each in method.classes}
+
+
+FEWEST: Final = 2
+MOST: Final = 5
+MAX_IMAGES: Final = 20
+
+Compared = tuple[Replicates, ImageOutcomes]
+
+
+def chosen_methods(ids: Sequence[int]) -> tuple[int, ...]:
+    """The methods to compare, each once, the first being the reference. Raises MalformedError for more than five.
+
+    >>> chosen_methods([7, 3, 7])
+    (7, 3)
+    """
+    chosen = tuple(dict.fromkeys(ids))
+    if len(chosen) > MOST:
+        raise MalformedError(f"at most {MOST} methods can be compared at once; {len(chosen)} were chosen")
+    return chosen
+
+
+def obstacle_of(setups: Sequence[tuple[int, str, str]]) -> str | None:
+    """Why results have no statistics in common; each by its ground truth, scorer and protocol. None if they have.
+
+    >>> obstacle_of([(1, "1", "voc2012"), (1, "1", "voc2012")])
+    >>> obstacle_of([(1, "1", "voc2012"), (2, "1", "voc2012")])
+    'these results were scored under different versions of the ground truth or the scorer'
+    """
+    if len(set(setups)) > 1:
+        return "these results were scored under different versions of the ground truth or the scorer"
+    return None
+
+
+def statistics_of(compared: Sequence[Compared]) -> Statistics:
+    """The paired differences of at least two methods, each with its replicates and its outcomes by image.
+
+    Holm's correction is over all pairs of means, and again over all classes of all methods against the first. Classes are those
+    that every method has entered; images are compared only where all have entered the same ones. Raises ValueError for replicates that are not paired.
+    """
+    replicates = _of_common_classes([each for each, _ in compared])
+    pairs = list(combinations(range(len(replicates)), 2))
+    found = {pair: compare(replicates[pair[1]], replicates[pair[0]]) for pair in pairs}
+    means = _corrected([found[pair][-1] for pair in pairs])
+    against_first = [found[0, place][:-1] for place in range(1, len(replicates))]
+    flat = _corrected([each for column in against_first for each in column])
+    names = replicates[0].names
+    columns = [flat[start : start + len(names)] for start in range(0, len(flat), len(names) or 1)]
+    return Statistics(
+        replicates=replicates[0].draws.replicates,
+        pairs=tuple(
+            PairDifference(one, other, mean) for (one, other), mean in zip(pairs, means, strict=True)
+        ),
+        classes=tuple(
+            ClassDifferences(name, tuple(column[place] for column in columns))
+            for place, name in enumerate(names)
+        ),
+        images=_images([outcomes for _, outcomes in compared])
+        if len({(each.names, outcomes.images) for each, outcomes in compared}) == 1
+        else (),
+    )
+
+
+def _of_common_classes(replicates: Sequence[Replicates]) -> list[Replicates]:
+    """The replicates of the classes that every method has, and of the headline."""
+    common = [name for name in replicates[0].names if all(name in each.names for each in replicates)]
+
+    def restricted(each: Replicates) -> Replicates:
+        rows = [*map(each.names.index, common), len(each.names)]
+        scores = tuple(each.scores[row] for row in rows)
+        return replace(each, names=tuple(common), scores=scores, values=each.values[rows])
+
+    return [restricted(each) for each in replicates]
+
+
+def _corrected(compared: Sequence[Comparison]) -> list[Difference]:
+    tested = [each.p_value for each in compared if each.p_value is not None]
+    corrected = iter(holm(tested))
+    return [
+        Difference(
+            each.difference.value,
+            each.difference.low,
+            each.difference.high,
+            each.p_value,
+            None if each.p_value is None else next(corrected),
+        )
+        for each in compared
+    ]
+
+
+def _images(outcomes: Sequence[ImageOutcomes]) -> tuple[ImageDifference, ...]:
+    """The images in which the numbers of errors lie furthest apart, the furthest first; none where they never do."""
+    errors = np.array([each.errors() for each in outcomes])
+    apart = errors.max(axis=0) - errors.min(axis=0)
+    first = np.argsort(-apart, kind="stable")[:MAX_IMAGES]
+    return tuple(
+        ImageDifference(
+            outcomes[0].images[place],
+            int(outcomes[0].positives[place]),
+            tuple(int(each.positives[place] - each.found[place]) for each in outcomes),
+            tuple(int(each.false[place]) for each in outcomes),
+        )
+        for place in first.tolist()
+        if apart[place]
+    )
+
+
+def scores_figure(view: ComparisonView) -> Figure | None:
+    """The scores of every class with their intervals, a dot for each method; none where they are hidden."""
+    value_of = view.value_of
+    rows = tuple(
+        DotRow(name, tuple(_dot(value_of.get((method.id, name))) for method in view.methods))
+        for name in view.classes
+    )
+    if not rows:
+        return None
+    names = [method.name for method in view.methods]
+    columns = (Column("class", "text"), *map(Column, names))
+    table = tuple((row.name, *(None if dot is None else dot.value for dot in row.dots)) for row in rows)
+    title = "Score of each class"
+    said = f"{title}, for {', '.join(names)}."
+    return Figure(
+        dot_chart("scores", title, said, rows, series_of(names), Range(0.0, 1.0)), Table(columns, table)
+    )
+
+
+def _dot(score: ClassValue | None) -> Dot | None:
+    return None if score is None or score.value is None else Dot(score.value, score.low, score.high)
+
+
+def differences_figure(view: ComparisonView) -> Drawing | None:
+    """The differences of every class from the reference, with their intervals; none without statistics."""
+    if view.statistics is None or not view.statistics.classes:
+        return None
+    rows = tuple(
+        DotRow(
+            each.name,
+            tuple(
+                None if found.value is None else Dot(found.value, found.low, found.high)
+                for found in each.differences
+            ),
+        )
+        for each in view.statistics.classes
+    )
+    dots = [dot for row in rows for dot in row.dots if dot is not None]
+    ends = [end for dot in dots for end in (dot.value, dot.low, dot.high) if end is not None]
+    reference, *others = (method.name for method in view.methods)
+    title = f"Difference from {reference}"
+    said = f"{title} of {', '.join(others)}, in each class."
+    return dot_chart("differences", title, said, rows, series_of([reference, *others])[1:], symmetric(ends))
+
+
+@dataclass(frozen=True, slots=True)
+class StandingRun:
+    """A method on a board, and the run that stands there for it."""
+
+    method: int
+    name: str
+    title: str
+    team: str
+    submission: int
+    is_complete: bool
+    run: int
+    ladder_run: int | None
+    measure: str
+    ground_truth: int
+    scorer: str
+    protocol: str
+
+    @property
+    def setup(self) -> tuple[int, str, str]:
+        """What it was scored under."""
+        return self.ground_truth, self.scorer, self.protocol
+
+
+def _standing(actor: Actor, phase_id: int, competition: int, *columns: Any) -> Select[Any]:
+    """The methods on a board that the reader may see: public ones, those of their own team, and organisers all."""
+    shown: ColumnElement[bool] = rows_for(
+        actor,
+        Action.READ_SUBMISSION,
+        team=Method.team_id,
+        edition=Phase.edition_id,
+        states={State.PRIVATE: true(), State.PUBLIC: and_(is_public(), is_past_embargo(Entry.phase_id))},
+    )
+    return (
+        select(*columns)
+        .select_from(Entry)
+        .join(Board, stands_on_board())
+        .join(Run, Entry.published_run_id == Run.id)
+        .join(Method, Entry.method_id == Method.id)
+        .join(Phase, Entry.phase_id == Phase.id)
+        .where(Entry.phase_id == phase_id, Entry.competition == competition, shown)
+    )
+
+
+def standing_runs(
+    session: Session, actor: Actor, phase_id: int, competition: int, methods: Sequence[int]
+) -> list[StandingRun]:
+    """Those of these methods that stand on a board for the reader, in their order."""
+    columns = (
+        Method.id, Method.name, Method.title, Team.name, Entry.submission_id, Entry.is_complete, Run.id,
+        Run.ladder_run_id, Run.measure, Run.ground_truth_id, Run.scorer, Run.protocol,
+    )  # fmt: skip
+    statement = _standing(actor, phase_id, competition, *columns).join(Team, Method.team_id == Team.id)
+    rows = [StandingRun(*row) for row in session.execute(statement.where(Method.id.in_(methods)))]
+    return sorted(rows, key=lambda row: methods.index(row.method))
+
+
+def candidates(  # noqa: PLR0913 - which, for whom, of what board
+    session: Session,
+    actor: Actor,
+    phase_id: int,
+    competition: int,
+    chosen: Sequence[int],
+    *,
+    sight: Sight,
+    most: int,
+) -> list[tuple[int, str, int | None, StoredScore]]:
+    """The chosen methods and the best others on a board, up to `most`: id, name, the run that a ladder shows, the stored mean.
+
+    Where means are hidden the first by name, so that who is among them says nothing.
+    """
+    rank = rank_column(sight)
+    best_first = () if rank is None else (rank.desc().nulls_last(),)
+    statement = (
+        _standing(actor, phase_id, competition, Method.id, Method.name, Run.ladder_run_id, *SCORE)
+        .join(ClassScore, and_(ClassScore.run_id == Run.id, ClassScore.class_name.is_(None)))
+        .order_by(Method.id.in_(chosen).desc(), *best_first, Method.name)
+        .limit(most)
+    )
+    return [
+        (method, name, ladder, StoredScore(*score))
+        for method, name, ladder, *score in session.execute(statement)
+    ]
+
+
+def has_board(session: Session, phase_id: int, competition: int) -> bool:
+    """Whether a phase offers a competition."""
+    return session.get(Board, (phase_id, competition)) is not None
+
+
+MAX_CANDIDATES = 200  # methods to choose from on the page; every one can be named in an address
+
+
+def comparison(
+    platform: Platform, actor: Actor, address: BoardAddress, methods: Sequence[int]
+) -> ComparisonView:
+    """Methods of a board side by side, the first being the reference, with what the reader may see of them.
+
+    Raises MalformedError for too many, and NotFoundError for a board that is not there or a method that does not stand on it.
+    """
+    chosen = chosen_methods(methods)
+    with platform.snapshot() as session:
+        phase = challenges.find_phase(session, address.edition, address.image_set)
+        if not has_board(session, phase.id, address.competition):
+            raise NotFoundError(
+                f"{address.edition} {address.image_set} has no competition {address.competition}"
+            )
+        sight = sight_of(actor, phase)
+        runs = standing_runs(session, actor, phase.id, address.competition, chosen)
+        if missing := set(chosen) - {run.method for run in runs}:
+            numbers = ", ".join(map(str, sorted(missing)))
+            raise NotFoundError(f"no method {numbers} stands on this board, or it is not public")
+        stored = analyses.diagnoses(session, [run.run for run in runs]) if sight.details else {}
+        found = _methods(session, sight, runs, stored)
+        candidates, has_more = _candidates(session, actor, phase, address.competition, chosen, sight)
+    obstacle = obstacle_of([run.setup for run in runs])
+    is_ready = obstacle is None and len(stored) == len(runs) >= FEWEST
+    return ComparisonView(
+        edition=phase.edition,
+        edition_title=phase.edition_title,
+        image_set=phase.image_set,
+        competition=address.competition,
+        title=scoring.competition_of(phase.dataset, address.competition).title,
+        measure=next((run.measure for run in runs), ""),
+        methods=found,
+        classes=tuple(dict.fromkeys(each.name for method in found for each in method.classes)),
+        statistics=_statistics(platform, [run.run for run in runs]) if is_ready else None,
+        is_computed=is_ready or not sight.details or obstacle is not None or len(runs) < FEWEST,
+        obstacle=obstacle,
+        withheld=withheld(phase, sight),
+        beyond_public=sight.beyond_public,
+        candidates=candidates,
+        has_more=has_more,
+        draws_images=phase.draws_images,
+    )
+
+
+def _methods(
+    session: Session, sight: Sight, runs: Sequence[StandingRun], stored: Mapping[int, dict[str, Any]]
+) -> tuple[ComparedMethod, ...]:
+    scores = submissions.scores_of(session, [run.run for run in runs])
+    ladder = headlines.headlines(session, [run.ladder_run for run in runs])
+    return tuple(
+        _method(
+            run,
+            sight.of_result(is_complete=run.is_complete),
+            scores.get(run.run, []),
+            ladder.get(run.ladder_run or 0),
+            analysis_view(stored.get(run.run)),
+        )
+        for run in runs
+    )
+
+
+def _method(
+    run: StandingRun,
+    sight: Sight,
+    scores: Sequence[RunScore],
+    ladder: StoredScore | None,
+    analysis: AnalysisView,
+) -> ComparedMethod:
+    mean = next((score for score in scores if score.class_name is None), None)
+    bounded = mean if sight.details else None
+    return ComparedMethod(
+        id=run.method,
+        name=run.name,
+        title=run.title,
+        team=run.team,
+        submission=run.submission,
+        run=run.run,
+        mean=sight.mean(mean, ladder),
+        low=bounded.low if bounded else None,
+        high=bounded.high if bounded else None,
+        classes=tuple(class_value(score, sight) for score in scores if score.class_name is not None)
+        if sight.classes
+        else (),
+        errors=analysis.errors_of(None),
+    )
+
+
+def _candidates(
+    session: Session, actor: Actor, phase: PhaseView, competition: int, chosen: Sequence[int], sight: Sight
+) -> tuple[tuple[Candidate, ...], bool]:
+    """What the page has room for, and whether there are others."""
+    rows = candidates(session, actor, phase.id, competition, chosen, sight=sight, most=MAX_CANDIDATES + 1)
+    ladder = headlines.headlines(session, [ladder for *_, ladder, _ in rows])
+    found = [Candidate(id_, name, sight.mean(own, ladder.get(other or 0))) for id_, name, other, own in rows]
+    shown = found[:MAX_CANDIDATES]
+    shown.sort(key=lambda each: (-(each.mean if each.mean is not None else -1), each.name))
+    return tuple(shown), len(found) > MAX_CANDIDATES
+
+
+def _statistics(platform: Platform, run_ids: Sequence[int]) -> Statistics:
+    """Computed once for these runs, which never change, while the cache has space for it."""
+
+    def make() -> bytes:
+        with platform.transaction() as session:
+            kept = analyses.kept_of(session, run_ids)
+        compared = [
+            (read_replicates(kept[run].replicates), read_outcomes(kept[run].image_outcomes))
+            for run in run_ids
+        ]
+        return json.dumps(scoring.to_plain(statistics_of(compared))).encode()
+
+    rendered = platform.cache.rendered(("comparison", *run_ids), make)
+    return scoring.from_plain(Statistics, json.loads(gzip.decompress(rendered.compressed)))
+
+
+def drawings(platform: Platform, view: ComparisonView, class_name: str | None) -> Drawings:
+    """The figures of a comparison; curves are those of a class, by default of the first."""
+    curves: dict[int, dict[str, Any]] = {}
+    drawn = next(iter(classes_to_draw([class_name or ""], view.classes)), None)
+    if view.withheld is None and drawn is not None:
+        with platform.transaction() as session:
+            curves = exhibits.curves_of(session, [method.run for method in view.methods], drawn)
+    value_of = view.value_of
+    lines = [
+        (method.name, value_of[method.id, drawn].value, view_of(curves[method.run]))
+        for method in view.methods
+        if drawn is not None and method.run in curves
+    ]
+    return Drawings(
+        drawn=drawn,
+        curves=curves_figure(lines),
+        scores=scores_figure(view),
+        differences=differences_figure(view),
+        errors=errors_figure([(method.name, method.errors) for method in view.methods]),
+    )

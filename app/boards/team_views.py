@@ -1,0 +1,197 @@
+"""The page of a team: members, invitations, quotas and results."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from fastapi import Query
+from pydantic import BaseModel, ConfigDict
+from sqlalchemy import and_, select, true
+from sqlalchemy.orm import Session
+
+from app.challenges import challenges
+from app.challenges.challenges import PhaseView, is_past_embargo
+from app.challenges.disclosure import sight_of
+from app.core.access import Action, Actor, State, rows_for
+from app.core.errors import NotFoundError
+from app.models import Approval, Edition, Entry, EntryState, Member, Method, Team
+from app.people import invitations, teams
+from app.people.invitations import InvitationView
+from app.people.teams import MemberView, OwnTeam, Reason, is_shown, scoring_refusals
+from app.platform import Platform
+from app.results import standings
+from app.results.standings import Matrix
+from app.results.submissions import SubmissionRow, team_rows
+from app.submissions import quotas
+from app.submissions.quotas import QuotaLine
+
+LARGEST_ID = 2**63 - 1
+AfterMember = Annotated[
+    int | None,
+    Query(
+        ge=1,
+        le=LARGEST_ID,
+        description="the member behind whom the list begins: `more_members` of the page before",
+    ),
+]
+
+
+class Ownership(BaseModel):
+    """Whether a member owns the team."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
+
+    is_owner: bool
+    reason: Reason = ""
+
+
+class Naming(BaseModel):
+    """Whether you are named on the team's public page."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    is_named: bool
+
+
+class Successor(BaseModel):
+    """Who owns the team in your place."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    person: int
+
+
+@dataclass(frozen=True, slots=True)
+class EditionChoice:
+    """An edition in which the reader has no team yet."""
+
+    code: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class MyTeams:
+    """The teams that a person is in, and where they may create one."""
+
+    teams: tuple[OwnTeam, ...]
+    editions: tuple[EditionChoice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseQuota:
+    """What a person has left in a phase, acting for this team."""
+
+    image_set: str
+    lines: tuple[QuotaLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TeamPage:
+    """A team as this reader may see it."""
+
+    id: int
+    name: str
+    affiliation: str
+    edition: str
+    edition_title: str
+    is_suspended: bool
+    is_member: bool
+    is_owner: bool
+    can_change: bool  # its owners, and the organisers of its edition
+    user_id: int | None  # of the reader
+    approval: Approval | None  # none: its edition asks for none, or the reader is a stranger
+    refusals: tuple[str, ...]  # why nothing of it is scored on held-out annotation
+    members: tuple[MemberView, ...]  # a page of them; strangers see those who agreed to be named
+    more_members: int | None  # the last of these where others follow, who are listed `after` this one
+    invitations: tuple[InvitationView, ...]  # that can be used, for its owners
+    quotas: tuple[PhaseQuota, ...]  # for its members
+    results: tuple[SubmissionRow, ...]  # strangers see public ones
+    standings: tuple[Matrix, ...] = ()  # those on boards, by phase; of the newest methods
+    more_results: int | None = None  # the last submission of the results where others were made `before` it
+
+
+def visible_team(session: Session, actor: Actor, team_id: int) -> tuple[Team, Edition] | None:
+    """A team that the reader may see: its members and organisers always, everybody once it has a public result."""
+    result = (
+        select(Entry.id)
+        .join(Method, Entry.method_id == Method.id)
+        .where(Method.team_id == Team.id, Method.public_at.is_not(None), Entry.state == EntryState.SCORED)
+        .where(is_past_embargo(Entry.phase_id))
+        .correlate(Team)
+    )
+    states = {State.PRIVATE: true(), State.PUBLIC: and_(result.exists(), is_shown(Team.id))}
+    may_see = rows_for(actor, Action.READ_TEAM, team=Team.id, edition=Team.edition_id, states=states)
+    statement = select(Team, Edition).join(Edition).where(Team.id == team_id, may_see)
+    row = session.execute(statement).one_or_none()
+    return (row[0], row[1]) if row else None
+
+
+def editions_without_team(session: Session, user_id: int | None) -> tuple[EditionChoice, ...]:
+    """The editions in which a person is in no team, newest first."""
+    theirs = select(Member.edition_id).where(Member.user_id == user_id)
+    statement = select(Edition.code, Edition.title).where(Edition.id.not_in(theirs))
+    return tuple(EditionChoice(*row) for row in session.execute(statement.order_by(Edition.id.desc())))
+
+
+def my_teams(platform: Platform, actor: Actor) -> MyTeams:
+    """The reader's teams, and the editions in which they have none."""
+    with platform.snapshot() as session:
+        return MyTeams(
+            teams.teams_of(session, actor.user_id),
+            editions_without_team(session, actor.user_id),
+        )
+
+
+def team_page(
+    platform: Platform, actor: Actor, team_id: int, after: int | None = None, before: int | None = None
+) -> TeamPage:
+    """A team as this reader may see it.
+
+    after: the member behind whom the list of members begins; before: the submission before which the listed ones were made.
+
+    Raises NotFoundError, also for what is there but not for this reader.
+    """
+    with platform.snapshot() as session:
+        found = visible_team(session, actor, team_id)
+        if found is None:
+            raise NotFoundError(f"there is no team {team_id}, or it has no public results")
+        page = _page(session, actor, *found, after)
+    only_public = not (page.is_member or page.can_change)
+    listed = team_rows(platform, actor, (team_id,), only_public=only_public, before=before)
+    return replace(page, results=listed.rows, more_results=listed.next)
+
+
+def _page(session: Session, actor: Actor, team: Team, edition: Edition, after: int | None) -> TeamPage:
+    mine = teams.member(session, team.id, actor.user_id)
+    is_owner = mine is not None and mine.is_owner
+    is_ours = mine is not None or actor.runs(edition.id)
+    standing = teams.standing_of(session, team.id)
+    against = scoring_refusals(standing, is_held_out=True) if is_ours else ()
+    people = teams.members_of(session, team.id, only_named=not is_ours, after=after)
+    phases = challenges.phases_of(session, edition.code)
+    sights = {phase.id: (phase, sight_of(actor, phase)) for phase in phases}
+    return TeamPage(
+        id=team.id,
+        name=team.name,
+        affiliation=team.affiliation,
+        edition=edition.code,
+        edition_title=edition.title,
+        is_suspended=team.suspended_at is not None,
+        is_member=mine is not None,
+        is_owner=is_owner,
+        can_change=is_owner or actor.runs(edition.id),
+        user_id=actor.user_id,
+        approval=team.approval if edition.approves_teams and is_ours else None,
+        refusals=tuple(each.message for each in against),
+        members=people.members,
+        more_members=people.next,
+        invitations=invitations.invitations_of(session, team.id) if is_owner else (),
+        quotas=_quotas(session, actor, phases) if mine is not None else (),
+        results=(),
+        standings=standings.of_team(session, team.id, sights, only_public=not is_ours),
+    )
+
+
+def _quotas(session: Session, actor: Actor, phases: Sequence[PhaseView]) -> tuple[PhaseQuota, ...]:
+    found = (PhaseQuota(phase.image_set, quotas.lines(session, actor, phase)) for phase in phases)
+    return tuple(each for each in found if each.lines)

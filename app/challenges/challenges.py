@@ -1,0 +1,381 @@
+"""Challenges and their phases: dates, states, competitions, ground-truth versions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any, Final, Protocol
+
+from sqlalchemy import ColumnElement, Select, SQLColumnExpression, false, func, not_, or_, select
+from sqlalchemy.orm import Session, aliased
+
+import scoring
+from app.core.access import Action, Actor, rows_for
+from app.core.errors import NotFoundError
+from app.models import Board, Disclosure, Edition, GroundTruth, Phase, PictureSource, Quota, in_order
+from app.platform import Platform
+from app.storage import Storage
+from scoring import Description
+
+
+class PhaseState(StrEnum):
+    """Whether a phase takes submissions now."""
+
+    UPCOMING = "upcoming"
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseView:
+    """A phase and its rules."""
+
+    id: int
+    edition_id: int
+    edition: str
+    edition_title: str
+    dataset: str
+    image_set: str
+    disclosure: Disclosure
+    details_at_close: bool
+    only_complete: bool  # the values of classes are shown of complete results only
+    is_over: bool  # closed, and no upload can be scored any more
+    protocol: str
+    description_key: str
+    opens_at: datetime
+    closes_at: datetime | None
+    grace: timedelta
+    quotas: tuple[Quota, ...]  # of a team and of a person, for each task, in force; the shortest window first
+    state: PhaseState
+    own_quotas: tuple[Quota, ...] = ()  # what its organisers chose
+    shares_quotas: bool = False  # another held-out phase has the same annotation: results count in both, and its quotas apply, too
+    shows_exposure: bool = False  # everybody sees how much can have been disclosed to any team
+    embargo: bool = False  # others than a result's team and organisers see it once the phase is over
+    not_offered: tuple[int, ...] = ()  # competitions without ground truth
+    has_images: bool = False  # pictures were imported
+    shows_images: bool = False  # everybody sees its pictures
+    draws_images: bool = False  # and annotation and predictions drawn over them
+
+
+HELD_OUT_QUOTAS = (Quota(2, 7), Quota(30, 365))  # where an organiser sets nothing else
+
+
+class Period(Protocol):
+    """Something that opens and closes."""
+
+    @property
+    def opens_at(self) -> datetime:
+        """When it begins."""
+
+    @property
+    def closes_at(self) -> datetime | None:
+        """When it ends, or never."""
+
+
+def state_of(period: Period, now: datetime) -> PhaseState:
+    """Whether submissions are taken at `now`; the moment of closing is closed."""
+    if now < period.opens_at:
+        return PhaseState.UPCOMING
+    if period.closes_at is not None and now >= period.closes_at:
+        return PhaseState.CLOSED
+    return PhaseState.OPEN
+
+
+def is_over(period: Period, grace: timedelta, now: datetime) -> bool:
+    """Whether a phase has closed and no upload that was started in time can be scored any more."""
+    return period.closes_at is not None and now >= period.closes_at + grace
+
+
+def offered_competitions(phase: PhaseView) -> tuple[scoring.CompetitionInfo, ...]:
+    """The competitions of a phase that can be entered: this version scores them, and there is ground truth for them."""
+    return tuple(
+        each
+        for each in scoring.competitions(phase.dataset)
+        if scoring.is_scorable(each) and each.number not in phase.not_offered
+    )
+
+
+def tasks_of(phase: PhaseView) -> dict[int, str]:
+    """The task of every competition of the edition."""
+    return {each.number: each.task for each in scoring.competitions(phase.dataset)}
+
+
+def quotas_of(given: tuple[Quota, ...] | None, disclosure: Disclosure) -> tuple[Quota, ...]:
+    """The quotas of a new phase: a held-out one always has some, because every score reveals something of its labels.
+
+    >>> [str(quota) for quota in quotas_of(None, Disclosure.CLASSES)], quotas_of(None, Disclosure.FULL)
+    (['2 in 7 days', '30 in 365 days'], ())
+    """
+    if given is None:
+        return () if disclosure is Disclosure.FULL else HELD_OUT_QUOTAS
+    return in_order(given)
+
+
+ANY_PHASE = aliased(Phase)  # made once: an alias costs more than the rest of a statement
+_OWN, _SAME, _OTHER = aliased(GroundTruth), aliased(GroundTruth), aliased(Phase)
+# held-out phases with the same annotation: what is scored in one of them tells about the others
+_SHARED_QUOTAS: Final = (
+    select(func.jsonb_agg(_OTHER.stored_quotas))
+    .where(
+        _OTHER.id != Phase.id,
+        _OTHER.disclosure != Disclosure.FULL,
+        _OTHER.id.in_(
+            select(_SAME.phase_id)
+            .join(_OWN, _OWN.fingerprint == _SAME.fingerprint)
+            .where(_OWN.phase_id == Phase.id)
+            .correlate(Phase)
+        ),
+    )
+    .correlate(Phase)
+    .scalar_subquery()
+)
+PHASES: Final = (
+    select(Phase, Edition, func.clock_timestamp(), PictureSource.is_public, _SHARED_QUOTAS)
+    .join(Edition)
+    .outerjoin(PictureSource, PictureSource.phase_id == Phase.id)
+    .order_by(Edition.id.desc(), Phase.image_set)
+)
+IMPORT_LOCK = 0x494D504F  # advisory lock: one import at a time
+
+
+def now(session: Session) -> datetime:
+    """The database's clock, by which everything is decided."""
+    moment: datetime = session.execute(select(func.clock_timestamp())).scalar_one()
+    return moment
+
+
+def _phases(session: Session, statement: Select[Any]) -> list[PhaseView]:
+    return [_view(*row) for row in session.execute(statement)]
+
+
+def _view(
+    phase: Phase,
+    edition: Edition,
+    moment: datetime,
+    images: bool | None,  # noqa: FBT001 - None: no pictures
+    others_quotas: list[list[dict[str, Any]]] | None,
+) -> PhaseView:
+    is_open = phase.disclosure is Disclosure.FULL and images is not None
+    is_shared = phase.disclosure is not Disclosure.FULL and others_quotas is not None
+    shared = [Quota(**quota) for quotas in others_quotas or () for quota in quotas] if is_shared else []
+    return PhaseView(
+        id=phase.id,
+        edition_id=phase.edition_id,
+        edition=edition.code,
+        edition_title=edition.title,
+        dataset=edition.dataset,
+        image_set=phase.image_set,
+        disclosure=phase.disclosure,
+        details_at_close=phase.details_at_close,
+        only_complete=phase.only_complete,
+        is_over=is_over(phase, phase.grace, moment),
+        protocol=phase.protocol,
+        description_key=phase.description_key,
+        opens_at=phase.opens_at,
+        closes_at=phase.closes_at,
+        grace=phase.grace,
+        quotas=in_order((*phase.quotas, *shared)),
+        own_quotas=phase.quotas,
+        shares_quotas=is_shared,
+        embargo=phase.embargo,
+        shows_exposure=phase.shows_exposure,
+        state=state_of(phase, moment),
+        not_offered=tuple(sorted(map(int, phase.not_offered))),
+        has_images=images is not None,
+        shows_images=bool(images) or is_open,
+        draws_images=is_open,
+    )
+
+
+def is_past_embargo(phase_id: SQLColumnExpression[int]) -> ColumnElement[bool]:
+    """Whether others than its team and organisers may see a result of a phase: always, or once the phase is over."""
+    is_over = func.coalesce(ANY_PHASE.closes_at + ANY_PHASE.grace <= func.clock_timestamp(), false())
+    return phase_id.not_in(select(ANY_PHASE.id).where(ANY_PHASE.embargo, not_(is_over)))
+
+
+def phase_of(session: Session, edition: str, image_set: str) -> PhaseView | None:
+    """A phase by what stands in its address."""
+    return next(
+        iter(_phases(session, PHASES.where(Edition.code == edition, Phase.image_set == image_set))), None
+    )
+
+
+def phase_of_id(session: Session, phase_id: int) -> PhaseView | None:
+    """A phase by its id."""
+    return next(iter(_phases(session, PHASES.where(Phase.id == phase_id))), None)
+
+
+def all_phases(session: Session) -> list[PhaseView]:
+    """Every phase, the newest edition first."""
+    return _phases(session, PHASES)
+
+
+def organised_by(actor: Actor) -> ColumnElement[bool]:
+    """The phases whose edition somebody organises; for statements with Phase."""
+    return rows_for(actor, Action.ORGANISE, edition=Phase.edition_id)
+
+
+def organised_phases(session: Session, actor: Actor) -> list[PhaseView]:
+    """The phases of the editions that somebody organises, the newest edition first."""
+    return _phases(session, PHASES.where(organised_by(actor)))
+
+
+def phases_of(session: Session, edition: str) -> list[PhaseView]:
+    """The phases of an edition."""
+    return _phases(session, PHASES.where(Edition.code == edition))
+
+
+def edition_of(session: Session, code: str) -> Edition | None:
+    """An edition by its code."""
+    return session.scalar(select(Edition).where(Edition.code == code))
+
+
+def all_editions(session: Session) -> list[Edition]:
+    """Every edition, the newest first."""
+    return list(session.scalars(select(Edition).order_by(Edition.id.desc())))
+
+
+def boards_of(session: Session, phase_ids: Sequence[int]) -> list[Board]:
+    """The boards of these phases, by competition."""
+    statement = select(Board).where(Board.phase_id.in_(phase_ids)).order_by(Board.phase_id, Board.competition)
+    return list(session.scalars(statement))
+
+
+def board_of(session: Session, phase_id: int, competition: int) -> Board | None:
+    """The leaderboard of a competition in a phase."""
+    return session.get(Board, (phase_id, competition))
+
+
+def board_versions(session: Session, phase_id: int, competition: int) -> tuple[Board, GroundTruth] | None:
+    """A leaderboard with the ground truth that it shows."""
+    statement = (
+        select(Board, GroundTruth)
+        .join(GroundTruth, Board.ground_truth_id == GroundTruth.id)
+        .where(Board.phase_id == phase_id, Board.competition == competition)
+    )
+    row = session.execute(statement).one_or_none()
+    return (row[0], row[1]) if row else None
+
+
+def newest_truth(session: Session, phase_id: int) -> GroundTruth | None:
+    """The version of the annotation that was imported last."""
+    statement = (
+        select(GroundTruth).where(GroundTruth.phase_id == phase_id).order_by(GroundTruth.version.desc())
+    )
+    return session.scalar(statement.limit(1))
+
+
+def lock_imports(session: Session) -> None:
+    """Make other imports wait until the end of the transaction."""
+    session.execute(select(func.pg_advisory_xact_lock(IMPORT_LOCK)))
+
+
+def truth_of_fingerprint(session: Session, phase_id: int, fingerprint: str) -> GroundTruth | None:
+    """The version of the annotation with this content."""
+    return session.scalar(
+        select(GroundTruth).where(GroundTruth.phase_id == phase_id, GroundTruth.fingerprint == fingerprint)
+    )
+
+
+def phases_hiding(session: Session, phase_id: int, fingerprint: str) -> list[str]:
+    """The other phases that hold this annotation, or one that the phase has had, as hidden."""
+    own = select(GroundTruth.fingerprint).where(GroundTruth.phase_id == phase_id)
+    statement = (
+        select(Edition.code + " " + Phase.image_set)
+        .join(Phase, Phase.edition_id == Edition.id)
+        .join(GroundTruth, GroundTruth.phase_id == Phase.id)
+        .where(
+            Phase.id != phase_id,
+            Phase.disclosure != Disclosure.FULL,
+            or_(GroundTruth.fingerprint == fingerprint, GroundTruth.fingerprint.in_(own)),
+        )
+        .distinct()
+    )
+    return sorted(session.scalars(statement))
+
+
+def stored_phase(session: Session, edition_id: int, image_set: str) -> Phase | None:
+    """The row of a phase, locked until the end of the transaction."""
+    statement = select(Phase).where(Phase.edition_id == edition_id, Phase.image_set == image_set)
+    return session.scalar(statement.with_for_update())
+
+
+def truth_versions(session: Session) -> tuple[dict[int, int], dict[int, int]]:
+    """By phase, the newest version of its ground truth, and the one that its boards show."""
+    newest = select(GroundTruth.phase_id, func.max(GroundTruth.version)).group_by(GroundTruth.phase_id)
+    shown = (
+        select(Board.phase_id, func.min(GroundTruth.version))
+        .join(GroundTruth, Board.ground_truth_id == GroundTruth.id)
+        .group_by(Board.phase_id)
+    )
+    return dict(session.execute(newest).all()), dict(session.execute(shown).all())
+
+
+def reasons_not_offered(session: Session) -> dict[int, dict[int, str]]:
+    """By phase, the competitions that are not offered, and what the annotation lacks."""
+    rows = session.execute(select(Phase.id, Phase.not_offered))
+    return {phase: {int(number): reason for number, reason in sorted(found.items())} for phase, found in rows}
+
+
+def find_phase(session: Session, edition: str, image_set: str) -> PhaseView:
+    """A phase by what stands in its address.
+
+    Raises NotFoundError.
+    """
+    phase = phase_of(session, edition, image_set)
+    if phase is None:
+        raise _no_phase(edition, image_set)
+    return phase
+
+
+def _no_phase(edition: str, image_set: str) -> NotFoundError:
+    return NotFoundError(f"there is no phase {image_set!r} in an edition {edition!r}")
+
+
+@lru_cache(maxsize=32)
+def description_of(descriptions: Storage, key: str) -> Description:
+    """The public description with this key; immutable, so a process reads each once."""
+    with descriptions.open(key) as stream:
+        return Description.from_json(stream.read().decode())
+
+
+def public_description(platform: Platform, edition: str, image_set: str) -> str:
+    """The public description of a phase, as JSON.
+
+    Raises NotFoundError.
+    """
+    with platform.transaction() as session:
+        phase = find_phase(session, edition, image_set)
+    with platform.descriptions.open(phase.description_key) as stream:
+        return stream.read().decode()
+
+
+def phase_description(platform: Platform, edition: str, image_set: str) -> Description:
+    """The public description of a phase.
+
+    Raises NotFoundError.
+    """
+    with platform.transaction() as session:
+        phase = find_phase(session, edition, image_set)
+    return description_of(platform.descriptions, phase.description_key)
+
+
+def phase_page(platform: Platform, edition: str, image_set: str) -> PhaseView:
+    """A phase and its rules.
+
+    Raises NotFoundError.
+    """
+    with platform.transaction() as session:
+        return find_phase(session, edition, image_set)
+
+
+def organised_phase(platform: Platform, actor: Actor, edition: str, image_set: str) -> PhaseView:
+    """A phase of an edition that the actor organises.
+
+    Raises NotFoundError, for others as for what does not exist.
+    """
+    phase = phase_page(platform, edition, image_set)
+    if not actor.runs(phase.edition_id):
+        raise _no_phase(edition, image_set)
+    return phase

@@ -1,0 +1,407 @@
+"""The disclosure policy: what a reader may see of the results of a phase. Pure functions."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from math import ceil, log2
+from statistics import fmean
+from typing import Final, Protocol
+
+from app.challenges.challenges import PhaseView, is_over
+from app.core.access import Actor
+from app.models import Disclosure
+from scoring.tasks.outcome import NOT_ENTERED
+
+
+@dataclass(frozen=True, slots=True)
+class StoredScore:
+    """A score in [0, 1] with what readers see of it while the annotation is hidden; `reason` says why there is no value.
+
+    low, high: its 95 % confidence interval, once it is computed.
+    """
+
+    value: float | None
+    held_out_value: float | None
+    reason: str | None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunScore:
+    """A score of a run, as `StoredScore`: of a class, or of all of them together where there is no name."""
+
+    class_name: str | None
+    value: float | None
+    held_out_value: float | None
+    reason: str | None
+    low: float | None = None
+    high: float | None = None
+    positives: int | None = None
+    predictions: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TermsChange:
+    """What of a phase's terms a change replaced, as it was; None for what it left alone."""
+
+    at: datetime
+    disclosure: Disclosure | None
+    details_at_close: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What a team has had scored: results, the values of classes in them, and those that were steps of a ladder."""
+
+    results: int
+    values: int
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """How many lists of classes in a team's scored results had one confidence for everything, or few predictions; of how many classes."""
+
+    constant: int
+    partial: int
+    classes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """How much a team can have learnt of a phase's hidden labels.
+
+    archives: scored; contents: different ones; incomplete: results that leave out predictions; lists: those that probe; bits: see
+    `bits_so_far`.
+    """
+
+    team_id: int
+    team: str
+    archives: int
+    contents: int
+    incomplete: int
+    use: Use
+    lists: Lists
+    bits: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """A way to disclose scores as its page explains it.
+
+    shown: what participants see until the phase is over; recovered: of all labels, what the best of the attackers in SECURITY.md
+    recovers in a year with the default quota at most, in percent; None where it is everything.
+    """
+
+    shown: str
+    meant_for: str
+    recovered: float | None
+
+
+LEAKS: Final = {
+    Disclosure.FULL: Leak(
+        "Every digit, curves, intervals, counts, matrices.",
+        "Annotation that is public, such as that of val.",
+        None,
+    ),
+    Disclosure.CLASSES: Leak(
+        "Each class and the mean, in tenths of a percent.",
+        "The usual way of a held-out test set, as the PASCAL VOC server had it.",
+        1.42,
+    ),
+    Disclosure.MEAN: Leak(
+        "The mean alone, in tenths of a percent; the classes when the phase is over.",
+        "Test sets that are used for years.",
+        0.03,
+    ),
+    Disclosure.LADDER: Leak(
+        "The mean of the team's best result so far, and a new one only where it beats that by a standard error; the classes"
+        " when the phase is over.",
+        "Test sets that many tune their methods on.",
+        0.01,
+    ),
+    Disclosure.AT_CLOSE: Leak(
+        "No scores until the phase is over; then each class and the mean.", "A challenge with a date.", 0.0
+    ),
+}
+"""The rows of `Disclosure`; a test compares the figures with SECURITY.md."""
+
+HELD_OUT_DECIMALS: Final = (
+    3  # of values in [0, 1]; more would only help those who probe the hidden annotation
+)
+
+
+class Scored(Protocol):
+    """A stored score of a class or of all: `held_out_value` is what readers see, but for digits, of hidden annotation."""
+
+    @property
+    def value(self) -> float | None:
+        """The score itself, in [0, 1]."""
+
+    @property
+    def held_out_value(self) -> float | None:
+        """The same score with 0 where a class has no value because of what the ground truth holds."""
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is no value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What one reader sees of the results of one phase.
+
+    means, classes: those values; details: every digit and moment, curves, intervals, counts, matrices, further tables, reasons
+    that depend on the ground truth; by_ladder: the mean is that of the ladder; only_complete: no values of classes from an
+    incomplete result; beyond_public: the reader sees what participants do not.
+    """
+
+    means: bool
+    classes: bool
+    details: bool
+    by_ladder: bool = False
+    only_complete: bool = False
+    beyond_public: bool = False
+
+    @property
+    def decimals(self) -> int | None:
+        """Of the values in [0, 1] that are shown; none: every digit."""
+        return None if self.details else HELD_OUT_DECIMALS
+
+    def of_result(self, *, is_complete: bool) -> "Sight":
+        """The sight of one result, which may lack predictions that the phase asks for."""
+        return self if is_complete or not self.only_complete else replace(self, classes=False)
+
+    def mean(self, own: Scored | None, ladder: Scored | None = None) -> float | None:
+        """The mean of a result; `ladder` is the score that the ladder shows for it, by default its own."""
+        if own is None or not self.means:
+            return None
+        return self._value((ladder or own) if self.by_ladder else own)
+
+    def value(self, score: Scored) -> float | None:
+        """The value of a class."""
+        return self._value(score) if self.classes else None
+
+    def interval(self, score: StoredScore) -> tuple[float | None, float | None]:
+        """The confidence interval of a score; a detail."""
+        return (score.low, score.high) if self.details else (None, None)
+
+    def reason(self, score: Scored) -> str | None:
+        """Why there is no value; what depends on the ground truth is for those who see details."""
+        return score.reason if self.details or depends_on_archive(score.reason) else None
+
+    def moment(self, moment: datetime) -> datetime:
+        """A moment: to the minute on a held-out phase, because a run takes longer the more it finds.
+
+        >>> PUBLIC[Disclosure.CLASSES].moment(datetime(2026, 11, 21, 9, 30, 59, 999999)).isoformat()
+        '2026-11-21T09:30:00'
+        """
+        return moment if self.details else moment.replace(second=0, microsecond=0)
+
+    def _value(self, score: Scored) -> float | None:
+        if self.details:
+            return score.value
+        return None if score.held_out_value is None else round(score.held_out_value, HELD_OUT_DECIMALS)
+
+
+PUBLIC: Final = {
+    Disclosure.FULL: Sight(means=True, classes=True, details=True),
+    Disclosure.CLASSES: Sight(means=True, classes=True, details=False),
+    Disclosure.MEAN: Sight(means=True, classes=False, details=False),
+    Disclosure.LADDER: Sight(means=True, classes=False, details=False, by_ladder=True),
+    Disclosure.AT_CLOSE: Sight(means=False, classes=False, details=False),
+}
+"""What everybody sees while a phase is not over."""
+
+EVERYTHING: Final = PUBLIC[Disclosure.FULL]
+
+
+def public_sight(phase: PhaseView) -> Sight:
+    """What participants and everybody else see.
+
+    Once a held-out phase is over, the values of classes and the mean are shown, and the details if its organiser chose so:
+    from curves alone random rankings became 90 % mAP in three submissions, and test sets are used again.
+    """
+    if not phase.is_over:
+        return replace(PUBLIC[phase.disclosure], only_complete=phase.only_complete)
+    if phase.details_at_close or phase.disclosure is Disclosure.FULL:
+        return EVERYTHING
+    return PUBLIC[Disclosure.CLASSES]
+
+
+def sight_of(actor: Actor, phase: PhaseView) -> Sight:
+    """What this reader sees; organisers everything, always."""
+    public = public_sight(phase)
+    if actor.runs(phase.edition_id):
+        return replace(EVERYTHING, beyond_public=not public.details)
+    return public
+
+
+HIDDEN: Final = {
+    Disclosure.CLASSES: "Curves, confidence intervals and counts are hidden",
+    Disclosure.MEAN: "Everything but the mean is hidden",
+    Disclosure.LADDER: "The mean is that of the team's best result so far, unless this one beats it by a standard error;"
+    " everything else is hidden",
+    Disclosure.AT_CLOSE: "Scores are hidden",
+}
+
+
+def withheld(phase: PhaseView, sight: Sight, *, is_complete: bool = True) -> str | None:
+    """What a reader does not see of a result, why, and until when; none if nothing is withheld."""
+    if sight.details:
+        return None
+    row = Disclosure.CLASSES if phase.is_over else phase.disclosure
+    until = _until(phase)
+    hidden = f"{HIDDEN[row]} because the annotation of {phase.image_set} is held out{until}"
+    if sight.only_complete and not is_complete and row is Disclosure.CLASSES:
+        return f"{hidden}. The values of classes are hidden, too, because the result is not complete"
+    return hidden
+
+
+def _until(phase: PhaseView) -> str:
+    if phase.closes_at is None or phase.is_over:
+        return ""
+    if phase.details_at_close:
+        return "; everything becomes public when the phase is over"
+    if phase.disclosure is Disclosure.CLASSES:
+        return ""
+    return "; the values of classes become public when the phase is over"
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What an organiser chooses of a phase's disclosure."""
+
+    disclosure: Disclosure
+    details_at_close: bool
+    only_complete: bool
+
+
+LEAST_FIRST: Final = (
+    Disclosure.AT_CLOSE,
+    Disclosure.LADDER,
+    Disclosure.MEAN,
+    Disclosure.CLASSES,
+    Disclosure.FULL,
+)
+
+
+def change_refusal(
+    before: Terms, after: Terms, *, closes: bool, has_results: bool, is_over: bool
+) -> str | None:
+    """Why the disclosure of a phase may not change so; none if it may.
+
+    closes: it has a closing date; has_results: something has been scored. Results that are there were entered under the
+    promise of the terms before, and a ladder has compared them or not, so until the phase is over less may be shown, and
+    everything where the annotation itself is public.
+    """
+    if after.disclosure is Disclosure.AT_CLOSE and not closes:
+        return "a phase that discloses scores at its close needs a closing date"
+    if not has_results or is_over or after.disclosure is Disclosure.FULL:
+        return None
+    shows_more = LEAST_FIRST.index(after.disclosure) > LEAST_FIRST.index(before.disclosure)
+    if shows_more or (before.only_complete and not after.only_complete):
+        return (
+            "results have been entered while less was shown; until the phase is over its disclosure can only become stricter, or"
+            " full once the annotation is public"
+        )
+    return None
+
+
+def row_in_force(phase: PhaseView) -> Disclosure:
+    """What is disclosed of a phase now, which is more once it is over."""
+    if not phase.is_over:
+        return phase.disclosure
+    return Disclosure.FULL if public_sight(phase).details else Disclosure.CLASSES
+
+
+def rows_so_far(phase: PhaseView, changes: Iterable[TermsChange]) -> frozenset[Disclosure]:
+    """What has been disclosed of the results of a phase, now and before each of these changes, which are newest first."""
+    rows = {row_in_force(phase)}
+    for change in changes:
+        phase = replace(
+            phase,
+            disclosure=change.disclosure or phase.disclosure,
+            details_at_close=(
+                phase.details_at_close if change.details_at_close is None else change.details_at_close
+            ),
+            is_over=is_over(phase, phase.grace, change.at),
+        )
+        rows.add(row_in_force(phase))
+    return frozenset(rows)
+
+
+def bits_so_far(rows: Iterable[Disclosure], use: Use) -> float | None:
+    """What `bits_at_most` says of the row that tells most: all results may have been read before the others were chosen."""
+    bits = [bits_at_most(row, use) for row in rows]
+    return None if None in bits else max(each for each in bits if each is not None)
+
+
+def bits_at_most(disclosure: Disclosure, use: Use) -> float | None:
+    """The information that the values disclosed to a team can have carried at most; none where everything is shown.
+
+    A value in tenths of a percent is one of 1001. Where classes are shown, the mean can be one of two neighbours, because it is
+    rounded after the values of classes are averaged. A ladder says for every result whether it moved, and where to.
+
+    >>> round(bits_at_most(Disclosure.CLASSES, Use(results=2, values=40, steps=1)))
+    401
+    """
+    a_value = log2(10**HELD_OUT_DECIMALS + 1)
+    match disclosure:
+        case Disclosure.FULL:
+            return None
+        case Disclosure.CLASSES:
+            return use.values * a_value + use.results
+        case Disclosure.MEAN:
+            return use.results * a_value
+        case Disclosure.LADDER:
+            return use.results + use.steps * a_value
+    return 0.0  # at close nothing is shown before
+
+
+def most_bits(rows: Collection[Disclosure], uses: Iterable[Use]) -> int | None:
+    """What `bits_so_far` says of the team that has learnt the most, rounded up to two digits; none where everything was shown.
+
+    Rounded, so that nobody can count the results that others keep private.
+
+    >>> most_bits({Disclosure.MEAN}, [Use(results=3, values=0, steps=0), Use(results=31, values=0, steps=0)])
+    310
+    """
+    if Disclosure.FULL in rows:
+        return None
+    bits = [bits_so_far(rows, use) for use in uses]
+    most = ceil(max((each for each in bits if each is not None), default=0.0))
+    step: int = 10 ** max(0, len(str(most)) - 2)
+    return -(-most // step) * step
+
+
+def depends_on_archive(reason: str | None) -> bool:
+    """Whether a score has no value because of what was not entered, which its team knows; otherwise the truth decides it.
+
+    >>> depends_on_archive("not entered: cat"), depends_on_archive("a class has no value"), depends_on_archive(None)
+    (True, False, False)
+    """
+    return reason is not None and reason.startswith(NOT_ENTERED)
+
+
+def held_out_value(value: float | None, reason: str | None) -> float | None:
+    """A class's value as hidden annotation allows: 0 where the ground truth decides that there is none.
+
+    >>> held_out_value(0.5, None), held_out_value(None, "there is no such object in the set")
+    (0.5, 0.0)
+    """
+    if value is None and not depends_on_archive(reason):
+        return 0.0
+    return value
+
+
+def held_out_mean(value: float | None, reason: str | None, classes: Iterable[float | None]) -> float | None:
+    """The mean as hidden annotation allows: of the classes' held-out values where the ground truth lets it have none.
+
+    >>> held_out_mean(None, "a class has no value", [0.5, 0.0]), held_out_mean(None, "not entered: cat", [0.5, None])
+    (0.25, None)
+    """
+    if value is not None or depends_on_archive(reason):
+        return value
+    return fmean([each for each in classes if each is not None] or [0.0])

@@ -1,0 +1,32 @@
+"""Downloads that help to make a first result."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from app.challenges import examples
+from app.core.access import Action
+from app.web.dependencies import ThePlatform, requires
+
+router = APIRouter(prefix="/editions", dependencies=[requires(Action.READ_PUBLIC)])
+
+
+@router.get("/{edition}/{image_set}/example.tar.gz")
+def example(
+    platform: ThePlatform, edition: str, image_set: str, competition: Annotated[int, Query()] = 3
+) -> Response:
+    """An archive that is valid, and holds the same prediction for every image."""
+    content = examples.example(platform, edition, image_set, competition)
+    return Response(content, media_type="application/gzip", headers=_attachment("example.tar.gz"))
+
+
+@router.get("/{edition}/{image_set}/images.txt")
+def images(platform: ThePlatform, edition: str, image_set: str) -> Response:
+    """The names of the images, one a line."""
+    content = examples.image_list(platform, edition, image_set)
+    return Response(content, media_type="text/plain", headers=_attachment("images.txt"))
+
+
+def _attachment(filename: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{filename}"', "Cache-Control": "max-age=300"}

@@ -1,0 +1,227 @@
+"""Example archives of a phase, made from its public description."""
+
+import gzip
+import io
+import json
+import tarfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+
+import scoring
+from app.challenges import challenges
+from app.core.errors import NotFoundError
+from app.platform import Platform
+from scoring import Box, CompetitionInfo, Description, Layout, Part
+from scoring.competitions import expected_files
+from scoring.data.description import UNKNOWN_SIDE
+from scoring.protocol_table import ProtocolDescription, TaskDescription, describe_protocols
+
+CONFIDENCE = 0.5
+WHOLE_IMAGE = 0  # object number of a person in an edition whose layout set lists images only
+Files = Iterator[tuple[str, bytes]]  # of each file its name and its content
+
+
+def example_files(description: Description, competition: scoring.CompetitionInfo) -> Files:
+    r"""The path below `results` and the content of every file of an example for one competition.
+
+    >>> phase = Description("VOC2012", "val", ("car",), (), (scoring.Image("2008_000001", 500, 375),))
+    >>> list(example_files(phase, scoring.competition_of("VOC2012", 1)))
+    [('results/VOC2012/Main/comp1_cls_val_car.txt', b'2008_000001 0.5\n')]
+    """
+    folder = "/".join(filter(None, ("results", description.dataset, competition.folder)))
+    content = CONTENTS[competition.task](description)
+    for name, about in expected_files(competition, description):
+        yield f"{folder}/{name}", content(about)
+
+
+def first_file(description: Description, competition: scoring.CompetitionInfo) -> tuple[str, bytes] | None:
+    r"""The first file of an example for the first two images; none where the phase has nothing to predict.
+
+    >>> phase = Description("VOC2012", "val", ("car",), (), tuple(scoring.Image(name, 500, 375) for name in "abc"))
+    >>> first_file(phase, scoring.competition_of("VOC2012", 1))
+    ('results/VOC2012/Main/comp1_cls_val_car.txt', b'a 0.5\nb 0.5\n')
+    """
+    small = replace(
+        description,
+        images=description.images[:2],
+        persons=description.persons[:2],
+        acting=description.acting[:2],
+    )
+    return next(iter(example_files(small, competition)), None)
+
+
+def line_grammar(task: str) -> str:
+    """What a result file of a task holds, as the submit page says it."""
+    return GRAMMARS[task]
+
+
+@cache
+def protocols() -> tuple[ProtocolDescription, ...]:
+    """Every protocol in words."""
+    return describe_protocols()
+
+
+def protocol_named(name: str) -> ProtocolDescription | None:
+    """The protocol of this name, or of this as another name.
+
+    >>> protocol_named("voc2012").title
+    'PASCAL VOC 2012'
+    """
+    return next((each for each in protocols() if name in (each.name, *each.other_names)), None)
+
+
+def task_rules(protocol: str, task: str) -> TaskDescription | None:
+    """How a protocol scores a task, in words.
+
+    >>> task_rules("voc2007", "detection").threshold, task_rules("none", "detection")
+    ('IoU of at least 0.5', None)
+    """
+    known = protocol_named(protocol)
+    return next((each for each in known.tasks if each.task == task), None) if known else None
+
+
+def _classification(description: Description) -> Callable[[str], bytes]:
+    lines = _lines(f"{image.id} {CONFIDENCE}" for image in description.images)
+    return lambda _: lines
+
+
+def _detection(description: Description) -> Callable[[str], bytes]:
+    lines = _lines(
+        f"{image.id} {CONFIDENCE} 1 1 {image.width} {image.height}" for image in description.images
+    )
+    return lambda _: lines
+
+
+def _action(description: Description) -> Callable[[str], bytes]:
+    lines = _lines(f"{image} {number} {CONFIDENCE}" for image, number in description.acting)
+    return lambda _: lines
+
+
+def _segmentation(description: Description) -> Callable[[str], bytes]:
+    sizes = _sizes(description)
+
+    def all_background(image: str) -> bytes:
+        width, height = sizes[image]
+        return scoring.labels_to_png(np.zeros((height, width), np.uint8))
+
+    return all_background
+
+
+def _layout(description: Description) -> Callable[[str], bytes]:
+    sizes = _sizes(description)
+
+    def person(image: str, number: int) -> Layout:
+        width, height = sizes[image]
+        head = Part("head", Box(1, 1, max(1, width // 2), max(1, height // 4)))
+        if number == WHOLE_IMAGE:
+            return Layout(image, CONFIDENCE, (head,), box=Box(1, 1, width, height))
+        return Layout(image, CONFIDENCE, (head,), object=number)
+
+    content = scoring.layouts_to_xml([person(image, number) for image, number in description.persons])
+    return lambda _: content
+
+
+def has_sizes(description: Description) -> bool:
+    """Whether the sizes of all images are known, without which there are no boxes and no masks."""
+    return all(image.width != UNKNOWN_SIDE for image in (*description.images, *description.further))
+
+
+def _sizes(description: Description) -> dict[str, tuple[int, int]]:
+    """Width and height of every image, in pixels."""
+    return {image.id: (image.width, image.height) for image in (*description.images, *description.further)}
+
+
+def _lines(lines: Iterator[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _coco_boxes(description: Description) -> Callable[[str], bytes]:
+    return _coco(description, lambda image: {"bbox": [0, 0, image.width, image.height], "score": CONFIDENCE})
+
+
+def _coco_masks(description: Description) -> Callable[[str], bytes]:
+    return _coco(
+        description,
+        lambda image: {
+            "segmentation": {"size": [image.height, image.width], "counts": [0, image.width * image.height]},
+            "score": CONFIDENCE,
+        },
+    )
+
+
+def _coco(
+    description: Description, predict: Callable[[scoring.Image], Mapping[str, Any]]
+) -> Callable[[str], bytes]:
+    """A detection of the first class in every image; of all classes they would be millions."""
+    category = next(iter(description.class_numbers), 0)
+    found = [
+        {"image_id": int(image.id), "category_id": category, **predict(image)} for image in description.images
+    ]
+    content = json.dumps(found).encode()
+    return lambda _: content
+
+
+CONTENTS: Mapping[str, Callable[[Description], Callable[[str], bytes]]] = {
+    "classification": _classification,
+    "detection": _detection,
+    "segmentation": _segmentation,
+    "layout": _layout,
+    "action": _action,
+    "coco-detection": _coco_boxes,
+    "coco-segmentation": _coco_masks,
+    "lvis-detection": _coco_boxes,
+    "lvis-segmentation": _coco_masks,
+}
+
+BOXES = '[{"image_id": …, "category_id": …, "bbox": [left, top, width, height], "score": …}, …]'
+MASKS = '[{"image_id": …, "category_id": …, "segmentation": {"size": [height, width], "counts": …}, "score": …}, …]'
+
+GRAMMARS: Mapping[str, str] = {
+    "classification": "<image> <confidence>",
+    "detection": "<image> <confidence> <left> <top> <right> <bottom>",
+    "segmentation": "an indexed PNG of the image's size for each image; 0 is the background",
+    "layout": "<results> with a <layout> for each person: <image>, <object>, <confidence>, a <part> for each part",
+    "action": "<image> <object> <confidence>",
+    **dict.fromkeys(("coco-detection", "lvis-detection"), BOXES),
+    **dict.fromkeys(("coco-segmentation", "lvis-segmentation"), MASKS),
+}
+
+
+def example(platform: Platform, edition: str, image_set: str, competition: int) -> bytes:
+    """A tar.gz with a valid result of one competition, that scores as badly as one can.
+
+    Raises NotFoundError for a competition that the phase does not have.
+    """
+    description = challenges.phase_description(platform, edition, image_set)
+    known = {each.number: each for each in scoring.competitions(description.dataset)}
+    if competition not in known or not has_sizes(description):
+        raise NotFoundError(f"There is no example for a competition {competition} of {edition} {image_set}")
+    return _packed(description, known[competition])
+
+
+def image_list(platform: Platform, edition: str, image_set: str) -> str:
+    """The names of the images of a phase, one a line.
+
+    Raises NotFoundError.
+    """
+    description = challenges.phase_description(platform, edition, image_set)
+    return "".join(f"{image.id}\n" for image in description.images)
+
+
+@lru_cache(maxsize=16)
+def _packed(description: Description, competition: CompetitionInfo) -> bytes:
+    """The same bytes for the same description."""
+    packed = io.BytesIO()
+    with (
+        gzip.GzipFile(fileobj=packed, mode="wb", mtime=0, filename="") as compressed,
+        tarfile.open(fileobj=compressed, mode="w|", format=tarfile.USTAR_FORMAT) as archive,
+    ):
+        for path, content in example_files(description, competition):
+            member = tarfile.TarInfo(path)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return packed.getvalue()

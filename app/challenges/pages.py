@@ -1,0 +1,79 @@
+"""The terms of an edition: to read, to accept, to set."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import RedirectResponse, Response
+from pydantic import ValidationError
+
+from app.challenges import terms as challenges_terms
+from app.challenges.terms import NewTerms
+from app.core.access import Action
+from app.platform import Platform
+from app.web.dependencies import CurrentActor, ThePlatform, render, requires
+from app.web.forms import field_errors
+
+router = APIRouter()
+
+
+@router.get("/editions/{edition}/terms", dependencies=[requires(Action.READ_PUBLIC)])
+def terms(request: Request, platform: ThePlatform, actor: CurrentActor, edition: str) -> Response:
+    """What participants of an edition agree to."""
+    return render(
+        request, "participation/terms.html", terms=challenges_terms.terms_page(platform, actor, edition)
+    )
+
+
+@router.post("/editions/{edition}/terms", dependencies=[requires(Action.MANAGE_ACCOUNT)])
+def accept(
+    platform: ThePlatform, actor: CurrentActor, edition: str, version: Annotated[int, Form(ge=1)]
+) -> Response:
+    """Accept the terms."""
+    challenges_terms.accept(platform, actor, edition, version)
+    return RedirectResponse(f"/editions/{edition}/terms", status_code=303)
+
+
+@router.get("/organise/editions/{edition}/terms", dependencies=[requires(Action.ORGANISE)])
+def terms_form(request: Request, platform: ThePlatform, actor: CurrentActor, edition: str) -> Response:
+    """The form that sets the terms."""
+    _, known = challenges_terms.editable_terms(platform, actor, edition)
+    return _form(request, platform, actor, edition, {"text": known.text if known else ""}, {})
+
+
+def _form(
+    request: Request,
+    platform: Platform,
+    actor: CurrentActor,
+    edition: str,
+    form: Mapping[str, str],
+    problems: Mapping[str, str],
+) -> Response:
+    title, known = challenges_terms.editable_terms(platform, actor, edition)
+    return render(
+        request,
+        "participation/set_terms.html",
+        code=422 if problems else 200,
+        edition=edition,
+        title=title,
+        version=known.version if known and known.text else None,
+        form=form,
+        problems=problems,
+    )
+
+
+@router.post("/organise/editions/{edition}/terms", dependencies=[requires(Action.ORGANISE)])
+def set_terms(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    edition: str,
+    text: Annotated[str, Form()] = "",
+) -> Response:
+    """Give an edition other terms."""
+    try:
+        challenges_terms.set_terms(platform, actor, edition, NewTerms(text=text))
+    except ValidationError as error:
+        return _form(request, platform, actor, edition, {"text": text}, field_errors(error))
+    ended = "/organise" if not text.strip() else ""
+    return RedirectResponse(f"{ended}/editions/{edition}/terms", status_code=303)

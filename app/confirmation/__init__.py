@@ -1,1 +1,0 @@
-"""E-mail addresses: proving that one is one's own, and changing it."""

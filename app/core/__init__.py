@@ -1,0 +1,1 @@
+"""What everything rests on: settings, the database, errors, permissions, the audit, logging."""

@@ -1,0 +1,102 @@
+"""The audit log: records are added and never changed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, TypedDict, Unpack
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.orm import Session
+
+from app.core.access import Action, Actor, rows_for
+from app.models import AuditRecord, Edition, User
+
+LARGEST_ID = 2**63 - 1
+
+
+class Search(BaseModel):
+    """Which records are asked for; an empty field asks for all."""
+
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
+
+    action: Annotated[
+        str, Field(max_length=80, description="an action or its beginning: role, entry.withdraw")
+    ] = ""
+    subject: Annotated[str, Field(max_length=80, description="what it was done to: person 7, entry 12")] = ""
+    by: Annotated[int | None, Field(ge=1, le=LARGEST_ID, description="id of the person who did it")] = None
+    before: Annotated[int | None, Field(ge=1, le=LARGEST_ID, description="`next` of the page before")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Who did what, when and why."""
+
+    id: int
+    at: datetime
+    by: int | None  # none: from the command line
+    name: str | None  # of that person
+    action: str
+    subject: str
+    edition: str | None
+    reason: str
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+    details: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPage:
+    """A page of the audit, newest first; `next` is the `before` of the next page."""
+
+    records: tuple[Record, ...]
+    next: int | None
+
+
+class Facts(TypedDict, total=False):
+    """What else a record says."""
+
+    edition_id: int | None  # whose organisers may read it; none: admins alone
+    reason: str
+    before: Mapping[str, Any]  # what changed, as it was
+    after: Mapping[str, Any]  # and as it is
+    details: Mapping[str, Any]
+
+
+def record(session: Session, by: int | None, action: str, subject: str, **facts: Unpack[Facts]) -> None:
+    """Write down, in the transaction of the change itself, who did what to what, and why.
+
+    by: the id of a person, None for the command line; action: "noun.verb" such as "role.grant"; subject: "noun id" such
+    as "entry 7".
+    """
+    session.add(AuditRecord(user_id=by, action=action, subject=subject, **facts))
+
+
+def visible_records(actor: Actor) -> ColumnElement[bool]:
+    """The records that somebody may read: admins all, organisers those of their editions."""
+    return rows_for(actor, Action.READ_AUDIT, edition=AuditRecord.edition_id)
+
+
+def records(session: Session, actor: Actor, search: Search, limit: int) -> list[Record]:
+    """Records that somebody may read, newest first."""
+    found = [visible_records(actor)]
+    if search.action:
+        found.append(AuditRecord.action.startswith(search.action, autoescape=True))
+    if search.subject:
+        found.append(AuditRecord.subject == search.subject)
+    if search.by is not None:
+        found.append(AuditRecord.user_id == search.by)
+    if search.before is not None:
+        found.append(AuditRecord.id < search.before)
+    statement = (
+        select(
+            AuditRecord.id, AuditRecord.at, AuditRecord.user_id, User.name, AuditRecord.action, AuditRecord.subject,
+            Edition.code, AuditRecord.reason, AuditRecord.before, AuditRecord.after, AuditRecord.details,
+        )
+        .outerjoin(User, AuditRecord.user_id == User.id)
+        .outerjoin(Edition, AuditRecord.edition_id == Edition.id)
+        .where(*found)
+        .order_by(AuditRecord.id.desc())
+        .limit(limit)
+    )  # fmt: skip
+    return [Record(*row) for row in session.execute(statement)]

@@ -1,0 +1,103 @@
+"""Names and addresses as people spell them."""
+
+import re
+import unicodedata
+from functools import cache
+from typing import Annotated, Final
+
+from confusable_homoglyphs.confusables import confusables_data
+from pydantic import AfterValidator
+
+# the dot-atom of RFC 5322 and a domain of two labels or more: no quotes, comments, brackets, lists or line breaks
+LOCAL = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
+LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+ADDRESS = re.compile(rf"(?=.{{3,254}}\Z)(?=[^@]{{1,64}}@){LOCAL}@{LABEL}(?:\.{LABEL})+")
+
+
+def is_mail_address(text: str) -> bool:
+    r"""Whether mail can be sent to this address, and to nobody else.
+
+    >>> is_mail_address("ash.grove+voc@example.org"), is_mail_address("ash@localhost")
+    (True, False)
+    >>> is_mail_address("a@example.org\nBcc: b@example.org"), is_mail_address("a,b@example.org")
+    (False, False)
+    """
+    return ADDRESS.fullmatch(text) is not None
+
+
+_ONE_STROKE: Final = str.maketrans(
+    {"i": "l"}
+)  # a capital i and a small L are alike, and so is what differs only in case
+
+
+def folded(text: str) -> str:
+    """The form under which two spellings of a name are one: NFKC, case folded, trimmed.
+
+    >>> folded(" ADMIN ") == folded("admin")
+    True
+    """
+    return unicodedata.normalize("NFKC", text).casefold().strip()
+
+
+def lookalike_key(name: str) -> str:
+    r"""The form that all names have in common which look the same: folded, and one character for all that look like it.
+
+    Characters are compared as in Unicode Technical Standard 39, section 4, spaces as one. The form is for comparing only.
+
+    >>> lookalike_key("Oak") == lookalike_key("\u041eAK") == lookalike_key("0ak")  # a Cyrillic letter, a digit
+    True
+    >>> lookalike_key("rnodern Pine") == lookalike_key("MODERN  PlNE"), lookalike_key("Oak") == lookalike_key("Oaks")
+    (True, False)
+    """
+    once = folded(_plain(unicodedata.normalize("NFKC", name)))
+    return " ".join(_plain(once).casefold().split()).translate(_ONE_STROKE)
+
+
+def _plain(text: str) -> str:
+    return "".join(_prototype(character) for character in text)
+
+
+@cache
+def _prototype(character: str) -> str:
+    """What stands for all characters that look like this one; a character that has one look-alike is not the one that stands."""
+    alike = _alike(character)
+    if len(alike) != 1:
+        return character
+    [other] = alike
+    return min(character, other) if len(_alike(other)) == 1 else other
+
+
+def _alike(character: str) -> list[str]:
+    return [each["c"].strip("\u200e") for each in confusables_data.get(character, ())]
+
+
+def is_visible(name: str) -> bool:
+    r"""Whether a name shows what it is: something to see, no control, format or unassigned characters.
+
+    >>> is_visible("LEAR_flat"), is_visible("admin\u200b"), is_visible("  "), is_visible("\u202egro.evil")
+    (True, False, False, False)
+    """
+    kinds = [unicodedata.category(character) for character in name]
+    return any(kind[0] in "LNPS" for kind in kinds) and not any(
+        kind[0] == "C" or kind in ("Zl", "Zp") for kind in kinds
+    )
+
+
+def _visible(name: str) -> str:
+    if not is_visible(name):
+        message = "must have visible characters, and no control or invisible ones"
+        raise ValueError(message)
+    return name
+
+
+Visible = AfterValidator(_visible)
+
+
+def _mail_address(text: str) -> str:
+    address = folded(text)
+    if not is_mail_address(address):
+        raise ValueError("is not an e-mail address, such as name@example.org")
+    return address
+
+
+MailAddress = Annotated[str, AfterValidator(_mail_address)]

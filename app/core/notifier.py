@@ -1,0 +1,124 @@
+"""Messages that wake workers; the rows in the database say what there is to do."""
+
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from queue import Full
+from queue import Queue as Pending
+
+import structlog
+from celery import Celery
+from kombu import Queue as BrokerQueue
+
+import scoring
+from app.core.settings import Settings
+from app.models import Queue
+
+log = structlog.get_logger()
+
+MAX_PENDING = 1000  # messages that wait for a slow broker; more are dropped, the sweeper sends others
+MAX_AGE = 3600  # seconds after which a message that no worker has taken is dropped
+
+
+# the broker hands out the lowest first: a backlog of figures delays no score, and a backlog of runs no mail
+PRIORITIES: Mapping[Queue, int] = {Queue.MAIL: 0, Queue.RUNS: 3, Queue.FOLLOW_UPS: 6}
+TASK = "work"  # the one task: do the next job of a queue
+
+
+def celery_of(settings: Settings) -> Celery:
+    """The Celery application of web and workers alike."""
+    celery = Celery("heldout", broker=settings.broker_url)
+    celery.conf.update(
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        broker_connection_timeout=2,
+        broker_pool_limit=2,
+        broker_transport_options={
+            "socket_timeout": 2,
+            "socket_connect_timeout": 2,
+            "health_check_interval": 5,  # a connection that hangs is dropped after twice that
+            "visibility_timeout": 4 * settings.scoring_seconds,
+            # kombu looks for unacknowledged messages only every 100 s by default
+            "unacked_restore_interval": 5,
+            "unacked_restore_throttle": 1,
+        },
+        task_acks_late=True,
+        task_reject_on_worker_lost=True,
+        task_ignore_result=True,
+        task_queues=[BrokerQueue(worker_queue(scoring.SCORER))],
+        task_default_queue=worker_queue(scoring.SCORER),
+        task_time_limit=2 * settings.scoring_seconds,
+        worker_prefetch_multiplier=1,
+        # a worker listens for commands on a connection whose reads have no time limit: one that went silent blocked it for ever
+        worker_enable_remote_control=False,
+        worker_hijack_root_logger=False,
+    )
+    return celery
+
+
+def worker_queue(scorer: str) -> str:
+    """The broker's queue for workers with this scorer version, so that no other version takes a message away from them."""
+    return f"runs-{scorer}"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """The queue of jobs to look at, and the version of the workers that should."""
+
+    queue: Queue
+    scorer: str
+
+
+@dataclass(slots=True)
+class Notifier:
+    """Sends messages from a thread of its own, so that a stopped broker blocks nobody."""
+
+    celery: Celery
+    pending: Pending[Message] = field(default_factory=lambda: Pending(MAX_PENDING))
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    process: int | None = None
+
+    def wake_workers(
+        self, queue: Queue = Queue.RUNS, *, count: int = 1, scorer: str = scoring.SCORER
+    ) -> None:
+        """Wake up to `count` workers, soon; never waits and never fails."""
+        self._start()
+        try:
+            for _ in range(count):
+                self.pending.put_nowait(Message(queue, scorer))
+        except Full:
+            log.warning("notification dropped", queue=queue)
+
+    def flush(self, timeout: float) -> None:
+        """Wait until all messages have been sent, at most `timeout` seconds: for programs that end right after."""
+        with self.pending.all_tasks_done:
+            self.pending.all_tasks_done.wait_for(lambda: not self.pending.unfinished_tasks, timeout)
+
+    def _start(self) -> None:
+        """A thread does not survive a fork, so each process starts its own."""
+        with self.lock:
+            if self.process != os.getpid():
+                self.process = os.getpid()
+                self.pending = Pending(MAX_PENDING)
+                threading.Thread(
+                    target=self._serve, args=(self.pending,), daemon=True, name="notifier"
+                ).start()
+
+    def _serve(self, pending: Pending[Message]) -> None:
+        while True:
+            self._send(pending.get())
+            pending.task_done()
+
+    def _send(self, message: Message) -> None:
+        try:
+            self.celery.send_task(
+                TASK,
+                args=(message.queue.value,),
+                queue=worker_queue(message.scorer),
+                priority=PRIORITIES[message.queue],
+                expires=MAX_AGE,
+                retry=False,
+            )
+        except Exception as error:  # noqa: BLE001 - whatever the broker's client raises, the sweeper notifies again
+            log.warning("notification failed", queue=message.queue, error=str(error))

@@ -1,1 +1,0 @@
-"""What readers see of the results of a phase."""

@@ -1,1 +1,0 @@
-"""The documentation of the API, as a page."""

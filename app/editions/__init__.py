@@ -1,1 +1,0 @@
-"""Challenges: editions, phases, ground truth."""

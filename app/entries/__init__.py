@@ -1,1 +1,0 @@
-"""What becomes of a confirmed entry: shown to everybody, or withdrawn."""

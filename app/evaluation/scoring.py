@@ -1,0 +1,354 @@
+"""Scoring runs: claim a run, score it in a child process, record the result in one transaction."""
+
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+from sqlalchemy import CompoundSelect, Select, func, literal, select, text, true, union_all, update
+from sqlalchemy.orm import Session
+
+import scoring
+from app.boards import boards
+from app.challenges import challenges
+from app.challenges.disclosure import held_out_mean, held_out_value
+from app.core.settings import Settings
+from app.jobs import queue, sandbox
+from app.jobs.queue import CLAIM_ORDER, Claim, is_waiting
+from app.jobs.sandbox import ChildLimits, LimitExceededError, run_in_subprocess
+from app.jobs.working import MAX_LOST_LEASES, Handler
+from app.models import (
+    ClassScore,
+    DamagedContent,
+    Entry,
+    EntryState,
+    Exhibit,
+    GroundTruth,
+    Job,
+    Phase,
+    Queue,
+    Run,
+    RunState,
+    Submission,
+    Upload,
+)
+from app.platform import Platform
+from app.results import exhibits as receipts
+from app.results import ladder
+from app.results.ladder import Comparison
+from app.storage import content_key
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The keys of what a run needs from storage, and how it is scored."""
+
+    submission_id: int
+    archive: str
+    truth: str
+    competition: int
+    protocol: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseQueue:
+    """How many entries a phase has, and how many of its runs are in which state."""
+
+    entries: int
+    queued: int
+    running: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingForRepair:
+    """How many runs of a phase wait because something stored is damaged, e.g. "stored archive"."""
+
+    what: str
+    runs: int
+
+
+NOTHING: Final = PhaseQueue(entries=0, queued=0, running=0, failed=0)
+
+
+def score_rows(run_id: int, report: scoring.Result) -> Iterator[ClassScore]:
+    """The headline and the classes of a report as rows of a run; their intervals are computed afterwards."""
+    classes = [held_out_value(each.value, each.reason) for each in report.classes]
+    yield ClassScore(
+        run_id=run_id,
+        position=0,
+        value=report.headline,
+        held_out_value=held_out_mean(report.headline, report.headline_reason, classes),
+        reason=report.headline_reason,
+    )
+    for position, result in enumerate(report.classes, start=1):
+        yield ClassScore(
+            run_id=run_id,
+            class_name=result.name,
+            position=position,
+            value=result.value,
+            held_out_value=classes[position - 1],
+            reason=result.reason,
+            positives=result.positives,
+            predictions=result.predictions,
+        )
+
+
+def exhibits(run_id: int, report: scoring.Result) -> Iterator[Exhibit]:
+    """What else a report shows, as rows of a run."""
+    for position, exhibit in enumerate(report.exhibits):
+        yield Exhibit(run_id=run_id, position=position, kind=exhibit.kind, content=scoring.to_plain(exhibit))
+
+
+ENDED = (RunState.SCORED, RunState.REFUSED, RunState.FAILED)
+
+STOPPED_MESSAGE = "scoring this archive was stopped: "
+LOST_MESSAGE = "the worker stopped {losses} times while scoring this; this costs nothing, and organisers see it on their page"
+FAILED_MESSAGE = (
+    "scoring failed on our side {crashes} times; this costs nothing, and organisers see it on their page"
+)
+
+MAX_COUNT = 10_000  # entries of a phase, and runs of a state, that are counted for organisers
+
+
+def begin(session: Session, claim: Claim) -> None:
+    """Note that a worker has begun a run."""
+    values = {"state": RunState.RUNNING, "attempt": Run.attempt + 1, "claimed_at": func.clock_timestamp()}
+    session.execute(update(Run).where(Run.id == claim.run).values(values))
+
+
+def locked_run(session: Session, run_id: int) -> Run:
+    """A run, locked after its job."""
+    return session.get_one(Run, run_id, with_for_update=True)
+
+
+def assignment_of(session: Session, run_id: int) -> Assignment:
+    """What the run is about."""
+    statement = (
+        select(
+            Submission.id,
+            Upload.sha256,
+            Upload.id,
+            GroundTruth.key,
+            Entry.competition,
+            Run.protocol,
+            Phase.description_key,
+        )
+        .select_from(Run)
+        .join(Entry, Run.entry_id == Entry.id)
+        .join(Submission, Entry.submission_id == Submission.id)
+        .join(Upload, Submission.upload_id == Upload.id)
+        .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
+        .join(Phase, Entry.phase_id == Phase.id)
+        .where(Run.id == run_id)
+    )
+    submission, sha256, upload_id, truth, competition, protocol, description = session.execute(
+        statement
+    ).one()
+    archive = content_key(sha256 or "", upload_id)
+    return Assignment(submission, archive, truth, competition, protocol, description)
+
+
+def waiting_for_repair(session: Session) -> dict[int, tuple[WaitingForRepair, ...]]:
+    """By phase, how many runs wait for the repair of what."""
+    statement = (
+        select(GroundTruth.phase_id, DamagedContent.what, func.count())
+        .select_from(Job)
+        .join(Run, Job.run_id == Run.id)
+        .join(DamagedContent, Job.damaged_content_id == DamagedContent.id)
+        .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
+        .group_by(GroundTruth.phase_id, DamagedContent.what)
+        .order_by(DamagedContent.what)
+    )
+    found: dict[int, tuple[WaitingForRepair, ...]] = {}
+    for phase, what, runs in session.execute(statement):
+        found[phase] = (*found.get(phase, ()), WaitingForRepair(what, runs))
+    return found
+
+
+def queues(session: Session) -> tuple[dict[int, PhaseQueue], frozenset[RunState]]:
+    """By phase, how many entries stand on boards, as far as `MAX_COUNT`, and how many runs wait, run or have failed.
+
+    Runs of a state are counted as far as `MAX_COUNT`, those of all phases together: the first of the queue, and those that failed last. The
+    second value has the states that have so many, so that each phase may have more. Failed runs of re-scorings are not counted. Read from
+    indexes that hold nothing else, because nearly all runs have been scored long ago.
+    """
+    entries = session.execute(_standing_entries(MAX_COUNT))
+    found = {phase: replace(NOTHING, entries=count) for phase, count in entries}
+    looked_at = Counter[RunState]()
+    for phase, state, count, read in session.execute(_unscored_runs(MAX_COUNT)):
+        found[phase] = replace(found.get(phase, NOTHING), **{state.value: count})
+        looked_at[state] += read
+    return found, frozenset(state for state, read in looked_at.items() if read >= MAX_COUNT)
+
+
+# states and limits are written into these statements: a plan for any state and any limit reads the whole table
+
+
+def _standing_entries(most: int) -> Select[int, int]:
+    """By phase, how many entries stand on boards, as far as `most`."""
+    scored = literal(EntryState.SCORED, Entry.state.type, literal_execute=True)
+    standing = select(Entry.id).where(Entry.phase_id == Phase.id, Entry.state == scored)
+    counted = standing.limit(literal(most, literal_execute=True)).lateral()
+    return select(Phase.id, func.count()).join(counted, true()).group_by(Phase.id)
+
+
+def _unscored_runs(most: int) -> CompoundSelect[int, RunState, int, int]:
+    """By phase and state, how many runs wait, run or have failed, and how many were read for it."""
+    of_runs = Job.queue == literal(Queue.RUNS, Job.queue.type, literal_execute=True)
+    waiting = select(Job.run_id).where(of_runs, is_waiting()).order_by(Job.scorer, *CLAIM_ORDER)
+    running = select(Job.run_id).where(of_runs, Job.lease_until.is_not(None)).order_by(Job.scorer)
+    failed = literal(RunState.FAILED, Run.state.type, literal_execute=True)
+    ended = select(Run.id).where(Run.state == failed, Run.finished_at.is_not(None))
+    return union_all(
+        _by_phase(RunState.QUEUED, waiting, most),
+        _by_phase(RunState.RUNNING, running, most),
+        _by_phase(RunState.FAILED, ended.order_by(Run.finished_at.desc()), most),
+    )
+
+
+def _by_phase(state: RunState, runs: Select[Any], most: int) -> Select[int, RunState, int, int]:
+    """How many of the first runs of a state belong to which phase, and how many were read for it."""
+    first = runs.limit(literal(most, literal_execute=True)).subquery()
+    counted = func.count().filter(Run.rescore_id.is_(None)) if state is RunState.FAILED else func.count()
+    return (
+        select(GroundTruth.phase_id, literal(state, Run.state.type), counted, func.count())
+        .join(Run, Run.ground_truth_id == GroundTruth.id)
+        .join(first, next(iter(first.c)) == Run.id)
+        .group_by(GroundTruth.phase_id)
+    )
+
+
+def is_reachable(session: Session) -> bool:
+    """Whether the database answers."""
+    return bool(session.scalar(text("SELECT 1")) == 1)
+
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A report, and the key of the per-image statistics behind it."""
+
+    report: scoring.Result
+    statistics_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The participant's archive cannot be scored; `message` says why."""
+
+    message: str
+
+
+Outcome = Scored | Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What a child process opens: the last is written by it."""
+
+    archive: Path
+    truth: Path
+    statistics: Path
+
+
+def _work(platform: Platform, claim: Claim) -> None:
+    """Score a run of this scorer version; a claim that was lost in the meantime writes nothing."""
+    outcome = _score(platform, claim)
+    while not _record(platform, claim, outcome, _comparison(platform, claim, outcome)):
+        pass  # another result of the team was recorded meanwhile, and this one is compared with it
+    platform.notifier.wake_workers(Queue.FOLLOW_UPS)
+
+
+def _score(platform: Platform, claim: Claim) -> Outcome:
+    with platform.transaction() as session:
+        assignment = assignment_of(session, claim.run)
+    log.info("run begun", submission=assignment.submission_id)
+    with platform.truths.draft() as statistics:
+        with (
+            platform.archives.materialise(assignment.archive) as archive,
+            platform.truths.materialise(assignment.truth) as truth,
+        ):
+            report = _report(platform, assignment, Files(archive, truth, statistics))
+        if isinstance(report, Refused):
+            return report
+        return Scored(report, platform.truths.put(statistics, uuid.uuid4()))
+
+
+def _report(platform: Platform, assignment: Assignment, files: Files) -> scoring.Result | Refused:
+    archive_limits = challenges.description_of(platform.descriptions, assignment.description).limits
+    try:
+        output = run_in_subprocess(
+            _child_limits(platform.settings), sandbox.score, files.archive, files.truth, assignment.competition,
+            assignment.protocol, files.statistics, archive_limits,
+        )  # fmt: skip
+    except LimitExceededError as error:
+        return Refused(f"{STOPPED_MESSAGE}{error}")
+    if output.startswith(b"!"):
+        return Refused(output[1:].decode())
+    return scoring.Result.from_json(output.decode())
+
+
+def _child_limits(settings: Settings) -> ChildLimits:
+    return ChildLimits(seconds=settings.scoring_seconds, memory=settings.child_memory)
+
+
+def _comparison(platform: Platform, claim: Claim, outcome: Outcome) -> Comparison | None:
+    if isinstance(outcome, Refused):
+        return None
+    return ladder.compare(platform, claim.run, outcome.report, outcome.statistics_key)
+
+
+def _record(platform: Platform, claim: Claim, outcome: Outcome, comparison: Comparison | None) -> bool:
+    """Scores, exhibits and states in one transaction, if the claim still holds; False for an outdated comparison."""
+    with platform.transaction() as session:
+        job = queue.lock_claimed(session, claim)
+        if job is None:
+            log.warning("claim lost")
+            return True
+        run = locked_run(session, claim.run)
+        if comparison is not None and not ladder.climb(session, run, comparison):
+            return False
+        match outcome:
+            case Refused(message):
+                run.state, run.failure_message = RunState.REFUSED, message
+            case Scored(report, key):
+                if receipts.is_public_truth(session, run.ground_truth_id):
+                    run.plain_receipt = report.receipt
+                run.state, run.statistics_key = RunState.SCORED, key
+                run.measure, run.receipt = report.measure, platform.secret.receipt(report.receipt)
+                session.add_all((*score_rows(run.id, report), *exhibits(run.id, report)))
+        _finish(session, job, run)
+    return True
+
+
+def _finish(session: Session, job: Job, run: Run) -> None:
+    run.finished_at = func.clock_timestamp()
+    session.delete(job)
+    session.flush()
+    boards.record_result(session, run.entry_id, run.id)
+
+
+def _queued_again(session: Session, job: Job) -> None:
+    if job.run_id is not None:
+        locked_run(session, job.run_id).state = RunState.QUEUED
+
+
+def _given_up(session: Session, job: Job) -> None:
+    """Fail a run whose scoring crashed too often, or whose workers were lost too often."""
+    message = FAILED_MESSAGE.format(crashes=job.failures)
+    if job.lost_leases >= MAX_LOST_LEASES:
+        message = LOST_MESSAGE.format(losses=job.lost_leases)
+    if job.run_id is not None:
+        run = locked_run(session, job.run_id)
+        run.state, run.failure_message = RunState.FAILED, message
+        _finish(session, job, run)
+
+
+HANDLER = Handler(_work, failures=None, claimed=begin, queued_again=_queued_again, given_up=_given_up)

@@ -1,1 +1,0 @@
-"""Archives that show what a result looks like, made from what participants may know."""

@@ -1,1 +1,0 @@
-"""The pieces of a report that pages show."""

@@ -1,1 +1,0 @@
-"""Tables as CSV and LaTeX, and citations as BibTeX."""

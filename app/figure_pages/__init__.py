@@ -1,1 +1,0 @@
-"""The figures of boards as people and programs read them."""

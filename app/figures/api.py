@@ -1,0 +1,21 @@
+"""The figures of boards for programs."""
+
+from fastapi import APIRouter
+
+from app.boards.boards import BoardAddress
+from app.core.access import Action
+from app.core.rate_limits import Limited
+from app.figures import figures as figures_figures
+from app.figures.figures import FiguresView
+from app.web.dependencies import ThePlatform, limited, requires
+
+router = APIRouter(prefix="/api/v1", tags=["leaderboards"])
+
+
+@router.get(
+    "/leaderboards/{edition}/{image_set}/{competition}/figures",
+    dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)],
+)
+def figures(platform: ThePlatform, edition: str, image_set: str, competition: int) -> FiguresView:
+    """The figures that sum a board up, with the numbers in them: scores in [0, 1], as everybody sees them."""
+    return figures_figures.figures(platform, BoardAddress(edition, image_set, competition))

@@ -1,0 +1,501 @@
+"""Summary figures: from scores to drawings with their tables."""
+
+import base64
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import sha256
+from itertools import accumulate
+from math import floor
+from statistics import median
+
+from app.results.groups import are_alike
+from app.web.charts.bars import Bar, Legend, bar_chart
+from app.web.charts.clustering import similar_order
+from app.web.charts.curves import Axes, Curve, curve_chart
+from app.web.charts.heat import Grid, heat_map
+from app.web.charts.scales import Scale, score_axis_upwards, ticks, top_of
+from app.web.charts.shapes import (
+    Circle,
+    Column,
+    Drawing,
+    Figure,
+    Line,
+    Polyline,
+    Shape,
+    Table,
+    Text,
+    joined,
+    label,
+    shortened,
+    width_of,
+)
+from app.web.formats import columns as narrow_columns
+from app.web.formats import plural, score
+from scoring import Scoreboard, rank_methods
+
+
+def alone(svg: str, styles: str) -> str:
+    """A drawing that looks the same in other people's pages; styles: CSS without characters that XML escapes."""
+    return svg.replace('class="drawing"', 'class="drawing alone"', 1).replace(
+        "</desc>", f"</desc><style>{styles}</style>", 1
+    )
+
+
+def policy(styles: str) -> str:
+    """The content policy under which a browser applies these styles, and nothing else.
+
+    >>> policy("")
+    "default-src 'none'; style-src 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+    """
+    digest = base64.b64encode(sha256(styles.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'"
+
+
+@dataclass(frozen=True, slots=True)
+class MethodScores:
+    """A method on a board: values in [0, 1] by class in the order of the board, None where there is none."""
+
+    name: str
+    mean: float | None
+    values: tuple[float | None, ...]
+    date: datetime | None = None
+    is_baseline: bool = False
+    run_id: int = 0
+    method_id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BoardScores:
+    """A board: measure as in "AP (area)"; what: what columns are, "class" or "part"; methods: best first.
+
+    baseline: the score of random rankings in each class, where it is known.
+    """
+
+    measure: str
+    classes: tuple[str, ...]
+    methods: tuple[MethodScores, ...]
+    what: str = "class"
+    baseline: tuple[float | None, ...] = ()
+
+
+PROGRESS_WIDTH, LEFT, RIGHT, TOP, BOTTOM = 620, 50, 600, 20, 260
+DATES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A method's score in [0, 1], and when it was sent in."""
+
+    name: str
+    value: float
+    date: datetime
+
+
+def progress_chart(name: str, title: str, description: str, results: Sequence[Result]) -> Drawing:
+    """Results by date as points, and the best so far as a line; those that were best have their names."""
+    ordered = sorted(results, key=lambda each: (each.date, -each.value))
+    first, last = ordered[0].date, ordered[-1].date
+    days = max((last - first) / timedelta(days=1), 1e-9)
+    across = Scale(0.0, days, LEFT + 12, RIGHT - 12)
+    values = [each.value for each in ordered]
+    up = Scale(floor(10 * min(values)) / 10, top_of(values), BOTTOM, TOP)
+    shapes = [
+        *score_axis_upwards(up, LEFT, RIGHT),
+        *_dates(first, days, across),
+        *_steps(ordered, across, up),
+        *_points(ordered, across, up),
+    ]
+    return Drawing(name, title, description, PROGRESS_WIDTH, BOTTOM + 24, tuple(shapes))
+
+
+def best_so_far(results: Sequence[Result]) -> tuple[Result, ...]:
+    """Those of results in the order of their dates that were better than all before them."""
+    best = accumulate((each.value for each in results), max, initial=-1.0)
+    return tuple(each for each, before in zip(results, best, strict=False) if each.value > before)
+
+
+def _place(result: Result, first: datetime, across: Scale) -> float:
+    return across.at((result.date - first) / timedelta(days=1))
+
+
+def _dates(first: datetime, days: float, across: Scale) -> Iterator[Shape]:
+    shown: set[str] = set()
+    for number in range(DATES + 1):
+        day = f"{first + timedelta(days=days * number / DATES):%Y-%m-%d}"
+        if day not in shown:
+            shown.add(day)
+            anchor = "start" if number == 0 else "end" if number == DATES else "middle"
+            yield Text(across.at(days * number / DATES), BOTTOM + 18, day, anchor, "quiet")
+
+
+def _steps(ordered: Sequence[Result], across: Scale, up: Scale) -> Iterator[Shape]:
+    first = ordered[0].date
+    points: list[tuple[float, float]] = []
+    for result in best_so_far(ordered):
+        x, y = _place(result, first, across), up.at(result.value)
+        if points:
+            points.append((x, points[-1][1]))
+        points.append((x, y))
+    points.append((RIGHT, points[-1][1]))
+    yield Polyline(joined(points), "curve series-0", "best so far")
+
+
+def _points(ordered: Sequence[Result], across: Scale, up: Scale) -> Iterator[Shape]:
+    best = set(best_so_far(ordered))
+    free = 0.0  # where the next name may begin, so that names do not run into each other
+    for result in ordered:
+        x, y = _place(result, ordered[0].date, across), up.at(result.value)
+        said = f"{result.name} {100 * result.value:.1f}, {result.date:%Y-%m-%d}"
+        yield Circle(x, y, 3, "point" if result in best else "point quiet", said)
+        name = shortened(result.name, 18)
+        width = 6.6 * len(name)
+        if result in best and x >= free:
+            fits = x + width < RIGHT
+            yield Text(x if fits else RIGHT, y - 7, name, "start" if fits else "end")
+            free = x + width + 8
+
+
+RANKS_WIDTH, MARGIN, AXIS, ROW, STEP = 720, 186, 58, 17, 6
+MOST_LETTERS = 17
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A method with its mean rank, 1 the best."""
+
+    name: str
+    mean_rank: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """Methods, best first; groups: first and last place of methods that cannot be told apart; ranks: how many there are."""
+
+    methods: tuple[Ranked, ...]
+    groups: tuple[tuple[int, int], ...]
+    ranks: int
+    critical_difference: float
+
+
+def rank_diagram(name: str, title: str, description: str, ranks: Ranks) -> Drawing:
+    """The best half has its names on the left, the other on the right."""
+    scale = Scale(1.0, float(max(ranks.ranks, 2)), MARGIN, RANKS_WIDTH - MARGIN)
+    joining = [pair for pair in ranks.groups if pair[1] > pair[0]]
+    first_row = AXIS + 14 + STEP * len(joining) + 8
+    half = (len(ranks.methods) + 1) // 2
+    shapes = [
+        *_axis(scale),
+        *_critical_difference(scale, ranks.critical_difference),
+        *(_join(ranks, pair, number, scale) for number, pair in enumerate(joining)),
+        *_names(ranks.methods[:half], scale, first_row, 0.0),
+        *_names(ranks.methods[:half - 1:-1], scale, first_row, float(RANKS_WIDTH)),
+    ]  # fmt: skip
+    spare = MARGIN - 12 - 40 - 2  # on each side, less the names there
+    left = max(0, spare - width_of((each.name for each in ranks.methods[:half]), MOST_LETTERS))
+    right = max(0, spare - width_of((each.name for each in ranks.methods[half:]), MOST_LETTERS))
+    height = first_row + ROW * half + 4
+    return Drawing(name, title, description, RANKS_WIDTH - right, height, tuple(shapes), left=left)
+
+
+def _axis(scale: Scale) -> Iterator[Shape]:
+    yield Line(scale.start, AXIS, scale.end, AXIS, "axis")
+    for tick in ticks(scale.low, scale.high, 20):
+        x = scale.at(tick)
+        yield Line(x, AXIS - 5, x, AXIS, "axis")
+        yield Text(x, AXIS - 9, f"{tick:g}", "middle", "quiet")
+
+
+def _critical_difference(scale: Scale, difference: float) -> Iterator[Shape]:
+    end = scale.start + (scale.end - scale.start) * difference / (scale.high - scale.low)
+    end = min(end, scale.end)
+    yield Line(scale.start, 20, end, 20, "axis")
+    for x in (scale.start, end):
+        yield Line(x, 16, x, 24, "axis")
+    yield Text((scale.start + end) / 2, 12, f"CD = {difference:.2f}", "middle")
+
+
+def _join(ranks: Ranks, pair: tuple[int, int], number: int, scale: Scale) -> Line:
+    first, last = (ranks.methods[place].mean_rank for place in pair)
+    y = AXIS + 10 + STEP * number
+    return Line(scale.at(first) - 3, y, scale.at(last) + 3, y, "join")
+
+
+def _names(methods: Sequence[Ranked], scale: Scale, top: float, edge: float) -> Iterator[Shape]:
+    """Names at one edge of the drawing, from above down, and lines to their ranks, which do not cross."""
+    is_left = edge == 0.0
+    for number, method in enumerate(methods):
+        x, y = scale.at(method.mean_rank), top + ROW * (number + 0.5)
+        end = MARGIN - 12 if is_left else RANKS_WIDTH - MARGIN + 12
+        yield Polyline(joined([(x, AXIS), (x, y), (end, y)]), "lead", f"{method.name} {method.mean_rank:.2f}")
+        yield label(
+            end - 40 if is_left else end + 40,
+            y + 4,
+            method.name,
+            MOST_LETTERS,
+            anchor="end" if is_left else "start",
+        )
+        yield Text(
+            end - 4 if is_left else end + 4,
+            y + 4,
+            f"{method.mean_rank:.2f}",
+            "end" if is_left else "start",
+            "quiet",
+        )
+
+
+MOST_METHODS = 100  # of one drawing; a longer list is no picture
+MOST_RANKED = 40  # whose names fit on a diagram of ranks
+MOST_CLASSES = 60  # columns of a heat map
+FEW = 4  # columns for which each method has bars of its own
+NAMED = 5  # curves with a name in the legend
+TEXT, NUMBER = "text", "number"
+
+
+def summary_figures(board: BoardScores) -> tuple[Figure, ...]:
+    """The figures that follow from the scores alone; one is left out where there is too little for it."""
+    makers: tuple[Callable[[BoardScores], Iterator[Figure]], ...] = (
+        median_by_method,
+        parts_by_method,
+        summary_by_class,
+        critical_differences,
+        scores_by_class_and_method,
+        progress,
+    )
+    return tuple(figure for make in makers for figure in make(board))
+
+
+def inside(measure: str) -> str:
+    """The name of a measure inside a sentence.
+
+    >>> inside("Average precision"), inside("AP (11 points)")
+    ('average precision', 'AP (11 points)')
+    """
+    return measure if measure[:2].isupper() else measure[:1].lower() + measure[1:]
+
+
+def _entered(method: MethodScores) -> list[float]:
+    return [value for value in method.values if value is not None]
+
+
+def _complete(board: BoardScores) -> list[MethodScores]:
+    return [method for method in board.methods if len(_entered(method)) == len(board.classes)]
+
+
+def _left_out(board: BoardScores, drawn: int) -> str:
+    """What is said of methods that a drawing leaves out."""
+    incomplete = len(board.methods) - len(_complete(board))
+    said = ""
+    if incomplete:
+        said += f" {plural(incomplete, 'method')} without a score in every {board.what} not shown."
+    if len(_complete(board)) > drawn:
+        said += f" Only the best {drawn} are drawn."
+    return said
+
+
+def median_by_method(board: BoardScores) -> Iterator[Figure]:
+    """The median over the classes of each method that has a score in all (Figure 7 of the paper on VOC2007)."""
+    rows = [(each, median(_entered(each))) for each in _complete(board) if len(board.classes) > 1]
+    rows.sort(key=lambda row: -row[1])
+    if not rows:
+        return
+    bars = [Bar(each.name, value, is_baseline=each.is_baseline) for each, value in rows[:MOST_METHODS]]
+    title = f"Median {inside(board.measure)} by method"
+    best, value = rows[0]
+    description = (
+        f"Horizontal bars, best first: the median over {_count(board)} of {plural(len(rows), 'method')}. {best.name} is first with"
+        f" {score(value)}%, {rows[-1][0].name} last with {score(rows[-1][1])}%.{_left_out(board, len(bars))}"
+    )
+    table = Table(
+        (Column("method", TEXT), Column("median")), tuple((each.name, value) for each, value in rows)
+    )
+    drawing = bar_chart(
+        "median-by-method", title, description, bars, Legend(f"median over {_count(board)}, %")
+    )
+    yield Figure(drawing, table)
+
+
+def _count(board: BoardScores) -> str:
+    return plural(len(board.classes), board.what)
+
+
+def parts_by_method(board: BoardScores) -> Iterator[Figure]:
+    """Where there are few columns, such as the parts of a person: the bars of every method in each."""
+    if not 1 < len(board.classes) <= FEW or not board.methods:
+        return
+    for place, name in enumerate(board.classes):
+        found = [(each, each.values[place]) for each in board.methods]
+        rows = sorted(((each, value) for each, value in found if value is not None), key=lambda row: -row[1])
+        if not rows:
+            continue
+        bars = [Bar(each.name, value, is_baseline=each.is_baseline) for each, value in rows[:MOST_METHODS]]
+        title = f"{board.measure} of {name} by method"
+        description = f"Horizontal bars, best first: {plural(len(rows), 'method')}. {rows[0][0].name} is first with {score(rows[0][1])}%."
+        drawing = bar_chart(f"by-method-{place + 1}", title, description, bars, Legend(f"{name}, %"))
+        columns = (Column("method", TEXT), Column(name))
+        yield Figure(drawing, Table(columns, tuple((each.name, value) for each, value in rows)))
+
+
+def summary_by_class(board: BoardScores) -> Iterator[Figure]:
+    """The highest and the median score over the methods in each class, and that of random rankings (Figures 9 and 18)."""
+    baseline = board.baseline or (None,) * len(board.classes)
+    found = [
+        (name, [v for method in board.methods if (v := method.values[place]) is not None], baseline[place])
+        for place, name in enumerate(board.classes)
+    ]
+    rows = [(name, max(values), median(values), base) for name, values, base in found if values]
+    rows.sort(key=lambda row: -row[1])
+    if not rows:
+        return
+    bars = [
+        Bar(name, highest, inner=middle, mark=base) for name, highest, middle, base in rows[:MOST_METHODS]
+    ]
+    has_baseline = any(base is not None for *_, base in rows)
+    title = f"{board.measure} by {board.what}"
+    description = (
+        f"Horizontal bars by {board.what}, largest maximum first: the maximum and the median over {plural(len(board.methods), 'method')}."
+        f" {rows[0][0]} has the largest maximum, {score(rows[0][1])}%, {rows[-1][0]} the smallest, {score(rows[-1][1])}%."
+        + (" A dashed line marks the score of random rankings." if has_baseline else "")
+        + (f" Only the first {len(bars)} are drawn." if len(rows) > len(bars) else "")
+    )
+    legend = Legend("maximum, %", "median", "random baseline" if has_baseline else None)
+    names = ("maximum", "median", "random baseline")[: 3 if has_baseline else 2]
+    columns = (Column(board.what, TEXT), *map(Column, names))
+    table = Table(columns, tuple(row[: len(columns)] for row in rows))
+    yield Figure(bar_chart("by-class", title, description, bars, legend), table)
+
+
+def critical_differences(board: BoardScores) -> Iterator[Figure]:
+    """Mean ranks over the classes with Nemenyi's critical difference (Figure 8)."""
+    complete = _complete(board)
+    if len(complete) < 2 or len(board.classes) < 2:
+        return
+    table = Scoreboard(
+        tuple(each.name for each in complete), board.classes, tuple(each.values for each in complete)
+    )
+    ranked = rank_methods(table)
+    assert ranked.critical_difference is not None
+    shown = ranked.methods[:MOST_RANKED]
+    pairs = tuple((min(group), min(max(group), len(shown) - 1)) for group in ranked.groups)
+    ranks = Ranks(
+        tuple(Ranked(each.name, each.mean_rank) for each in shown),
+        tuple(pair for pair in pairs if pair[0] < pair[1]),
+        len(ranked.methods),
+        ranked.critical_difference,
+    )
+    first = [each.name for each in ranked.methods if are_alike(each.letters, ranked.methods[0].letters)]
+    description = (
+        f"Mean ranks of {plural(len(ranked.methods), 'method')} over {_count(board)}, 1 the best, on a line from left to right."
+        f" The critical difference of Nemenyi's test at the level 0.05 is {ranked.critical_difference:.2f}; bars join methods that it"
+        f" cannot tell apart. Not told apart from the first: {', '.join(first[:MOST_RANKED])}.{_left_out(board, len(shown))}"
+    )
+    rows = tuple((each.name, each.mean_rank, each.letters) for each in ranked.methods)
+    columns = (Column("method", TEXT), Column("mean rank", NUMBER), Column("groups", TEXT))
+    yield Figure(
+        rank_diagram("critical-differences", f"Mean ranks by {inside(board.measure)}", description, ranks),
+        Table(columns, rows),
+    )
+
+
+def scores_by_class_and_method(board: BoardScores) -> Iterator[Figure]:
+    """A shaded cell for each class and method, both in an order in which similar ones stand together."""
+    methods = [each for each in board.methods if _entered(each)][:MOST_METHODS]
+    chosen = _most_different(methods, len(board.classes))
+    if len(methods) < 2 or len(chosen) < 2:
+        return
+    columns = [[each.values[place] for each in methods] for place in chosen]
+    chosen = [chosen[place] for place in similar_order(columns)]
+    order = similar_order([[each.values[place] for place in chosen] for each in methods])
+    names = tuple(board.classes[place] for place in chosen)
+    grid = Grid(
+        rows=tuple(methods[row].name for row in order),
+        columns=names,
+        values=tuple(tuple(methods[row].values[place] for place in chosen) for row in order),
+        short_columns=tuple(shown for _, shown in narrow_columns(names)),
+    )
+    left = (
+        ""
+        if len(chosen) == len(board.classes)
+        else f" Of {_count(board)} those {len(chosen)} in which methods differ most."
+    )
+    description = (
+        f"A table of {plural(len(methods), 'method')} by {plural(len(chosen), board.what)}, more strongly shaded for higher scores; rows and columns are"
+        f" in the order of average-linkage clustering, so that similar ones are neighbours.{left}"
+    )
+    drawing = heat_map("heat-map", f"{board.measure} by method and {board.what}", description, grid)
+    heads = (Column("method", TEXT), *map(Column, names))
+    rows = tuple((name, *row) for name, row in zip(grid.rows, grid.values, strict=True))
+    yield Figure(drawing, Table(heads, rows))
+
+
+def _most_different(methods: Sequence[MethodScores], classes: int) -> list[int]:
+    """The places of the classes of a heat map: all, or those with the largest range of scores."""
+    ranges: dict[int, float] = {}
+    for place in range(classes):
+        values = [value for each in methods if (value := each.values[place]) is not None]
+        if values:
+            ranges[place] = max(values) - min(values)
+    return sorted(sorted(ranges, key=lambda place: -ranges[place])[:MOST_CLASSES])
+
+
+def progress(board: BoardScores) -> Iterator[Figure]:
+    """The best mean over time."""
+    results = [
+        Result(each.name, each.mean, each.date)
+        for each in board.methods
+        if each.mean is not None and each.date is not None
+    ]
+    if len(results) < 2:
+        return
+    ordered = sorted(results, key=lambda each: (each.date, -each.value))
+    best = best_so_far(ordered)
+    description = (
+        f"{plural(len(results), 'result')} by the day they were sent in, and the best mean so far as a rising line: from"
+        f" {score(best[0].value)}% ({best[0].name}, {best[0].date:%Y-%m-%d}) to {score(best[-1].value)}% ({best[-1].name},"
+        f" {best[-1].date:%Y-%m-%d})."
+    )
+    drawing = progress_chart("progress", f"Best mean {inside(board.measure)} over time", description, ordered)
+    columns = (Column("date", TEXT), Column("method", TEXT), Column("mean"), Column("best so far", TEXT))
+    rows = tuple(
+        (f"{each.date:%Y-%m-%d}", each.name, each.value, "yes" if each in best else "") for each in ordered
+    )
+    yield Figure(drawing, Table(columns, rows))
+
+
+def curves_of_class(place: int, name: str, curves: Sequence[Curve], axes: Axes, *, methods: int) -> Figure:
+    """The curves of one class, best first: the first five apart, the others as thin lines (Figures 6 and 10)."""
+    shown = [f"{each.name} {score(each.value)}%" for each in curves[:NAMED]]
+    description = (
+        f"{axes.up} over {axes.across.lower()} of {plural(methods, 'method')} for {name}. Best: {', '.join(shown)}."
+        + (f" A dashed line marks {axes.level_name}, {score(axes.level)}%." if axes.level is not None else "")
+        + (f" The best {len(curves)} are drawn." if methods > len(curves) else "")
+    )
+    drawing = curve_chart(
+        f"curves-{place + 1}",
+        f"{axes.up} and {axes.across.lower()}: {name}",
+        description,
+        curves,
+        axes,
+        NAMED,
+    )
+    rows = tuple((each.name, each.value) for each in curves)
+    return Figure(drawing, Table((Column("method", TEXT), Column(name)), rows))
+
+
+def confusion(method: str, labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Figure:
+    """Of the pixels of each true label (row), the share that a method gave each label (column)."""
+    totals = [sum(row) for row in counts]
+    shares = tuple(
+        tuple(count / total if total else None for count in row)
+        for row, total in zip(counts, totals, strict=True)
+    )
+    grid = Grid(tuple(labels), tuple(labels), shares, tuple(shown for _, shown in narrow_columns(labels)))
+    known = [(row[place] or 0.0, labels[place]) for place, row in enumerate(shares) if totals[place]]
+    best, worst = max(known), min(known)
+    description = (
+        f"Rows are true labels, columns those that {method} gave, more strongly shaded for a larger share of a row's pixels. Most of {best[1]} was found,"
+        f" {score(best[0])}%, least of {worst[1]}, {score(worst[0])}%."
+    )
+    rows = tuple((name, *row) for name, row in zip(labels, shares, strict=True))
+    table = Table((Column("true label", TEXT), *map(Column, labels)), rows)
+    return Figure(heat_map("confusion", f"Confusion of labels by {method}", description, grid), table)

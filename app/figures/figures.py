@@ -1,0 +1,297 @@
+"""Figures of a board as pages and downloads show them."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+import scoring
+from app.boards import boards
+from app.boards.boards import BoardAddress
+from app.boards.selections import CLASSES_TOGETHER, ColumnGroup, column_groups
+from app.challenges import challenges
+from app.challenges.challenges import PhaseView, find_phase
+from app.challenges.disclosure import public_sight, withheld
+from app.core.errors import MalformedError, NotFoundError
+from app.figures.board_figures import FIGURE, FIGURES, MOST_CLASSES, FigureHead, Place, Summary, disclosed
+from app.figures.drawings import alone
+from app.models import Artefact
+from app.platform import Platform
+from app.results import exhibits
+from app.web import tables
+from app.web.charts.shapes import Drawing, Rect, Text, shortened
+from app.web.dependencies import ROOT, draw
+from app.web.formats import score
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnView:
+    """A column of a figure's table; kind: text, score (in [0, 1]) or number."""
+
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class FigureView:
+    """A figure of a board with its numbers; svg, csv: the addresses of the drawing, and of its table."""
+
+    name: str
+    title: str
+    description: str
+    columns: tuple[ColumnView, ...]
+    rows: tuple[tuple[str | float | None, ...], ...]
+    svg: str
+    csv: str
+
+
+@dataclass(frozen=True, slots=True)
+class FiguresView:
+    """The figures of a board.
+
+    is_computed: they are drawn; as_of: what was on the board then is in them; withheld: what readers do not see, and until when.
+    """
+
+    edition: str
+    edition_title: str
+    image_set: str
+    competition: int
+    title: str
+    data_rule: str
+    is_computed: bool
+    as_of: datetime | None
+    withheld: str | None
+    figures: tuple[FigureView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TablePart:
+    """What a page shows of a figure's table; groups: of its columns where there are many, group: the one that is shown; left_out: rows."""
+
+    columns: tuple[ColumnView, ...]
+    rows: tuple[tuple[str | float | None, ...], ...]
+    groups: tuple[ColumnGroup, ...] = ()
+    group: int = 1
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnFigure:
+    """A figure on a page: its SVG, or none for one that a browser loads when it is looked at."""
+
+    figure: FigureView
+    width: float
+    height: float
+    svg: str | None
+    table: TablePart
+
+
+@dataclass(frozen=True, slots=True)
+class FiguresPage:
+    """The page of a board's figures; lacks_curves: it may have more classes than there are curves."""
+
+    view: FiguresView
+    figures: tuple[DrawnFigure, ...]
+    curves: tuple[DrawnFigure, ...]
+    lacks_curves: bool = False
+
+
+LETTER = 6.8  # units of width
+LONGEST_BADGE = 40  # letters of what it is of
+ROWS_TOGETHER = 100  # of a table on a page
+LARGEST_DRAWING = 256_000  # characters of SVG inside a page
+
+
+def csv_of(figure: FigureView) -> str:
+    """The numbers of a figure as a table with a header; a word that a spreadsheet would take for a formula has a ' before it."""
+    return tables.csv_of([column.name for column in figure.columns], figure.rows)
+
+
+def part_of(figure: FigureView, group: int = 1) -> TablePart:
+    """The first rows of a figure's table with one group of its columns, the last for a number beyond; the first column names the rows."""
+    rows, left_out = figure.rows[:ROWS_TOGETHER], max(0, len(figure.rows) - ROWS_TOGETHER)
+    if len(figure.columns) - 1 <= CLASSES_TOGETHER:
+        return TablePart(figure.columns, rows, left_out=left_out)
+    groups = column_groups([column.name for column in figure.columns[1:]])
+    shown = min(group, len(groups))
+    start = 1 + (shown - 1) * CLASSES_TOGETHER
+    part = slice(start, start + CLASSES_TOGETHER)
+    return TablePart(
+        (figure.columns[0], *figure.columns[part]),
+        tuple((row[0], *row[part]) for row in rows),
+        groups,
+        shown,
+        left_out,
+    )
+
+
+def badge_of(board: str, place: Place) -> Drawing:
+    """A small sign with a method's rank and mean on a board, for pages elsewhere."""
+    left = shortened(board, LONGEST_BADGE)
+    right = (
+        " · ".join(
+            [
+                *([f"#{place.rank}"] if place.rank is not None else []),
+                *([f"{score(place.mean)}%"] if place.mean is not None else []),
+            ]
+        )
+        or "no rank"
+    )
+    across, rest = LETTER * len(left) + 14, LETTER * len(right) + 14
+    shapes = (
+        Rect(0, 0, across, 20, "badge-left"),
+        Rect(across, 0, rest, 20, "badge-right"),
+        Text(across / 2, 14, left, "middle"),
+        Text(across + rest / 2, 14, right, "middle", "badge-text"),
+    )
+    return Drawing(
+        "badge",
+        f"{board}: {right}",
+        f"Rank and mean on the leaderboard of {board}.",
+        across + rest,
+        20,
+        shapes,
+    )
+
+
+NOT_DRAWN = "this figure is being computed, or the board does not have it"
+
+
+@cache
+def styles() -> str:
+    """The style sheet of drawings, which stands in each that is shown elsewhere."""
+    return (ROOT / "static" / "figures.css").read_text()
+
+
+def figures_page(platform: Platform, address: BoardAddress, group: int = 1) -> FiguresPage:
+    """The figures of a board as everybody sees them; curves and large ones without their drawings.
+
+    group: of the columns of tables, from 1 on. Raises NotFoundError, and MalformedError for a group that no table has.
+    """
+    phase, summary = _summary(platform, address)
+    heads = summary.figures if summary else ()
+    drawn = [_on_page(_figure(platform, phase, address, head, group)) for head in heads if not head.is_curve]
+    last = max((len(each.table.groups) for each in drawn), default=0) or 1
+    if group > last:
+        raise MalformedError(f"columns: expected 1 to {last}, found {group}")
+    nothing = {"columns": (), "rows": (), "svg": None}
+    curves = tuple(_drawn(address, head, nothing) for head in heads if head.is_curve)
+    view = _figures_view(phase, address, summary, tuple(each.figure for each in drawn))
+    return FiguresPage(view, tuple(drawn), curves, lacks_curves=len(curves) >= MOST_CLASSES)
+
+
+def _on_page(drawn: DrawnFigure) -> DrawnFigure:
+    return replace(drawn, svg=None) if len(drawn.svg or "") > LARGEST_DRAWING else drawn
+
+
+def figures(platform: Platform, address: BoardAddress) -> FiguresView:
+    """The numbers of every figure of a board, as everybody sees them. Raises NotFoundError."""
+    phase, summary = _summary(platform, address)
+    heads = summary.figures if summary else ()
+    views = tuple(_figure(platform, phase, address, head).figure for head in heads)
+    return _figures_view(phase, address, summary, views)
+
+
+def figure(platform: Platform, address: BoardAddress, name: str) -> DrawnFigure:
+    """One figure of a board. Raises NotFoundError, also while it is being computed."""
+    phase, summary = _summary(platform, address)
+    head = next((each for each in (summary.figures if summary else ()) if each.name == name), None)
+    if head is None:
+        raise NotFoundError(NOT_DRAWN)
+    return _figure(platform, phase, address, head)
+
+
+def standing_alone(svg: str) -> bytes:
+    """A drawing as it stands in other people's pages."""
+    return alone(svg, styles()).encode()
+
+
+def badge(platform: Platform, address: BoardAddress, method_id: int) -> bytes:
+    """The rank and mean of a method on a board, as everybody sees them. Raises NotFoundError."""
+    phase, summary = _summary(platform, address)
+    place = summary.places.get(str(method_id)) if summary else None
+    if place is None:
+        raise NotFoundError(f"there is no public result of method {method_id} on this board")
+    title = scoring.competition_of(phase.dataset, address.competition).title
+    drawing = badge_of(f"{phase.edition_title} {title}", place)
+    return standing_alone(draw("figures/drawing.svg", drawing=drawing).strip())
+
+
+def _summary(platform: Platform, address: BoardAddress) -> tuple[PhaseView, Summary | None]:
+    """What was drawn of a board, unless it shows what is not disclosed at this moment, or has not been drawn."""
+    with platform.snapshot() as session:
+        phase = find_phase(session, address.edition, address.image_set)
+        if challenges.board_of(session, phase.id, address.competition) is None:
+            raise NotFoundError(
+                f"{address.edition} {address.image_set} has no competition {address.competition}"
+            )
+        taken_back = boards.withdrawals_number(session, phase.id, address.competition)
+        found = exhibits.find(session, FIGURES, f"{phase.id}/{address.competition}")
+    if found is None:
+        return phase, None
+    summary = _read(_content(platform, found))
+    return phase, summary if summary.disclosed == disclosed(phase, taken_back) else None
+
+
+def _read(stored: Mapping[str, Any]) -> Summary:
+    return Summary(
+        stored["disclosed"],
+        datetime.fromisoformat(stored["as_of"]),
+        tuple(FigureHead(**head) for head in stored["figures"]),
+        {method: Place(**place) for method, place in stored["places"].items()},
+    )
+
+
+def _content(platform: Platform, artefact: Artefact) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(exhibits.content_of(platform, artefact))
+    return content
+
+
+def _figure(
+    platform: Platform, phase: PhaseView, address: BoardAddress, head: FigureHead, group: int = 1
+) -> DrawnFigure:
+    with platform.transaction() as session:
+        found = exhibits.find(session, FIGURE, f"{phase.id}/{address.competition}/{head.name}")
+    if found is None:
+        raise NotFoundError(NOT_DRAWN)
+    return _drawn(address, head, _content(platform, found), group)
+
+
+def _drawn(
+    address: BoardAddress, head: FigureHead, content: Mapping[str, Any], group: int = 1
+) -> DrawnFigure:
+    view = _view(address, head, content)
+    return DrawnFigure(view, head.width, head.height, content["svg"], part_of(view, group))
+
+
+def _view(address: BoardAddress, head: FigureHead, content: Mapping[str, Any]) -> FigureView:
+    base = f"/leaderboards/{address.edition}/{address.image_set}/{address.competition}/figures/{head.name}"
+    return FigureView(
+        head.name,
+        head.title,
+        head.description,
+        tuple(ColumnView(**column) for column in content["columns"]),
+        tuple(tuple(row) for row in content["rows"]),
+        f"{base}.svg",
+        f"{base}.csv",
+    )
+
+
+def _figures_view(
+    phase: PhaseView, address: BoardAddress, summary: Summary | None, views: tuple[FigureView, ...]
+) -> FiguresView:
+    info = scoring.competition_of(phase.dataset, address.competition)
+    return FiguresView(
+        edition=phase.edition,
+        edition_title=phase.edition_title,
+        image_set=phase.image_set,
+        competition=address.competition,
+        title=info.title,
+        data_rule=info.own_data_rule,
+        is_computed=summary is not None,
+        as_of=summary.as_of if summary else None,
+        withheld=withheld(phase, public_sight(phase)),
+        figures=views,
+    )

@@ -1,0 +1,272 @@
+"""Published tables: results of historical challenges that were not scored here, with their figures."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from statistics import fmean, median
+from typing import Any, Final
+
+from sqlalchemy import delete, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from app.boards.boards import ranks_of
+from app.core.errors import NotFoundError
+from app.figures.board_figures import DRAWN, SVG_AND_NUMBERS
+from app.figures.drawings import BoardScores, MethodScores, summary_figures
+from app.figures.figures import ColumnView, DrawnFigure, FigureView, part_of
+from app.models import Artefact, PublishedEdition
+from app.platform import Platform
+from app.results import exhibits
+from app.web.dependencies import draw
+from scoring import Scoreboard
+from scoring.published import classification_of_2007, detection_of_2007
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedLine:
+    """A historical edition in the list of all."""
+
+    code: str
+    title: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedTable:
+    """A table of a paper: a competition's number, title, and where it is printed."""
+
+    number: int
+    title: str
+    printed: str
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedEditionView:
+    """A historical edition; note: that nothing of it was scored here."""
+
+    code: str
+    title: str
+    source: str
+    note: str
+    boards: tuple[PublishedTable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedRow:
+    """A method: values in [0, 1], as printed, to a thousandth; without a value in every class it has neither mean nor rank."""
+
+    rank: int | None
+    method: str
+    mean: float | None
+    median: float | None
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedBoard:
+    """A board as it was published; best: the largest value of each class."""
+
+    edition: PublishedEditionView
+    table: PublishedTable
+    measure: str
+    classes: tuple[str, ...]
+    rows: tuple[PublishedRow, ...]
+    best: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedPage:
+    """The page of a published board, with its figures as far as they are drawn."""
+
+    board: PublishedBoard
+    figures: tuple[DrawnFigure, ...]
+
+
+NOTE: Final = "As published, not scored here"
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A board of a historical edition: its table, where its numbers are read, and their measure."""
+
+    table: PublishedTable
+    read: Callable[[], Scoreboard]
+    measure: str
+
+
+PAPER: Final = (
+    "Everingham, Van Gool, Williams, Winn, Zisserman: The PASCAL Visual Object Classes (VOC) Challenge, International Journal of"
+    " Computer Vision 88, 2010"
+)
+CLASSIFICATION: Final = PublishedTable(1, "Classification", "Table 5")
+DETECTION: Final = PublishedTable(3, "Detection", "Table 6")
+EDITIONS: Final[Mapping[str, tuple[PublishedEditionView, tuple[Published, ...]]]] = {
+    "voc2007": (
+        PublishedEditionView(
+            "voc2007",
+            "PASCAL VOC 2007, as published",
+            PAPER,
+            NOTE,
+            (CLASSIFICATION, DETECTION),
+        ),
+        (
+            Published(CLASSIFICATION, classification_of_2007, "AP (11 points)"),
+            Published(DETECTION, detection_of_2007, "AP (11 points)"),
+        ),
+    )
+}
+"""By code, every historical edition with its boards."""
+
+
+def board_of(edition: PublishedEditionView, published: Published) -> PublishedBoard:
+    """A board with ranks by the mean; a method that did not enter every class follows the others."""
+    scores = published.read()
+    means = [None if None in row else fmean(_known(row)) for row in scores.values]
+    rows = [
+        PublishedRow(rank, name, mean, None if mean is None else median(_known(row)), row)
+        for name, row, mean, rank in zip(scores.methods, scores.values, means, ranks_of(means), strict=True)
+    ]
+    rows.sort(key=lambda row: (row.mean is None, -(row.mean or 0.0), row.method.casefold()))
+    columns = zip(*scores.values, strict=True)
+    best = tuple(max(_known(column), default=None) for column in columns)
+    return PublishedBoard(edition, published.table, published.measure, scores.classes, tuple(rows), best)
+
+
+def _known(row: tuple[float | None, ...]) -> list[float]:
+    return [value for value in row if value is not None]
+
+
+def scores_of(board: PublishedBoard) -> BoardScores:
+    """What the figures of a published board are drawn from."""
+    methods = tuple(MethodScores(row.method, row.mean, row.values) for row in board.rows)
+    return BoardScores(board.measure, board.classes, methods)
+
+
+def codes(session: Session) -> list[str]:
+    """The codes of the historical editions that are shown."""
+    return list(session.scalars(select(PublishedEdition.code).order_by(PublishedEdition.code)))
+
+
+def is_shown(session: Session, code: str) -> bool:
+    """Whether a historical edition is shown."""
+    return session.get(PublishedEdition, code) is not None
+
+
+def insert_published(session: Session, code: str) -> bool:
+    """Show a historical edition; False if it is shown already."""
+    statement = insert(PublishedEdition).values(code=code).on_conflict_do_nothing()
+    return session.scalar(statement.returning(PublishedEdition.code)) is not None
+
+
+def delete_published(session: Session, code: str, subject: str) -> bool:
+    """Show a historical edition no longer, with what was drawn of it below `subject`; whether it was shown."""
+    session.execute(delete(Artefact).where(Artefact.subject.startswith(subject, autoescape=True)))
+    gone = delete(PublishedEdition).where(PublishedEdition.code == code)
+    return session.scalar(gone.returning(PublishedEdition.code)) is not None
+
+
+FIGURES = "published figures"  # kind of the artefact with the figures of a board
+
+
+def add(platform: Platform, code: str) -> bool:
+    """Show a historical edition, with its figures; False if it is shown already. Raises NotFoundError for one that there is not."""
+    if code not in EDITIONS:
+        raise NotFoundError(f"there is no historical edition {code!r}; there are {', '.join(EDITIONS)}")
+    with platform.transaction() as session:
+        is_new = insert_published(session, code)
+    draw_missing(platform)
+    return is_new
+
+
+def remove(platform: Platform, code: str) -> None:
+    """Show a historical edition no longer. Raises NotFoundError."""
+    with platform.transaction() as session:
+        if not delete_published(session, code, _subject(code)):
+            raise NotFoundError(f"this server does not show a historical edition {code!r}")
+
+
+def draw_missing(platform: Platform) -> int:
+    """Draw the figures of historical boards that have none, or were drawn otherwise; how many boards."""
+    with platform.transaction() as session:
+        boards = [
+            (code, published) for code in codes(session) for published in EDITIONS.get(code, (None, ()))[1]
+        ]
+        found = {
+            (code, each.table.number): exhibits.find(session, FIGURES, _subject(code, each.table.number))
+            for code, each in boards
+        }
+    missing = [
+        (code, each)
+        for code, each in boards
+        if (before := found[code, each.table.number]) is None or before.version != DRAWN
+    ]
+    for code, published in missing:
+        figures = summary_figures(scores_of(board_of(EDITIONS[code][0], published)))
+        content = [
+            {
+                "head": [getattr(each.drawing, name) for name in ("name", "title", "description")],
+                "size": [each.drawing.width, each.drawing.height],
+                "columns": [asdict(column) for column in each.table.columns],
+                "rows": each.table.rows,
+                "svg": draw("figures/drawing.svg", drawing=each.drawing).strip(),
+            }
+            for each in figures
+        ]
+        subject = _subject(code, published.table.number)
+        exhibits.store(platform, FIGURES, subject, DRAWN, SVG_AND_NUMBERS, json.dumps(content).encode())
+    return len(missing)
+
+
+def _subject(code: str, number: int | str = "") -> str:
+    return f"published/{code}/{number}"
+
+
+def lines(platform: Platform) -> tuple[PublishedLine, ...]:
+    """The historical editions that are shown."""
+    with platform.transaction() as session:
+        shown = [EDITIONS[code][0] for code in codes(session) if code in EDITIONS]
+    return tuple(PublishedLine(each.code, each.title, each.source) for each in shown)
+
+
+def edition(platform: Platform, code: str) -> PublishedEditionView:
+    """A historical edition. Raises NotFoundError."""
+    with platform.transaction() as session:
+        if code not in EDITIONS or not is_shown(session, code):
+            raise NotFoundError(f"there is no historical edition {code!r}")
+    return EDITIONS[code][0]
+
+
+def board(platform: Platform, code: str, competition: int) -> PublishedBoard:
+    """A board as it was published. Raises NotFoundError."""
+    view = edition(platform, code)
+    found = next((each for each in EDITIONS[code][1] if each.table.number == competition), None)
+    if found is None:
+        raise NotFoundError(f"{view.title} has no competition {competition}")
+    return board_of(view, found)
+
+
+def page(platform: Platform, code: str, competition: int) -> PublishedPage:
+    """A board as it was published, with its figures; without them until they are drawn. Raises NotFoundError."""
+    shown = board(platform, code, competition)
+    stored = exhibits.read(platform, FIGURES, _subject(code, competition))
+    figures: list[dict[str, Any]] = json.loads(stored) if stored else []
+    return PublishedPage(shown, tuple(_drawn(code, competition, each) for each in figures))
+
+
+def figure(platform: Platform, code: str, competition: int, name: str) -> DrawnFigure:
+    """One figure of a published board. Raises NotFoundError."""
+    for each in page(platform, code, competition).figures:
+        if each.figure.name == name:
+            return each
+    raise NotFoundError("this figure is being computed, or the board does not have it")
+
+
+def _drawn(code: str, competition: int, stored: dict[str, Any]) -> DrawnFigure:
+    name, title, description = stored["head"]
+    base = f"/published/{code}/{competition}/figures/{name}"
+    columns = tuple(ColumnView(**column) for column in stored["columns"])
+    rows = tuple(tuple(row) for row in stored["rows"])
+    view = FigureView(name, title, description, columns, rows, f"{base}.svg", f"{base}.csv")
+    width, height = stored["size"]
+    return DrawnFigure(view, width, height, stored["svg"], part_of(view))

@@ -1,0 +1,37 @@
+"""Pages of published results; nothing can be sent to them."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from app.core.access import Action
+from app.figures import published
+from app.figures.figures import standing_alone
+from app.figures.pages import drawing_response, table_response
+from app.web.dependencies import ThePlatform, render, requires
+
+router = APIRouter(prefix="/published/{code}", dependencies=[requires(Action.READ_PUBLIC)])
+
+
+@router.get("")
+def edition(request: Request, platform: ThePlatform, code: str) -> Response:
+    """A historical edition with its boards."""
+    return render(request, "published/edition.html", edition=published.edition(platform, code))
+
+
+@router.get("/{competition}")
+def board(request: Request, platform: ThePlatform, code: str, competition: int) -> Response:
+    """A board as it was published, and its figures."""
+    return render(request, "published/board.html", page=published.page(platform, code, competition))
+
+
+@router.get("/{competition}/figures/{name}.svg")
+def figure(request: Request, platform: ThePlatform, code: str, competition: int, name: str) -> Response:
+    """A figure of a published board, which other pages may show."""
+    found = published.figure(platform, code, competition, name)
+    return drawing_response(request, standing_alone(found.svg or ""))
+
+
+@router.get("/{competition}/figures/{name}.csv")
+def table(platform: ThePlatform, code: str, competition: int, name: str) -> Response:
+    """The numbers of a figure of a published board."""
+    return table_response(f"{code}-{competition}", published.figure(platform, code, competition, name).figure)

@@ -1,1 +1,0 @@
-"""Groups of methods of a board that cannot be told apart."""

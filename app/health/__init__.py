@@ -1,1 +1,0 @@
-"""Whether this installation works."""

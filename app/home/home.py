@@ -1,0 +1,535 @@
+"""The front page, the overview of a challenge, and search."""
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from difflib import SequenceMatcher
+from typing import Final
+from urllib.parse import quote
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+import scoring
+from app.challenges import challenges, terms
+from app.challenges.challenges import PhaseState, PhaseView, description_of, find_phase, offered_competitions
+from app.challenges.disclosure import Use, most_bits, rows_so_far
+from app.challenges.examples import first_file, has_sizes, line_grammar, task_rules
+from app.challenges.terms import Step, step_of
+from app.core.access import Actor
+from app.core.errors import NotFoundError
+from app.figures import published
+from app.figures.published import PublishedLine
+from app.images.pictures import _first_shown, candidates, sees_pictures, source_of
+from app.models import Disclosure, Edition, Method
+from app.people.teams import is_public
+from app.platform import Platform
+from app.results import headlines, standings
+from app.results.standings import Arrival, Matrix
+from app.submissions import quotas
+from app.submissions.methods import name_key
+from app.submissions.quotas import QuotaLine
+from scoring import CompetitionInfo, Description, Limits
+from scoring.protocol_table import TaskDescription
+
+
+@dataclass(frozen=True, slots=True)
+class Representative:
+    """A picture that stands for a task of a phase: where it leads, and its thumbnail with its size in CSS pixels."""
+
+    task: str
+    address: str
+    thumbnail: str
+    width: int
+    height: int
+
+
+def representatives(platform: Platform, actor: Actor, phase: PhaseView) -> tuple[Representative, ...]:
+    """A picture for each task of a phase that can be entered; none where the reader does not see the pictures.
+
+    It is one of the first images that the task asks about, which everybody may know: hidden annotation has no part in it.
+    """
+    with platform.transaction() as session:
+        source = source_of(session, phase.id)
+        if source is None or not sees_pictures(actor, phase, source):
+            return ()
+        description = description_of(platform.descriptions, phase.description_key)
+        numbers = {each.task: each.number for each in reversed(offered_competitions(phase))}
+        found = {
+            task: picture
+            for task, names in candidates(description, reversed(numbers)).items()
+            if (picture := _first_shown(session, phase.id, names))
+        }
+    base = f"/pictures/{quote(phase.edition)}/{quote(phase.image_set)}"
+    return tuple(
+        Representative(
+            task,
+            f"{base}/{quote(picture.name)}?competition={numbers[task]}",
+            f"{base}/{quote(picture.name)}/thumbnail.jpg?v={picture.version}",
+            *picture.shown_size,
+        )
+        for task, picture in found.items()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CompetitionLine:
+    """A competition of a phase on the edition's page."""
+
+    number: int
+    task: str
+    title: str
+    data_rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseCard:
+    """A phase with the competitions that can be entered."""
+
+    phase: PhaseView
+    competitions: tuple[CompetitionLine, ...]
+    bits: int | None = None  # that can have been disclosed to any team, where the organiser shows it
+    pictures: tuple[Representative, ...] = ()  # one for each task, where the reader sees them
+
+
+@dataclass(frozen=True, slots=True)
+class EditionSummary:
+    """An edition in the list of all."""
+
+    code: str
+    title: str
+    dataset: str
+    phases: tuple[PhaseView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PhasePictures:
+    """A picture for each task of a phase."""
+
+    phase: PhaseView
+    pictures: tuple[Representative, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HomeView:
+    """What there is to enter and to read."""
+
+    editions: tuple[EditionSummary, ...]  # the newest first
+    open: tuple[PhaseView, ...]  # what closes first is first
+    upcoming: tuple[PhaseView, ...]
+    deadline: PhaseView | None  # the open phase that closes first
+    newest: tuple[Arrival, ...]
+    published: tuple[PublishedLine, ...] = ()  # historical editions, not scored here
+    pictures: PhasePictures | None = None  # of an open phase whose images everybody sees
+
+
+@dataclass(frozen=True, slots=True)
+class EditionView:
+    """An edition with everything its page shows."""
+
+    code: str
+    title: str
+    dataset: str
+    phases: tuple[PhaseCard, ...]
+    matrix: Matrix | None = None  # of one phase; none where there is no phase
+    has_terms: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedFiles:
+    """A competition with what a line of its result files holds."""
+
+    info: CompetitionInfo
+    grammar: str
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitView:
+    """What somebody needs to know before an upload."""
+
+    phase: PhaseView
+    competitions: tuple[ExpectedFiles, ...]
+    quota: tuple[QuotaLine, ...]
+    max_upload: int  # bytes
+    limits: Limits
+    steps: tuple[Step, ...] = ()  # what this person has to do first
+    can_upload: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleFile:
+    """The beginning of a valid result file."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompetitionView:
+    """What a competition of a phase asks for, and how it is scored now."""
+
+    phase: PhaseView
+    info: CompetitionInfo
+    data_rule: str
+    path: str  # of its files in an archive, with <class> or the like for what differs
+    grammar: str  # of a line or file
+    example: ExampleFile | None  # none where a file is no text
+    has_example: bool  # an example archive can be downloaded
+    classes: tuple[str, ...]
+    protocol: str
+    rules: TaskDescription | None  # none for a protocol that this version does not know
+    ground_truth: int
+    ground_truth_id: uuid.UUID  # of this version of the annotation, random
+    scorer: str
+    has_terms: bool
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMethod:
+    """A public method whose name begins like what was looked for."""
+
+    id: int
+    name: str
+    title: str
+    edition_title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is called like some words."""
+
+    words: str
+    editions: tuple[EditionSummary, ...]  # the most likely first
+    methods: tuple[FoundMethod, ...]
+
+
+MOST_TICKS: Final = 6
+DAYS: Final = (1, 2, 7, 14)
+MONTHS: Final = (1, 2, 3, 6, 12, 24, 60, 120)
+MARGIN: Final = 0.06  # of the time that is drawn, behind the last moment
+MOST_COMPARED: Final = 100  # editions, the newest
+MOST_FOUND: Final = 10
+LIKELY: Final = 0.6  # of the letters
+LEAST: Final = timedelta(days=4)
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A phase as it is drawn: all places in percent of the width, from 0 at the left."""
+
+    phase: PhaseView
+    left: float
+    width: float
+    grace: float  # the width of the grace period, which follows the bar
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A date on the axis."""
+
+    place: float
+    text: str
+
+    @property
+    def anchor(self) -> str:
+        """Where the text is held, so that none leaves the drawing."""
+        return "start" if self.place < 5 else "end" if self.place > 92 else "middle"
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The phases of an edition over time."""
+
+    bars: tuple[Bar, ...]
+    ticks: tuple[Tick, ...]
+    now: Tick
+
+
+def next_deadline(phases: Sequence[PhaseView]) -> PhaseView | None:
+    """The open phase that closes first; none if none that is open closes."""
+    closing = [each for each in phases if each.state is PhaseState.OPEN and each.closes_at is not None]
+    return min(closing, key=lambda phase: phase.closes_at or phase.opens_at, default=None)
+
+
+def by_deadline(phases: Sequence[PhaseView], state: PhaseState) -> tuple[PhaseView, ...]:
+    """The phases in a state: what closes first, or opens first, is first; what never closes is last."""
+    far = datetime.max.replace(tzinfo=UTC)
+
+    def moment(phase: PhaseView) -> datetime:
+        return phase.opens_at if state is PhaseState.UPCOMING else phase.closes_at or far
+
+    return tuple(sorted((each for each in phases if each.state is state), key=moment))
+
+
+def shown_phase(phases: Sequence[PhaseView], image_set: str | None) -> PhaseView | None:
+    """The phase whose methods an edition's page shows: this one, else a held-out one before an open one, else the newest."""
+    if image_set is not None:
+        return next((each for each in phases if each.image_set == image_set), None)
+    return max(
+        phases,
+        key=lambda phase: (
+            phase.state is not PhaseState.UPCOMING,
+            phase.disclosure is not Disclosure.FULL,
+            phase.opens_at,
+            phase.id,
+        ),
+        default=None,
+    )
+
+
+def competitions_of(cards: Iterable[PhaseCard]) -> tuple[CompetitionLine, ...]:
+    """The competitions that at least one phase offers, by number."""
+    every = {each for card in cards for each in card.competitions}
+    return tuple(sorted(every, key=lambda each: each.number))
+
+
+def timeline_of(phases: Sequence[PhaseView], now: datetime) -> Timeline:
+    """The drawing of an edition's phases, in the order of their openings."""
+    ends = [phase.closes_at + phase.grace for phase in phases if phase.closes_at is not None]
+    start = min([now, *(phase.opens_at for phase in phases)])
+    last = max([now, *ends, *(phase.opens_at for phase in phases)])
+    length = max(last - start, LEAST) * (1 + MARGIN)
+
+    def place(moment: datetime) -> float:
+        return round(100 * ((moment - start) / length), 2)
+
+    def bar(phase: PhaseView) -> Bar:
+        left, grace = place(phase.opens_at), 0.0
+        if phase.closes_at is None:
+            return Bar(phase, left, round(100 - left, 2), grace)
+        right = place(phase.closes_at)
+        grace = round(place(phase.closes_at + phase.grace) - right, 2)
+        return Bar(phase, left, round(right - left, 2), grace)
+
+    ticks = tuple(Tick(place(moment), text) for moment, text in _dates(start, start + length))
+    bars = tuple(bar(phase) for phase in sorted(phases, key=lambda phase: (phase.opens_at, phase.image_set)))
+    return Timeline(bars, ticks, Tick(place(now), "now"))
+
+
+def _dates(start: datetime, end: datetime) -> list[tuple[datetime, str]]:
+    """Round dates within a time, at most `MOST_TICKS`, with their texts."""
+    begin = start.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    for step in DAYS:
+        if (end - begin) / timedelta(days=step) <= MOST_TICKS:
+            found = (begin + timedelta(days=step * number) for number in range(MOST_TICKS + 1))
+            return [(each, f"{each.day} {each:%b}") for each in found if start <= each <= end]
+    for step in MONTHS:
+        dates = [each for each in _months(begin, end, step) if each >= start]
+        if len(dates) <= MOST_TICKS:
+            return [(each, f"{each:%Y}" if step >= 12 else f"{each:%b %Y}") for each in dates]
+    return []
+
+
+def _months(begin: datetime, end: datetime, step: int) -> Iterator[datetime]:
+    """The first days of every so many months, counted from the year 0."""
+    month = (begin.year * 12 + begin.month - 1) // step * step
+    while (moment := datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC)) <= end:
+        yield moment
+        month += step
+
+
+def likely_editions(words: str, editions: Sequence[EditionSummary]) -> tuple[EditionSummary, ...]:
+    """The editions whose code or title is like one of these words or all of them, the most likely first."""
+    asked = {words.casefold(), *words.casefold().split()}
+
+    def likeness(edition: EditionSummary) -> list[float]:
+        names = {edition.code.casefold(), edition.title.casefold(), *edition.title.casefold().split()}
+        return [max(SequenceMatcher(None, word, name).ratio() for name in names) for word in asked]
+
+    found = [(likeness(edition), edition) for edition in editions[:MOST_COMPARED]]
+    likely = sorted((each for each in found if max(each[0]) >= LIKELY), key=lambda each: -sum(each[0]))
+    return tuple(edition for _, edition in likely[:MOST_FOUND])
+
+
+def methods_called(session: Session, words: str, limit: int) -> tuple[FoundMethod, ...]:
+    """The public methods whose name cannot be told from these words, or begins with them, of the newest edition first."""
+    key = name_key(words)
+    if not key:
+        return ()
+    statement = (
+        select(Method.id, Method.name, Method.title, Edition.title)
+        .join(Edition, Method.edition_id == Edition.id)
+        .where(Method.name_key.startswith(key, autoescape=True), is_public())
+        .order_by(Edition.id.desc(), Method.name_key)
+        .limit(limit)
+    )
+    return tuple(FoundMethod(*row) for row in session.execute(statement))
+
+
+ARRIVALS = 8  # submissions
+MOST_LOOKED_AT = 4  # open phases among which one with pictures is looked for
+USES_FRESH = 60.0  # seconds for which an edition's page says how much was disclosed to any team
+LONGEST_EXAMPLE = 1200  # characters
+
+
+def home(platform: Platform) -> HomeView:
+    """What there is to enter and to read."""
+    with platform.snapshot() as session:
+        stored = challenges.all_editions(session)
+        phases = challenges.all_phases(session)
+        newest = standings.arrivals(session, phases, ARRIVALS)
+    open_ = by_deadline(phases, PhaseState.OPEN)
+    return HomeView(
+        editions=_summaries(stored, phases),
+        open=open_,
+        upcoming=by_deadline(phases, PhaseState.UPCOMING),
+        deadline=next_deadline(phases),
+        newest=newest,
+        pictures=_pictures(platform, open_),
+        published=published.lines(platform),
+    )
+
+
+def _pictures(platform: Platform, phases: Sequence[PhaseView]) -> PhasePictures | None:
+    """The pictures of the first of these phases whose images everybody sees."""
+    for phase in phases[:MOST_LOOKED_AT]:
+        if found := representatives(platform, Actor(), phase):
+            return PhasePictures(phase, found)
+    return None
+
+
+def all_editions(platform: Platform) -> tuple[EditionSummary, ...]:
+    """Every edition, newest first."""
+    with platform.snapshot() as session:
+        return _summaries(challenges.all_editions(session), challenges.all_phases(session))
+
+
+def _summaries(stored: Sequence[Edition], phases: Sequence[PhaseView]) -> tuple[EditionSummary, ...]:
+    return tuple(
+        EditionSummary(
+            code=edition.code,
+            title=edition.title,
+            dataset=edition.dataset,
+            phases=tuple(phase for phase in phases if phase.edition == edition.code),
+        )
+        for edition in stored
+    )
+
+
+def edition_page(platform: Platform, code: str, image_set: str | None, page: int) -> EditionView:
+    """An edition with a page of the methods of one phase: this one, or by default one that is open.
+
+    Raises NotFoundError.
+    """
+    with platform.snapshot() as session:
+        edition = challenges.edition_of(session, code)
+        if edition is None:
+            raise NotFoundError(f"there is no edition {code!r}")
+        phases = challenges.phases_of(session, code)
+        shown = shown_phase(phases, image_set)
+        if shown is None and image_set is not None:
+            raise NotFoundError(f"{code} has no image set {image_set!r}")
+        matrix = standings.matrix(session, shown, page) if shown else None
+        has_terms = terms.current_terms(session, code, None) is not None
+        bits = {phase.id: _bits(platform, session, phase) for phase in phases if phase.shows_exposure}
+    cards = tuple(
+        PhaseCard(phase, _competitions(phase), bits.get(phase.id), representatives(platform, Actor(), phase))
+        for phase in phases
+    )
+    return EditionView(edition.code, edition.title, edition.dataset, cards, matrix, has_terms=has_terms)
+
+
+def _bits(platform: Platform, session: Session, phase: PhaseView) -> int | None:
+    """What can have been disclosed to the team that has had the most; every class counts, so that no label decides it."""
+    public = description_of(platform.descriptions, phase.description_key)
+    values = {
+        each.number: len(scoring.columns(public, each.number, phase.protocol))
+        for each in offered_competitions(phase)
+    }
+
+    def read() -> tuple[Use, ...]:
+        results = headlines.scored_results(session, phase.id).values()
+        return tuple({_use(each, values) for each in results})
+
+    # every scored run is read for it: after 100,000 of them once a minute takes a thousandth of a processor, once a second a twentieth
+    uses = platform.cache.version(("uses", phase.id, phase.description_key, phase.protocol), read, USES_FRESH)
+    return most_bits(rows_so_far(phase, headlines.terms_changes(session, phase.id)), uses)
+
+
+def _use(results: Mapping[int, int], values: Mapping[int, int]) -> Use:
+    """What a team learnt at most; results: scored ones, values: of a result, each by competition."""
+    count = sum(results.values())
+    return Use(count, sum(each * values[number] for number, each in results.items()), count)
+
+
+def _competitions(phase: PhaseView) -> tuple[CompetitionLine, ...]:
+    return tuple(
+        CompetitionLine(info.number, info.task, info.title, info.own_data_rule)
+        for info in offered_competitions(phase)
+    )
+
+
+def find(platform: Platform, words: str) -> Found:
+    """Editions and public methods that are called like these words."""
+    words = words.strip()
+    with platform.snapshot() as session:
+        summaries = _summaries(challenges.all_editions(session), challenges.all_phases(session))
+        methods = methods_called(session, words, MOST_FOUND)
+    return Found(words, likely_editions(words, summaries), methods)
+
+
+def competition_page(platform: Platform, edition: str, image_set: str, number: int) -> CompetitionView:
+    """What a competition asks for, and how it is scored now.
+
+    Raises NotFoundError, also for one that the phase does not offer.
+    """
+    with platform.snapshot() as session:
+        phase = find_phase(session, edition, image_set)
+        versions = challenges.board_versions(session, phase.id, number)
+        info = next((each for each in offered_competitions(phase) if each.number == number), None)
+        if info is None or versions is None:
+            raise NotFoundError(f"{edition} {image_set} has no competition {number}")
+        board, truth = versions
+        has_terms = terms.current_terms(session, edition, None) is not None
+    description = description_of(platform.descriptions, phase.description_key)
+    return CompetitionView(
+        phase=phase,
+        info=info,
+        data_rule=info.own_data_rule,
+        path=f"results/{phase.dataset}/{info.file_pattern_of(phase.image_set)}",
+        grammar=line_grammar(info.task),
+        example=_example(description, info),
+        has_example=has_sizes(description),
+        classes=scoring.columns(description, number, board.protocol),
+        protocol=board.protocol,
+        rules=task_rules(board.protocol, info.task),
+        ground_truth=truth.version,
+        ground_truth_id=truth.public_id,
+        scorer=board.scorer,
+        has_terms=has_terms,
+        limits=description.limits,
+    )
+
+
+def _example(description: Description, info: CompetitionInfo) -> ExampleFile | None:
+    """The beginning of an example, where it is text."""
+    found = first_file(description, info) if has_sizes(description) else None
+    if found is None or not found[0].endswith((".txt", ".xml", ".json")):
+        return None
+    name, content = found
+    text = content.decode()
+    return ExampleFile(name, text if len(text) <= LONGEST_EXAMPLE else f"{text[:LONGEST_EXAMPLE]} …")
+
+
+def submit_page(platform: Platform, actor: Actor, edition: str, image_set: str) -> SubmitView:
+    """What somebody needs to know before an upload.
+
+    Raises NotFoundError.
+    """
+    with platform.snapshot() as session:
+        phase = find_phase(session, edition, image_set)
+        offered = offered_competitions(phase)
+        quota = quotas.lines(session, actor, phase)
+        against = terms.against_submission(session, actor, phase)
+        can_upload = not terms.against_upload(session, actor, phase)
+    return SubmitView(
+        phase=phase,
+        competitions=tuple(ExpectedFiles(each, line_grammar(each.task)) for each in offered),
+        quota=quota,
+        max_upload=platform.settings.max_upload,
+        limits=description_of(platform.descriptions, phase.description_key).limits,
+        steps=tuple(step_of(refusal, phase) for refusal in against),
+        can_upload=can_upload,
+    )

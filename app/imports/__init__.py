@@ -1,1 +1,0 @@
-"""Development kits that become phases."""

@@ -1,1 +1,0 @@
-"""Confidence intervals of scores, computed after the scores are published."""

@@ -1,1 +1,0 @@
-"""Links that invite into teams."""

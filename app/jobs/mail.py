@@ -1,0 +1,478 @@
+"""Mail: requested in a transaction, rendered and handed over by a worker, limited in number."""
+
+import hashlib
+import os
+import secrets
+import smtplib
+import ssl
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime, make_msgid
+from enum import StrEnum
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import structlog
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from sqlalchemy import ColumnElement, delete, exists, func, select
+from sqlalchemy.orm import Session, aliased
+
+from app.core.secret_hashes import hash_of_token
+from app.core.settings import ROOT, MailEncryption, Settings
+from app.jobs import queue
+from app.models import JobKind, MailLink, MailRequest, User
+from app.platform import Platform
+
+PATIENCE = 20  # seconds for each answer of the mail server
+MAX_FILES = 1000  # messages that a folder keeps
+
+
+class MailError(Exception):
+    """A message could not be handed over; says why without naming anybody."""
+
+
+def hand_over(settings: Settings, message: EmailMessage) -> Path | None:
+    """Send a message to its one recipient; the file where it lies instead, without a mail server.
+
+    Raises MailError, so that it is tried again.
+    """
+    with _mail_errors(settings, "refused a message"):
+        if settings.smtp_host is None:
+            return _write(settings.data / "mail", message)
+        with _connected(settings, settings.smtp_host) as server:
+            server.send_message(message, settings.sender, [str(message["To"])])
+    return None
+
+
+def greet(settings: Settings) -> None:
+    """Log in at the mail server, if there is one, and send nothing.
+
+    Raises MailError.
+    """
+    if settings.smtp_host is not None:
+        with (
+            _mail_errors(settings, "refused a connection"),
+            _connected(settings, settings.smtp_host) as server,
+        ):
+            server.noop()
+
+
+@contextmanager
+def _mail_errors(settings: Settings, what: str) -> Iterator[None]:
+    try:
+        yield
+    except smtplib.SMTPException as error:
+        raise MailError(f"the mail server {what}: {type(error).__name__} {_code(error)}") from None
+    except OSError as error:
+        where = settings.smtp_host or "the folder of mail"
+        raise MailError(f"{where} cannot be used: {error.strerror or type(error).__name__}") from None
+
+
+@contextmanager
+def _connected(settings: Settings, host: str) -> Iterator[smtplib.SMTP]:
+    """A connection to the mail server, encrypted and logged in as the settings say."""
+    context = ssl.create_default_context()
+    if settings.smtp_tls is MailEncryption.TLS:
+        server: smtplib.SMTP = smtplib.SMTP_SSL(host, settings.smtp_port, timeout=PATIENCE, context=context)
+    else:
+        server = smtplib.SMTP(host, settings.smtp_port, timeout=PATIENCE)
+    with server:
+        if settings.smtp_tls is MailEncryption.STARTTLS:
+            server.starttls(context=context)
+        if settings.smtp_user and settings.smtp_password:
+            server.login(settings.smtp_user, settings.smtp_password)
+        yield server
+
+
+def _code(error: smtplib.SMTPException) -> str:
+    """The numbers in a refusal; its words may repeat the address."""
+    if isinstance(error, smtplib.SMTPResponseException):
+        return str(error.smtp_code)
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        return ", ".join(str(code) for code, _ in error.recipients.values())
+    return ""
+
+
+def _write(folder: Path, message: EmailMessage) -> Path:
+    """Put a message into a folder that only we can read, and forget the oldest there."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for old in sorted(folder.glob("*.eml"))[: -MAX_FILES + 1]:
+        old.unlink(missing_ok=True)
+    moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    for number in count():
+        path = folder / f"{moment}-{number}.eml"
+        try:
+            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:  # another process, in the same microsecond
+            continue
+        with os.fdopen(file, "wb") as stream:
+            stream.write(message.as_bytes())
+        return path
+    raise AssertionError("unreachable")
+
+
+class Letter(StrEnum):
+    """A kind of mail; its text is `templates/mail/<value>.txt`."""
+
+    CONFIRM_ADDRESS = "confirm-address"
+    ALREADY_REGISTERED = "already-registered"
+    RESET_PASSWORD = "reset-password"  # noqa: S105 - the name of a template
+    LOGIN_LINK = "login-link"
+    CONFIRM_NEW_ADDRESS = "confirm-new-address"
+    ADDRESS_CHANGED = "address-changed"
+    PASSWORD_CHANGED = "password-changed"  # noqa: S105 - the name of a template
+    SECOND_FACTOR_ON = "second-factor-on"
+    SECOND_FACTOR_OFF = "second-factor-off"
+    RECOVERY_CODES_RENEWED = "recovery-codes-renewed"
+    RECOVERY_CODE_USED = "recovery-code-used"
+    TOKEN_CREATED = "token-created"  # noqa: S105 - the name of a template
+    PROVIDER_LINKED = "provider-linked"
+    PROVIDER_UNLINKED = "provider-unlinked"
+    NEW_BROWSER = "new-browser"
+    ACCOUNT_DELETED = "account-deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The page that a letter's link leads to, and how long the link works."""
+
+    path: str
+    lifetime: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """So many in a span of time."""
+
+    count: int
+    window: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """What was asked for in the last day: for this letter and address, for this person, and by all in the last hour."""
+
+    now: datetime
+    to_address: tuple[datetime, ...]  # oldest first
+    by_person: tuple[datetime, ...]
+    last_hour: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """A person as far as mail needs them."""
+
+    user_id: int
+    address: str
+    new_address: str | None  # not confirmed yet
+    is_verified: bool
+    is_taken: bool  # somebody else has confirmed the address
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A letter in words."""
+
+    subject: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where people find their mail: where it is sent to, or in a folder of this machine."""
+
+    is_sent: bool
+    folder: str | None = None
+
+
+DAY = timedelta(days=1)
+LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+# of one letter to one address, whoever asks; the links of the last day all work, so that nobody can be locked out
+TO_ADDRESS = (Limit(3, timedelta(hours=1)), Limit(5, DAY))
+# a login link lasts 15 minutes: while no other is sent, the last one works for five more, so no stranger can use up the mail
+# that lets an owner in; a limit by day would let them
+TO_ADDRESS_OF: Mapping[Letter, tuple[Limit, ...]] = {Letter.LOGIN_LINK: (Limit(1, timedelta(minutes=10)),)}
+BY_PERSON = (Limit(20, DAY),)
+PER_HOUR = 500  # of the whole installation
+
+LINKS: Mapping[Letter, Link] = {
+    Letter.CONFIRM_ADDRESS: Link("/confirm-address", timedelta(days=7)),
+    Letter.CONFIRM_NEW_ADDRESS: Link("/confirm-address", timedelta(days=7)),
+    Letter.RESET_PASSWORD: Link("/reset-password", DAY),
+    Letter.LOGIN_LINK: Link("/login-link", timedelta(minutes=15)),
+}
+# lines of up to 998 characters are legal, and links stay in one piece; names of any alphabet pass every server
+POLICY = SMTP.clone(max_line_length=998, cte_type="7bit")
+
+
+def next_allowed(letter: Letter, requested: Requested) -> datetime | None:
+    """When one more mail of this kind may be sent; none: now."""
+    times = [
+        *_waits(requested.now, requested.to_address, TO_ADDRESS_OF.get(letter, TO_ADDRESS)),
+        *_waits(requested.now, requested.by_person, BY_PERSON),
+    ]
+    if requested.last_hour >= PER_HOUR:
+        times.append(requested.now + timedelta(hours=1))
+    return max(times, default=None)
+
+
+def _waits(now: datetime, times: Sequence[datetime], limits: Sequence[Limit]) -> list[datetime]:
+    """For each limit that is reached, when it is not reached any more."""
+    waits = []
+    for limit in limits:
+        recent = sorted(time for time in times if time > now - limit.window)
+        if len(recent) >= limit.count:
+            waits.append(recent[-limit.count] + limit.window)
+    return waits
+
+
+def place_of(mail_server: str | None, address: str, folder: str) -> Place:
+    """Where people find their mail; the folder is shown only where they use the server at the machine that it runs on.
+
+    >>> place_of(None, "http://127.0.0.1:8000", "/home/ash/heldout-data/mail").folder
+    '/home/ash/heldout-data/mail'
+    >>> place_of(None, "https://voc.example", "/srv/heldout/mail")
+    Place(is_sent=False, folder=None)
+    """
+    is_here = urlsplit(address).hostname in LOOPBACK
+    return Place(mail_server is not None, folder if is_here and mail_server is None else None)
+
+
+def letter_for(letter: Letter, recipient: Recipient) -> Letter | None:
+    """What is really sent: to an address that another account has confirmed, a hint instead of a link.
+
+    None where the letter has no point any more.
+    """
+    match letter:
+        case Letter.CONFIRM_ADDRESS if recipient.is_verified:
+            return None
+        case Letter.CONFIRM_NEW_ADDRESS if recipient.new_address is None:
+            return None
+        case Letter.CONFIRM_ADDRESS | Letter.CONFIRM_NEW_ADDRESS if recipient.is_taken:
+            return Letter.ALREADY_REGISTERED
+    return letter
+
+
+def address_for(letter: Letter, recipient: Recipient) -> str:
+    """Which address of a person a letter goes to."""
+    if letter is Letter.CONFIRM_NEW_ADDRESS and recipient.new_address is not None:
+        return recipient.new_address
+    return recipient.address
+
+
+def parted(text: str) -> Text:
+    r"""The subject, in the first line of a drawn template, and the rest.
+
+    >>> parted("Subject: Confirm\n\nHello,\n")
+    Text(subject='Confirm', body='Hello,\n')
+    """
+    head, _, body = text.partition("\n")
+    return Text(_single_line(head.removeprefix("Subject:")), body.lstrip("\n"))
+
+
+def _single_line(text: str) -> str:
+    """A text with every run of white space and control characters as one space, so that it stays in its header."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
+def message_of(text: Text, *, sender: str, to: str, now: datetime) -> EmailMessage:
+    """A message to exactly one address; raises ValueError for what is no address."""
+    local, _, domain = to.rpartition("@")
+    message = EmailMessage(policy=POLICY)
+    message["From"] = Address("Heldout", addr_spec=sender)
+    message["To"] = Address(username=local, domain=domain)
+    message["Subject"] = text.subject
+    message["Date"] = format_datetime(now)
+    message["Message-ID"] = make_msgid(domain=sender.rpartition("@")[2])
+    message["Auto-Submitted"] = "auto-generated"  # no notes of absence in reply
+    message.set_content(text.body)
+    return message
+
+
+def hash_of_address(address: str) -> bytes:
+    """How an address stands in the count of mail."""
+    return hashlib.sha256(address.encode()).digest()
+
+
+def requested(session: Session, letter: Letter, address: str, user_id: int | None) -> Requested:
+    """What was asked for in the last day; until the end of the transaction nobody else asks for this address."""
+    hashed = hash_of_address(address)
+    session.execute(select(func.pg_advisory_xact_lock(int.from_bytes(hashed[:8], signed=True))))
+    now = session.execute(select(func.clock_timestamp())).scalar_one()
+    of_address = (MailRequest.address_hash == hashed, MailRequest.letter == letter.value)
+    of_person = () if user_id is None else _times(session, now, MailRequest.user_id == user_id)
+    hour = select(func.count()).where(MailRequest.at > now - timedelta(hours=1))
+    return Requested(now, _times(session, now, *of_address), of_person, session.scalar(hour) or 0)
+
+
+def _times(session: Session, now: datetime, *conditions: ColumnElement[bool]) -> tuple[datetime, ...]:
+    recent = select(MailRequest.at).where(*conditions, MailRequest.at > now - DAY).order_by(MailRequest.at)
+    return tuple(session.scalars(recent))
+
+
+def count_request(session: Session, letter: Letter, address: str, user_id: int | None) -> None:
+    """Note that a mail was asked for."""
+    row = MailRequest(
+        at=func.clock_timestamp(), letter=letter.value, address_hash=hash_of_address(address), user_id=user_id
+    )
+    session.add(row)
+
+
+def find_recipient(session: Session, user_id: int) -> Recipient | None:
+    """A person as far as mail needs them; none for an account that is gone."""
+    other = aliased(User)
+    is_taken = exists().where(
+        other.email == func.coalesce(User.new_email, User.email),
+        other.verified_at.is_not(None),
+        other.id != User.id,
+    )
+    statement = select(User.id, User.email, User.new_email, User.verified_at.is_not(None), is_taken).where(
+        User.id == user_id, User.deleted_at.is_(None)
+    )
+    row = session.execute(statement).one_or_none()
+    return Recipient(*row) if row else None
+
+
+def add_link(session: Session, link: MailLink) -> None:
+    """Note a link that is about to be mailed."""
+    session.add(link)
+
+
+def link_of(session: Session, token_hash: bytes, purposes: Collection[str]) -> MailLink | None:
+    """A link that works, locked until the end of the transaction."""
+    statement = select(MailLink).where(
+        MailLink.token_hash == token_hash,
+        MailLink.purpose.in_([str(purpose) for purpose in purposes]),
+        MailLink.expires_at > func.now(),
+    )
+    return session.scalar(statement.with_for_update())
+
+
+def drop_links(session: Session, user_id: int, purpose: Letter | None = None) -> None:
+    """Make every link that was mailed to this person useless, or those for one purpose."""
+    dropped = delete(MailLink).where(MailLink.user_id == user_id)
+    if purpose is not None:
+        dropped = dropped.where(MailLink.purpose == purpose.value)
+    session.execute(dropped)
+
+
+def forget(session: Session) -> None:
+    """Delete requests that no limit counts any more, and links that have expired."""
+    session.execute(delete(MailRequest).where(MailRequest.at < func.now() - DAY))
+    session.execute(delete(MailLink).where(MailLink.expires_at < func.now()))
+
+
+log = structlog.get_logger()
+
+
+def ask_for(
+    session: Session, letter: Letter, *, address: str, user_id: int | None, asked_by: int | None
+) -> datetime | None:
+    """Have a letter sent to a person once this transaction has committed; returns when, if the limits forbid it now.
+
+    `address` and `asked_by` are what is counted. Without a person nothing is sent, which nobody can tell from the time
+    taken. The worker looks for it within seconds.
+    """
+    wait = next_allowed(letter, requested(session, letter, address, asked_by))
+    if wait is not None:
+        log.info("mail limit reached", letter=letter.value)
+        return wait
+    count_request(session, letter, address, asked_by)
+    queue.add(session, JobKind.MAIL, {"letter": letter.value, "user_id": user_id, "fields": {}})
+    return None
+
+
+def tell(session: Session, letter: Letter, *, address: str, **fields: str | int) -> None:
+    """Have a letter sent that says what has just been done to an account; every one arrives.
+
+    The address goes with it, because the account may not have it any more.
+    """
+    queue.add(session, JobKind.MAIL, {"letter": letter.value, "address": address, "fields": fields})
+
+
+def tell_owner(session: Session, letter: Letter, user: User, **fields: str | int) -> None:
+    """Tell the owner of an account what has just been done to it, if the address is known to be theirs."""
+    if user.verified_at is not None:
+        tell(session, letter, address=user.email, **fields)
+
+
+def place_of_mail(settings: Settings) -> Place:
+    """Where people find their mail."""
+    return place_of(settings.smtp_host, settings.address, str(settings.data / "mail"))
+
+
+def deliver(platform: Platform, payload: Mapping[str, Any]) -> None:
+    """Write a letter and hand it over. Raises MailError, so that it is tried again."""
+    letter, fields = Letter(payload["letter"]), dict(payload["fields"])
+    if "address" in payload:
+        _hand_over(platform.settings, letter, payload["address"], fields)
+    elif payload["user_id"] is not None:
+        _deliver_to_person(platform, letter, payload["user_id"], fields)
+
+
+def _deliver_to_person(platform: Platform, asked: Letter, user_id: int, fields: dict[str, Any]) -> None:
+    with platform.transaction() as session:
+        recipient = find_recipient(session, user_id)
+        letter = letter_for(asked, recipient) if recipient else None
+        if recipient is None or letter is None:
+            return
+        address = address_for(asked, recipient)
+        if letter in LINKS:
+            fields["link"] = _link(session, platform.settings, letter, user_id, address)
+    _hand_over(platform.settings, letter, address, fields)
+
+
+def _link(session: Session, settings: Settings, letter: Letter, user_id: int, address: str) -> str:
+    """A new link; its secret is in the mail alone, here is only its hash."""
+    token, link = secrets.token_urlsafe(32), LINKS[letter]
+    row = MailLink(
+        token_hash=hash_of_token(token),
+        user_id=user_id,
+        purpose=letter.value,
+        address=address,
+        expires_at=func.now() + link.lifetime,
+    )
+    add_link(session, row)
+    return f"{settings.address}{link.path}/{token}"
+
+
+def _hand_over(settings: Settings, letter: Letter, address: str, fields: Mapping[str, Any]) -> None:
+    text = draw(letter, server=settings.address, passwords=settings.passwords, **fields)
+    message = message_of(text, sender=settings.sender, to=address, now=datetime.now(UTC))
+    file = hand_over(settings, message)
+    log.info("mail sent", letter=letter.value, file=str(file) if file else None)
+
+
+def draw(letter: Letter, *, server: str, passwords: bool, **fields: Any) -> Text:
+    """A letter in words; passwords: whether this server takes them."""
+    way_back = f"log in and end all logins at {server}/account/sessions"
+    if passwords:
+        way_back = f"choose a new password at {server}/forgot-password, which logs out everybody else"
+    template = _templates().get_template(f"{letter.value}.txt")
+    return parted(template.render(server=server, passwords=passwords, way_back=way_back, **fields))
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(ROOT / "templates" / "mail"),
+        autoescape=False,  # noqa: S701 - plain text
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def sweep(platform: Platform) -> None:
+    """Forget what no limit counts any more, and links that have expired."""
+    with platform.transaction() as session:
+        forget(session)

@@ -1,0 +1,277 @@
+"""Child processes with limits, for everything that opens what participants sent."""
+
+import base64
+import errno
+import json
+import multiprocessing
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from multiprocessing import forkserver
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from typing import Any
+
+import structlog
+from structlog.contextvars import bind_contextvars, get_contextvars
+
+from app.core import logs
+from scoring import (
+    Description,
+    GroundTruth,
+    Limits,
+    Result,
+    SubmissionError,
+    bootstrap,
+    evaluate,
+    intervals_of,
+    standard_error_of_difference,
+    standings,
+    to_plain,
+    validate,
+)
+from scoring.analysis.diagnosis import Files, diagnose
+from scoring.analysis.image_outcomes import outcomes_by_image, pack_outcomes
+from scoring.analysis.near_duplicates import compare_archives, sketch_of
+from scoring.saved_matches import open_matches
+from scoring.statistics.bootstrap import sample_of
+from scoring.statistics.kept_replicates import pack_replicates, read_replicates
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # idle BLAS threads spin and take the second core
+
+
+def check(archive: Path, filename: str, description: Path, competitions: tuple[int, ...] | None) -> bytes:
+    """The validation report, as JSON, of an archive uploaded as `filename` for some competitions or for all."""
+    public = Description.from_json(description.read_text())
+    return json.dumps(validate(archive, public, competitions=competitions, name=filename).as_json()).encode()
+
+
+def score(
+    archive: Path, truth: Path, competition: int, protocol: str, statistics: Path, limits: Limits
+) -> bytes:
+    """The report of an archive as JSON, or the first problem of a refused one after a `!`.
+
+    The per-image statistics are written to `statistics`; `limits` are those that the archive was checked under.
+    """
+    ground_truth = GroundTruth.open(truth)
+    try:
+        report = evaluate(
+            archive,
+            ground_truth,
+            competition=competition,
+            protocol=protocol,
+            statistics=statistics,
+            limits=limits,
+        )
+    except SubmissionError as error:
+        return b"!" + str(error.problems[0]).encode()
+    return report.to_json().encode()
+
+
+def intervals(statistics: Path, truth: Path, report: str) -> bytes:
+    """The confidence intervals of a report (its exhibits are not needed) as JSON of an `IntervalTable`."""
+    table = intervals_of(_result(report, statistics), GroundTruth.open(truth), statistics=statistics)
+    return json.dumps(to_plain(table)).encode()
+
+
+def _result(report: str, statistics: Path) -> Result:
+    """A report from the database, which lacks what identifies the ground truth, with that of its statistics."""
+    origin, _ = open_matches(statistics)
+    return replace(Result.from_json(report), truth=origin.truth, receipt=origin.receipt)
+
+
+def analyse(
+    archive: Path, limits: Limits, statistics: Path, truth: Path, report: str, truth_id: str
+) -> bytes:
+    """The analysis of a report (its exhibits are not needed) as JSON: its diagnosis; replicates and outcomes by image in base64.
+
+    The replicates name the ground truth by `truth_id` in place of its fingerprint, because the database keeps them.
+    """
+    ground_truth, result = GroundTruth.open(truth), _result(report, statistics)
+    replicates = bootstrap(result, ground_truth, statistics=statistics)
+    replicates = replace(replicates, setup=replace(replicates.setup, truth=truth_id))
+    kept = {
+        "replicates": pack_replicates(replicates),
+        "image_outcomes": pack_outcomes(
+            outcomes_by_image(sample_of(result, ground_truth, statistics=statistics))
+        ),
+    }
+    diagnosis = diagnose(result, ground_truth, Files(archive, limits, statistics))
+    encoded = {name: base64.b64encode(content).decode() for name, content in kept.items()}
+    return json.dumps({"diagnosis": to_plain(diagnosis), **encoded}).encode()
+
+
+def groups(replicates: tuple[tuple[int, bytes], ...]) -> bytes:
+    """The letters of runs that cannot be told apart by their headlines, by run, as JSON; runs without a headline have none.
+
+    replicates: the number of each run, and its replicates as they are kept. Only runs that are paired with most others are
+    compared: the same ground truth, protocol and classes.
+    """
+    drawn = {str(run): read_replicates(content) for run, content in replicates}
+    comparable = {run: each for run, each in drawn.items() if each.scores[-1] is not None}
+    kinds = Counter((each.setup, each.draws, each.names) for each in comparable.values())
+    most = max(kinds, key=kinds.__getitem__, default=None)
+    paired = {run: each for run, each in comparable.items() if (each.setup, each.draws, each.names) == most}
+    try:
+        found = standings(paired)
+    except ValueError:  # too few replicates have a value for every method
+        return b"{}"
+    return json.dumps({each.name: each.letters for each in found.methods}).encode()
+
+
+def standard_error(truth: Path, results: tuple[tuple[Path, str], tuple[Path, str]]) -> bytes:
+    """The standard error of the difference of two results' means as JSON; each is its statistics and its report as JSON."""
+    ground_truth = GroundTruth.open(truth)
+    one, other = (
+        bootstrap(_result(report, statistics), ground_truth, statistics=statistics)
+        for statistics, report in results
+    )
+    return json.dumps(standard_error_of_difference(one, other)).encode()
+
+
+def sketch(archive: Path, description: Path, competition: int) -> bytes:
+    """The sketch of an archive's results of a competition, which hidden annotation has no part in."""
+    return sketch_of(archive, Description.from_json(description.read_text()), competition)
+
+
+def likeness(one: Path, other: Path, description: Path, competition: int) -> bytes:
+    """How alike two archives' results of a competition are, as JSON of a `Likeness`."""
+    public = Description.from_json(description.read_text())
+    return json.dumps(asdict(compare_archives(one, other, public, competition))).encode()
+
+
+log = structlog.get_logger()
+
+FORK_SERVER_PAUSE = 0.2  # seconds until a fork server that has closed its connections has ended, too
+CRASHED, OUT_OF_MEMORY, FILE_ERROR = 1, 77, 78  # exit codes of children
+
+# A fork server has imported the library once, so a child costs milliseconds; it never holds sockets of ours.
+_context = multiprocessing.get_context("forkserver")
+# What the library imports when it first needs it is imported once, not in each child: polars took ten times as long as checking a
+# small archive. It starts its pools when it is first used, which the fork server never does.
+_context.set_forkserver_preload(
+    ["app.jobs.sandbox", "app.jobs.sandbox", "polars", "numpy.ma", "numpy.random"]
+)
+
+
+class ChildError(Exception):
+    """The child ended without a result; the message may be shown to anybody."""
+
+
+class LimitExceededError(ChildError):
+    """The child went over a limit: its input is to blame."""
+
+
+class ChildFileError(ChildError):
+    """The child could not read or write a file, such as one on a network volume that is unavailable."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChildLimits:
+    """Limits of a child: seconds on the clock (and of processor, per core), bytes of address space."""
+
+    seconds: int
+    memory: int
+    nice: int = 0
+
+
+def warm_up() -> None:
+    """Start the fork server now, in the background, so that the first child need not wait for its imports."""
+    forkserver.ensure_running()
+
+
+def run_in_subprocess(limits: ChildLimits, work: Callable[..., bytes], *arguments: object) -> bytes:
+    """Compute `work(*arguments)` in a child under `limits`.
+
+    `work` is a function of a module, its arguments can be pickled; only bytes come back, so that a child that was
+    taken over has nothing to send but text. What it logs names the request or the run that it works for.
+    Raises LimitExceededError over a limit, ChildFileError when a file could not be read or written, ChildError when
+    the child dies in another way.
+    """
+    receiver, sender = _context.Pipe(duplex=False)
+    child = _started((sender, limits, get_contextvars(), work, arguments))
+    sender.close()
+    try:
+        if not receiver.poll(limits.seconds):
+            raise LimitExceededError(f"it took more than {limits.seconds} seconds")
+        result = receiver.recv_bytes()
+    except EOFError:
+        child.join(5)
+        raise _error_of_exit(child.exitcode, limits) from None
+    finally:
+        child.kill()
+        child.join()
+        child.close()
+        receiver.close()
+    return result
+
+
+def _started(inherited: tuple[object, ...]) -> ForkServerProcess:
+    """A child; should the fork server die at this moment, another one is started for it."""
+    for is_last in (False, True):
+        child = _context.Process(target=_serve, args=inherited, daemon=True)
+        try:
+            child.start()
+        except (OSError, EOFError) as error:
+            log.warning("child could not be started", error=repr(error))
+            if is_last:
+                raise ChildFileError("the child process could not be started") from error
+            time.sleep(FORK_SERVER_PAUSE)
+        else:
+            break
+    return child
+
+
+def _error_of_exit(exit_code: int | None, limits: ChildLimits) -> ChildError:
+    """Why a child ended; a SIGKILL is none of our limits, it comes from outside whatever the archive."""
+    if exit_code == -signal.SIGXCPU:
+        return LimitExceededError(f"it took more than {limits.seconds} seconds")
+    if exit_code == OUT_OF_MEMORY:
+        return LimitExceededError(f"it needed more than {limits.memory >> 20} MiB of memory")
+    if exit_code == FILE_ERROR:
+        return ChildFileError("the child process could not read or write a file")
+    return ChildError(f"the child process ended with code {exit_code}")
+
+
+def _serve(
+    sender: Connection,
+    limits: ChildLimits,
+    context: Mapping[str, Any],
+    work: Callable[..., bytes],
+    arguments: tuple[object, ...],
+) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    logs.configure()
+    bind_contextvars(**context, child=work.__name__)
+    cores = len(os.sched_getaffinity(0))
+    resource.setrlimit(resource.RLIMIT_CPU, (limits.seconds * cores, limits.seconds * cores + 5))
+    resource.setrlimit(resource.RLIMIT_AS, (limits.memory, limits.memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.nice(limits.nice)
+    try:
+        sender.send_bytes(work(*arguments))
+    except MemoryError:
+        os._exit(OUT_OF_MEMORY)
+    except OSError as error:
+        # an allocation that the limit refuses may come as an error of the operating system
+        if error.errno == errno.ENOMEM:
+            os._exit(OUT_OF_MEMORY)
+        log.warning("child could not use a file", error=str(error))
+        os._exit(FILE_ERROR)
+    except Exception:
+        log.exception("child crashed")
+        sys.exit(CRASHED)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)

@@ -1,1 +1,0 @@
-"""The ladder: a new mean is shown only where it beats the team's best by a standard error."""

@@ -1,1 +1,0 @@
-"""Mail to people: asked for in a transaction, written and handed over by a worker, limited in number."""

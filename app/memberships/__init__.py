@@ -1,1 +1,0 @@
-"""Who is in which team of an edition."""

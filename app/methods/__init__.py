@@ -1,1 +1,0 @@
-"""Methods: what teams enter, as boards show it."""

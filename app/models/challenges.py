@@ -1,0 +1,169 @@
+"""Challenges, phases, competitions, quotas, published tables."""
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import CheckConstraint, ColumnElement, ForeignKey, Text, UniqueConstraint, cast, func
+from sqlalchemy.ext.hybrid import hybrid_property
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.models.table import Base, Disclosure, key_column, now_column
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """How many results of one task may be scored within a window that rolls over this many days."""
+
+    results: int
+    days: int
+
+    @property
+    def window(self) -> timedelta:
+        """How far back results count."""
+        return timedelta(days=self.days)
+
+    def __str__(self) -> str:
+        """As people write it.
+
+        >>> print(Quota(2, 7))
+        2 in 7 days
+        """
+        return f"{self.results} in {self.days} day{'s' * (self.days != 1)}"
+
+
+def in_order(quotas: Iterable[Quota]) -> tuple[Quota, ...]:
+    """Quotas, the shortest window first; of two with the same window the smaller one alone counts."""
+    least = {quota.days: quota for quota in sorted(quotas, key=lambda quota: -quota.results)}
+    return tuple(least[days] for days in sorted(least))
+
+
+def stored(quotas: Iterable[Quota]) -> list[dict[str, Any]]:
+    """Quotas as JSON."""
+    return [asdict(quota) for quota in in_order(quotas)]
+
+
+class Edition(Base):
+    """A year's challenge."""
+
+    __tablename__ = "edition"
+    id: Mapped[int] = key_column()
+    code: Mapped[str] = mapped_column(unique=True)  # in addresses: VOC2007, sample
+    title: Mapped[str]
+    dataset: Mapped[str]  # the kit's folder: results/<dataset>/Main
+    approves_teams: Mapped[bool] = mapped_column(default=False)  # only approved ones score on held-out phases
+    created_at: Mapped[datetime] = now_column()
+
+
+class Phase(Base):
+    """An image set of an edition, with its rules."""
+
+    __tablename__ = "phase"
+    __table_args__ = (
+        UniqueConstraint("edition_id", "image_set"),
+        CheckConstraint("disclosure <> 'at close' OR closes_at IS NOT NULL", name="discloses_one_day"),
+        CheckConstraint(
+            "NOT jsonb_path_exists(quotas, '$[*] ? (@.results < 1 || @.days < 1)')", name="quotas_positive"
+        ),
+        CheckConstraint("disclosure = 'full' OR jsonb_array_length(quotas) > 0", name="held_out_has_quota"),
+        CheckConstraint("closes_at IS NOT NULL OR NOT embargo", name="embargo_ends"),
+        CheckConstraint("closes_at > opens_at", name="closes_after_opening"),
+        CheckConstraint("grace >= interval '0'", name="grace_not_negative"),
+    )
+    id: Mapped[int] = key_column()
+    edition_id: Mapped[int] = mapped_column(ForeignKey(Edition.id))
+    image_set: Mapped[str]
+    disclosure: Mapped[Disclosure]
+    details_at_close: Mapped[bool] = mapped_column(
+        default=False
+    )  # a held-out phase shows them once it is over
+    only_complete: Mapped[bool] = mapped_column(default=False)  # values of classes of complete results only
+    protocol: Mapped[str]
+    description_key: Mapped[str]  # the public description in storage
+    opens_at: Mapped[datetime]
+    closes_at: Mapped[datetime | None]
+    grace: Mapped[timedelta] = mapped_column(default=timedelta(hours=1))
+    embargo: Mapped[bool] = mapped_column(default=False)  # others see results once the phase is over
+    shows_exposure: Mapped[bool] = mapped_column(
+        default=False
+    )  # the edition's page says how much was disclosed
+    stored_quotas: Mapped[list[dict[str, Any]]] = mapped_column("quotas", default=list)
+    not_offered: Mapped[dict[str, Any]] = mapped_column(
+        default=dict
+    )  # competition number: why it has no board
+
+    @property
+    def quotas(self) -> tuple[Quota, ...]:
+        """How many results of each task a team and a person may have scored, the shortest window first."""
+        return tuple(Quota(**quota) for quota in self.stored_quotas)
+
+    @quotas.setter
+    def quotas(self, quotas: tuple[Quota, ...]) -> None:
+        self.stored_quotas = stored(quotas)
+
+
+class GroundTruth(Base):
+    """One imported version of a phase's annotation, which never changes.
+
+    public_id: random, what people see of it and the name of its file. fingerprint: HMAC-SHA-256 of its content under the key
+    that only workers can read; the same annotation has the same one in every phase.
+    """
+
+    __tablename__ = "ground_truth"
+    __table_args__ = (
+        UniqueConstraint("phase_id", "version"),
+        UniqueConstraint("phase_id", "fingerprint"),
+        CheckConstraint("version > 0", name="version_positive"),
+    )
+    id: Mapped[int] = key_column()
+    phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id))
+    version: Mapped[int]
+    public_id: Mapped[uuid.UUID] = mapped_column(unique=True, default=uuid.uuid4)
+    fingerprint: Mapped[str] = mapped_column(index=True)
+    statistics: Mapped[dict[str, Any]]
+    imported_at: Mapped[datetime] = now_column()
+
+    @hybrid_property
+    def key(self) -> str:
+        """Where private storage has its content: `storage.content_key` of the fingerprint and the public id."""
+        return f"{self.fingerprint}-{self.public_id.hex}"
+
+    @key.inplace.expression
+    @classmethod
+    def _key_expression(cls) -> ColumnElement[str]:
+        return cls.fingerprint + "-" + func.replace(cast(cls.public_id, Text), "-", "")
+
+
+class TruthKey(Base):
+    """The key under which hidden annotation is hashed: one row, made with the key and never changed.
+
+    The key itself lies in private storage, where only workers can read it, under the name that stands here.
+    """
+
+    __tablename__ = "truth_key"
+    name: Mapped[str] = mapped_column(primary_key=True)  # its sha256, which says nothing of 256 random bits
+    created_at: Mapped[datetime] = now_column()
+
+
+class Board(Base):
+    """A leaderboard: what is scored how in one competition of a phase, under one ground truth and scorer."""
+
+    __tablename__ = "board"
+    __table_args__ = (CheckConstraint("competition BETWEEN 1 AND 12", name="competition_known"),)
+    phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id), primary_key=True)
+    competition: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    protocol: Mapped[str]
+    ground_truth_id: Mapped[int] = mapped_column(ForeignKey(GroundTruth.id))
+    scorer: Mapped[str]
+    generation: Mapped[int] = mapped_column(default=1)  # grows with every switch to other versions
+    activated_at: Mapped[datetime] = now_column()  # since when these versions count
+
+
+class PublishedEdition(Base):
+    """An edition whose results this server shows as a paper printed them; the numbers are in the program."""
+
+    __tablename__ = "published_edition"
+    code: Mapped[str] = mapped_column(primary_key=True)  # in addresses: voc2007
+    added_at: Mapped[datetime] = now_column()

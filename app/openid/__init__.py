@@ -1,1 +1,0 @@
-"""Logging in by an OpenID Connect provider."""

@@ -1,0 +1,1 @@
+"""Running an installation: commands, embedded servers, health, metrics, administration, backup, migrations."""

@@ -1,0 +1,68 @@
+"""What admins' programs can do."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from app.core.access import Action
+from app.core.paging import Before
+from app.jobs import working
+from app.jobs.queue import DeadJob
+from app.operations import administration
+from app.operations.administration import Change, PeoplePage, Person, RoleChange, Search
+from app.web.dependencies import CurrentActor, ThePlatform, requires
+
+router = APIRouter(prefix="/api/v1/admin", tags=["admins"])
+
+PEOPLE, ROLES, JOBS = map(requires, (Action.MANAGE_PEOPLE, Action.MANAGE_ROLES, Action.MANAGE_JOBS))
+
+
+@router.get("/people", dependencies=[PEOPLE])
+def people(platform: ThePlatform, actor: CurrentActor, search: Annotated[Search, Query()]) -> PeoplePage:
+    """Accounts, newest first, fifty a page."""
+    return administration.people(platform, actor, search)
+
+
+@router.get("/people/{user_id}", dependencies=[PEOPLE])
+def person(platform: ThePlatform, actor: CurrentActor, user_id: int) -> Person:
+    """One account."""
+    return administration.person(platform, actor, user_id)
+
+
+@router.post("/people/{user_id}/suspend", status_code=204, dependencies=[PEOPLE])
+def suspend(platform: ThePlatform, actor: CurrentActor, user_id: int, change: Change) -> None:
+    """Suspend an account: its sessions end, its tokens stop working, and nobody can log in to it."""
+    administration.suspend(platform, actor, user_id, change.reason)
+
+
+@router.post("/people/{user_id}/unsuspend", status_code=204, dependencies=[PEOPLE])
+def unsuspend(platform: ThePlatform, actor: CurrentActor, user_id: int, change: Change) -> None:
+    """Open a suspended account again, with its tokens."""
+    administration.unsuspend(platform, actor, user_id, change.reason)
+
+
+@router.post("/people/{user_id}/role", status_code=204, dependencies=[ROLES])
+def change_role(platform: ThePlatform, actor: CurrentActor, user_id: int, change: RoleChange) -> None:
+    """Make somebody an admin, or an admin a participant; organisers are named edition by edition."""
+    administration.change_role(platform, actor, user_id, change.role, change.reason)
+
+
+@router.get("/messages", dependencies=[JOBS])
+def dead_messages(platform: ThePlatform, response: Response, before: Before = None) -> tuple[DeadJob, ...]:
+    """Jobs that were given up after several attempts, the latest first, up to 100; `Link` has the address of the others."""
+    page = administration.dead_messages(platform, before)
+    if page.next:
+        response.headers["Link"] = f'</api/v1/admin/messages?before={page.next}>; rel="next"'
+    return page.rows
+
+
+@router.post("/messages/{message_id}/retry", status_code=204, dependencies=[JOBS])
+def retry_message(platform: ThePlatform, message_id: int) -> None:
+    """Deliver a message again that was given up."""
+    working.retry(platform, message_id)
+
+
+@router.delete("/messages/{message_id}", status_code=204, dependencies=[JOBS])
+def discard_message(platform: ThePlatform, actor: CurrentActor, message_id: int) -> None:
+    """Delete a message that was given up."""
+    working.discard(platform, actor, message_id)

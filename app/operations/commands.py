@@ -1,0 +1,233 @@
+"""The command line `heldout-server`."""
+
+import enum
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from socket import gethostname
+from typing import Annotated
+
+import httpx2
+import typer
+from rich.console import Console
+
+from app.challenges import challenges
+from app.core.errors import ConflictError, NotFoundError
+from app.core.settings import Settings
+from app.evaluation import rescoring
+from app.figures import published
+from app.operations import health, processes
+from app.operations.backup_commands import backup, restore
+from app.operations.command_settings import complete, platform_of_installation
+from app.operations.data_folder import installation_settings
+from app.operations.deployment import check
+from app.operations.import_command import import_tree
+from app.operations.migrating import migrate as migrate_database
+from app.operations.migrating import require_schema, write_migration
+from app.organising import roles
+from app.organising.roles import Grant
+from app.people import second_factor
+from app.platform import platform_of
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+console = Console()
+problems = Console(stderr=True, soft_wrap=True)
+
+
+def main() -> None:
+    """Run the command line; an error is one line on the standard error output and exit code 1."""
+    from app.operations.startup import explanation  # noqa: PLC0415 - only needed for a command that fails
+
+    os.umask(0o077)  # for every process that a command starts, too
+
+    try:
+        app(prog_name="heldout-server")  # whatever started Python
+    except Exception as error:
+        sentence = explanation(error)
+        if sentence is None:
+            raise
+        problems.print(sentence, markup=False, highlight=False)
+        sys.exit(1)
+
+
+@app.callback()
+def _about() -> None:
+    """The heldout submission server."""
+
+
+@app.command()
+def run(
+    *, once: Annotated[bool, typer.Option(help="stop when the sample board is complete")] = False
+) -> None:
+    """Start everything on this machine, load the sample edition, and serve until Ctrl-C."""
+    from app.operations.installation import run_installation  # noqa: PLC0415 - the embedded servers are not needed elsewhere
+
+    sys.exit(run_installation(console, once=once))
+
+
+@app.command()
+def serve() -> None:
+    """Start the web server on the database and broker of the settings."""
+    from app.operations.processes import serve as serve_web  # noqa: PLC0415 - needed by no other command
+
+    settings = complete(Settings.read())
+    require_schema(settings)
+    serve_web(settings, console)
+
+
+@app.command()
+def worker() -> None:
+    """Start a worker on the database and broker of the settings."""
+    settings = complete(Settings.read())
+    require_schema(settings)
+    os.execv(sys.executable, processes.worker_command(settings))  # noqa: S606 - becomes that process
+
+
+@app.command()
+def beat() -> None:
+    """Start a sweeper alone, which finds lost runs; every worker has one, too."""
+    require_schema(complete(Settings.read()))
+    os.execv(sys.executable, processes.sweeper_command())  # noqa: S606 - becomes that process
+
+
+class Part(enum.StrEnum):
+    """A part of an installation that runs as a process of its own."""
+
+    WEB = "web"
+    WORKER = "worker"
+    BEAT = "beat"
+
+
+@app.command()
+def alive(part: Annotated[Part, typer.Argument(help="what runs in this container")]) -> None:
+    """Exit with 0 when this part works here, for health checks of containers."""
+    settings = complete(Settings.read())
+    if part is Part.WEB:
+        httpx2.get(f"{settings.local_address}/health", timeout=5).raise_for_status()
+        return
+    platform = platform_of(settings)
+    works = (
+        health.is_swept(platform) if part is Part.BEAT else health.is_worker_alive(platform, gethostname())
+    )
+    if not works:
+        problems.print(f"{part} is not running")
+        raise typer.Exit(1)
+
+
+@app.command()
+def migrate() -> None:
+    """Bring the database to the schema of this version, and grant the application its rights."""
+    migrate_database(installation_settings(Settings.read()))
+
+
+@app.command()
+def migration(what: Annotated[str, typer.Argument(help="what changes, e.g. 'add method summary'")]) -> None:
+    """Write a migration from the difference between models and database; read it before you commit it."""
+    write_migration(installation_settings(Settings.read()), what)
+
+
+app.command("import")(import_tree)
+app.command()(check)
+app.command()(backup)
+app.command()(restore)
+
+
+@app.command()
+def import_published(
+    code: Annotated[str, typer.Argument(help="code of a historical edition")] = "voc2007",
+    *,
+    remove: Annotated[bool, typer.Option(help="show it no longer")] = False,
+) -> None:
+    """Show the results of a challenge as a paper printed them, read-only and not scored here; or no longer."""
+    platform = platform_of_installation()
+    with _short_errors():
+        if remove:
+            published.remove(platform, code)
+            console.print(f"{code} is not shown any more")
+            return
+        is_new = published.add(platform, code)
+    state = "is shown" if is_new else "was shown already"
+    console.print(f"{code} {state}: {platform.settings.address}/published/{code}", soft_wrap=True)
+
+
+@app.command()
+def rescore(
+    *,
+    edition: Annotated[str, typer.Option(help="code of the edition", metavar="CODE")],
+    phase: Annotated[str, typer.Option(help="the image set, e.g. test")],
+    entry: Annotated[int | None, typer.Option(help="one entry instead of the whole phase")] = None,
+) -> None:
+    """Score a phase, or one entry, again; the boards switch when every run is scored. One that was refused or has failed is queued as at first."""
+    platform = platform_of_installation()
+    with _short_errors():
+        phase_id = challenges.phase_page(platform, edition, phase).id
+        if entry is None:
+            rescore_id: int | None = rescoring.request(platform, None, phase_id)
+        else:
+            rescore_id = rescoring.request_entry(platform, None, entry, phase_id)
+    platform.notifier.flush(5)
+    if rescore_id is None:
+        console.print(f"entry {entry} is queued, and comes onto its board once it is scored")
+    else:
+        console.print(f"re-scoring {rescore_id} is queued; the boards switch all at once when it is complete")
+
+
+@app.command()
+def organiser_link(
+    edition: Annotated[
+        str | None, typer.Argument(help="code of the edition; may be left out where there is one")
+    ] = None,
+) -> None:
+    """Print a link that makes the first person who uses it an organiser of an edition."""
+    platform = platform_of_installation()
+    with _short_errors():
+        token = roles.create_organiser_link(platform, edition)
+    console.print(f"{platform.settings.address}/role-links/{token}", soft_wrap=True)
+
+
+@app.command()
+def admin_link() -> None:
+    """Print a link that makes the first person who uses it an admin."""
+    platform = platform_of_installation()
+    console.print(
+        f"{platform.settings.address}/role-links/{roles.create_admin_link(platform)}", soft_wrap=True
+    )
+
+
+@app.command()
+def grant(
+    email: Annotated[str, typer.Argument(help="address of the account")],
+    role: Annotated[Grant, typer.Argument(help="what the person becomes")],
+    edition: Annotated[
+        str | None, typer.Option(help="of which edition an organiser, or no longer one", metavar="CODE")
+    ] = None,
+) -> None:
+    """Make a person an admin, an organiser of an edition, or a participant who is neither."""
+    with _short_errors():
+        is_known = roles.grant(platform_of_installation(), email, role, edition)
+    if not is_known:
+        problems.print(f"no account has the address {email}", markup=False)
+        raise typer.Exit(1)
+
+
+@app.command()
+def remove_second_factor(email: Annotated[str, typer.Argument(help="address of the account")]) -> None:
+    """Remove the second factor of a person who has lost it, and end their sessions."""
+    if not second_factor.remove_for(platform_of_installation(), email):
+        problems.print(f"no account has the address {email}", markup=False)
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _short_errors() -> Iterator[None]:
+    """Print what is not there or not possible, and exit with 1."""
+    try:
+        yield
+    except (NotFoundError, ConflictError) as error:
+        problems.print(str(error), markup=False)
+        raise typer.Exit(1) from None
+
+
+if __name__ == "__main__":  # of `heldout-server` as it was installed before there was `python -m app`
+    main()

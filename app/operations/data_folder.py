@@ -1,0 +1,199 @@
+"""The data folder of an installation.
+
+lock                held by the one installation that uses the folder
+servers.lock        held by its embedded servers, too, which may outlive it for a moment
+installation.json   tells commands how to reach the installation while it runs
+secrets.json        generated passwords of the embedded servers
+postgres/           the embedded database; postgres.new/ while it is being created
+valkey/             the embedded queue
+logs/               output of the processes
+"""
+
+import errno
+import fcntl
+import json
+import os
+import pwd
+import secrets
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import IO
+
+from app.core.settings import Settings
+
+NOTE = "installation.json"
+EMBEDDED_DATABASE = "postgres"
+ANOTHER_FOLDER = "name another folder with HELDOUT_DATA"
+LOCK_SECONDS = 1.0  # a command that looks whether an installation runs holds the lock for a moment
+SHUTDOWN_SECONDS = 30.0  # servers of an installation that was killed still write out their data
+
+
+class InstallationError(Exception):
+    """An installation cannot be started, or none can be found; the message says why and what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """Generated passwords."""
+
+    superuser: str
+    owner: str  # of the tables
+    database: str
+    broker: str
+
+
+@contextmanager
+def exclusive(data: Path) -> Iterator[int]:
+    """Hold a folder, created if there is none, for this installation; yields the lock that its servers inherit.
+
+    Raises InstallationError while another installation or its servers run on it, or when other users own it or can read it.
+    """
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = data.stat()
+    if found.st_uid != os.geteuid():
+        raise InstallationError(
+            f"{data} belongs to {_user_name(found.st_uid)}: run as that user, or {ANOTHER_FOLDER}"
+        )
+    if found.st_mode & 0o007:
+        raise InstallationError(
+            f"{data} is open to other users of this machine (mode {stat.S_IMODE(found.st_mode):o}); "
+            f"close it with `chmod o-rwx {data}`"
+        )
+    with _lock_file(data / "lock") as lock, _lock_file(data / "servers.lock") as servers:
+        if not _is_locked_within(LOCK_SECONDS, lock):
+            raise InstallationError(
+                f"{data} is in use: another installation (process {lock.read()}) runs on it; stop it, or {ANOTHER_FOLDER}"
+            )
+        lock.truncate()
+        lock.write(str(os.getpid()))
+        lock.flush()
+        (data / NOTE).unlink(missing_ok=True)  # of an installation that was killed
+        if not _is_locked_within(SHUTDOWN_SECONDS, servers):
+            raise InstallationError(f"{data} is in use: servers of an earlier run have not ended yet")
+        yield servers.fileno()
+
+
+def _lock_file(path: Path) -> IO[str]:
+    """A file that only its owner can read, and so lock."""
+    path.touch(mode=0o600)
+    return path.open("r+", encoding="utf-8")
+
+
+def _is_locked_within(seconds: float, file: IO[str]) -> bool:
+    """Lock a file as soon as it is free; False if that takes too long."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.05)
+        else:
+            return True
+    return False
+
+
+@contextmanager
+def advertised(settings: Settings) -> Iterator[None]:
+    """Note how this installation is reached, for commands, until the end of the block."""
+    note = settings.data / NOTE
+    write_private(note, json.dumps(settings.model_dump(mode="json", exclude_none=True)))
+    try:
+        yield
+    finally:
+        note.unlink(missing_ok=True)
+
+
+def installation_settings(settings: Settings) -> Settings:
+    """The settings, completed by those of the installation that runs in their data folder.
+
+    Raises InstallationError when there is none and no addresses are set.
+    """
+    if settings.database_url or settings.broker_url or settings.migration_database_url:
+        return settings
+    if not is_running(settings.data):
+        raise InstallationError(
+            f"no installation runs in {settings.data}; start one with `make run`, name the folder of the one that "
+            "runs with HELDOUT_DATA, or set HELDOUT_DATABASE_URL and HELDOUT_BROKER_URL"
+        )
+    noted = Settings.model_validate(json.loads((settings.data / NOTE).read_text("utf-8")))
+    chosen = {name: getattr(settings, name) for name in settings.model_fields_set}
+    return noted.model_copy(update=chosen)
+
+
+def is_running(data: Path) -> bool:
+    """Whether an installation holds the folder and has noted how it is reached; raises InstallationError."""
+    with os_errors_explained(data):
+        try:
+            with (data / "lock").open(encoding="utf-8") as lock:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return False
+        except BlockingIOError:
+            return (data / NOTE).exists()
+    return False  # what is noted there is of an installation that was killed
+
+
+def load_secrets(data: Path) -> Secrets:
+    """The passwords in a folder, generated if it is new."""
+    path, unfinished = data / "secrets.json", data / "secrets.json.new"
+    if not path.exists():
+        if (data / EMBEDDED_DATABASE).exists():
+            raise InstallationError(
+                f"{path} is missing: it holds the passwords of the database in this folder"
+            )
+        generated = Secrets(*(secrets.token_urlsafe(32) for _ in fields(Secrets)))
+        write_private(unfinished, json.dumps(asdict(generated), indent=2) + "\n")
+        unfinished.rename(path)
+    try:
+        return Secrets(**json.loads(path.read_text("utf-8")))
+    except (TypeError, ValueError):
+        raise InstallationError(
+            f"{path} was not written by this version of heldout: start the version that wrote it, "
+            f"move {data} away, or {ANOTHER_FOLDER}"
+        ) from None
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner can read, and wait until it is on the disk."""
+    path.unlink(missing_ok=True)
+    path.touch(mode=0o600, exist_ok=False)
+    with path.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def os_errors_explained(data: Path) -> Iterator[None]:
+    """Raise an OSError of the block as an InstallationError that says what to change."""
+    try:
+        yield
+    except OSError as error:
+        raise InstallationError(_explanation(error, data)) from error
+
+
+def _explanation(error: OSError, data: Path) -> str:
+    path = Path(error.filename) if isinstance(error.filename, str | Path) else data
+    reason = error.strerror or str(error)
+    if isinstance(error, PermissionError):
+        # Path.exists would raise where a folder above is closed to this user
+        closed = next(each for each in (path, *path.parents) if os.path.exists(each))  # noqa: PTH110
+        return (
+            f"{path} cannot be used: {closed} belongs to {_user_name(closed.stat().st_uid)}, and this is "
+            f"{_user_name(os.geteuid())}; {ANOTHER_FOLDER}"
+        )
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return f"{path} cannot be written: {reason}; make room on that disk, or {ANOTHER_FOLDER}"
+    return f"{path} cannot be used: {reason}; {ANOTHER_FOLDER}"
+
+
+def _user_name(uid: int) -> str:
+    """What to call a user in a message, such as `user ash`."""
+    try:
+        return f"user {pwd.getpwuid(uid).pw_name}"
+    except KeyError:
+        return f"user {uid}"

@@ -1,0 +1,537 @@
+"""`heldout-server check`: whether a deployment is set up as it should be, and what to do where it is not."""
+
+import stat
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+from shutil import disk_usage
+from typing import Annotated
+from urllib.parse import unquote, urlsplit
+
+import redis
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from sqlalchemy import func, select, text
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+
+import scoring
+from app.core import logs
+from app.core.errors import StorageUnavailableError
+from app.core.settings import SECRETS, Settings, SettingsError, named_files, variable
+from app.jobs import workers
+from app.jobs.mail import MailError, greet
+from app.models import GroundTruth
+from app.operations import backup, health
+from app.operations.command_settings import complete
+from app.operations.data_folder import EMBEDDED_DATABASE, installation_settings
+from app.operations.health import health_of
+from app.operations.migrating import APPEND_ONLY, schema_problem
+from app.operations.processes import NOT_FOR_WEB, NOT_FOR_WORKERS
+from app.platform import Platform, platform_of
+from app.storage import Storage, private_store
+
+GiB = 1 << 30
+PATIENCE = 3.0  # seconds for each answer of a server
+PROBED = 64  # MiB that the disk of the database has to take
+MAX_CLOCK_DIFFERENCE = 2.0  # seconds
+MIN_SECRET = 16  # characters
+COMMON = {"admin", "changeme", "heldout", "minioadmin", "password", "postgres", "secret", "valkey"}
+MOUNTED_SECRETS = "/run/secrets"  # what is there is for one container alone, however its files are marked
+MOUNTED_TRUTH = Path("/truth")  # where docker-compose.yml has it, in the worker's container
+SHOWN = 3  # missing contents that a sentence names
+
+ROLE = text("""
+SELECT rolname, rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls,
+    (SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace
+        WHERE nspname = 'public' AND relkind IN ('r', 'p') AND pg_has_role(relowner, 'MEMBER')),
+    has_schema_privilege('public', 'CREATE'),
+    ARRAY(SELECT name FROM unnest(CAST(:append_only AS text[])) AS name
+        WHERE to_regclass('public.' || quote_ident(name)) IS NOT NULL
+        AND has_table_privilege('public.' || quote_ident(name), 'UPDATE, DELETE, TRUNCATE'))
+FROM pg_roles WHERE rolname = current_user
+""")
+
+console = Console()
+
+
+class Part(StrEnum):
+    """Whose settings are checked."""
+
+    WEB = "web"
+    WORKER = "worker"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of the table; advice: what to do about a failure, none where all is well; listed: stands below the table."""
+
+    name: str
+    finding: str
+    advice: str = ""
+    listed: tuple[str, ...] = ()
+
+
+def check(
+    part: Annotated[
+        Part | None,
+        typer.Argument(
+            help="whose settings these are; by default a worker's where a place of ground truth is set",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Check a deployment from the settings it is given; exits with 1 if anything is wrong, and says what to do about it."""
+    logs.configure()
+    own = Settings.read()
+    settings = complete(installation_settings(own))
+    knows_truth = settings.private_storage is not None or settings.s3_private_bucket is not None
+    part = part or (Part.WORKER if knows_truth else Part.WEB)
+    is_embedded = own.database_url is None  # found by its folder: the settings are of all its processes
+    if is_embedded:
+        settings = settings.model_copy(
+            update=dict.fromkeys(
+                (NOT_FOR_WEB if part is Part.WEB else NOT_FOR_WORKERS) - {"passwords", "registration"}
+            )
+        )
+    platform = platform_of(settings)
+    found = list(checks(platform, part, is_embedded=is_embedded))
+    platform.engine.dispose()
+    console.print(_table(part, found))
+    for line in (line for each in found for line in each.listed):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if failures := [each.name for each in found if each.advice]:
+        console.print(f"{len(failures)} of {len(found)} checks failed: {', '.join(failures)}", soft_wrap=True)
+        raise typer.Exit(1)
+    console.print(f"{len(found)} checks, none failed")
+
+
+def _table(part: Part, found: Sequence[Check]) -> Table:
+    table = Table(title=f"the deployment as a {part} sees it", title_justify="left")
+    table.add_column("check", no_wrap=True)
+    table.add_column("result", no_wrap=True)
+    table.add_column("what was found", overflow="fold")
+    for each in found:
+        words = f"{each.finding}.\nTo do: {each.advice}." if each.advice else each.finding
+        table.add_row(each.name, "[bold red]failed[/]" if each.advice else "[green]ok[/]", escape(words))
+    return table
+
+
+def checks(platform: Platform, part: Part, *, is_embedded: bool) -> Iterator[Check]:
+    """Every check of the settings of a web process or a worker, each when it is made.
+
+    is_embedded: web, workers and servers are known to be processes of one user on this machine.
+    """
+    settings = platform.settings
+    yield from _database(platform)
+    yield broker(str(settings.broker_url))
+    for name in ("archives", "descriptions", "artefacts"):
+        yield _store(f"store of {name}", getattr(platform, name))
+    yield contents(platform)
+    if part is Part.WORKER:
+        yield _truth_of_worker(platform)
+        yield mail(settings)
+    else:
+        yield _truth_of_web(settings, is_embedded=is_embedded)
+    yield _disks(settings)
+    yield secrets(settings)
+    yield address(settings.address, settings.proxies)
+
+
+def _database(platform: Platform) -> Iterator[Check]:
+    """The checks of the database, and of what it knows."""
+    try:
+        with platform.transaction() as session:
+            yield Check("database", "answers")
+            yield _role(session)
+            problem = schema_problem(session.connection())
+            yield _schema(problem)
+            yield clock(_clock_difference(session))
+            yield _room(session)
+        if problem is None:
+            with platform.snapshot() as session:
+                yield from _work(session, platform.settings)
+    except SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+        advice = "compare HELDOUT_DATABASE_URL with the server that runs"
+        yield Check("database", f"cannot be reached: {reason}", advice)
+
+
+def _role(session: Session) -> Check:
+    """The application's role reads and writes rows and can do no more."""
+    name, is_powerful, owned, may_create, rewritable = session.execute(
+        ROLE, {"append_only": list(APPEND_ONLY)}
+    ).one()
+    powers = [
+        *(["may manage roles or databases"] if is_powerful else []),
+        *([f"owns {owned} tables"] if owned else []),
+        *(["may create tables"] if may_create else []),
+        *([f"may change or delete rows of {', '.join(rewritable)}"] if rewritable else []),
+    ]
+    if not powers:
+        return Check("database role", f"{name} reads and writes rows, and can do no more")
+    return Check(
+        "database role",
+        f"{name} {', '.join(powers)}; whoever takes over a web process could rewrite history",
+        "make a role that owns the database, name it in HELDOUT_MIGRATION_DATABASE_URL, use another one with nothing "
+        "but LOGIN in HELDOUT_DATABASE_URL, and run `heldout-server migrate`",
+    )
+
+
+def _schema(problem: str | None) -> Check:
+    if problem is None:
+        return Check("migrations", "this version runs on the schema of the database")
+    finding, _, advice = problem.partition("; ")
+    return Check("migrations", finding, advice or "run `heldout-server migrate`")
+
+
+def _clock_difference(session: Session) -> float:
+    """By how many seconds this machine is ahead of the database."""
+    before = time.time()
+    moment = float(session.scalar(select(func.extract("epoch", func.clock_timestamp()))) or 0)
+    return (before + time.time()) / 2 - moment
+
+
+def clock(difference: float) -> Check:
+    """Database and this machine agree about the time; difference: in seconds.
+
+    >>> clock(-3.04).finding
+    "this machine's clock is 3.0 s behind the database's"
+    """
+    if abs(difference) <= MAX_CLOCK_DIFFERENCE:
+        return Check("clock", f"{abs(difference):.1f} s from the database's")
+    side = "ahead of" if difference > 0 else "behind"
+    return Check(
+        "clock",
+        f"this machine's clock is {abs(difference):.1f} s {side} the database's",
+        "have both machines synchronise their clocks (NTP); deadlines are by the database's, links and codes by both",
+    )
+
+
+def _room(session: Session) -> Check:
+    """The disk of the database takes another PROBED MiB; PostgreSQL does not tell how much is free."""
+    has_room = health.has_room(session, PROBED)
+    if has_room is None:
+        return Check("disk of database", "not known: temp_file_limit forbids to try whether there is room")
+    if has_room:
+        return Check("disk of database", f"has room for {PROBED} MiB")
+    return Check(
+        "disk of database",
+        f"has no room for {PROBED} MiB",
+        "make room on its machine now: what cannot be stored gets 507, and without room for its log PostgreSQL stops",
+    )
+
+
+def _work(session: Session, settings: Settings) -> Iterator[Check]:
+    """A worker of this version is alive, lost runs are looked for, and jobs are done."""
+    slots = workers.slots_by_scorer(session)
+    if scoring.SCORER in slots:
+        yield Check("workers", f"alive, {slots[scoring.SCORER]} runs at the same time")
+    else:
+        others = f", only of {', '.join(sorted(slots))}" if slots else ""
+        finding = f"no worker of scorer version {scoring.SCORER} was alive in the last minute{others}"
+        yield Check("workers", finding, "start one with `heldout-server worker`, or read its log")
+    state = health_of(health.progress_of_jobs(session), settings.sweep_seconds)
+    age = "there was no sweep yet" if state.sweep.value is None else f"was done {state.sweep.value:g} s ago"
+    advice = "start a worker, or `heldout-server beat`; read its log if one runs"
+    yield Check("sweeper", age, "" if state.sweep.status == "ok" else advice)
+    late = [f"the oldest job is {state.jobs.value:g} s late"] if state.jobs.status != "ok" else []
+    dead = [f"{state.dead_jobs.value:g} jobs were given up"] if state.dead_jobs.status != "ok" else []
+    advice = "see /admin, which has the error of each, and the worker's log"
+    yield Check("jobs", ", ".join(late + dead) or "are done in time", advice if late or dead else "")
+
+
+def broker(url: str) -> Check:
+    """The broker answers and forgets nothing by itself."""
+    try:
+        with redis.Redis.from_url(url, socket_timeout=PATIENCE, socket_connect_timeout=PATIENCE) as client:
+            memory = client.info("memory")
+    except redis.RedisError as error:
+        advice = "compare HELDOUT_BROKER_URL with the server that runs"
+        return Check("broker", f"cannot be reached: {error}", advice)
+    policy = str(memory.get("maxmemory_policy"))
+    if policy == "noeviction" or not int(memory.get("maxmemory", 0)):
+        return Check("broker", "answers, and evicts nothing")
+    return Check(
+        "broker",
+        f"evicts keys when its memory is full ({policy}): limits of logins are forgotten and runs start late",
+        "set `maxmemory-policy noeviction`",
+    )
+
+
+def _store(name: str, storage: Storage) -> Check:
+    """A probe can be written to a store, read from it and deleted."""
+    error = _round_trip(storage)
+    if error is None:
+        return Check(name, "a probe was written, read and deleted")
+    return Check(name, error, "make the place writable for this user, or its keys valid, and give it space")
+
+
+def _round_trip(storage: Storage) -> str | None:
+    """Why a content cannot be written, read and deleted; none if it can."""
+    content = uuid.uuid4().bytes
+    try:
+        storage.check()
+        key = storage.put(content, uuid.uuid4())
+        try:
+            with storage.open(key) as stream:
+                if stream.read() != content:
+                    return "a probe was read with other bytes than were written"
+        finally:
+            storage.delete(key)
+        return "a probe was deleted and is still there" if storage.exists(key) else None
+    except StorageUnavailableError as error:
+        return error.cause
+
+
+def contents(platform: Platform) -> Check:
+    """Every content that the database names is there, with the bytes that were stored."""
+    try:
+        found = backup.problems_of_contents(platform)
+    except (SQLAlchemyError, StorageUnavailableError):
+        return Check("stored files", "not known: the database or a store cannot be used")
+    listed = tuple(f"{problem}: {path}" for path, problem in found.items() if problem)
+    if not listed:
+        return Check(
+            "stored files", f"all {len(found)} that the database names have the bytes that were stored"
+        )
+    return Check(
+        "stored files",
+        f"of {len(found)} that the database names {len(listed)} are damaged or missing, listed below",
+        'put them back from a backup, which has them under the same names: "Damaged files" in docs/operating.md',
+        listed,
+    )
+
+
+def _truth_of_worker(platform: Platform) -> Check:
+    """A worker reads all ground truth that the database names, and nobody else does."""
+    advice = "workers need the place that imports wrote to: mount it, and make it readable and writable"
+    try:
+        if error := _round_trip(platform.truths):
+            return Check("ground truth", error, advice)
+        with platform.transaction() as session:
+            keys = list(session.scalars(select(GroundTruth.key).order_by(GroundTruth.id.desc())))
+        missing = [key for key in keys if not platform.truths.exists(key)]
+    except SettingsError as error:
+        return Check("ground truth", str(error), advice)
+    except (SQLAlchemyError, StorageUnavailableError):
+        return Check("ground truth", "not known: the database or the store cannot be asked")
+    if missing:
+        return Check(
+            "ground truth",
+            f"{len(missing)} of {len(keys)} are not there: {', '.join(missing[:SHOWN])}",
+            "is this the place that imports wrote to? Otherwise import the trees again, or restore a backup",
+        )
+    if exposed := exposure(platform.settings):
+        advice = "close it: participants must not get at it through anything else"
+        return Check("ground truth", exposed, advice)
+    return Check("ground truth", f"all {len(keys)} that the database names can be read")
+
+
+def exposure(settings: Settings) -> str | None:
+    """How others than workers can read ground truth."""
+    if settings.s3_private_bucket:
+        keys = {
+            "s3_private_access_key": settings.s3_access_key,
+            "s3_private_secret_key": settings.s3_secret_key,
+        }
+        if (
+            settings.s3_bucket
+            and settings.s3_access_key
+            and _lists(settings.model_copy(update=keys)) is not None
+        ):
+            return f"the keys of HELDOUT_S3_BUCKET open {settings.s3_private_bucket}, too"
+        return None
+    folder = settings.private_storage
+    assert folder  # workers without one do not come here
+    if settings.s3_bucket is None and folder.resolve().is_relative_to(settings.public_storage.resolve()):
+        return f"{folder} is inside of {settings.public_storage}, which web processes read"
+    if folder.stat().st_mode & 0o007 and _is_reachable(folder):
+        return f"{folder} is open to other users of this machine"
+    return None
+
+
+def _lists(settings: Settings) -> bool | None:
+    """Whether there is something in the store of ground truth of these settings; none where they do not open it."""
+    store = private_store(settings)
+    assert store
+    try:
+        return next(store.contents(), None) is not None
+    except StorageUnavailableError:
+        return None
+
+
+def _truth_of_web(settings: Settings, *, is_embedded: bool) -> Check:
+    """The web process has no path to ground truth; is_embedded: it is known to run as the worker's user."""
+    if known := known_to_web(settings):
+        advice = "remove these variables from it; they are for workers and commands"
+        return Check("ground truth", f"the web process is given {', '.join(known)}", advice)
+    if has_truth_in_public_bucket(settings):
+        return Check(
+            "ground truth",
+            f"the keys of the web process open ground truth in the bucket {settings.s3_bucket}",
+            "give ground truth a bucket of its own, and keys that web processes do not have",
+        )
+    folder = next((each for each in (settings.data / "private", MOUNTED_TRUTH) if _is_readable(each)), None)
+    if folder is None:
+        return Check("ground truth", "cannot be reached from here")
+    if is_embedded:
+        return Check(
+            "ground truth", "web processes are not told where it is; they are the same user, see SECURITY.md"
+        )
+    advice = "run it as another user, or on a machine or in a container without this folder"
+    return Check("ground truth", f"the web process can read {folder}", advice)
+
+
+def known_to_web(settings: Settings) -> list[str]:
+    """The variables that a web process with these settings is given and should not be."""
+    return sorted(variable(name) for name in NOT_FOR_WEB if getattr(settings, name) is not None)
+
+
+def has_truth_in_public_bucket(settings: Settings) -> bool:
+    """Whether ground truth is in the bucket of the web process."""
+    if settings.s3_bucket is None:
+        return False
+    keys = {
+        "s3_private_bucket": settings.s3_bucket,
+        "s3_private_access_key": settings.s3_access_key,
+        "s3_private_secret_key": settings.s3_secret_key,
+    }
+    return bool(_lists(settings.model_copy(update=keys)))
+
+
+def _is_readable(folder: Path) -> bool:
+    try:
+        return next(folder.iterdir(), None) is not None
+    except OSError:
+        return False
+
+
+def _is_reachable(path: Path) -> bool:
+    """Whether other users of this machine can come as far as a file or folder."""
+    return all(folder.stat().st_mode & stat.S_IXOTH for folder in path.resolve().parents)
+
+
+def _disks(settings: Settings) -> Check:
+    """The disks that archives pass through or stay on, and that of an own database, have room for two of the largest archives."""
+    folders = [Path(tempfile.gettempdir()), settings.private_storage]
+    folders += [own] if (own := settings.data / EMBEDDED_DATABASE).exists() else []
+    folders += [settings.public_storage] if settings.s3_bucket is None else []
+    free = {each: disk_usage(_existing(each)).free for each in folders if each is not None}
+    needed = 2 * settings.max_upload
+    told = ", ".join(f"{bytes_free / GiB:.1f} GiB for {each}" for each, bytes_free in free.items())
+    if min(free.values()) >= needed:
+        return Check("free disk", told)
+    return Check(
+        "free disk",
+        f"{told}; expected {needed / GiB:.1f} GiB, two of the largest archives",
+        "make room, move it to another disk, or lower HELDOUT_MAX_UPLOAD",
+    )
+
+
+def _existing(folder: Path) -> Path:
+    return next(each for each in (folder, *folder.parents) if each.exists())
+
+
+def secrets(settings: Settings) -> Check:
+    """Every secret that an operator chooses is long, and in a file that only its user reads."""
+    files = named_files()
+    problems = []
+    for name in sorted(SECRETS - {"login_providers"}):
+        value = getattr(settings, name)
+        if value is None:
+            continue
+        user, found = None, str(value)
+        if name.endswith("_url"):
+            user, found = urlsplit(found).username, unquote(urlsplit(found).password or "")
+            if not found and name != "broker_url":
+                continue  # the database may know its user by certificate or operating system
+        file = files.get(name) or files.get(name.replace("_url", "_password"))
+        problem = secret_problem(found, user) or (_file_problem(file) if file else None)
+        problems += [f"{variable(name)} {problem}"] if problem else []
+    if not problems:
+        return Check("secrets", "long and kept from others")
+    advice = "generate them, as deploy/secrets.sh does, into files with mode 600 or in a folder with mode 700"
+    return Check("secrets", "; ".join(problems), advice)
+
+
+def secret_problem(found: str, user: str | None = None) -> str | None:
+    """Why somebody could guess a secret; user: whose it is.
+
+    >>> secret_problem("k7Vq2nRw9"), secret_problem("k7Vq2-nRw9_xTz4LmB8c")
+    ('has 9 characters, expected 16', None)
+    """
+    if not found:
+        return "has no password: whoever reaches it may do everything"
+    if found.casefold() in COMMON or found == user:
+        return "is a password that everybody tries first"
+    return f"has {len(found)} characters, expected {MIN_SECRET}" if len(found) < MIN_SECRET else None
+
+
+def _file_problem(file: Path) -> str | None:
+    mode = stat.S_IMODE(file.stat().st_mode)
+    if file.is_relative_to(MOUNTED_SECRETS) or not mode & 0o026 or not _is_reachable(file):
+        return None
+    return f"is in {file}, which others can read or change (mode {mode:o})"
+
+
+def address(url: str, proxies: Sequence[str]) -> Check:
+    """People reach the server by HTTPS through a proxy that is trusted, or only from this machine."""
+    parts = urlsplit(url)
+    if any(ip_network(proxy, strict=False).prefixlen == 0 for proxy in proxies):
+        return Check(
+            "public address",
+            "every address is a trusted proxy, so anybody can pretend to be anybody",
+            "name the addresses of the proxies in HELDOUT_TRUSTED_PROXIES",
+        )
+    if _is_local(parts.hostname or ""):
+        return Check("public address", f"{url}, for this machine alone")
+    if parts.scheme != "https":
+        return Check(
+            "public address",
+            f"{url} carries passwords unencrypted",
+            "put a proxy with a certificate in front, and set HELDOUT_PUBLIC_URL to its https address",
+        )
+    if not proxies:
+        return Check(
+            "public address",
+            f"{url} is served by a proxy that is not trusted: all people count as one address, and share its limits",
+            "name the proxy's address in HELDOUT_TRUSTED_PROXIES",
+        )
+    return Check("public address", f"{url}, behind {', '.join(proxies)}")
+
+
+def _is_local(host: str) -> bool:
+    """Whether only this machine can reach a host of this name.
+
+    >>> _is_local("127.0.0.1"), _is_local("localhost"), _is_local("0.0.0.0"), _is_local("voc.example.org")
+    (True, True, False, False)
+    """
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def mail(settings: Settings) -> Check:
+    """Mail reaches people: the mail server lets us in; nothing is sent."""
+    try:
+        greet(settings)
+    except MailError as error:
+        return Check("mail", str(error), "compare HELDOUT_SMTP_… with what the mail server expects")
+    if settings.smtp_host is not None:
+        return Check("mail", f"{settings.smtp_host} takes mail from {settings.sender}")
+    if _is_local(urlsplit(settings.address).hostname or ""):
+        return Check("mail", "is written into the folder mail of the data folder")
+    return Check(
+        "mail",
+        "is written into a folder: nobody can confirm an address or choose a new password",
+        "set HELDOUT_SMTP_HOST",
+    )

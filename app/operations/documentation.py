@@ -1,0 +1,281 @@
+"""The API reference and the formats of prediction files, generated from routes, schemas and protocols."""
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+import scoring
+from app.boards.boards import BoardAddress
+from app.challenges import challenges
+from app.challenges.challenges import PhaseState, PhaseView
+from app.challenges.examples import first_file, line_grammar, protocol_named
+from app.core.errors import NotFoundError
+from app.models import Disclosure
+from app.platform import Platform
+from scoring import CompetitionInfo, Description, Image
+from scoring.protocol_table import ProtocolDescription
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A parameter of a call, or a field of its body."""
+
+    name: str
+    where: str  # path, query, header or body
+    is_required: bool
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One call of the API, with an example."""
+
+    method: str
+    path: str
+    paragraphs: tuple[str, ...]
+    permission: str
+    fields: tuple[Field, ...]
+    status: str
+    request: str  # as a command
+    response: str  # its body; empty where the status says it all
+
+
+@dataclass(frozen=True, slots=True)
+class FormatView:
+    """What the result files of a task hold, with the beginning of one; none where a file is no text."""
+
+    task: str
+    title: str
+    path: str
+    grammar: str
+    file: str | None
+    text: str | None
+
+
+Schema = Mapping[str, Any]  # a piece of the OpenAPI description
+
+EXAMPLES: Mapping[str, Any] = {  # of fields, by their names; the schema of a field may bring its own
+    "edition": "VOC2012",
+    "image_set": "test",
+    "competition": 3,
+    "competitions": [3],
+    "filename": "results.tar.gz",
+    "class_name": "car",
+    "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "method": "Example_method",
+    "team": "Example team",
+    "protocol": "voc2012",
+    "measure": "Average precision",
+    "title": "Detection",
+    "name": "Example_method",
+    "sort": "mean",
+    "status": "ok",
+    "code": "VOC2012",
+    "dataset": "VOC2012",
+    "edition_title": "PASCAL VOC 2012",
+    "contributors": "A. Author, B. Author",
+    "affiliation": "Example University",
+    "description": "Bag of words, linear classifier",
+    "kind": "score_table",
+    "scorer": "0.1.0",
+    "url": "https://example.org",
+}
+FORMATS: Mapping[str, Any] = {
+    "uuid": "0b0e7e39-8f51-4b6e-9d4c-5a1f6f0c2b11",
+    "date-time": "2026-11-21T12:00:00Z",
+    "date": "2026-11-21",
+    "duration": "P7D",
+}
+TYPES: Mapping[str, Any] = {"string": "text", "integer": 1, "number": 0.5, "boolean": False, "null": None}
+BINARY_METHODS = ("PUT", "PATCH")  # send the bytes of an archive where they have no JSON
+
+
+def operation(method: str, path: str, described: Schema, permission: str, schemas: Schema) -> Operation:
+    """One call as the page shows it; `schemas` are the schemas that others refer to."""
+    status, success = next(
+        (code, response) for code, response in described["responses"].items() if code.startswith("2")
+    )
+    body = _json(described.get("requestBody", {}))
+    paragraphs = described.get("description", described.get("summary", "")).split("\n\n")
+    return Operation(
+        method=method,
+        path=path,
+        paragraphs=tuple(" ".join(paragraph.split()) for paragraph in paragraphs),
+        permission=permission,
+        fields=(*_parameters(described), *_fields(body, schemas)),
+        status=f"{status} {HTTPStatus(int(status)).phrase}",
+        request=_command(method, path, described, body, schemas, needs_token=permission != "public.read"),
+        response=_response(_json(success), schemas),
+    )
+
+
+def example_of(schema: Schema, schemas: Schema, name: str = "") -> Any:
+    """A value that the schema allows.
+
+    >>> example_of({"type": "object", "properties": {"size": {"type": "integer", "minimum": 5}}}, {})
+    {'size': 5}
+    """
+    schema = _resolved(schema, schemas)
+    declared = [*schema.get("examples", ()), *(schema[key] for key in ("const", "default") if key in schema)]
+    declared += schema.get("enum", ())
+    first = next((value for value in declared if value is not None), None)
+    if first is not None:
+        return first
+    if schema.get("type") == "object":
+        return _object(schema, schemas)
+    return _array(schema, schemas, name) if schema.get("type") == "array" else _value(schema, name)
+
+
+def _object(schema: Schema, schemas: Schema) -> dict[str, Any]:
+    return {name: example_of(one, schemas, name) for name, one in schema.get("properties", {}).items()}
+
+
+def _array(schema: Schema, schemas: Schema, name: str) -> list[Any]:
+    if "prefixItems" in schema:
+        return [example_of(one, schemas, name) for one in schema["prefixItems"]]
+    items = schema.get("items", {})
+    return [example_of(items, schemas, name.removesuffix("s"))] if items else []
+
+
+def _value(schema: Schema, name: str) -> Any:
+    if "format" in schema and schema["format"] in FORMATS:
+        return FORMATS[schema["format"]]
+    kind = schema.get("type", "null")
+    example = EXAMPLES.get(name)
+    if example is not None and isinstance(example, type(TYPES[kind])):
+        return example
+    return schema.get("minimum", TYPES[kind])
+
+
+def _json(content: Schema) -> Schema:
+    schema: Schema = content.get("content", {}).get("application/json", {}).get("schema", {})
+    return schema
+
+
+def _parameters(described: Schema) -> Iterator[Field]:
+    for one in described.get("parameters", ()):
+        yield Field(one["name"], one["in"], one.get("required", False), one.get("description", ""))
+
+
+def _fields(schema: Schema, schemas: Schema, before: str = "") -> Iterator[Field]:
+    """The fields of a body; what lies deeper has a dot in its name."""
+    resolved = _resolved(schema, schemas)
+    for name, field in resolved.get("properties", {}).items():
+        is_required = name in resolved.get("required", ())
+        yield Field(before + name, "body", is_required, field.get("description", ""))
+        yield from _fields(field, schemas, f"{before}{name}.")
+
+
+def _resolved(schema: Schema, schemas: Schema) -> Schema:
+    """What a reference stands for, through "this or nothing"."""
+    if "$ref" in schema:
+        return _resolved(schemas[schema["$ref"].rpartition("/")[2]], schemas)
+    choices = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
+    return _resolved(choices[0], schemas) if choices else schema
+
+
+def _command(
+    method: str, path: str, described: Schema, body: Schema, schemas: Schema, *, needs_token: bool
+) -> str:
+    words = (
+        ["curl"] if method == "GET" else ["curl", "--head"] if method == "HEAD" else ["curl", "-X", method]
+    )
+    if needs_token:
+        words += ["-H", '"Authorization: Bearer $HELDOUT_TOKEN"']
+    query = []
+    for parameter in described.get("parameters", ()):
+        value = example_of(parameter.get("schema", {}), schemas, parameter["name"])
+        if parameter["in"] == "path":
+            path = path.replace(f"{{{parameter['name']}}}", str(value))
+        elif parameter.get("required"):
+            if parameter["in"] == "query":
+                query.append(f"{parameter['name']}={value}")
+            else:
+                words += ["-H", shlex.quote(f"{parameter['name']}: {value}")]
+    if body:
+        words += [
+            "-H",
+            '"Content-Type: application/json"',
+            "-d",
+            shlex.quote(json.dumps(example_of(body, schemas))),
+        ]
+    elif method in BINARY_METHODS:
+        words += ["--data-binary", "@results.tar.gz"]
+    return " ".join((*words, f'"$HELDOUT_URL{path}{"?" if query else ""}{"&".join(query)}"'))
+
+
+def _response(schema: Schema, schemas: Schema) -> str:
+    return json.dumps(example_of(schema, schemas), indent=2, ensure_ascii=False) if schema else ""
+
+
+def first_to_try(phases: Sequence[PhaseView]) -> BoardAddress | None:
+    """The board that a newcomer tries calls with: of an open phase if there is one, with public annotation if possible.
+
+    phases: in any order; none of them has to be open.
+    """
+    for phase in sorted(
+        phases, key=lambda one: (one.state is not PhaseState.OPEN, one.disclosure is not Disclosure.FULL)
+    ):
+        for info in scoring.competitions(phase.dataset):
+            if not info.own_data and info.number not in phase.not_offered:
+                return BoardAddress(phase.edition, phase.image_set, info.number)
+    return None
+
+
+EDITIONS = ("VOC2012", "COCO")  # whose competitions show every format
+IMAGES = (Image("2012_000001", 500, 375), Image("2012_000002", 500, 333))
+EXAMPLE_SETS = {
+    "VOC2012": Description(
+        "VOC2012",
+        "test",
+        ("car", "person"),
+        ("jumping",),
+        IMAGES,
+        persons=((IMAGES[0].id, 1),),
+        acting=tuple((image.id, 1) for image in IMAGES),
+    ),
+    "COCO": Description("COCO", "test", ("person",), (), (Image("139", 640, 426),), class_numbers=(1,)),
+}
+
+
+def formats() -> tuple[FormatView, ...]:
+    """The format of each task, once."""
+    infos = {
+        info.task: (dataset, info) for dataset in EDITIONS for info in reversed(scoring.competitions(dataset))
+    }
+    ordered = sorted(infos.values(), key=lambda each: (EDITIONS.index(each[0]), each[1].number))
+    return tuple(_format(dataset, info) for dataset, info in ordered)
+
+
+def _format(dataset: str, info: CompetitionInfo) -> FormatView:
+    name, content = first_file(EXAMPLE_SETS[dataset], info) or ("", b"")
+    return FormatView(
+        task=info.task,
+        title=info.title,
+        path=f"results/{dataset}/{info.file_pattern_of('test')}",
+        grammar=line_grammar(info.task),
+        file=name or None,
+        text=content.decode() or None,
+    )
+
+
+def known_protocol(code: str) -> ProtocolDescription:
+    """The protocol of this name; raises NotFoundError."""
+    found = protocol_named(code)
+    if found is None:
+        raise NotFoundError(f"There is no protocol {code!r}")
+    return found
+
+
+def phases_with_examples(platform: Platform) -> tuple[PhaseView, ...]:
+    """The phases whose pages have examples to download, the newest edition first."""
+    with platform.snapshot() as session:
+        return tuple(challenges.all_phases(session))
+
+
+def board_to_try(platform: Platform) -> BoardAddress | None:
+    """The board whose address the examples of calls have."""
+    return first_to_try(phases_with_examples(platform))

@@ -1,0 +1,31 @@
+"""What each kind of job does."""
+
+from app.evaluation import intervals, scoring, similarity
+from app.figures import board_figures
+from app.images import making, overlays
+from app.jobs import mail, working
+from app.jobs.working import Handlers, on_payload
+from app.models import JobKind, Queue
+from app.platform import Platform
+from app.results import analyses
+
+HANDLERS: Handlers = {
+    JobKind.RUN: scoring.HANDLER,
+    JobKind.MAIL: on_payload(mail.deliver),
+    JobKind.BOARD: on_payload(board_figures.refresh),
+    JobKind.INTERVALS: on_payload(intervals.compute),
+    JobKind.ANALYSIS: on_payload(analyses.compute),
+    JobKind.SIMILARITY: on_payload(similarity.compare),
+    JobKind.OVERLAYS: on_payload(overlays.draw_next),
+    JobKind.PICTURES: on_payload(making.make_next),
+}
+
+
+def do_next(platform: Platform, queue: Queue) -> bool:
+    """Do the next job of a queue that is due; whether there was one."""
+    return working.do_next(platform, queue, HANDLERS)
+
+
+def sweep(platform: Platform) -> None:
+    """Find lost jobs, and wake workers for those that are due."""
+    working.sweep(platform, HANDLERS)

@@ -1,0 +1,228 @@
+"""`heldout-server import`: its options, and what it prints."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+import scoring
+from app.images.making import Taken
+from app.models import Disclosure, ImageMode, Quota
+from app.operations.command_settings import platform_of_installation
+from app.organising import importing
+from app.organising.importing import NONE, Imported, NoImages, TreeImport, date_of, quota_from
+
+console = Console(soft_wrap=True)
+problems = Console(stderr=True, soft_wrap=True)
+
+
+class Images(StrEnum):
+    """What becomes of the pictures of a tree."""
+
+    LINK = "link"
+    COPY = "copy"
+    NONE = "none"
+
+
+IMAGES: dict[Images, ImageMode | NoImages] = {
+    Images.LINK: ImageMode.LINK,
+    Images.COPY: ImageMode.COPY,
+    Images.NONE: NoImages.NONE,
+}
+NO_QUOTA = "0"
+NEVER = "never"
+
+
+def import_tree(
+    tree: Annotated[
+        Path,
+        typer.Argument(
+            help="a development-kit tree (Annotations, ImageSets, …), or COCO's instances.json", exists=True
+        ),
+    ],
+    *,
+    edition: Annotated[str, typer.Option(help="code in addresses, e.g. VOC2007", metavar="CODE")],
+    phase: Annotated[str, typer.Option(help="the image set, e.g. test")],
+    title: Annotated[str | None, typer.Option(help="the edition's name on pages")] = None,
+    protocol: Annotated[str | None, typer.Option(help=f"one of {', '.join(scoring.PROTOCOLS)}")] = None,
+    disclosure: Annotated[
+        Disclosure | None,
+        typer.Option(
+            help="full where the annotation is public, else classes, mean, ladder or 'at close'; by default classes",
+            show_default=False,
+        ),
+    ] = None,
+    quota: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="results of a task that a team, and a person, may have scored in so many days; repeatable; by default 2/7 and"
+            " 30/365 where the annotation is held out; 0: no quota",
+            metavar="RESULTS/DAYS",
+        ),
+    ] = None,
+    opens: Annotated[str | None, typer.Option(help="by default at once", metavar="2027-01-31T12:00Z")] = None,
+    closes: Annotated[
+        str | None, typer.Option(help="a date, or 'never'", metavar="2027-03-31T12:00Z")
+    ] = None,
+    closes_in: Annotated[int | None, typer.Option(help="days until the phase closes", min=1)] = None,
+    grace_minutes: Annotated[
+        int | None,
+        typer.Option(help="how long a started upload may still be confirmed; by default 60", min=0),
+    ] = None,
+    embargo: Annotated[
+        bool | None,
+        typer.Option(
+            help="let a result be seen by its team and organisers alone until the phase is over",
+            show_default=False,
+        ),
+    ] = None,
+    details_at_close: Annotated[
+        bool | None,
+        typer.Option(
+            help="show curves, intervals and counts of a held-out phase once it is over", show_default=False
+        ),
+    ] = None,
+    only_complete: Annotated[
+        bool | None,
+        typer.Option(
+            help="show the values of classes of complete results only, until the phase is over",
+            show_default=False,
+        ),
+    ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="of an archive, e.g. max_unpacked_bytes=2147483648; repeatable", metavar="NAME=NUMBER"
+        ),
+    ] = None,
+    images: Annotated[
+        Images | None,
+        typer.Option(
+            help="the pictures: link remembers their folder, which workers have to reach; copy stores them; none forgets them;"
+            " by default link, or as before",
+            show_default=False,
+        ),
+    ] = None,
+    image_folder: Annotated[
+        Path | None,
+        typer.Option(help="where the pictures lie, by default in the tree", exists=True, file_okay=False),
+    ] = None,
+    allow_public_copy: Annotated[
+        bool,
+        typer.Option(
+            "--allow-public-copy",
+            help="load annotation as public that another phase holds as hidden; is recorded",
+            show_default=False,
+        ),
+    ] = False,
+) -> None:
+    """Load a tree or COCO's JSON into a phase: public description and hidden annotation apart; all of it or nothing.
+
+    Of a phase that is there already, the given options change and the others stay.
+    """
+    try:
+        request = TreeImport(
+            tree=tree,
+            edition=edition,
+            image_set=phase,
+            title=title,
+            protocol=protocol,
+            disclosure=disclosure,
+            quotas=_quotas(quota) if quota else None,
+            opens_at=date_of(opens) if opens else None,
+            closes_at=(NONE if closes == NEVER else date_of(closes)) if closes else None,
+            closes_in=timedelta(days=closes_in) if closes_in else None,
+            grace=timedelta(minutes=grace_minutes) if grace_minutes is not None else None,
+            embargo=embargo,
+            details_at_close=details_at_close,
+            only_complete=only_complete,
+            limits=_numbers(limit or ()),
+            images=IMAGES[images] if images else None,
+            image_folder=image_folder,
+            allow_public_copy=allow_public_copy,
+        )
+        imported = importing.import_tree(platform_of_installation(), request)
+    except scoring.TreeError as error:
+        for problem in error.problems:
+            problems.print(str(problem), markup=False, highlight=False)
+        problems.print(f"{len(error.problems)} problems; nothing was loaded")
+        raise typer.Exit(1) from None
+    except ValueError as error:
+        problems.print(str(error), markup=False, highlight=False)
+        raise typer.Exit(1) from None
+    _print_summary(imported, edition, phase)
+
+
+def _quotas(words: list[str]) -> tuple[Quota, ...]:
+    return () if words == [NO_QUOTA] else tuple(map(quota_from, words))
+
+
+def _numbers(words: Iterable[str]) -> dict[str, int]:
+    """Limits as they are typed; raises ValueError for anything else."""
+    found = {}
+    for option in words:
+        name, _, number = option.partition("=")
+        if not (number.isascii() and number.isdigit()):
+            raise ValueError(
+                f"--limit takes NAME=NUMBER, such as max_unpacked_bytes=2147483648, not {option!r}"
+            )
+        found[name] = int(number)
+    scoring.Limits().changed(found)
+    return found
+
+
+def _print_summary(imported: Imported, edition: str, phase: str) -> None:
+    console.print(statistics_table(imported.statistics, f"{edition} {phase}"))
+    unchanged = "with other rules:" if imported.changes else "nothing changed:"
+    state = "loaded" if imported.is_new else f"was there already, {unchanged}"
+    _print(f"{state} ground truth version {imported.version} of {edition} {phase}")
+    for change in imported.changes:
+        _print(f"{change.name}: {change.before} → {change.after}")
+    for warning in imported.warnings:
+        _print(f"WARNING: {warning}")
+    for number, reason in imported.not_offered.items():
+        _print(f"comp{number} is not offered: {reason}")
+    if imported.pictures_removed:
+        _print("the pictures of the phase are forgotten, and what was made of them")
+    if imported.pictures is not None:
+        _print_pictures(imported.pictures)
+    if imported.is_new and imported.version > 1:
+        if imported.new_boards:
+            _print(f"new boards: {', '.join(f'comp{number}' for number in imported.new_boards)}")
+        _print(
+            f"the other boards show version {imported.version - 1} until"
+            f" `heldout-server rescore --edition {edition} --phase {phase}`"
+        )
+
+
+def _print_pictures(taken: Taken) -> None:
+    where = f"linked in {taken.folder}, where workers read them" if taken.mode is ImageMode.LINK else "copied"
+    _print(
+        f"{taken.files} of {taken.images} pictures are {where}; {taken.changed} of them are new or have changed"
+    )
+    for problem in taken.problems:
+        _print(f"WARNING: not shown: {problem}")
+    if taken.more_problems:
+        _print(f"WARNING: {taken.more_problems} more pictures cannot be shown")
+
+
+def _print(line: str) -> None:
+    console.print(line, markup=False, highlight=False)
+
+
+def statistics_table(statistics: scoring.Statistics, title: str) -> Table:
+    """The objects of a set per class, as the development kits' documents print them."""
+    table = Table("class", title=title)
+    for column in ("images", "objects", "difficult"):
+        table.add_column(column, justify="right")
+    for row in statistics.rows:
+        table.add_row(row.name, str(row.images), str(row.objects), str(row.difficult))
+    total = statistics.total
+    table.add_section()
+    table.add_row("total", str(total.images), str(total.objects), str(total.difficult))
+    return table

@@ -1,0 +1,156 @@
+"""A whole installation on one machine: servers, worker, web, and the sample edition."""
+
+import socket
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import httpx2
+import redis
+from rich.console import Console
+
+from app.core.settings import Settings
+from app.operations.command_settings import complete
+from app.operations.data_folder import advertised, exclusive, os_errors_explained
+from app.operations.embedded import embedded_servers
+from app.operations.migrating import migrate
+from app.operations.processes import counted_together, web_child, worker_child
+from app.operations.sampling import EDITION, fill_sample
+from app.operations.serving import listen
+from app.operations.startup import explanation
+from app.operations.supervisor import Supervisor, interrupted_by_signals, supervised
+from app.organising import roles
+from app.platform import Platform, platform_of
+
+Report = Callable[[str], None]
+
+INTERRUPTED = 130  # exit code of what Ctrl-C has ended too early
+PATIENCE = timedelta(minutes=5)  # a busy machine starts processes slowly; one that ends is reported at once
+
+
+def run_installation(console: Console, *, once: bool) -> int:
+    """Start everything, fill the sample edition, and serve; returns the exit code.
+
+    `once`: end when the sample boards are complete instead of serving until Ctrl-C.
+    """
+
+    def report(line: str) -> None:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+    started = time.monotonic()
+    try:
+        settings = Settings.read()
+        with (
+            os_errors_explained(settings.data),
+            interrupted_by_signals(),
+            _installation(settings, report) as platform,
+        ):
+            fill_sample(platform, console)
+            _report_addresses(platform, report, time.monotonic() - started)
+            if once:
+                report("the sample boards are complete")
+            else:
+                report("Ctrl-C stops everything; the next start finds it again")
+                threading.Event().wait()
+    except KeyboardInterrupt:
+        return INTERRUPTED if once else 0
+    except Exception as error:  # noqa: BLE001 - nobody is shown a trace
+        report(explanation(error) or _with_trace(error, settings.data))
+        return 1
+    return 0
+
+
+def _with_trace(error: Exception, data: Path) -> str:
+    """The message for a fault of this program, whose trace is in a log."""
+    log = data / "logs" / "run.log"
+    with log.open("a", encoding="utf-8") as file:
+        traceback.print_exception(error, file=file)
+    return f"an unexpected error, {type(error).__name__}; its trace is in {log}"
+
+
+@contextmanager
+def _installation(settings: Settings, report: Report) -> Iterator[Platform]:
+    """The platform of an installation that runs, web and worker included, until the end of the block."""
+    with ExitStack() as stack:
+        try:
+            # first: nothing need be started when the port is taken
+            listener = stack.enter_context(listen(settings))
+            settings = stack.enter_context(_with_servers(settings, report))
+            settings = settings.model_copy(update={"port": listener.getsockname()[1]})
+            report("database: bringing the schema up to date")
+            migrate(settings)
+            platform = platform_of(settings)
+            stack.callback(platform.engine.dispose)
+            stack.enter_context(advertised(settings))
+            counting = stack.enter_context(counted_together(settings))
+            processes = stack.enter_context(supervised(report))
+            _start(processes, settings, listener, counting, report)
+            yield platform
+        except KeyboardInterrupt:
+            report("stopping; the next start goes on from here")
+            raise
+
+
+@contextmanager
+def _with_servers(settings: Settings, report: Report) -> Iterator[Settings]:
+    """The settings, completed by the addresses of embedded servers if none are set."""
+    if settings.database_url is None and settings.broker_url is None:
+        with embedded_servers(settings.data, report=report) as servers:
+            yield servers.applied_to(settings)
+        return
+    complete(settings)
+    with exclusive(settings.data):
+        with redis.Redis.from_url(
+            str(settings.broker_url), socket_timeout=5, socket_connect_timeout=5
+        ) as broker:
+            broker.ping()
+        private = settings.private_storage or settings.data / "private"
+        yield settings.model_copy(update={"private_storage": private})
+
+
+def _start(
+    processes: Supervisor, settings: Settings, listener: socket.socket, counting: Path | None, report: Report
+) -> None:
+    report(f"worker: {settings.workers} processes")
+    report(f"web: {settings.address}")
+    worker = worker_child(settings)
+    processes.launch(worker)
+    # one client for all questions: making one costs more than asking, and the web server needs the processor now
+    with httpx2.Client(base_url=settings.local_address, timeout=2) as http:
+        processes.start(web_child(settings, listener, counters=counting), lambda: _is_ready(http), PATIENCE)
+        processes.wait_until_ready(worker.name, lambda: _has_worker(http), PATIENCE)
+    for number in range(2, settings.web_processes + 1):
+        processes.start(web_child(settings, listener, f"web-{number}", counting), lambda: True)
+
+
+def _is_ready(http: httpx2.Client) -> bool:
+    try:
+        return http.get("/ready").is_success
+    except httpx2.HTTPError:
+        return False
+
+
+def _has_worker(http: httpx2.Client) -> bool:
+    try:
+        return bool(http.get("/health").json()["workers"]["value"])
+    except (httpx2.HTTPError, ValueError):
+        return False
+
+
+def _report_addresses(platform: Platform, report: Report, seconds: float) -> None:
+    address = platform.settings.address
+    report("")
+    report(f"everything runs, after {seconds:.0f} seconds")
+    report(f"  pages         {address}/")
+    report(f"  leaderboard   {address}/leaderboards/{EDITION}/test/3")
+    report(f"  API           {address}/api/docs")
+    if not roles.is_there_an_organiser(platform, EDITION):
+        report(
+            f"  organiser     {address}/role-links/{roles.create_organiser_link(platform, EDITION)}  (works once)"
+        )
+    if not roles.is_there_an_admin(platform):
+        report(f"  admin         {address}/role-links/{roles.create_admin_link(platform)}  (works once)")

@@ -1,0 +1,138 @@
+"""How the processes of an installation are started, and what each may know."""
+
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich.console import Console
+
+from app.core.settings import PREFIX, ROOT, Settings, variable
+from app.operations.serving import listen
+from app.operations.supervisor import Child, interrupted_by_signals, supervised
+
+ENDING_SECONDS = 10  # that a web process may take to end once it waits for no request any more
+NOT_FOR_ANY = {"migration_database_url", "migration_database_password"}
+NOT_FOR_WORKERS = NOT_FOR_ANY | {"login_providers", "passwords", "registration", "metrics_token"}
+NOT_FOR_WEB = NOT_FOR_ANY | {
+    "private_storage", "s3_private_bucket", "s3_private_access_key", "s3_private_secret_key",
+    "smtp_user", "smtp_password",
+}  # fmt: skip
+COUNTERS = "PROMETHEUS_MULTIPROC_DIR"  # of prometheus_client: a folder in which processes count together
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - what is made in it has a name of its own
+
+
+def web_command(listener: socket.socket) -> list[str]:
+    """A web server on a socket that it inherits."""
+    return [sys.executable, "-m", "app.operations.serving", str(listener.fileno())]
+
+
+def worker_command(settings: Settings) -> list[str]:
+    """A worker, which starts a sweeper of its own; several may run."""
+    return [
+        sys.executable, "-m", "worker", "--app", "worker.main", "worker",
+        "--concurrency", str(settings.workers), "--without-gossip", "--without-mingle",
+    ]  # fmt: skip
+
+
+def sweeper_command() -> list[str]:
+    """The sweeper alone."""
+    return [sys.executable, "-m", "worker.sweeping"]
+
+
+def sweeper_child(worker: int, slots: int) -> Child:
+    """The sweeper that a worker of this process number starts, which reports it alive and ends with it."""
+    options = ["--worker", str(worker), "--slots", str(slots)]
+    return Child("sweeper", [*sweeper_command(), *options], os.environ, log=None)
+
+
+@contextmanager
+def counted_together(settings: Settings) -> Iterator[Path | None]:
+    """A folder in which web processes that share a port count; none for one process, which counts by itself.
+
+    It is in memory where it can be: a disk that is full would end those who write to it.
+    """
+    if settings.web_processes == 1:
+        yield None
+        return
+    memory = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
+    with TemporaryDirectory(prefix="heldout-counters-", dir=memory) as folder:
+        yield Path(folder)
+
+
+def web_child(
+    settings: Settings, listener: socket.socket, name: str = "web", counters: Path | None = None
+) -> Child:
+    """A web server as a supervisor starts it: it knows everything but where the private storage is."""
+    return Child(
+        name,
+        web_command(listener),
+        web_environment(settings) | ({COUNTERS: str(counters)} if counters else {}),
+        settings.data / "logs" / f"{name}.log",
+        stop_timeout=timedelta(seconds=settings.stop_seconds + ENDING_SECONDS),
+        pass_fds=(listener.fileno(),),
+        directory=ROOT,
+    )
+
+
+def worker_child(settings: Settings) -> Child:
+    """A worker as a supervisor starts it."""
+    return Child(
+        "worker",
+        worker_command(settings),
+        environment_of(settings, without=NOT_FOR_WORKERS),
+        settings.data / "logs" / "worker.log",
+        directory=ROOT,
+    )
+
+
+def web_environment(settings: Settings) -> dict[str, str]:
+    """What a web server is started with.
+
+    Its threads would each keep an arena of the C library's malloc that never shrinks: with two arenas for all of them a process
+    that has drawn large pages stays at 223 MB instead of 284 (with forty threads; there are eight now).
+    """
+    return environment_of(settings, without=NOT_FOR_WEB) | {"MALLOC_ARENA_MAX": "2"}
+
+
+def serve(settings: Settings, console: Console) -> None:
+    """Serve until a signal; several processes are started again when they die.
+
+    Raises ListenError.
+    """
+    listener = listen(settings)
+    if settings.web_processes == 1:
+        listener.set_inheritable(True)
+        known = web_environment(settings)
+        os.execve(sys.executable, web_command(listener), known)  # noqa: S606 - becomes that process
+    report: Callable[[str], None] = console.print
+    try:
+        with (
+            interrupted_by_signals(),
+            counted_together(settings) as counters,
+            supervised(report) as processes,
+        ):
+            for number in range(1, settings.web_processes + 1):
+                child = web_child(settings, listener, f"web-{number}", counters)
+                processes.start(replace(child, log=None), lambda: True)
+            signal.pause()
+    except KeyboardInterrupt:
+        return
+
+
+def environment_of(settings: Settings, *, without: set[str]) -> dict[str, str]:
+    """What is inherited but our own variables, and the settings in their place."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith((PREFIX, COUNTERS))}
+    ours = {
+        variable(name): value if isinstance(value, str) else json.dumps(value)
+        for name, value in settings.model_dump(mode="json", exclude_none=True).items()
+        if name not in without
+    }
+    return inherited | {"OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"} | ours

@@ -1,0 +1,139 @@
+"""Use of the stores, as admins see it."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import case, func, select, true
+from sqlalchemy.orm import Session
+
+from app.models import AuditRecord, DamagedContent, Job, Upload, UploadState
+from app.platform import Platform
+from app.submissions.retention import (
+    STORED,
+    SUBJECT,
+    SWEPT_ACTION,
+    WITH_CONTENT,
+    Retention,
+    expires_at,
+    is_confirmed,
+    retention_of,
+)
+
+MAX_LISTED: Final = 200  # contents that are damaged
+
+
+@dataclass(frozen=True, slots=True)
+class StorageLine:
+    """How much of the storage one kind of upload takes."""
+
+    kind: str
+    uploads: int
+    bytes: int
+    next_removal: datetime | None  # of the first of them; none: they are kept
+    due_within_day: int  # uploads
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedContentView:
+    """A content with other bytes than were stored."""
+
+    what: str  # e.g. "stored archive"
+    store: str  # "archives", "descriptions", "artefacts" or "truth", as backups name them
+    key: str
+    found_at: datetime
+    checked_at: datetime  # when it was damaged still
+    runs: int  # that wait for its repair
+
+
+@dataclass(frozen=True, slots=True)
+class LastSweep:
+    """The last sweep that has removed contents which no row named."""
+
+    at: datetime
+    contents: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class StorageView:
+    """What the archive store holds by kind, what the last sweep has removed, and what is damaged in any store."""
+
+    lines: tuple[StorageLine, ...]
+    contents: int  # archives
+    content_bytes: int
+    retention: Retention
+    max_stored: int  # bytes that the uploads of one person may take until they are confirmed
+    damaged: tuple[DamagedContentView, ...]  # the first that were found
+    damaged_contents: int
+    last_sweep: LastSweep | None
+
+
+def storage(platform: Platform) -> StorageView:
+    """What the stores hold, and what is removed when."""
+    retention = retention_of(platform)
+    with platform.snapshot() as session:
+        archives = select(func.count(), func.coalesce(func.sum(Upload.received), 0))
+        contents, content_bytes = session.execute(archives.where(Upload.state.in_(WITH_CONTENT))).one()
+        return StorageView(
+            lines=tuple(_lines(session, retention)),
+            contents=int(contents),
+            content_bytes=int(content_bytes),
+            retention=retention,
+            max_stored=platform.settings.max_stored,
+            damaged=_damaged(session),
+            damaged_contents=count_damaged(session),
+            last_sweep=_last_sweep(session),
+        )
+
+
+def _lines(session: Session, retention: Retention) -> list[StorageLine]:
+    """Uploads and their bytes by kind, with the next removal of each."""
+    kind = case(
+        (is_confirmed(), "confirmed"),
+        (Upload.state == UploadState.RECEIVING, "partial"),
+        (Upload.state == UploadState.RECEIVED, "not checked"),
+        (Upload.valid.is_(true()), "valid, not confirmed"),
+        else_="with problems",
+    ).label("kind")
+    due = expires_at(retention).label("due")
+    stored = select(kind, Upload.received, due).where(Upload.state.in_(STORED)).subquery()
+    soon = stored.c.due < func.clock_timestamp() + timedelta(days=1)
+    statement = (
+        select(
+            stored.c.kind,
+            func.count(),
+            func.sum(stored.c.received),
+            func.min(stored.c.due),
+            func.count().filter(soon),
+        )
+        .group_by(stored.c.kind)
+        .order_by(stored.c.kind)
+    )
+    return [
+        StorageLine(kind, count, int(size), due, soon)
+        for kind, count, size, due, soon in session.execute(statement)
+    ]
+
+
+def _damaged(session: Session) -> tuple[DamagedContentView, ...]:
+    """The contents that were found damaged first, with how many runs wait for each."""
+    jobs = select(func.count()).where(Job.damaged_content_id == DamagedContent.id)
+    statement = select(
+        DamagedContent.what, DamagedContent.store, DamagedContent.key, DamagedContent.found_at,
+        DamagedContent.checked_at, jobs.correlate(DamagedContent).scalar_subquery(),
+    ).order_by(DamagedContent.id)  # fmt: skip
+    return tuple(DamagedContentView(*row) for row in session.execute(statement.limit(MAX_LISTED)))
+
+
+def count_damaged(session: Session) -> int:
+    """How many contents are known to be damaged."""
+    return session.scalar(select(func.count()).select_from(DamagedContent)) or 0
+
+
+def _last_sweep(session: Session) -> LastSweep | None:
+    statement = select(AuditRecord.at, AuditRecord.details).where(
+        AuditRecord.subject == SUBJECT, AuditRecord.action == SWEPT_ACTION
+    )
+    row = session.execute(statement.order_by(AuditRecord.id.desc()).limit(1)).one_or_none()
+    return LastSweep(row.at, row.details["contents"], row.details["bytes"]) if row else None

@@ -1,0 +1,16 @@
+"""What the storage holds, for admins' programs."""
+
+from fastapi import APIRouter
+
+from app.core.access import Action
+from app.operations.storage import StorageView
+from app.operations.storage import storage as stored
+from app.web.dependencies import ThePlatform, requires
+
+router = APIRouter(prefix="/api/v1/admin", tags=["admins"], dependencies=[requires(Action.READ_STORAGE)])
+
+
+@router.get("/storage")
+def storage(platform: ThePlatform) -> StorageView:
+    """Archives by kind with their next removal, what is damaged, and what the last sweep has removed."""
+    return stored(platform)

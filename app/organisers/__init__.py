@@ -1,1 +1,0 @@
-"""What organisers do apart from importing."""

@@ -1,0 +1,90 @@
+"""What organisers' programs can do."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.challenges import challenges
+from app.challenges.disclosure import Exposure
+from app.core.access import Action
+from app.evaluation import rescoring
+from app.evaluation.rescoring import Choice
+from app.organising import overview as organising_overview
+from app.organising.overview import DisclosureView, NewDisclosure, OrganiserPhase
+from app.organising.pages import TheFollowing
+from app.web.dependencies import CurrentActor, ThePlatform, requires
+
+router = APIRouter(prefix="/api/v1/organise", tags=["organisers"], dependencies=[requires(Action.ORGANISE)])
+
+
+class NewDecision(BaseModel):
+    """What happens to an entry that a re-scoring could not score."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
+
+    choice: Annotated[
+        Choice, Field(description="keep its old score on the board, marked; withdraw it; or retry")
+    ]
+    reason: Annotated[str, Field(max_length=1000, description="required to withdraw")] = ""
+
+
+@router.get("")
+def overview(
+    platform: ThePlatform, actor: CurrentActor, following: TheFollowing
+) -> tuple[OrganiserPhase, ...]:
+    """Every phase of your editions with its queue, its ground truth and a re-scoring that is under way."""
+    return organising_overview.overview(platform, actor, following).phases
+
+
+@router.post("/entries/{entry_id}/rescore", status_code=202)
+def rescore_entry(platform: ThePlatform, actor: CurrentActor, entry_id: int) -> dict[str, int | None]:
+    """Score one entry again; one without a result, refused or failed, is queued as at first, and `rescore` is null."""
+    return {"rescore": rescoring.request_entry(platform, actor, entry_id)}
+
+
+@router.post("/{edition}/{image_set}/rescore", status_code=202)
+def rescore(platform: ThePlatform, actor: CurrentActor, edition: str, image_set: str) -> dict[str, int]:
+    """Score everything on a phase's boards again; they switch all at once when every entry is scored or decided."""
+    phase = challenges.organised_phase(platform, actor, edition, image_set)
+    return {"rescore": rescoring.request(platform, actor, phase.id)}
+
+
+@router.get("/phases/{phase_id}/disclosure")
+def disclosure(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> DisclosureView:
+    """What a phase discloses, and why other ways may not be chosen."""
+    return organising_overview.disclosure_page(platform, actor, phase_id)
+
+
+@router.get("/phases/{phase_id}/exposure")
+def exposure(
+    platform: ThePlatform, actor: CurrentActor, phase_id: int, after: int = 0
+) -> tuple[Exposure, ...]:
+    """How much each team can have learnt about the hidden labels of a phase: 20 teams, by id, after the team `after`."""
+    return organising_overview.exposure_page(platform, actor, phase_id, after)[1]
+
+
+@router.put("/phases/{phase_id}/disclosure")
+def change_disclosure(
+    platform: ThePlatform, actor: CurrentActor, phase_id: int, wanted: NewDisclosure
+) -> DisclosureView:
+    """Change what a phase discloses; with results it can only become stricter until the phase is over."""
+    return organising_overview.change_disclosure(platform, actor, phase_id, wanted)
+
+
+@router.post("/runs/{run_id}/decision", status_code=204)
+def decide(platform: ThePlatform, actor: CurrentActor, run_id: int, decision: NewDecision) -> None:
+    """Decide about an entry that a re-scoring could not score; the boards switch after the last decision."""
+    rescoring.decide(platform, actor, run_id, decision.choice, decision.reason)
+
+
+@router.post("/rescores/{rescore_id}/retry")
+def retry(platform: ThePlatform, actor: CurrentActor, rescore_id: int) -> dict[str, int]:
+    """Queue everything again that a re-scoring could not score and nobody has decided; returns how many runs."""
+    return {"runs": rescoring.retry(platform, actor, rescore_id)}
+
+
+@router.post("/rescores/{rescore_id}/abandon", status_code=204)
+def abandon(platform: ThePlatform, actor: CurrentActor, rescore_id: int) -> None:
+    """Drop a re-scoring; the boards stay as they are."""
+    rescoring.abandon(platform, actor, rescore_id)

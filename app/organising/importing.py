@@ -1,0 +1,578 @@
+"""Import of development kits as phases."""
+
+import re
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+import scoring
+from app.challenges import challenges
+from app.challenges.challenges import description_of, is_over, quotas_of
+from app.challenges.disclosure import Terms, change_refusal
+from app.images import making
+from app.images.making import Taken
+from app.jobs import queue
+from app.models import AuditRecord, Board, Disclosure, Edition, Entry, GroundTruth, ImageMode, Phase, Quota
+from app.platform import Platform
+from app.results import headlines, ladder
+from app.storage import digest_of, owner_of
+
+
+class NoLimit(Enum):
+    """An option that takes a rule away: a phase without a closing date."""
+
+    NONE = "none"
+
+
+NONE = NoLimit.NONE
+
+
+class NoImages(Enum):
+    """An option that takes the pictures of a phase away."""
+
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class TreeImport:
+    """A development-kit tree or a file of COCO's JSON to load, and the rules of its phase.
+
+    What is None is not given: it keeps its value in an existing phase, and has its default in a new one.
+    """
+
+    tree: Path
+    edition: str
+    image_set: str
+    title: str | None = None
+    protocol: str | None = None  # by default that of the tree's year
+    disclosure: Disclosure | None = None
+    details_at_close: bool | None = None
+    only_complete: bool | None = None  # the values of classes are shown of complete results only
+    quotas: tuple[Quota, ...] | None = (
+        None  # results of a team, and of a person, for each task; empty: as many as they like
+    )
+    opens_at: datetime | None = None
+    closes_at: datetime | NoLimit | None = None
+    closes_in: timedelta | None = None  # from the import on, instead of closes_at
+    grace: timedelta | None = None
+    embargo: bool | None = None  # others see results once the phase is over
+    limits: Mapping[str, int] = field(default_factory=dict)  # limits of an archive that change
+    images: ImageMode | NoImages | None = None  # what becomes of the pictures; by default they are linked
+    image_folder: Path | None = None  # where they lie, by default in the tree
+    allow_public_copy: bool = False  # of annotation that another phase holds as hidden
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of a phase that an import can change."""
+
+    disclosure: Disclosure
+    details_at_close: bool
+    only_complete: bool
+    quotas: tuple[Quota, ...]
+    opens_at: datetime
+    closes_at: datetime | None
+    grace: timedelta
+    embargo: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A rule that an import changed, in words."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import left.
+
+    version: of the ground truth; is_new: was it not there before? new_boards: competitions that are offered from now on;
+    not_offered: those without ground truth, and what the annotation lacks; warnings: what the changes mean; pictures: none where the
+    tree has none.
+    """
+
+    phase_id: int
+    version: int
+    is_new: bool
+    statistics: scoring.Statistics
+    changes: tuple[Change, ...]
+    warnings: tuple[str, ...]
+    new_boards: tuple[int, ...]
+    not_offered: Mapping[int, str]
+    pictures: Taken | None = None
+    pictures_removed: bool = False
+
+
+LONGEST_NAME = 40
+DEFAULT_GRACE = timedelta(hours=1)
+DEFAULT_WINDOW = 7  # days of a quota that is given without any
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+# words that stand in addresses where an edition or an image set stands, or may do so one day
+_RESERVED = frozenset(
+    [
+        "account",
+        "admin",
+        "api",
+        "boards",
+        "competitions",
+        "description",
+        "docs",
+        "editions",
+        "entries",
+        "health",
+        "leaderboards",
+        "login",
+        "logout",
+        "methods",
+        "new",
+        "organise",
+        "phases",
+        "ready",
+        "register",
+        "rescores",
+        "runs",
+        "static",
+        "submissions",
+        "submit",
+        "uploads",
+    ]
+)
+
+
+def check_name(name: str, what: str) -> None:
+    """Raise ValueError for a name that cannot stand in addresses; `what` is "edition code" or "image set".
+
+    >>> check_name("VOC2007", "edition code")
+    """
+    if not _NAME.fullmatch(name) or ".." in name:
+        expected = "letters, digits, '_', '.' and '-', beginning with a letter or digit"
+        raise ValueError(f"{what} {name!r} cannot stand in addresses; expected {expected}")
+    if len(name) > LONGEST_NAME:
+        raise ValueError(f"{what} {name!r} has {len(name)} characters; at most {LONGEST_NAME} are allowed")
+    if name.lower() in _RESERVED:
+        raise ValueError(f"{what} {name!r} is reserved, because addresses of other pages contain it")
+
+
+def date_of(text: str) -> datetime:
+    """A date and time with its time zone, in UTC.
+
+    Raises ValueError for anything else, also where the zone is missing.
+
+    >>> date_of("2027-01-31T12:00+02:00").isoformat()
+    '2027-01-31T10:00:00+00:00'
+    """
+    expected = "expected a date and time with its time zone, such as 2027-01-31T12:00Z"
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a date; {expected}") from None
+    if moment.tzinfo is None:
+        raise ValueError(f"{text!r} has no time zone; {expected} (Z stands for UTC)")
+    return moment.astimezone(UTC)
+
+
+def quota_from(text: str) -> Quota:
+    """A quota as it is typed: results, or results and days.
+
+    Raises ValueError for anything else.
+
+    >>> print(quota_from("30/365"), quota_from("2"), sep="; ")
+    30 in 365 days; 2 in 7 days
+    """
+    found = re.fullmatch(r"([1-9]\d{0,5})(?:/([1-9]\d{0,3}))?", text.strip(), re.ASCII)
+    if found is None:
+        raise ValueError(f"a quota is written as results/days, such as 2/7, not {text!r}")
+    return Quota(int(found[1]), int(found[2] or DEFAULT_WINDOW))
+
+
+def new_rules(request: TreeImport, now: datetime) -> Rules:
+    """The rules of a phase that is imported for the first time. Raises ValueError where they contradict each other."""
+    nothing = Rules(
+        disclosure=Disclosure.CLASSES,
+        details_at_close=False,
+        only_complete=False,
+        quotas=(),
+        opens_at=now,
+        closes_at=None,
+        grace=DEFAULT_GRACE,
+        embargo=False,
+    )
+    return changed_rules(nothing, request, now)
+
+
+def changed_rules(rules: Rules, request: TreeImport, now: datetime) -> Rules:
+    """The rules of a phase with the given options applied. Raises ValueError where they contradict each other."""
+    disclosure = _or(request.disclosure, rules.disclosure)
+    closes_at = now + request.closes_in if request.closes_in else _or(request.closes_at, rules.closes_at)
+    result = Rules(
+        disclosure=disclosure,
+        details_at_close=_or(request.details_at_close, rules.details_at_close),
+        only_complete=_or(request.only_complete, rules.only_complete),
+        quotas=quotas_of(request.quotas if request.quotas is not None else rules.quotas or None, disclosure),
+        opens_at=_or(request.opens_at, rules.opens_at),
+        closes_at=None if closes_at is NONE else closes_at,
+        grace=_or(request.grace, rules.grace),
+        embargo=_or(request.embargo, rules.embargo),
+    )
+    for problem in _contradictions(result, request):
+        raise ValueError(problem)
+    return result
+
+
+def _or(given: Any, otherwise: Any) -> Any:
+    return otherwise if given is None else given
+
+
+def _contradictions(rules: Rules, request: TreeImport) -> Iterator[str]:
+    if request.closes_in is not None and request.closes_at is not None:
+        yield "either a closing date or the days until then can be given, not both"
+    if not rules.quotas and rules.disclosure is not Disclosure.FULL:
+        yield "a held-out phase needs a quota, because every score reveals something of the hidden annotation"
+    if rules.closes_at is None and rules.disclosure is Disclosure.AT_CLOSE:
+        yield "a phase that discloses scores at its close needs a closing date"
+    if rules.closes_at is None and rules.embargo:
+        yield "others see results when the phase closes, so an embargo needs a closing date"
+    if rules.closes_at is not None and rules.closes_at <= rules.opens_at:
+        yield f"the phase would close ({shown(rules.closes_at)}) before it opens ({shown(rules.opens_at)})"
+
+
+def embargo_refusal(before: Rules, after: Rules, *, has_results: bool) -> str | None:
+    """Why the embargo of a phase may not change so; none if it may."""
+    if after.embargo != before.embargo and has_results:
+        return "results are recorded already, so when others see them cannot change"
+    return None
+
+
+def changes(before: Rules, after: Rules) -> tuple[Change, ...]:
+    """What differs, in words."""
+    pairs = ((each.name, getattr(before, each.name), getattr(after, each.name)) for each in fields(Rules))
+    return tuple(
+        Change(name.replace("_", " "), shown(old), shown(new)) for name, old, new in pairs if old != new
+    )
+
+
+def warnings(before: Rules, after: Rules) -> Iterator[str]:
+    """What a change of disclosure means."""
+    if after.disclosure == before.disclosure:
+        return
+    if after.disclosure is Disclosure.FULL:
+        yield (
+            "the annotation is public now: every digit, curve, interval and count of every result is shown to everybody, and"
+            " cannot be taken back once somebody has read it"
+        )
+    elif before.disclosure is Disclosure.FULL:
+        yield (
+            "the annotation is held out from now on, but curves and counts were public until now: anybody who kept them knows"
+            " much of the labels"
+        )
+
+
+def shown(value: object) -> str:
+    """A rule's value in words: times in UTC, to the minute.
+
+    >>> shown(datetime(2027, 1, 31, 12, tzinfo=UTC)), shown(timedelta(days=7)), shown(None)
+    ('2027-01-31 12:00 UTC', '7 days', 'none')
+    """
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return "; ".join(map(str, value)) or "none"
+    if isinstance(value, datetime):
+        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    if isinstance(value, timedelta):
+        days = value // timedelta(days=1)
+        whole = value == timedelta(days=days) and days
+        return (f"{days} day" + "s" * (days > 1)) if whole else f"{value // timedelta(minutes=1)} minutes"
+    return str(value)
+
+
+def import_tree(platform: Platform, request: TreeImport) -> Imported:
+    """Load a tree, or COCO's JSON, into a phase: the public description apart from the hidden annotation.
+
+    Options that are given are applied to a phase that is there already. Files are stored first and rows written in one
+    transaction, so a failure leaves nothing that can be seen.
+    The pictures follow, and what is wrong with them keeps nothing from being loaded.
+    Raises scoring.TreeError with every file that is wrong, ValueError for options that cannot be.
+    """
+    check_name(request.edition, "edition code")
+    check_name(request.image_set, "image set")
+    truth = _read(request)
+    protocol = _protocol(request, truth.description)
+    _check_that_something_is_offered(truth)
+    public_id = uuid.uuid4()
+    with platform.truths.draft() as draft:
+        truth.save(draft)
+        key = platform.truths.put(draft, public_id)
+    while (imported := _record(platform, request, truth, protocol, key)) is None:
+        pass  # another import was faster, and has changed what this one starts from
+    if not imported.is_new:
+        platform.truths.delete(key)
+    return _with_pictures(platform, request, imported)
+
+
+def _with_pictures(platform: Platform, request: TreeImport, imported: Imported) -> Imported:
+    """Take the pictures of the tree along, or forget those of the phase; the annotation is loaded by now."""
+    if isinstance(request.images, NoImages):
+        return replace(imported, pictures_removed=making.remove(platform, imported.phase_id))
+    tree = request.tree if request.tree.is_dir() else request.tree.parent
+    mode = request.images or making.mode_of(platform, imported.phase_id) or ImageMode.LINK
+    taken = making.take_along(platform, imported.phase_id, tree, mode, request.image_folder)
+    return replace(imported, pictures=taken)
+
+
+def _record(
+    platform: Platform, request: TreeImport, truth: scoring.GroundTruth, protocol: str, truth_key: str
+) -> Imported | None:
+    """Store the description, then write every row; None if the phase has got another description meanwhile."""
+    with platform.transaction() as session:
+        known = challenges.phase_of(session, request.edition, request.image_set)
+    known_key = known.description_key if known else None
+    statistics = scoring.count_objects(truth)
+    limits, relimited = _limits(platform, request, known_key)
+    not_offered = tuple(scoring.missing_truth(truth))
+    description = replace(truth.description, limits=limits, not_offered=not_offered)
+    content = description.to_json().encode()
+    key = known_key if known_key and digest_of(known_key) == sha256(content).hexdigest() else None
+    key = key or platform.descriptions.put(content, uuid.uuid4())
+    with platform.transaction() as session:
+        challenges.lock_imports(session)
+        phase = challenges.phase_of(session, request.edition, request.image_set)
+        if (phase.description_key if phase else None) != known_key:
+            return None
+        edition, retitled = _edition(session, request, truth.description.dataset)
+        stored = _store_phase(session, request, edition, protocol, key)
+        changed = (*retitled, *stored.changes, *relimited)
+        hiding = _phases_hiding(session, request, stored.phase, digest_of(truth_key))
+        version, is_new, boards = _store_truth(session, stored.phase, truth, truth_key)
+        if changed or is_new:
+            session.add(_audit_record(request, stored, changed, version if is_new else None, hiding))
+        return Imported(
+            phase_id=stored.phase.id,
+            version=version,
+            is_new=is_new,
+            statistics=statistics,
+            changes=changed,
+            warnings=stored.warnings,
+            new_boards=boards,
+            not_offered={int(number): reason for number, reason in stored.phase.not_offered.items()},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredPhase:
+    phase: Phase
+    is_new: bool
+    changes: tuple[Change, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def _read(request: TreeImport) -> scoring.GroundTruth:
+    if request.tree.is_dir():
+        return scoring.read_tree(request.tree, request.image_set)
+    try:
+        return scoring.GroundTruth.from_coco(request.tree, image_set=request.image_set)
+    except scoring.SubmissionError as error:
+        raise scoring.TreeError(error.problems) from None
+
+
+def _protocol(request: TreeImport, description: scoring.Description) -> str:
+    """The protocol by which the phase is scored: it has rules for every competition of the dataset."""
+    dataset = description.dataset
+    try:
+        protocol = scoring.protocol_of(request.protocol or scoring.default_protocol(dataset)).name
+        for competition in scoring.competitions(dataset):
+            scoring.columns(description, competition.number, protocol)
+    except LookupError as error:
+        raise ValueError(str(error)) from None
+    return protocol
+
+
+def _check_that_something_is_offered(truth: scoring.GroundTruth) -> None:
+    reasons = scoring.missing_truth(truth)
+    if len(reasons) == len(scoring.competitions(truth.description.dataset)):
+        listed = "; ".join(f"comp{number}: {reason}" for number, reason in reasons.items())
+        raise ValueError(f"the tree holds no ground truth for any competition ({listed}); nothing was loaded")
+
+
+def _edition(session: Session, request: TreeImport, dataset: str) -> tuple[Edition, tuple[Change, ...]]:
+    edition = challenges.edition_of(session, request.edition)
+    if edition is None:
+        edition = Edition(code=request.edition, title=request.title or request.edition, dataset=dataset)
+        session.add(edition)
+        session.flush()
+        return edition, ()
+    if edition.dataset != dataset:
+        raise ValueError(f"edition {request.edition} holds {edition.dataset}, this tree is {dataset}")
+    if request.title in (None, edition.title):
+        return edition, ()
+    change = Change("title", edition.title, str(request.title))
+    edition.title = change.after
+    return edition, (change,)
+
+
+def _limits(
+    platform: Platform, request: TreeImport, description_key: str | None
+) -> tuple[scoring.Limits, tuple[Change, ...]]:
+    """The phase's limits with those that change; never smaller, so that what was accepted once can be scored again."""
+    if description_key is None:
+        return scoring.Limits().changed(request.limits), ()
+    old = description_of(platform.descriptions, description_key).limits
+    new = old.changed(request.limits)
+    pairs = [(each.name, getattr(old, each.name), getattr(new, each.name)) for each in fields(old)]
+    for name, before, after in pairs:
+        if after < before:
+            raise ValueError(
+                f"the limit '{name}' of phase {request.image_set} is {before} and can only be raised"
+            )
+    return new, tuple(
+        Change(f"limit {name}", str(before), str(after)) for name, before, after in pairs if before != after
+    )
+
+
+def _store_phase(
+    session: Session, request: TreeImport, edition: Edition, protocol: str, description_key: str
+) -> _StoredPhase:
+    now, phase = challenges.now(session), challenges.stored_phase(session, edition.id, request.image_set)
+    if phase is None:
+        phase = Phase(
+            edition_id=edition.id,
+            image_set=request.image_set,
+            protocol=protocol,
+            description_key=description_key,
+            **_columns(new_rules(request, now)),
+        )
+        session.add(phase)
+        session.flush()
+        return _StoredPhase(phase, is_new=True)
+    if phase.protocol != protocol:
+        raise ValueError(
+            f"phase {request.image_set} is scored by {phase.protocol}; another protocol needs another edition"
+        )
+    phase.description_key = description_key
+    before, after = _change_rules(session, phase, request, now)
+    return _StoredPhase(phase, False, changes(before, after), tuple(warnings(before, after)))
+
+
+def _change_rules(session: Session, phase: Phase, request: TreeImport, now: datetime) -> tuple[Rules, Rules]:
+    before = Rules(**{each.name: getattr(phase, each.name) for each in fields(Rules)})
+    after = changed_rules(before, request, now)
+    has_results = headlines.has_results(session, phase.id)
+    refusal = embargo_refusal(before, after, has_results=has_results) or change_refusal(
+        _terms(before),
+        _terms(after),
+        closes=after.closes_at is not None,
+        has_results=has_results,
+        is_over=is_over(phase, phase.grace, now),
+    )
+    if refusal:
+        raise ValueError(refusal)
+    if after.disclosure is Disclosure.LADDER and before.disclosure is not Disclosure.LADDER:
+        ladder.show_own(session, phase.id)
+    for name, value in _columns(after).items():
+        setattr(phase, name, value)
+    queue.add_boards(session, Entry.phase_id == phase.id)
+    return before, after
+
+
+def _terms(rules: Rules) -> Terms:
+    return Terms(rules.disclosure, rules.details_at_close, rules.only_complete)
+
+
+def _columns(rules: Rules) -> dict[str, object]:
+    return {each.name: getattr(rules, each.name) for each in fields(Rules)}
+
+
+def _store_truth(
+    session: Session, phase: Phase, truth: scoring.GroundTruth, truth_key: str
+) -> tuple[int, bool, tuple[int, ...]]:
+    """The version of the annotation, whether it is new, and the competitions that have a board from now on."""
+    fingerprint = digest_of(truth_key)
+    known = challenges.truth_of_fingerprint(session, phase.id, fingerprint)
+    if known is not None:
+        return known.version, False, ()
+    newest = challenges.newest_truth(session, phase.id)
+    row = GroundTruth(
+        phase_id=phase.id,
+        version=newest.version + 1 if newest else 1,
+        public_id=owner_of(truth_key),
+        fingerprint=fingerprint,
+        statistics=asdict(scoring.count_objects(truth)),
+    )
+    session.add(row)
+    session.flush()
+    # boards that are there come to a later version through a re-scoring
+    there = {board.competition for board in challenges.boards_of(session, [phase.id])}
+    missing = scoring.missing_truth(truth)
+    _check_that_no_board_loses_its_truth(there, missing)
+    new = [
+        info.number
+        for info in scoring.competitions(truth.description.dataset)
+        if scoring.is_scorable(info) and info.number not in there and info.number not in missing
+    ]
+    session.add_all(_board(phase, number, row.id) for number in new)
+    phase.not_offered = {str(number): reason for number, reason in missing.items()}
+    return row.version, True, tuple(new)
+
+
+def _phases_hiding(session: Session, request: TreeImport, phase: Phase, fingerprint: str) -> list[str]:
+    """The phases that hold as hidden what this import makes public. Raises ValueError unless that is allowed."""
+    if phase.disclosure is not Disclosure.FULL:
+        return []
+    hiding = challenges.phases_hiding(session, phase.id, fingerprint)
+    if hiding and not request.allow_public_copy:
+        raise ValueError(
+            f"the annotation of {request.edition} {request.image_set} would be public, but {', '.join(hiding)} holds the same"
+            " annotation as hidden: everybody could score against it without a quota, and see it; nothing was loaded."
+            " --allow-public-copy loads it all the same, which is recorded"
+        )
+    return hiding
+
+
+def _check_that_no_board_loses_its_truth(there: set[int], missing: Mapping[int, str]) -> None:
+    lost = [f"comp{number}: {reason}" for number, reason in missing.items() if number in there]
+    if lost:
+        raise ValueError(
+            f"this annotation lacks what competitions with a board need ({'; '.join(lost)}); nothing was loaded"
+        )
+
+
+def _board(phase: Phase, competition: int, ground_truth_id: int) -> Board:
+    return Board(
+        phase_id=phase.id,
+        competition=competition,
+        protocol=phase.protocol,
+        ground_truth_id=ground_truth_id,
+        scorer=scoring.SCORER,
+    )
+
+
+def _audit_record(
+    request: TreeImport,
+    stored: _StoredPhase,
+    changed: tuple[Change, ...],
+    new_version: int | None,
+    hiding: list[str],
+) -> AuditRecord:
+    return AuditRecord(
+        action="phase.create" if stored.is_new else "phase.import",
+        subject=f"phase {stored.phase.id}",
+        details={
+            "phase": f"{request.edition} {request.image_set}",
+            "changes": [asdict(change) for change in changed],
+            "new_ground_truth": new_version,
+            **({"public_copy_of_hidden": hiding} if hiding else {}),
+        },
+    )

@@ -1,0 +1,216 @@
+"""The organiser's overview, failed runs and exports."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.orm import Session
+
+from app.challenges import challenges
+from app.challenges.challenges import PhaseView, quotas_of
+from app.challenges.disclosure import Exposure, Terms, bits_so_far, change_refusal, rows_so_far
+from app.core import audit
+from app.core.access import Actor
+from app.core.errors import ConflictError, MalformedError, NotFoundError
+from app.evaluation import rescoring, scoring, similarity
+from app.evaluation.rescoring import Following, RescoreView
+from app.evaluation.scoring import NOTHING, WaitingForRepair
+from app.jobs import queue, workers
+from app.models import Disclosure, Entry, Phase, RunState
+from app.platform import Platform
+from app.results import headlines, ladder
+
+
+@dataclass(frozen=True, slots=True)
+class OrganiserPhase:
+    """A phase with its queue, its ground truth and a re-scoring that is under way."""
+
+    phase: PhaseView
+    entries: int
+    queued: int
+    running: int
+    failed: int
+    ground_truth: int  # newest version
+    shown_ground_truth: int  # the version that the boards show
+    rescore: RescoreView | None
+    not_offered: Mapping[int, str]  # competitions without ground truth, and what the annotation lacks
+    stopped_counting: bool = False  # there may be more entries
+    more_queued: bool = False  # behind those of all phases that were counted there may be further queued runs
+    more_failed: bool = False  # longer ago there may be further failed runs
+    damaged: tuple[WaitingForRepair, ...] = ()  # what runs of the phase wait for until it is repaired
+    alike: int = 0  # pairs of alike results that nobody has dismissed
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Phases; lacks_worker: whether something waits in one of them, or may wait, and no worker of any version is alive."""
+
+    phases: tuple[OrganiserPhase, ...]
+    lacks_worker: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DisclosureView:
+    """What a phase discloses; refusals: why a row may not be chosen, none where it may."""
+
+    phase: PhaseView
+    terms: Terms
+    refusals: Mapping[Disclosure, str | None]
+
+
+class NewDisclosure(BaseModel):
+    """What a phase discloses from now on, and why."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
+
+    disclosure: Annotated[Disclosure, Field(description="what participants see until the phase is over")]
+    details_at_close: Annotated[
+        bool, Field(description="show curves, intervals and counts once it is over")
+    ] = False
+    only_complete: Annotated[
+        bool, Field(description="show the values of classes of complete results only")
+    ] = False
+    shows_exposure: Annotated[
+        bool, Field(description="say on the edition's page how many bits can have been disclosed to any team")
+    ] = False
+    annotation_is_public: Annotated[bool, Field(description="required for full disclosure")] = False
+    reason: Annotated[str, Field(min_length=1, max_length=1000, description="for the audit")]
+
+
+TEAMS = 20  # on a page
+
+
+def disclosure_page(platform: Platform, actor: Actor, phase_id: int) -> DisclosureView:
+    """What a phase discloses, and what it may disclose instead.
+
+    Raises NotFoundError, also for a phase that somebody does not organise.
+    """
+    with platform.transaction() as session:
+        phase = _organised(session, actor, phase_id)
+        has_results = headlines.has_results(session, phase_id)
+    terms = Terms(phase.disclosure, phase.details_at_close, phase.only_complete)
+    refusals = {
+        each: change_refusal(
+            terms,
+            replace(terms, disclosure=each),
+            closes=phase.closes_at is not None,
+            has_results=has_results,
+            is_over=phase.is_over,
+        )
+        for each in Disclosure
+    }
+    return DisclosureView(phase, terms, refusals)
+
+
+def exposure_page(
+    platform: Platform, actor: Actor, phase_id: int, after: int = 0
+) -> tuple[PhaseView, tuple[Exposure, ...]]:
+    """How much each team can have learnt of the hidden labels of a phase: at most `TEAMS` of them, by id from `after` on.
+
+    Raises NotFoundError as `disclosure_page`.
+    """
+    with platform.transaction() as session:
+        phase = _organised(session, actor, phase_id)
+        found = headlines.uses(session, phase_id, after, TEAMS)
+        rows = rows_so_far(phase, headlines.terms_changes(session, phase_id))
+    return phase, tuple(
+        Exposure(team, name, archives, contents, incomplete, use, lists, bits_so_far(rows, use))
+        for team, name, archives, contents, incomplete, use, lists in found
+    )
+
+
+def change_disclosure(
+    platform: Platform, actor: Actor, phase_id: int, wanted: NewDisclosure
+) -> DisclosureView:
+    """Change what a phase discloses, with a reason.
+
+    Raises NotFoundError as `disclosure_page`, ConflictError for a change that is not safe, MalformedError for full
+    disclosure without the word that the annotation is public.
+    """
+    if wanted.disclosure is Disclosure.FULL and not wanted.annotation_is_public:
+        raise MalformedError("full disclosure is for public annotation only; confirm that it is public")
+    with platform.transaction() as session:
+        phase = _organised(session, actor, phase_id)
+        stored = session.get_one(Phase, phase_id, with_for_update=True)
+        before = Terms(stored.disclosure, stored.details_at_close, stored.only_complete)
+        after = Terms(wanted.disclosure, wanted.details_at_close, wanted.only_complete)
+        refusal = change_refusal(
+            before,
+            after,
+            closes=stored.closes_at is not None,
+            has_results=headlines.has_results(session, phase_id),
+            is_over=phase.is_over,
+        )
+        if refusal:
+            raise ConflictError(refusal)
+        if after.disclosure is Disclosure.FULL and challenges.phases_hiding(session, phase_id, ""):
+            raise ConflictError(
+                "another phase holds the same annotation as hidden, so it cannot become public here; an admin can import it as"
+                " public with --allow-public-copy"
+            )
+        if after.disclosure is not Disclosure.FULL and not stored.quotas:
+            stored.quotas = quotas_of(None, after.disclosure)
+        shown_before = stored.shows_exposure
+        for name, value in asdict(after).items():
+            setattr(stored, name, value)
+        queue.add_boards(session, Entry.phase_id == phase_id)
+        stored.shows_exposure = wanted.shows_exposure
+        if after.disclosure is Disclosure.LADDER and before.disclosure is not Disclosure.LADDER:
+            ladder.show_own(session, phase_id)
+        audit.record(
+            session,
+            actor.user_id,
+            "phase.disclose",
+            f"phase {phase_id}",
+            edition_id=phase.edition_id,
+            reason=wanted.reason,
+            before=asdict(before) | {"shows_exposure": shown_before},
+            after=asdict(after) | {"shows_exposure": wanted.shows_exposure},
+        )
+    platform.cache.forget_versions()
+    return disclosure_page(platform, actor, phase_id)
+
+
+def _organised(session: Session, actor: Actor, phase_id: int) -> PhaseView:
+    found = next((each for each in challenges.organised_phases(session, actor) if each.id == phase_id), None)
+    if found is None:
+        raise NotFoundError(f"there is no phase {phase_id}")
+    return found
+
+
+def overview(platform: Platform, actor: Actor, following: Following | None = None) -> Overview:
+    """Every phase of the editions that somebody organises, with its queue, its ground truth and a re-scoring that is under way.
+
+    following: the page of a re-scoring's undecided runs, by default the first.
+    """
+    with platform.transaction() as session:
+        phases = challenges.organised_phases(session, actor)
+        queues, beyond = scoring.queues(session)
+        damaged = scoring.waiting_for_repair(session)
+        rescores = rescoring.open_rescores(session, following)
+        newest, shown = challenges.truth_versions(session)
+        not_offered = challenges.reasons_not_offered(session)
+        alike = similarity.count_open(session)
+        may_wait = RunState.QUEUED in beyond or any(queues.get(phase.id, NOTHING).queued for phase in phases)
+        lacks_worker = may_wait and not workers.alive_workers(session)
+    found = tuple(
+        OrganiserPhase(
+            phase=phase,
+            entries=(queue := queues.get(phase.id, NOTHING)).entries,
+            queued=queue.queued,
+            running=queue.running,
+            failed=queue.failed,
+            ground_truth=newest.get(phase.id, 0),
+            shown_ground_truth=shown.get(phase.id, 0),
+            rescore=rescores.get(phase.id),
+            not_offered=not_offered.get(phase.id, {}),
+            stopped_counting=queue.entries == scoring.MAX_COUNT,
+            more_queued=RunState.QUEUED in beyond,
+            more_failed=RunState.FAILED in beyond,
+            damaged=damaged.get(phase.id, ()),
+            alike=alike.get(phase.id, 0),
+        )
+        for phase in phases
+    )
+    return Overview(found, lacks_worker)

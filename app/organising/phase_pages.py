@@ -1,0 +1,164 @@
+"""The organisers' page of a phase: its dates, quotas and extra slots."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import RedirectResponse, Response
+from pydantic import ValidationError
+
+from app.core.access import Action
+from app.core.errors import MalformedError, RefusedError
+from app.core.paging import Before
+from app.organising import phases
+from app.organising.importing import quota_from
+from app.organising.phases import NewQuota, NewRules, PhaseSheet
+from app.submissions import quotas
+from app.submissions.quotas import NewSlots
+from app.web.dependencies import (
+    CurrentActor,
+    ThePlatform,
+    actor_of_request,
+    platform_of_request,
+    render,
+    requires,
+)
+from app.web.forms import SentForm, field_errors, values_of
+
+router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
+
+calendars = APIRouter(dependencies=[requires(Action.READ_PUBLIC)])
+
+CALENDAR = "text/calendar; charset=utf-8"
+UTC_INPUT = "%Y-%m-%dT%H:%M"
+NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+
+# the form of extra slots before it is filled in; its reason has a name of its own, as the page has two forms with one
+SLOTS: Final = {"team": "", "task": "", "number": "1", "slot_reason": ""}
+
+
+def _form_of(sheet: PhaseSheet) -> dict[str, Any]:
+    """The form with what the phase has now; times are UTC."""
+    phase, limits = sheet.phase, sheet.limits
+    return {
+        "opens_at": f"{phase.opens_at:{UTC_INPUT}}",
+        "closes_at": f"{phase.closes_at:{UTC_INPUT}}" if phase.closes_at else "",
+        "grace_minutes": str(int(phase.grace.total_seconds() // 60)),
+        "quotas": ", ".join(f"{quota.results}/{quota.days}" for quota in phase.own_quotas),
+        "embargo": phase.embargo,
+        "max_boxes": str(limits.max_boxes),
+        "max_total_lines": str(limits.max_total_lines),
+        "reason": "",
+    }
+
+
+def _rules(form: Mapping[str, Any], sheet: PhaseSheet) -> NewRules:
+    """The form as a request of the API; a time that was left as it is keeps its seconds. Raises ValueError."""
+    now = _form_of(sheet)
+    times = {
+        name: getattr(sheet.phase, name) if form[name] == now[name] else form[name] and f"{form[name]}Z"
+        for name in ("opens_at", "closes_at")
+    }
+    kept = {name: None if form[name] in ("", now[name]) else form[name] for name in phases.LIMITS}
+    quotas = [quota_from(part) for part in form["quotas"].split(",") if part.strip()]
+    windows = tuple(NewQuota(results=quota.results, days=quota.days) for quota in quotas)
+    return NewRules.model_validate({**form, **times, **kept, "quotas": windows})
+
+
+@calendars.get("/editions/{edition}/calendar.ics")
+def edition_calendar(platform: ThePlatform, edition: str) -> Response:
+    """The dates of an edition's phases for calendar programs."""
+    return Response(phases.calendar(platform, edition), media_type=CALENDAR)
+
+
+@calendars.get("/editions/{edition}/{image_set}/calendar.ics")
+def phase_calendar(platform: ThePlatform, edition: str, image_set: str) -> Response:
+    """The dates of a phase for calendar programs."""
+    return Response(phases.calendar(platform, edition, image_set), media_type=CALENDAR)
+
+
+@router.get("/phases/{phase_id}")
+def phase(request: Request, phase_id: int, before: Before = None) -> Response:
+    """Dates, quotas and extra slots of a phase, and the forms that change them."""
+    return _page(request, phase_id, before=before)
+
+
+def _page(
+    request: Request,
+    phase_id: int,
+    form: Mapping[str, Any] | None = None,
+    slots: Mapping[str, Any] = SLOTS,
+    *,
+    problems: Mapping[str, str] = NOTHING,
+    refused: tuple[str, ...] = (),
+    before: int | None = None,
+) -> Response:
+    sheet = phases.sheet(platform_of_request(request), actor_of_request(request), phase_id, before)
+    return render(
+        request,
+        "phases/phase.html",
+        code=409 if refused else 422 if problems else 200,
+        sheet=sheet,
+        form={**(form or _form_of(sheet)), **slots},
+        problems=problems,
+        refused=refused,
+    )
+
+
+@router.post("/phases/{phase_id}/rules")
+def change(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    phase_id: int,
+    sent: SentForm,
+) -> Response:
+    """Change dates and quotas of a phase."""
+    form = values_of(sent, NewRules)
+    try:
+        rules = _rules(form, phases.sheet(platform, actor, phase_id))
+        phases.change(platform, actor, phase_id, rules)
+    except ValidationError as error:
+        return _page(request, phase_id, form, problems=field_errors(error))
+    except ValueError as error:
+        return _page(request, phase_id, form, problems={"quotas": str(error)})
+    except RefusedError as error:
+        return _page(request, phase_id, form, refused=tuple(one.message for one in error.refusals))
+    return RedirectResponse(f"/organise/phases/{phase_id}", status_code=303)
+
+
+@router.post("/phases/{phase_id}/slots")
+def grant(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    phase_id: int,
+    sent: SentForm,
+) -> Response:
+    """Grant extra slots to a team."""
+    slots = values_of(sent, NewSlots) | {"reason": sent.get("slot_reason", "")}
+    shown = {name: slots[name.removeprefix("slot_")] for name in SLOTS}
+    try:
+        quotas.grant(platform, actor, phase_id, NewSlots.model_validate(slots))
+    except ValidationError as error:
+        problems = {
+            "slot_" + name if name == "reason" else name: text for name, text in field_errors(error).items()
+        }
+        return _page(request, phase_id, slots=shown, problems=problems)
+    except MalformedError as error:
+        field, _, message = str(error).partition(": ")
+        return _page(request, phase_id, slots=shown, problems={field: message})
+    return RedirectResponse(f"/organise/phases/{phase_id}#slots", status_code=303)
+
+
+@router.post("/slots/{slot_id}/take-back")
+def take_back(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    slot_id: int,
+    reason: Annotated[str, Form(max_length=1000)] = "",
+) -> Response:
+    """Take an extra slot back that was not used."""
+    phase_id = quotas.take_back(platform, actor, slot_id, reason)
+    return RedirectResponse(f"/organise/phases/{phase_id}#slots", status_code=303)

@@ -1,0 +1,331 @@
+"""Dates, quotas and disclosure of a phase, as organisers change them."""
+
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from icalendar import Calendar, Event
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.challenges import challenges
+from app.challenges.challenges import PhaseState, PhaseView, description_of, find_phase, is_over, tasks_of
+from app.challenges.disclosure import public_sight
+from app.core import audit
+from app.core.access import Actor
+from app.core.errors import ConflictError, NotFoundError, PhaseBroken, PhaseUnfair, Refusal, RefusedError
+from app.jobs import queue
+from app.models import Disclosure, Entry, Phase, Publication, Quota, in_order
+from app.organising.importing import shown
+from app.platform import Platform
+from app.submissions import quotas
+from app.submissions.quotas import SlotView, organised_phase
+from app.web.forms import OrBlank
+from scoring import Limits
+
+
+class NewQuota(BaseModel):
+    """How many results of one task may be scored within a window that rolls over this many days."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    results: Annotated[int, Field(ge=1, le=1_000_000)]
+    days: Annotated[int, Field(ge=1, le=3660)]
+
+
+class NewRules(BaseModel):
+    """Dates and quotas of a phase, all of them, and limits of its archives as far as they change."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
+
+    opens_at: Annotated[AwareDatetime, Field(description="with its time zone")]
+    closes_at: Annotated[OrBlank[AwareDatetime], Field(description="null: never")]
+    grace_minutes: Annotated[
+        int, Field(ge=0, le=10_080, description="how long an upload started in time may still be confirmed")
+    ]
+    quotas: Annotated[
+        tuple[NewQuota, ...], Field(max_length=5, description="results of a task, of a team and of a person")
+    ]
+    embargo: Annotated[
+        bool, Field(description="others than a result's team and organisers see it once the phase is over")
+    ]
+    reason: Annotated[str, Field(min_length=3, max_length=1000, description="why; it is recorded")]
+    max_boxes: Annotated[
+        int | None, Field(ge=1, le=100_000, description="of one class in one image; null: as it is")
+    ] = None
+    max_total_lines: Annotated[
+        int | None, Field(ge=1, le=100_000_000, description="of all files of an archive; null: as it is")
+    ] = None
+
+    @property
+    def grace(self) -> timedelta:
+        """How long an upload that was started in time may still be confirmed."""
+        return timedelta(minutes=self.grace_minutes)
+
+    @property
+    def windows(self) -> tuple[Quota, ...]:
+        """The quotas in their order."""
+        return in_order(Quota(quota.results, quota.days) for quota in self.quotas)
+
+    def limited(self, limits: Limits) -> Limits:
+        """These limits with those that change.
+
+        Only the two that scoring does not ask for, so that what was accepted once can be scored again under smaller ones.
+        """
+        return replace(
+            limits,
+            max_boxes=self.max_boxes or limits.max_boxes,
+            max_total_lines=self.max_total_lines or limits.max_total_lines,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseSheet:
+    """A phase with what its organisers see of its rules."""
+
+    phase: PhaseView
+    limits: Limits  # of an archive
+    has_results: bool  # somebody's score was recorded
+    slots: tuple[SlotView, ...]
+    teams: tuple[str, ...]
+    tasks: tuple[str, ...]
+    more_slots: int | None = None  # the last of these where others were granted `before` it
+    more_teams: int = 0  # that are not among `teams`
+
+
+PRODUCT = "-//heldout//phases//EN"
+NOTICE = timedelta(days=3)  # before a deadline that was brought forward
+
+
+def change_refusals(
+    now: datetime, phase: PhaseView, rules: NewRules, *, has_results: bool
+) -> tuple[Refusal, ...]:
+    """Every reason against new dates and quotas of a phase; none if they may be set."""
+    broken = (PhaseBroken(message) for message in _broken(phase, rules))
+    unfair = (
+        PhaseUnfair(message)
+        for message in (
+            *_unfair_opening(now, phase, rules, has_results),
+            *_unfair_embargo(phase, rules, has_results),
+            *_unfair_close(now, phase, rules),
+        )
+    )
+    return (*broken, *unfair)
+
+
+def calendar_of(phases: Sequence[PhaseView], address: str, now: datetime) -> bytes:
+    """The openings and deadlines of phases as iCalendar (RFC 5545); an event keeps its UID when it is moved.
+
+    address: of the server, as people use it.
+    """
+    calendar = Calendar()
+    calendar.add("prodid", PRODUCT)
+    calendar.add("version", "2.0")
+    for phase in phases:
+        for what, moment in (("opens", phase.opens_at), ("closes", phase.closes_at)):
+            if moment is not None:
+                calendar.add_component(_event(phase, what, moment, address, now))
+    written: bytes = calendar.to_ical()
+    return written
+
+
+def _event(phase: PhaseView, what: str, moment: datetime, address: str, now: datetime) -> Event:
+    event = Event()
+    event.add("uid", f"phase-{phase.id}-{what}@{urlsplit(address).hostname}")
+    event.add("summary", f"{phase.edition_title}, {phase.image_set} {what}")
+    event.add("dtstamp", now)
+    event.add("dtstart", moment)
+    event.add("url", f"{address}/editions/{phase.edition}")
+    if what == "closes":
+        event.add(
+            "description",
+            f"An upload that was started before may be confirmed for another {_minutes(phase.grace)}.",
+        )
+    return event
+
+
+def _minutes(grace: timedelta) -> str:
+    return f"{int(grace.total_seconds() // 60)} minutes"
+
+
+def _broken(phase: PhaseView, rules: NewRules) -> Iterator[str]:
+    if rules.closes_at is not None and rules.closes_at <= rules.opens_at:
+        yield "the phase would close before it opens"
+    if not rules.quotas and phase.disclosure is not Disclosure.FULL:
+        yield "a held-out phase needs a quota, because every score reveals something of the hidden annotation"
+    if rules.closes_at is None and rules.embargo:
+        yield "others see results when the phase closes, so it needs a closing date"
+    if rules.closes_at is None and phase.disclosure is Disclosure.AT_CLOSE:
+        yield "scores are shown when the phase closes, so it needs a closing date"
+
+
+def _unfair_opening(
+    now: datetime,
+    phase: PhaseView,
+    rules: NewRules,
+    has_results: bool,  # noqa: FBT001 - of the phase
+) -> Iterator[str]:
+    if rules.opens_at != phase.opens_at and rules.opens_at > now and has_results:
+        yield "results are recorded already, so the opening cannot move into the future"
+
+
+def _unfair_embargo(phase: PhaseView, rules: NewRules, has_results: bool) -> Iterator[str]:  # noqa: FBT001 - of the phase
+    if rules.embargo != phase.embargo and has_results:
+        yield "results are recorded already, so when others see them cannot change"
+
+
+def _unfair_close(now: datetime, phase: PhaseView, rules: NewRules) -> Iterator[str]:
+    before, after = phase.closes_at, rules.closes_at
+    if phase.state is PhaseState.CLOSED:
+        if (
+            is_over(phase, phase.grace, now)
+            and (after is None or after + rules.grace > now)
+            and _revealed(phase)
+        ):
+            yield "what was hidden became public when the phase closed, so it cannot take results again"
+        elif rules.grace < phase.grace:
+            yield "the phase is closed, so the time for uploads that were started before cannot become shorter"
+        return
+    if phase.state is PhaseState.OPEN and after is not None and (before is None or after < before):
+        if after <= now:
+            yield "the deadline would be in the past"
+        elif after < now + NOTICE:
+            yield f"a deadline that is brought forward has to be {NOTICE.days} days away, so that people can still finish"
+
+
+def _revealed(phase: PhaseView) -> bool:
+    """Whether everybody sees more of a phase that is over than while it was open, such as the classes behind a mean."""
+    before, after = (public_sight(replace(phase, is_over=each)) for each in (False, True))
+    return phase.embargo or before != after
+
+
+def lock_phase(session: Session, phase_id: int) -> Phase:
+    """The row of a phase, locked until the end of the transaction."""
+    return session.get_one(Phase, phase_id, with_for_update={"key_share": True})
+
+
+def has_results(session: Session, phase_id: int) -> bool:
+    """Whether somebody's score was ever recorded in a phase."""
+    statement = select(Publication.id).where(
+        Publication.phase_id == phase_id, Publication.run_id.is_not(None)
+    )
+    return session.scalar(statement.limit(1)) is not None
+
+
+COLUMNS = ("opens_at", "closes_at", "grace", "quotas", "embargo")
+LIMITS = ("max_boxes", "max_total_lines")
+
+
+def sheet(platform: Platform, actor: Actor, phase_id: int, before: int | None = None) -> PhaseSheet:
+    """A phase with what its organisers see of its rules; before: the slot before which those listed were granted.
+
+    Raises NotFoundError for a phase that the actor does not organise.
+    """
+    with platform.snapshot() as session:
+        phase = organised_phase(session, actor, phase_id)
+        slots = quotas.slot_views(session, phase_id, before)
+        teams = tuple(quotas.team_names(session, phase.edition_id))
+        return PhaseSheet(
+            phase=phase,
+            limits=description_of(platform.descriptions, phase.description_key).limits,
+            has_results=has_results(session, phase_id),
+            slots=slots.rows,
+            teams=teams,
+            tasks=tuple(dict.fromkeys(tasks_of(phase).values())),
+            more_slots=slots.next,
+            more_teams=quotas.count_teams(session, phase.edition_id) - len(teams),
+        )
+
+
+def calendar(platform: Platform, edition: str, image_set: str | None = None) -> bytes:
+    """The dates of an edition's phases, or of one of them, as iCalendar.
+
+    Raises NotFoundError.
+    """
+    with platform.snapshot() as session:
+        phases = (
+            [find_phase(session, edition, image_set)] if image_set else challenges.phases_of(session, edition)
+        )
+        if challenges.edition_of(session, edition) is None:
+            raise NotFoundError(f"there is no edition {edition!r}")
+        return calendar_of(phases, platform.settings.address, challenges.now(session))
+
+
+def change(platform: Platform, actor: Actor, phase_id: int, rules: NewRules) -> None:
+    """Set dates and quotas of a phase, and the limits that `rules` names; record what changed.
+
+    Raises NotFoundError for a phase that the actor does not organise, RefusedError with all reasons, ConflictError where an
+    import has changed the limits meanwhile.
+    """
+    described = _described(platform, actor, phase_id, rules)
+    with platform.transaction() as session:
+        if described.before != described.after:
+            challenges.lock_imports(session)
+        row = lock_phase(session, phase_id)
+        phase = organised_phase(session, actor, phase_id)  # as it is now that nobody else changes it
+        refusals = change_refusals(
+            challenges.now(session), phase, rules, has_results=has_results(session, phase_id)
+        )
+        if refusals:
+            raise RefusedError(refusals)
+        before = _shown(row, described.before)
+        row.opens_at, row.closes_at, row.grace, row.quotas, row.embargo = (
+            rules.opens_at, rules.closes_at, rules.grace, rules.windows, rules.embargo,
+        )  # fmt: skip
+        described.take_place(row)
+        queue.add_boards(session, Entry.phase_id == phase_id)
+        after = _shown(row, described.after)
+        changed = [name for name in before if before[name] != after[name]]
+        if changed:
+            audit.record(
+                session,
+                actor.user_id,
+                "phase.change",
+                f"phase {phase_id}",
+                edition_id=phase.edition_id,
+                reason=rules.reason,
+                before={name: before[name] for name in changed},
+                after={name: after[name] for name in changed},
+            )
+    platform.cache.forget_versions()
+
+
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """The limits of a phase before and after a change, and the stored description that has the latter."""
+
+    key_before: str
+    key: str
+    before: Limits
+    after: Limits
+
+    def take_place(self, row: Phase) -> None:
+        if self.before == self.after:
+            return
+        if row.description_key != self.key_before:
+            raise ConflictError(
+                "An import has changed this phase in the meantime; look at its limits, then send the form again"
+            )
+        row.description_key = self.key
+
+
+def _described(platform: Platform, actor: Actor, phase_id: int, rules: NewRules) -> _Described:
+    """Store a description with the new limits; no lock is held while the store is slow."""
+    with platform.transaction() as session:
+        key_before = organised_phase(session, actor, phase_id).description_key
+    description = description_of(platform.descriptions, key_before)
+    after = rules.limited(description.limits)
+    if after == description.limits:
+        return _Described(key_before, key_before, after, after)
+    key = platform.descriptions.put(replace(description, limits=after).to_json().encode(), uuid.uuid4())
+    return _Described(key_before, key, description.limits, after)
+
+
+def _shown(row: Phase, limits: Limits) -> dict[str, str]:
+    """The rules of a phase in words, as they are recorded."""
+    rules = {name: shown(getattr(row, name)) for name in COLUMNS}
+    return rules | {f"limit {name}": str(getattr(limits, name)) for name in LIMITS}

@@ -1,0 +1,35 @@
+"""Alike results for organisers' programs."""
+
+from fastapi import APIRouter
+
+from app.core.access import Action
+from app.evaluation import similarity
+from app.evaluation.similarity import Dismissal, PairList
+from app.web.dependencies import CurrentActor, ThePlatform, requires
+
+router = APIRouter(prefix="/api/v1/organise", tags=["organisers"], dependencies=[requires(Action.ORGANISE)])
+
+
+@router.get("/phases/{phase_id}/alike")
+def pairs(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    phase_id: int,
+    before: int | None = None,
+    *,
+    dismissed: bool = False,
+) -> PairList:
+    """Pairs of results of a phase that are so alike that two methods may be one, the newest first, fifty a page."""
+    return similarity.pairs(platform, actor, phase_id, before, dismissed=dismissed)
+
+
+@router.post("/alike/{pair_id}/dismiss", status_code=204)
+def dismiss(platform: ThePlatform, actor: CurrentActor, pair_id: int, dismissal: Dismissal) -> None:
+    """Take a pair of alike results off the list, with a reason."""
+    similarity.dismiss(platform, actor, pair_id, dismissal)
+
+
+@router.post("/alike/{pair_id}/restore", status_code=204)
+def restore(platform: ThePlatform, actor: CurrentActor, pair_id: int) -> None:
+    """Put a pair that was dismissed back on the list."""
+    similarity.restore(platform, actor, pair_id)

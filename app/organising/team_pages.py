@@ -1,0 +1,85 @@
+"""The page on which organisers decide about teams."""
+
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Form, Query, Request
+from fastapi.responses import RedirectResponse, Response
+from pydantic import ValidationError
+
+from app.core.access import Action
+from app.core.errors import MalformedError
+from app.organising import teams as organising_teams
+from app.organising.teams import ApprovalRule, Suspension, TeamRefusal, TeamSearch, TeamState
+from app.web.dependencies import CurrentActor, ThePlatform, render, requires
+
+router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
+
+TextField = Annotated[str, Form()]
+
+
+@router.get("/editions/{edition}/teams")
+def teams(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    edition: str,
+    search: Annotated[TeamSearch, Query()],
+) -> Response:
+    """The teams of an edition."""
+    found = organising_teams.teams(platform, actor, edition, search)
+    words = {"text": search.text, "state": search.state.value, "after": found.next}
+    older = f"/organise/editions/{edition}/teams?{urlencode(words)}" if found.next else None
+    form = {"text": search.text, "state": search.state.value}
+    return render(request, "approvals/teams.html", list=found, form=form, older=older, states=list(TeamState))
+
+
+@router.post("/editions/{edition}/approvals")
+def set_rule(
+    platform: ThePlatform, actor: CurrentActor, edition: str, approves_teams: TextField = ""
+) -> Response:
+    """Ask for approvals, or not any more."""
+    organising_teams.set_rule(platform, actor, edition, ApprovalRule(approves_teams=bool(approves_teams)))
+    return _to(edition)
+
+
+def _to(edition: str) -> Response:
+    return RedirectResponse(f"/organise/editions/{edition}/teams", status_code=303)
+
+
+@router.post("/teams/{team_id}/approve")
+def approve(platform: ThePlatform, actor: CurrentActor, team_id: int) -> Response:
+    """Approve a team."""
+    return _to(organising_teams.approve(platform, actor, team_id))
+
+
+@router.post("/teams/{team_id}/refuse")
+def refuse(platform: ThePlatform, actor: CurrentActor, team_id: int, reason: TextField = "") -> Response:
+    """Do not approve a team."""
+    return _to(organising_teams.refuse(platform, actor, team_id, _with_reason(reason)))
+
+
+def _with_reason(reason: str) -> TeamRefusal:
+    try:
+        return TeamRefusal(reason=reason)
+    except ValidationError as error:
+        raise MalformedError("Give a reason of at most 1000 characters; the team reads it") from error
+
+
+@router.post("/teams/{team_id}/suspend")
+def suspend(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    team_id: int,
+    reason: TextField = "",
+    hides_results: TextField = "",
+) -> Response:
+    """Suspend a team."""
+    suspension = Suspension(reason=_with_reason(reason).reason, hides_results=bool(hides_results))
+    return _to(organising_teams.suspend(platform, actor, team_id, suspension))
+
+
+@router.post("/teams/{team_id}/lift-suspension")
+def lift(platform: ThePlatform, actor: CurrentActor, team_id: int, reason: TextField = "") -> Response:
+    """End a suspension."""
+    return _to(organising_teams.lift(platform, actor, team_id, _with_reason(reason)))

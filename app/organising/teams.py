@@ -1,0 +1,273 @@
+"""Approval and suspension of teams."""
+
+import enum
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import ColumnElement, func, select, true
+from sqlalchemy.orm import Session
+
+from app.core import audit
+from app.core.access import Action, Actor, rows_for
+from app.core.errors import ConflictError, NotFoundError
+from app.models import Approval, Edition, Entry, EntryState, Member, Method, Team
+from app.people import teams as memberships
+from app.people.teams import record
+from app.platform import Platform
+
+LARGEST_ID = 2**63 - 1
+Reason = Annotated[str, Field(min_length=1, max_length=1000, description="the team reads it")]
+
+
+class TeamState(enum.StrEnum):
+    """Which teams are asked for."""
+
+    ALL = "all"
+    WAITING = "waiting"
+    REFUSED = "refused"
+    SUSPENDED = "suspended"
+
+
+class TeamSearch(BaseModel):
+    """Which teams are asked for; an empty field asks for all."""
+
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
+
+    text: Annotated[str, Field(max_length=80, description="part of a name")] = ""
+    state: TeamState = TeamState.ALL
+    after: Annotated[int | None, Field(ge=1, le=LARGEST_ID, description="`next` of the page before")] = None
+
+
+class ApprovalRule(BaseModel):
+    """Whether only teams that were approved are scored on the edition's held-out annotation."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    approves_teams: bool
+
+
+class TeamRefusal(BaseModel):
+    """Why a team is not approved, or its suspension ends."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
+
+    reason: Reason
+
+
+class Suspension(TeamRefusal):
+    """Why a team is suspended, and what becomes of its public results."""
+
+    hides_results: Annotated[
+        bool, Field(description="take its results off the boards; otherwise they stay, marked")
+    ] = False
+
+
+@dataclass(frozen=True, slots=True)
+class TeamRow:
+    """A team in the organiser's list."""
+
+    id: int
+    name: str
+    affiliation: str
+    members: int
+    results: int
+    created_at: datetime
+    approval: Approval
+    approval_reason: str
+    suspended_at: datetime | None
+    suspension_reason: str
+    hides_results: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TeamList:
+    """A page of an edition's teams, newest first; `next` is the `after` of the next page."""
+
+    edition: str
+    edition_title: str
+    approves_teams: bool
+    waiting: int  # teams that an organiser has to decide about
+    teams: tuple[TeamRow, ...]
+    next: int | None
+
+
+def organised_edition(session: Session, actor: Actor, code: str) -> Edition | None:
+    """An edition that the reader organises."""
+    theirs = rows_for(actor, Action.ORGANISE, edition=Edition.id)
+    return session.scalar(select(Edition).where(Edition.code == code, theirs))
+
+
+def organised_team(session: Session, actor: Actor, team_id: int) -> Team | None:
+    """A team of an edition that the reader organises, locked."""
+    theirs = rows_for(actor, Action.ORGANISE, edition=Team.edition_id)
+    statement = select(Team).where(Team.id == team_id, theirs)
+    return session.scalar(statement.with_for_update(key_share=True))
+
+
+def _is_in(state: TeamState) -> ColumnElement[bool]:
+    match state:
+        case TeamState.WAITING:
+            return Team.approval == Approval.WAITING
+        case TeamState.REFUSED:
+            return Team.approval == Approval.REFUSED
+        case TeamState.SUSPENDED:
+            return Team.suspended_at.is_not(None)
+    return true()
+
+
+def select_teams(session: Session, edition_id: int, search: TeamSearch, limit: int) -> list[TeamRow]:
+    """The teams of an edition that are asked for, newest first."""
+    members = select(func.count()).where(Member.team_id == Team.id).correlate(Team).scalar_subquery()
+    results = (
+        select(func.count(Entry.id))
+        .join(Method, Entry.method_id == Method.id)
+        .where(Method.team_id == Team.id, Entry.state == EntryState.SCORED)
+        .correlate(Team)
+        .scalar_subquery()
+    )
+    found = Team.name.icontains(search.text, autoescape=True) if search.text else true()
+    earlier = Team.id < search.after if search.after is not None else true()
+    statement = (
+        select(
+            Team.id, Team.name, Team.affiliation, members, results, Team.created_at, Team.approval,
+            Team.approval_reason, Team.suspended_at, Team.suspension_reason, Team.hides_results,
+        )
+        .where(Team.edition_id == edition_id, found, _is_in(search.state), earlier)
+        .order_by(Team.id.desc())
+        .limit(limit)
+    )  # fmt: skip
+    return [TeamRow(*row) for row in session.execute(statement)]
+
+
+def count_waiting(session: Session, edition_id: int) -> int:
+    """How many teams of an edition wait for a decision."""
+    waiting = select(func.count()).where(Team.edition_id == edition_id, _is_in(TeamState.WAITING))
+    return session.scalar(waiting) or 0
+
+
+PAGE = 50  # teams
+
+
+def teams(platform: Platform, actor: Actor, edition: str, search: TeamSearch) -> TeamList:
+    """A page of the teams of an edition that the reader organises.
+
+    Raises NotFoundError.
+    """
+    with platform.snapshot() as session:
+        found = _edition(session, actor, edition)
+        rows = select_teams(session, found.id, search, PAGE + 1)
+        return TeamList(
+            edition=found.code,
+            edition_title=found.title,
+            approves_teams=found.approves_teams,
+            waiting=count_waiting(session, found.id),
+            teams=tuple(rows[:PAGE]),
+            next=rows[PAGE - 1].id if len(rows) > PAGE else None,
+        )
+
+
+def _edition(session: Session, actor: Actor, code: str) -> Edition:
+    found = organised_edition(session, actor, code)
+    if found is None:
+        raise NotFoundError(f"you organise no edition {code!r}")
+    return found
+
+
+def set_rule(platform: Platform, actor: Actor, edition: str, rule: ApprovalRule) -> None:
+    """Ask for approvals in an edition from now on, or not any more; teams that are there count as approved.
+
+    Raises NotFoundError.
+    """
+    with platform.transaction() as session:
+        found = _edition(session, actor, edition)
+        before = {"approves_teams": found.approves_teams}
+        found.approves_teams = rule.approves_teams
+        audit.record(
+            session,
+            actor.user_id,
+            "edition.approves_teams",
+            f"edition {found.id}",
+            edition_id=found.id,
+            before=before,
+            after=rule.model_dump(),
+        )
+
+
+def approve(platform: Platform, actor: Actor, team_id: int) -> str:
+    """Let a team be scored on held-out annotation; returns the code of its edition.
+
+    Raises NotFoundError.
+    """
+    with _changed(platform, actor, "team.approve", team_id) as team:
+        team.approval, team.approval_reason = Approval.APPROVED, ""
+    return _code(platform, team)
+
+
+def refuse(platform: Platform, actor: Actor, team_id: int, refusal: TeamRefusal) -> str:
+    """Do not approve a team; its members read why. Returns the code of its edition.
+
+    Raises NotFoundError.
+    """
+    with _changed(platform, actor, "team.refuse", team_id, refusal.reason) as team:
+        team.approval, team.approval_reason = Approval.REFUSED, refusal.reason
+    return _code(platform, team)
+
+
+def suspend(platform: Platform, actor: Actor, team_id: int, suspension: Suspension) -> str:
+    """Let a team neither upload nor be scored; its public results are marked or hidden. Returns the code of its edition.
+
+    What is queued already waits until the suspension is lifted; what is being scored is. Raises NotFoundError.
+    """
+    with _changed(platform, actor, "team.suspend", team_id, suspension.reason) as team:
+        team.suspended_at = team.suspended_at or func.clock_timestamp()
+        team.suspension_reason, team.hides_results = suspension.reason, suspension.hides_results
+    return _code(platform, team)
+
+
+def lift(platform: Platform, actor: Actor, team_id: int, change: TeamRefusal) -> str:
+    """End the suspension of a team; returns the code of its edition.
+
+    Raises NotFoundError, ConflictError for a team that is not suspended.
+    """
+    with _changed(platform, actor, "team.lift_suspension", team_id, change.reason) as team:
+        if team.suspended_at is None:
+            raise ConflictError(f"The team {team.name} is not suspended")
+        team.suspended_at, team.suspension_reason, team.hides_results = None, "", False
+    platform.notifier.wake_workers()
+    return _code(platform, team)
+
+
+@contextmanager
+def _changed(platform: Platform, actor: Actor, action: str, team_id: int, reason: str = "") -> Iterator[Team]:
+    """A team of an edition that the reader organises, whose change in the block is recorded and shown on boards."""
+    with platform.transaction() as session:
+        team = organised_team(session, actor, team_id)
+        if team is None:
+            raise NotFoundError(f"there is no team {team_id} in an edition that you organise")
+        before = _decided(team)
+        yield team
+        session.flush()
+        session.refresh(team)
+        memberships.mark_changed(session, team_id)
+        facts = {"edition_id": team.edition_id, "reason": reason, "before": before, "after": _decided(team)}
+        record(session, actor.user_id, action, team_id, **facts)
+    platform.cache.forget_versions()
+
+
+def _decided(team: Team) -> Mapping[str, Any]:
+    return {
+        "approval": team.approval.value,
+        "approval_reason": team.approval_reason,
+        "suspended_at": team.suspended_at.isoformat() if team.suspended_at else None,
+        "suspension_reason": team.suspension_reason,
+        "hides_results": team.hides_results,
+    }
+
+
+def _code(platform: Platform, team: Team) -> str:
+    with platform.transaction() as session:
+        return session.get_one(Edition, team.edition_id).code

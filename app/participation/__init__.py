@@ -1,1 +1,0 @@
-"""Who may send results to an edition."""

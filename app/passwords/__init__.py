@@ -1,1 +1,0 @@
-"""Passwords: which are accepted, and how they are kept."""

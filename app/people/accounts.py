@@ -1,0 +1,253 @@
+"""Accounts: registration, and proving or changing an address by a mailed link."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
+from sqlalchemy import func, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from app.core import audit
+from app.core.access import Actor, Scope
+from app.core.database import violated_constraint
+from app.core.errors import LoginNeededError
+from app.core.names import MailAddress, Visible, folded
+from app.core.secret_hashes import hash_of_token
+from app.jobs import mail
+from app.jobs.mail import Letter
+from app.models import MailLink, Queue, User
+from app.people import tokens
+from app.people.passwords import accepted_password, hash_password, is_password
+from app.people.sessions import Browser, check_owner, start_session, user_of_email
+from app.people.tokens import NewToken, add_token
+from app.platform import Platform
+
+# not trimmed: a password is what was typed
+Password = Annotated[
+    str, StringConstraints(strip_whitespace=False), Field(description="at least 10 characters")
+]
+
+
+class Registration(BaseModel):
+    """The form for a new account."""
+
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
+
+    email: Annotated[MailAddress, Field(description="where we can reach you")]
+    name: Annotated[str, Field(min_length=2, max_length=80, description="as it is shown to others"), Visible]
+    password: Password
+
+    @field_validator("password")
+    @classmethod
+    def _accepted(cls, password: str, others: ValidationInfo) -> str:
+        return accepted_password(password, others.data.get("email", ""), others.data.get("name", ""))
+
+
+def register(platform: Platform, person: Registration, browser: Browser) -> str:
+    """Create an account; returns the token of a new session.
+
+    The address is not confirmed yet. An address that somebody has confirmed makes an account like any other, whose
+    link is never mailed: so nobody learns who has an account. Raises BusyError.
+    """
+    password_hash = hash_password(person.password)
+    with platform.transaction() as session:
+        user = create_person(session, person.email, person.name, password_hash)
+        mail.ask_for(session, Letter.CONFIRM_ADDRESS, address=user.email, user_id=user.id, asked_by=user.id)
+        token = start_session(session, platform, user.id, browser)
+    platform.notifier.wake_workers(Queue.MAIL)
+    return token
+
+
+def create_person(
+    session: Session,
+    email: str,
+    name: str,
+    password_hash: str | None,
+    *,
+    is_verified: bool = False,
+) -> User:
+    """A new person; without a password they act with tokens only."""
+    user = User(email=folded(email), name=name, password_hash=password_hash)
+    user.verified_at = func.now() if is_verified else None
+    session.add(user)
+    session.flush()
+    return user
+
+
+def token_of_program(platform: Platform, email: str, name: str) -> str:
+    """A new token for an account that only programs use, created if needed; its earlier tokens are revoked."""
+    with platform.transaction() as session:
+        user = user_of_email(session, email) or create_person(session, email, name, None, is_verified=True)
+        for token in tokens.tokens_of(session, user.id):
+            tokens.set_revoked(session, user.id, token.id)
+        new = NewToken(name="start of the installation", scope=frozenset(Scope), days=1)
+        return add_token(session, user.id, new)
+
+
+class Outcome(StrEnum):
+    """How the use of a link ended."""
+
+    CONFIRMED = "confirmed"
+    GONE = "gone"  # used, expired, or for an address that the account does not have any more
+    WRONG_PASSWORD = "wrong-password"  # noqa: S105 - a name
+    TAKEN = "taken"  # another account has confirmed the address
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a link can confirm; whoever is not logged in to its account gives the password."""
+
+    address: str
+    needs_password: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What came of a link: a new session for whoever gave the password."""
+
+    outcome: Outcome
+    session_token: str | None = None
+
+
+class NewAddress(BaseModel):
+    """The form for another address."""
+
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
+
+    email: MailAddress
+    password: Annotated[str, Field(max_length=200)]
+
+
+def person(session: Session, user_id: int) -> User | None:
+    """A person who is neither suspended nor gone, locked until the end of the transaction."""
+    statement = select(User).where(User.id == user_id, User.deleted_at.is_(None), User.suspended_at.is_(None))
+    return session.scalar(statement.with_for_update())
+
+
+def claimed(user: User, link: MailLink) -> bool:
+    """Whether the address that a link was mailed to is still one that this account wants."""
+    return link.address in (user.email, user.new_email)
+
+
+def take_address(session: Session, user: User, address: str) -> None:
+    """Note that an address is this person's; raises IntegrityError where another account has confirmed it."""
+    if user.new_email == address:
+        user.email, user.new_email = address, None
+    user.verified_at = func.now()
+    session.flush()
+
+
+PURPOSES = (Letter.CONFIRM_ADDRESS, Letter.CONFIRM_NEW_ADDRESS)
+
+
+def offer(platform: Platform, actor: Actor, token: str) -> Offer | None:
+    """What a link can confirm; none if it has been used or has expired."""
+    with platform.transaction() as session:
+        found = _find(session, token)
+        if found is None:
+            return None
+        user, link = found
+        _check_login(platform, is_owner=user.id == actor.user_id)
+        return Offer(link.address, needs_password=user.id != actor.user_id)
+
+
+def _check_login(platform: Platform, *, is_owner: bool) -> None:
+    """See that whoever opens a link is the owner, or can show it by the password. Raises LoginNeededError."""
+    if not (is_owner or platform.settings.passwords):
+        raise LoginNeededError("Log in to this account first, then open the link again")
+
+
+def _find(session: Session, token: str) -> tuple[User, MailLink] | None:
+    link = mail.link_of(session, hash_of_token(token), PURPOSES)
+    user = person(session, link.user_id) if link else None
+    if link is None or user is None or not claimed(user, link):
+        return None
+    return user, link
+
+
+def confirm(platform: Platform, actor: Actor, token: str, password: str, browser: Browser) -> Used:
+    """Confirm an address by the link that was mailed to it, and log in whoever gave the account's password.
+
+    Reading the mail is not enough: an account that a stranger made with this address has their password. Raises BusyError.
+    """
+    with platform.transaction() as session:
+        found = _find(session, token)
+        password_hash = found[0].password_hash if found else None
+    if found is None:
+        return Used(Outcome.GONE)
+    is_mine = found[0].id == actor.user_id
+    _check_login(platform, is_owner=is_mine)
+    if not is_mine and not is_password(password, password_hash):
+        return Used(Outcome.WRONG_PASSWORD)
+    try:
+        return _confirm(platform, token, None if is_mine else browser)
+    except IntegrityError as error:
+        if violated_constraint(error) != "uq_user_account_email":
+            raise
+        return Used(Outcome.TAKEN)
+
+
+def _confirm(platform: Platform, token: str, browser: Browser | None) -> Used:
+    """Confirm an address, and log its person in on this browser, if any."""
+    with platform.transaction() as session:
+        found = _find(session, token)  # once more: another request may have used it meanwhile
+        if found is None:
+            return Used(Outcome.GONE)
+        user, link = found
+        before, was_verified = user.email, user.verified_at is not None
+        take_address(session, user, link.address)
+        mail.drop_links(session, user.id)
+        audit.record(session, user.id, "account.confirm_address", f"person {user.id}")
+        if was_verified and before != user.email:
+            mail.tell(session, Letter.ADDRESS_CHANGED, address=before)
+        session_token = start_session(session, platform, user.id, browser) if browser else None
+    platform.notifier.wake_workers(Queue.MAIL)
+    return Used(Outcome.CONFIRMED, session_token)
+
+
+def resend(platform: Platform, actor: Actor) -> datetime | None:
+    """Have the link mailed once more; returns when, if the limits forbid it now."""
+    assert actor.user_id is not None
+    with platform.transaction() as session:
+        user = person(session, actor.user_id)
+        wait = _ask(session, user) if user else None
+    platform.notifier.wake_workers(Queue.MAIL)
+    return wait
+
+
+def _ask(session: Session, user: User) -> datetime | None:
+    letter = Letter.CONFIRM_ADDRESS if user.new_email is None else Letter.CONFIRM_NEW_ADDRESS
+    return mail.ask_for(
+        session, letter, address=user.new_email or user.email, user_id=user.id, asked_by=user.id
+    )
+
+
+def change(platform: Platform, actor: Actor, new: NewAddress) -> datetime | None:
+    """Have a link mailed to another address, which takes the place of the present one once it is used.
+
+    Returns when, if the limits forbid it now. Raises WrongPasswordError, BusyError.
+    """
+    assert actor.user_id is not None
+    with platform.transaction() as session:
+        user = person(session, actor.user_id)
+        known = user.password_hash if user else None
+    check_owner(actor, new.password, known)
+    with platform.transaction() as session:
+        user = person(session, actor.user_id)
+        assert user is not None
+        mail.drop_links(session, user.id)
+        user.new_email = new.email if new.email != user.email else None
+        wait = _ask(session, user)
+    platform.notifier.wake_workers(Queue.MAIL)
+    return wait
+
+
+def pending_address(platform: Platform, actor: Actor) -> str | None:
+    """The address that waits to be confirmed in place of the present one."""
+    assert actor.user_id is not None
+    with platform.transaction() as session:
+        user = person(session, actor.user_id)
+        return user.new_email if user else None

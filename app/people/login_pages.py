@@ -1,0 +1,264 @@
+"""The second half of a login, and the page where it is set up."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Form, Path, Query, Request
+from fastapi.responses import RedirectResponse, Response
+from pydantic import ValidationError
+
+from app.core.access import Action, Actor
+from app.core.rate_limits import Limited
+from app.people import second_factor as people_second_factor
+from app.people import sessions as people_sessions
+from app.people.sessions import KEEP_ENDED, Browser, Login, WrongPasswordError, browser_name, renew
+from app.platform import Platform
+from app.web.addresses import local_path
+from app.web.dependencies import (
+    SESSION_COOKIE,
+    CurrentActor,
+    ThePlatform,
+    client_of_request,
+    limited,
+    needs_passwords,
+    recently_logged_in,
+    render,
+    requires,
+)
+from app.web.forms import field_errors
+
+router = APIRouter()
+
+TextField = Annotated[str, Form()]
+NextPage = Annotated[str, Form(alias="next")]
+SessionKey = Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
+
+
+def logged_in(request: Request, platform: Platform, token: str, address: str) -> Response:
+    """The way on after a login, with the cookie of the new session."""
+    response = RedirectResponse(local_path(address), status_code=303)
+    settings = platform.settings
+    response.set_cookie(
+        SESSION_COOKIE,
+        token,
+        # longer than the session, so that a form that is sent after its end is known to be this person's
+        max_age=round((settings.session_lifetime + KEEP_ENDED).total_seconds()),
+        httponly=True,
+        samesite="lax",
+        secure=settings.secure_cookies or request.url.scheme == "https",
+    )
+    return response
+
+
+def browser_of(request: Request) -> Browser:
+    """Where a request comes from, for a login."""
+    name = browser_name(request.headers.get("user-agent", ""))
+    return Browser(client_of_request(request), name, request.cookies.get(SESSION_COOKIE))
+
+
+@router.get("/login", dependencies=[requires(Action.REGISTER)])
+def login_form(request: Request, next_page: Annotated[str, Query(alias="next")] = "/") -> Response:
+    """The login form."""
+    return _form_page(request, "sessions/login.html", {"next": next_page}, {}, 200)
+
+
+@router.post("/login", dependencies=[requires(Action.REGISTER), needs_passwords(), limited(Limited.LOGIN)])
+def log_in(
+    request: Request,
+    platform: ThePlatform,
+    email: TextField = "",
+    password: TextField = "",
+    next_page: NextPage = "/",
+) -> Response:
+    """Start a session."""
+    form = {"email": email, "next": next_page}
+    try:
+        login = Login(email=email, password=password)
+        token = people_sessions.log_in(platform, login, browser_of(request))
+    except ValidationError as error:
+        return _form_page(request, "sessions/login.html", form, field_errors(error))
+    except people_sessions.WrongPasswordError:
+        wrong = {"email": "no account has this e-mail address and password"}
+        return _form_page(request, "sessions/login.html", form, wrong, 401)
+    except people_sessions.SuspendedError:
+        suspended = {"email": "is of an account that is suspended; ask the admins"}
+        return _form_page(request, "sessions/login.html", form, suspended, 403)
+    if people_sessions.awaits_code(platform, token):
+        next_page = f"/login/code?next={quote(local_path(next_page))}"
+    return logged_in(request, platform, token, next_page)
+
+
+@router.get("/login/confirm", dependencies=[requires(Action.MANAGE_ACCOUNT)])
+def confirmation_form(request: Request, next_page: Annotated[str, Query(alias="next")] = "/") -> Response:
+    """Ask for the password once more, before something that a forgotten browser must not do."""
+    return _form_page(request, "sessions/confirm.html", {"next": next_page}, {}, 200)
+
+
+@router.post(
+    "/login/confirm",
+    dependencies=[requires(Action.MANAGE_ACCOUNT), needs_passwords(), limited(Limited.LOGIN)],
+)
+def confirm(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    password: TextField = "",
+    next_page: NextPage = "/",
+) -> Response:
+    """Note that the person of this session has shown again that it is them."""
+    try:
+        token = people_sessions.confirm(platform, actor, password, browser_of(request))
+    except (ValidationError, people_sessions.WrongPasswordError):
+        form = {"next": next_page}
+        return _form_page(request, "sessions/confirm.html", form, {"password": "is not your password"}, 401)
+    return logged_in(request, platform, token, next_page)
+
+
+def _form_page(
+    request: Request, template: str, form: Mapping[str, str], problems: Mapping[str, str], code: int = 422
+) -> Response:
+    """The form once more, with what was typed and what is wrong with it."""
+    return render(
+        request,
+        template,
+        code=code,
+        form=form,
+        problems=problems,
+        next=local_path(form["next"]),
+        is_interrupted=False,
+    )
+
+
+@router.post("/logout", dependencies=[requires(Action.MANAGE_ACCOUNT)])
+def log_out(request: Request, platform: ThePlatform) -> Response:
+    """End this session. The cookie stays and opens nothing; it says whose forms are still open in other tabs."""
+    people_sessions.log_out(platform, request.cookies.get(SESSION_COOKIE, ""))
+    return RedirectResponse("/", status_code=303)
+
+
+@router.get("/account/sessions", dependencies=[requires(Action.MANAGE_ACCOUNT)])
+def sessions(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
+    """Where one is logged in."""
+    found = people_sessions.sessions_of(platform, actor, request.cookies.get(SESSION_COOKIE, ""))
+    settings = platform.settings
+    response = render(
+        request,
+        "sessions/sessions.html",
+        sessions=found,
+        lifetime=settings.session_lifetime,
+        idle=settings.session_idle,
+    )
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+@router.post("/account/sessions/{key}/end", dependencies=[requires(Action.MANAGE_ACCOUNT)])
+def end_session(platform: ThePlatform, actor: CurrentActor, key: SessionKey) -> Response:
+    """Log out another browser."""
+    people_sessions.end_one(platform, actor, key)
+    return RedirectResponse("/account/sessions", status_code=303)
+
+
+@router.post("/account/sessions/end-all", dependencies=[requires(Action.MANAGE_ACCOUNT)])
+def end_all_sessions(platform: ThePlatform, actor: CurrentActor) -> Response:
+    """Log out everywhere."""
+    people_sessions.end_all(platform, actor)
+    return RedirectResponse("/login", status_code=303)
+
+
+ACCOUNT = requires(Action.MANAGE_ACCOUNT)
+Code = Annotated[str, Form(max_length=40)]
+NO_PROBLEMS: Mapping[str, str] = MappingProxyType({})
+
+
+@router.get("/login/code", dependencies=[requires(Action.REGISTER)])
+def code_form(request: Request, next_page: Annotated[str, Query(alias="next")] = "/") -> Response:
+    """Ask for the code, after the password."""
+    return _code_page(request, next_page, {}, 200)
+
+
+@router.post("/login/code", dependencies=[requires(Action.REGISTER), limited(Limited.LOGIN)])
+def enter_code(
+    request: Request,
+    platform: ThePlatform,
+    code: Code = "",
+    next_page: Annotated[str, Form(alias="next")] = "/",
+) -> Response:
+    """Finish a login."""
+    try:
+        token = people_second_factor.log_in(platform, browser_of(request), code)
+    except WrongPasswordError:
+        wrong = {"code": "is not the present code, or was used before"}
+        return _code_page(request, next_page, wrong, 401)
+    return logged_in(request, platform, token, next_page)
+
+
+def _code_page(request: Request, next_page: str, problems: Mapping[str, str], code: int) -> Response:
+    return render(
+        request, "second_factor/code.html", code=code, form={}, problems=problems, next=local_path(next_page)
+    )
+
+
+@router.get("/account/second-factor", dependencies=[ACCOUNT])
+def second_factor(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
+    """Whether one has a second factor, and how to set one up."""
+    return _page(request, platform, actor, NO_PROBLEMS)
+
+
+def _page(
+    request: Request,
+    platform: Platform,
+    actor: Actor,
+    problems: Mapping[str, str],
+    codes: tuple[str, ...] = (),
+) -> Response:
+    response = render(
+        request,
+        "second_factor/second_factor.html",
+        code=422 if problems else 200,
+        factor=people_second_factor.view(platform, actor),
+        codes=codes,
+        form={},
+        problems=problems,
+    )
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+@router.post("/account/second-factor/start", dependencies=[ACCOUNT, recently_logged_in()])
+def start(platform: ThePlatform, actor: CurrentActor) -> Response:
+    """Begin to set up a second factor."""
+    people_second_factor.start(platform, actor)
+    return RedirectResponse("/account/second-factor", status_code=303)
+
+
+@router.post("/account/second-factor/confirm", dependencies=[ACCOUNT, recently_logged_in()])
+def confirm_second_factor(
+    request: Request, platform: ThePlatform, actor: CurrentActor, code: Code = ""
+) -> Response:
+    """Use the second factor from now on, and show the recovery codes, once."""
+    cookie = request.cookies.get(SESSION_COOKIE, "")
+    codes = people_second_factor.confirm(platform, actor, code, cookie)
+    if codes is None:
+        wrong = {"code": "is not the present code; is the clock of your device right?"}
+        return _page(request, platform, actor, wrong)
+    token = renew(platform, cookie)
+    response = _page(request, platform, actor, NO_PROBLEMS, codes)
+    response.headers["Set-Cookie"] = logged_in(request, platform, token, "/").headers["set-cookie"]
+    return response
+
+
+@router.post("/account/second-factor/codes", dependencies=[ACCOUNT, recently_logged_in()])
+def renew_codes(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
+    """Make new recovery codes and show them, once."""
+    return _page(request, platform, actor, NO_PROBLEMS, people_second_factor.renew_codes(platform, actor))
+
+
+@router.post("/account/second-factor/remove", dependencies=[ACCOUNT, recently_logged_in()])
+def remove(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
+    """Do without a second factor from now on."""
+    cookie = request.cookies.get(SESSION_COOKIE, "")
+    people_second_factor.remove(platform, actor, cookie)
+    return logged_in(request, platform, renew(platform, cookie), "/account/second-factor")

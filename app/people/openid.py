@@ -1,0 +1,468 @@
+"""Login by OpenID Connect providers and GitHub."""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import delete, exists, func, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+
+from app.core import audit
+from app.core.access import Actor
+from app.core.errors import ConflictError, DomainError, NotFoundError
+from app.core.names import Visible, is_visible
+from app.core.secret_hashes import hash_of_token
+from app.core.settings import LoginProvider, Registration
+from app.jobs import mail
+from app.jobs.mail import Letter
+from app.models import Identity, ProviderLogin, Queue, User
+from app.people.accounts import create_person
+from app.people.sessions import Browser, renew, start_session
+from app.platform import Platform
+
+
+class ProviderError(DomainError):
+    """The provider is away, or what it said cannot be trusted; the message is for the log."""
+
+
+class StaleError(DomainError):
+    """A login at the provider that is over, was used, or was begun in another browser."""
+
+
+class Purpose(StrEnum):
+    """Why somebody was sent to the provider."""
+
+    LOG_IN = "log-in"
+    LINK = "link"
+    CONFIRM = "confirm"  # that it is them, before something that a forgotten browser must not do
+
+
+class Outcome(StrEnum):
+    """What follows when somebody comes back from the provider."""
+
+    LOGGED_IN = "logged-in"
+    NEW = "new"  # an account can be made
+    LINKED = "linked"
+    CONFIRMED = "confirmed"
+    NO_ADDRESS = "no-address"
+    HAS_ACCOUNT = "has-account"
+    OF_ANOTHER = "of-another"
+    HAS_ANOTHER = "has-another"
+    NOT_YOURS = "not-yours"
+    SESSION_OVER = "session-over"
+    NOT_FRESH = "not-fresh"
+    SUSPENDED = "suspended"
+    CLOSED = "closed"  # nobody can make an account here
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A login at a provider that has begun."""
+
+    provider: str  # its id
+    purpose: Purpose
+    started_at: datetime
+    user_id: int | None  # who is logged in here already
+    next_page: str
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """Where a browser is sent, and the cookie by which it is known when it comes back."""
+
+    address: str
+    cookie: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What the provider says of a person."""
+
+    subject: str  # who it is, for this provider
+    email: str = ""  # case folded
+    is_verified: bool = False  # the provider knows that the address is theirs
+    name: str = ""
+    authenticated_at: int | None = None  # seconds since 1970
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """Somebody who has come back from the provider, with what it says of them."""
+
+    provider: LoginProvider
+    started: Started
+    claims: Claims
+    browser: Browser
+    cookie: str
+    started_by: int | None  # who was logged in when it began, and still is
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known here of somebody who comes back from the provider."""
+
+    owner: int | None = None  # the account that this login is linked to
+    is_suspended: bool = False  # that account
+    started_by: int | None = None  # who was logged in when it began, and still is
+    has_account: bool = False  # an account has confirmed this e-mail address
+    has_link: bool = False  # another login is linked to the account that it was begun from
+
+
+@dataclass(frozen=True, slots=True)
+class LinkView:
+    """A login by a provider that is linked to an account, as its owner sees it."""
+
+    email: str
+    linked_at: datetime
+    last_used_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What came of a login at the provider."""
+
+    outcome: Outcome
+    next_page: str = "/"
+    session_token: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Newcomer:
+    """Somebody whom a provider knows and who has no account here."""
+
+    provider: LoginProvider
+    subject: str
+    email: str
+    name: str
+    next_page: str
+
+
+class NewAccount(BaseModel):
+    """The form for an account without a password."""
+
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
+
+    name: Annotated[str, Field(min_length=2, max_length=80, description="as it is shown to others"), Visible]
+
+
+LIFETIME = timedelta(minutes=10)  # of a login at the provider
+LEEWAY = timedelta(minutes=1)  # by which clocks may differ
+SHORTEST_NAME, LONGEST_NAME = 2, 80
+
+
+def outcome(purpose: Purpose, claims: Claims, known: Known, started_at: datetime) -> Outcome:
+    """What follows when somebody comes back from the provider.
+
+    An account is entered by the login that was linked to it and by no e-mail address: a provider that is wrong about an
+    address, or whose address was given to somebody else, opens nothing.
+    """
+    if purpose is Purpose.LOG_IN:
+        return _logging_in(claims, known)
+    if purpose is Purpose.LINK:
+        return _linking(known)
+    return _confirming(claims, known, started_at)
+
+
+def _logging_in(claims: Claims, known: Known) -> Outcome:
+    if known.owner is not None:
+        return Outcome.SUSPENDED if known.is_suspended else Outcome.LOGGED_IN
+    if not (claims.email and claims.is_verified):
+        return Outcome.NO_ADDRESS
+    return Outcome.HAS_ACCOUNT if known.has_account else Outcome.NEW
+
+
+def _linking(known: Known) -> Outcome:
+    if known.started_by is None:
+        return Outcome.SESSION_OVER
+    if known.owner not in (None, known.started_by):
+        return Outcome.OF_ANOTHER
+    return Outcome.HAS_ANOTHER if known.owner is None and known.has_link else Outcome.LINKED
+
+
+def _confirming(claims: Claims, known: Known, started_at: datetime) -> Outcome:
+    if known.started_by is None:
+        return Outcome.SESSION_OVER
+    if known.owner != known.started_by:
+        return Outcome.NOT_YOURS
+    return Outcome.CONFIRMED if is_fresh(claims.authenticated_at, started_at) else Outcome.NOT_FRESH
+
+
+def is_fresh(authenticated_at: int | None, started_at: datetime) -> bool:
+    """Whether somebody has shown the provider that it is them since they were sent there; in seconds since 1970."""
+    return authenticated_at is not None and authenticated_at >= (started_at - LEEWAY).timestamp()
+
+
+def suggested_name(name: str, email: str) -> str:
+    """The name to begin with for a new account; whoever it is can change it before anybody sees it.
+
+    >>> suggested_name("Ash Grove", "ash@example.org"), suggested_name("", "ash@example.org")
+    ('Ash Grove', 'ash')
+    """
+    candidates = (" ".join(name.split())[:LONGEST_NAME], email.partition("@")[0][:LONGEST_NAME])
+    fit = (text for text in candidates if len(text) >= SHORTEST_NAME and is_visible(text))
+    return next(fit, "")
+
+
+def keep(session: Session, cookie_hash: bytes, content: dict[str, Any], lifetime: timedelta) -> None:
+    """Note what belongs to a login that has begun, and forget those that nobody has finished."""
+    session.execute(delete(ProviderLogin).where(ProviderLogin.expires_at < func.now()))
+    session.add(ProviderLogin(cookie_hash=cookie_hash, content=content, expires_at=func.now() + lifetime))
+
+
+def pop_login(session: Session, cookie_hash: bytes) -> dict[str, Any]:
+    """What belongs to the login of this cookie, which is used up; empty for one that is over, used, or of another browser."""
+    taken = delete(ProviderLogin).where(
+        ProviderLogin.cookie_hash == cookie_hash, ProviderLogin.expires_at > func.now()
+    )
+    return session.scalar(taken.returning(ProviderLogin.content)) or {}
+
+
+def peek(session: Session, cookie_hash: bytes) -> dict[str, Any]:
+    """The same, which stays."""
+    statement = select(ProviderLogin.content).where(
+        ProviderLogin.cookie_hash == cookie_hash, ProviderLogin.expires_at > func.now()
+    )
+    return session.scalar(statement) or {}
+
+
+def find_known(session: Session, issuer: str, claims: Claims, started_by: int | None) -> Known:
+    """What is known here of somebody who comes back from the provider."""
+    of_login = (Identity.issuer == issuer, Identity.subject == claims.subject)
+    found = session.execute(
+        select(Identity.user_id, User.suspended_at.is_not(None))
+        .join(User, User.id == Identity.user_id)
+        .where(*of_login)
+    ).one_or_none()
+    has_account = exists().where(User.email == claims.email, User.verified_at.is_not(None))
+    has_link = exists().where(Identity.user_id == started_by, Identity.issuer == issuer)
+    account, link = session.execute(select(has_account, has_link)).one()
+    owner, is_suspended = found or (None, False)
+    return Known(owner, is_suspended, started_by, has_account=account, has_link=link)
+
+
+def add_link(session: Session, user_id: int, issuer: str, subject: str, email: str) -> None:
+    """Link a login by the provider to an account."""
+    session.add(Identity(user_id=user_id, issuer=issuer, subject=subject, email=email))
+    session.flush()
+
+
+def note_use(session: Session, issuer: str, subject: str) -> None:
+    """Note that a login by the provider was used now."""
+    used = update(Identity).where(Identity.issuer == issuer, Identity.subject == subject)
+    session.execute(used.values(last_used_at=func.now()))
+
+
+def select_links(session: Session, user_id: int) -> dict[str, LinkView]:
+    """By issuer, the logins that are linked to an account."""
+    columns = (Identity.issuer, Identity.email, Identity.linked_at, Identity.last_used_at)
+    rows = session.execute(select(*columns).where(Identity.user_id == user_id))
+    return {
+        issuer: LinkView(email, linked_at, last_used_at) for issuer, email, linked_at, last_used_at in rows
+    }
+
+
+def delete_link(session: Session, user_id: int, issuer: str) -> bool:
+    """Whether a login by this provider was linked to the account; it is no more."""
+    gone = delete(Identity).where(Identity.user_id == user_id, Identity.issuer == issuer)
+    return session.scalar(gone.returning(Identity.user_id)) is not None
+
+
+def lock_user(session: Session, user_id: int) -> User:
+    """A person, locked until the end of the transaction."""
+    return session.get_one(User, user_id, with_for_update=True)
+
+
+STALE = "this login is over or was begun elsewhere"
+
+
+def provider_of(platform: Platform, id_: str) -> LoginProvider:
+    """A provider of the settings. Raises NotFoundError."""
+    found = next((each for each in platform.settings.login_providers if each.id == id_), None)
+    if found is None:
+        raise NotFoundError("There is nothing at this address")
+    return found
+
+
+def _callback(platform: Platform, provider: LoginProvider) -> str:
+    """Where a provider sends people back to; each has its own address, so that none can speak for another."""
+    return f"{platform.settings.address}/login/providers/{provider.id}/callback"
+
+
+async def depart(request: Request, platform: Platform, actor: Actor, started: Started) -> Departure:
+    """Begin a login at a provider. Raises ProviderError, NotFoundError."""
+    # what it imports costs time and memory that an installation without a provider need not pay
+    from app.people.openid_client import leave  # noqa: PLC0415
+
+    provider = provider_of(platform, started.provider)
+    request.scope["session"] = known = dict[str, Any]()
+    address = await leave(request, provider, _callback(platform, provider), started.purpose)
+    cookie = secrets.token_urlsafe(32)
+    content = {
+        "client": known,
+        "provider": provider.id,
+        "purpose": started.purpose.value,
+        "started_at": started.started_at.isoformat(),
+        "user_id": actor.user_id,
+        "next_page": started.next_page,
+    }
+    await run_in_threadpool(_keep, platform, cookie, content)
+    return Departure(address, cookie)
+
+
+def _keep(platform: Platform, cookie: str, content: dict[str, Any]) -> None:
+    with platform.transaction() as session:
+        keep(session, hash_of_token(cookie), content, LIFETIME)
+
+
+def take_login(platform: Platform, cookie: str) -> Mapping[str, Any]:
+    """What belongs to a login of this cookie that has begun, which is used up."""
+    with platform.transaction() as session:
+        return pop_login(session, hash_of_token(cookie))
+
+
+async def arrive(
+    request: Request, platform: Platform, actor: Actor, id_: str, cookie: str, browser: Browser
+) -> Returned:
+    """Take back somebody whom a provider knows. Raises StaleError, ProviderError, NotFoundError."""
+    from app.people.openid_client import come_back  # noqa: PLC0415 - see above
+
+    provider = provider_of(platform, id_)
+    kept = await run_in_threadpool(take_login, platform, cookie)
+    if kept.get("provider") != id_ or "client" not in kept:
+        raise StaleError(STALE)
+    request.scope["session"] = kept["client"]
+    claims = await come_back(request, provider)
+    started = Started(
+        id_,
+        Purpose(kept["purpose"]),
+        datetime.fromisoformat(kept["started_at"]),
+        kept["user_id"],
+        kept["next_page"],
+    )
+    by = started.user_id if started.user_id == actor.user_id else None
+    arrived = Arrived(provider, started, claims, browser, cookie, by)
+    return await run_in_threadpool(_follow, platform, arrived)
+
+
+def started_now(id_: str, purpose: Purpose, next_page: str) -> Started:
+    """A login that begins."""
+    return Started(id_, purpose, datetime.now(UTC), None, next_page)
+
+
+def _follow(platform: Platform, arrived: Arrived) -> Returned:
+    try:
+        with platform.transaction() as session:
+            returned = _settle(session, platform, arrived)
+    except IntegrityError:  # the same person came back twice at once
+        return Returned(Outcome.OF_ANOTHER)
+    platform.notifier.wake_workers(Queue.MAIL)
+    if returned.outcome is Outcome.CONFIRMED:
+        token = renew(platform, arrived.browser.cookie or "")
+        return Returned(Outcome.CONFIRMED, arrived.started.next_page, token)
+    return returned
+
+
+def _settle(session: Session, platform: Platform, arrived: Arrived) -> Returned:
+    """Do what follows for somebody who has come back, in one transaction."""
+    provider, started, claims = arrived.provider, arrived.started, arrived.claims
+    known = find_known(session, provider.issuer, claims, arrived.started_by)
+    found = outcome(started.purpose, claims, known, started.started_at)
+    if found is Outcome.NEW and platform.settings.registration is Registration.CLOSED:
+        return Returned(Outcome.CLOSED)
+    if found is Outcome.NEW:
+        content = {
+            "newcomer": provider.id,
+            "subject": claims.subject,
+            "email": claims.email,
+            "name": claims.name,
+            "next_page": started.next_page,
+        }
+        keep(session, hash_of_token(arrived.cookie), content, LIFETIME)
+        return Returned(found, started.next_page)
+    if found is Outcome.LINKED and known.started_by is not None and known.owner is None:
+        _link(session, provider, known.started_by, claims.subject, claims.email)
+    if known.owner is not None and found in (Outcome.LOGGED_IN, Outcome.CONFIRMED):
+        note_use(session, provider.issuer, claims.subject)
+    if known.owner is not None and found is Outcome.LOGGED_IN:
+        token = _start_session(session, platform, arrived.browser, known.owner)
+        return Returned(found, started.next_page, token)
+    return Returned(found, started.next_page)
+
+
+def _start_session(session: Session, platform: Platform, browser: Browser, user_id: int) -> str:
+    audit.record(session, user_id, "session.start", f"person {user_id}", details={"by": "provider"})
+    return start_session(session, platform, user_id, browser)
+
+
+def _link(session: Session, provider: LoginProvider, user_id: int, subject: str, email: str) -> None:
+    add_link(session, user_id, provider.issuer, subject, email)
+    _note(session, provider, user_id, "provider.link", Letter.PROVIDER_LINKED)
+
+
+def _note(session: Session, provider: LoginProvider, user_id: int, action: str, letter: Letter) -> None:
+    """Write down that a login was linked or unlinked, and tell the owner of the account by mail."""
+    audit.record(session, user_id, action, f"person {user_id}", details={"issuer": provider.issuer})
+    mail.tell_owner(session, letter, lock_user(session, user_id), provider=provider.name)
+
+
+def newcomer(platform: Platform, cookie: str) -> Newcomer:
+    """Who can make an account with this cookie. Raises StaleError."""
+    with platform.transaction() as session:
+        return _newcomer(platform, peek(session, hash_of_token(cookie)))
+
+
+def _newcomer(platform: Platform, kept: Mapping[str, Any]) -> Newcomer:
+    if "newcomer" not in kept:
+        raise StaleError(STALE)
+    provider = provider_of(platform, kept["newcomer"])
+    return Newcomer(provider, kept["subject"], kept["email"], kept["name"], kept["next_page"])
+
+
+def register(platform: Platform, cookie: str, new: NewAccount, browser: Browser) -> Returned:
+    """Make an account without a password for somebody whom a provider knows, and log them in.
+
+    Raises StaleError.
+    """
+    try:
+        with platform.transaction() as session:
+            found = _newcomer(platform, pop_login(session, hash_of_token(cookie)))
+            user = create_person(session, found.email, new.name, None, is_verified=True)
+            _link(session, found.provider, user.id, found.subject, found.email)
+            token = _start_session(session, platform, browser, user.id)
+    except IntegrityError:  # somebody has confirmed the address, or used the login, in the meantime
+        return Returned(Outcome.HAS_ACCOUNT)
+    platform.notifier.wake_workers(Queue.MAIL)
+    return Returned(Outcome.LOGGED_IN, found.next_page, token)
+
+
+def links_of(platform: Platform, actor: Actor) -> list[tuple[LoginProvider, LinkView | None]]:
+    """Every provider, with the login there that is linked to an account. Raises NotFoundError where there is none."""
+    assert actor.user_id is not None
+    if not platform.settings.login_providers:
+        raise NotFoundError("There is nothing at this address")
+    with platform.transaction() as session:
+        found = select_links(session, actor.user_id)
+    return [(provider, found.get(provider.issuer)) for provider in platform.settings.login_providers]
+
+
+def unlink(platform: Platform, actor: Actor, id_: str) -> None:
+    """Let the login by a provider open this account no more. Raises ConflictError where nothing else opens it."""
+    assert actor.user_id is not None
+    provider, settings = provider_of(platform, id_), platform.settings
+    with platform.transaction() as session:
+        person = lock_user(session, actor.user_id)
+        others = select_links(session, actor.user_id).keys() - {provider.issuer}
+        opens = others & {each.issuer for each in settings.login_providers}
+        if not opens and (person.password_hash is None or not settings.passwords):
+            advice = "Choose a password first" if settings.passwords else "Link another login first"
+            raise ConflictError(f"{advice}; without one you could no longer log in")
+        if delete_link(session, actor.user_id, provider.issuer):
+            _note(session, provider, actor.user_id, "provider.unlink", Letter.PROVIDER_UNLINKED)
+    platform.notifier.wake_workers(Queue.MAIL)

@@ -1,0 +1,167 @@
+"""Talking to a login provider: the authorization code flow with PKCE, by OpenID Connect or as GitHub does it."""
+
+import asyncio
+from collections.abc import Mapping
+from functools import cache
+from ssl import SSLContext
+from typing import Any
+
+import httpx2
+from authlib.common.errors import AuthlibBaseError
+from authlib.integrations.base_client.errors import MismatchingStateError
+from authlib.integrations.starlette_client import OAuth, StarletteOAuth2App
+from joserfc.errors import JoseError
+from starlette.requests import Request
+
+from app.core.names import folded, is_mail_address
+from app.core.settings import LoginProvider
+from app.people.openid import Claims, ProviderError, Purpose, StaleError
+
+TOTAL_TIMEOUT = 15  # seconds for all answers of one step
+TIMEOUT = httpx2.Timeout(5)  # seconds to connect, and for each answer
+LEEWAY = 60  # seconds by which clocks may differ
+# with public keys only: a secret that signs, or no signature at all, would let others speak for the provider
+ALGORITHMS = (
+    "RS256",
+    "RS384",
+    "RS512",
+    "PS256",
+    "PS384",
+    "PS512",
+    "ES256",
+    "ES384",
+    "ES512",
+    "EdDSA",
+    "Ed25519",
+)
+FAILURES = (
+    httpx2.HTTPError,
+    httpx2.InvalidURL,
+    AuthlibBaseError,
+    JoseError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+    ArithmeticError,
+    TimeoutError,
+)
+METADATA = ("issuer", "authorization_endpoint", "token_endpoint", "jwks_uri")
+LONGEST_SUBJECT = 255  # characters, says OpenID Connect
+
+
+async def leave(request: Request, provider: LoginProvider, callback: str, purpose: Purpose) -> str:
+    """Where a browser is sent to log in; what it is recognised by afterwards is in `request.session`. Raises ProviderError."""
+    # whoever confirms that it is them has to log in there again
+    again = {"prompt": "login", "max_age": "0"} if purpose is Purpose.CONFIRM else {}
+    try:
+        async with asyncio.timeout(TOTAL_TIMEOUT):
+            client = await _client(provider)
+            started = await client.create_authorization_url(callback, **again)
+            await client.save_authorize_data(request, redirect_uri=callback, **started)
+    except FAILURES as error:
+        raise ProviderError(_reason(error)) from error
+    return str(started["url"])
+
+
+async def come_back(request: Request, provider: LoginProvider) -> Claims:
+    """What the provider says of the person whom it sent back. Raises ProviderError, StaleError for a login of another browser."""
+    issuer = request.query_params.get("iss")  # who says that it sends it (RFC 9207)
+    if provider.kind == "openid" and issuer not in (None, provider.issuer):
+        raise ProviderError(f"the answer comes from {issuer!r}, expected {provider.issuer!r}")
+    try:
+        expected = {
+            "iss": {"essential": True, "value": provider.issuer},
+            "aud": {"essential": True, "value": provider.client_id},
+        }
+        async with asyncio.timeout(TOTAL_TIMEOUT):
+            client = await _client(provider)
+            token = await client.authorize_access_token(request, claims_options=expected, leeway=LEEWAY)
+            if provider.kind == "github":
+                return await _github_claims(client, token)
+            return _claims(token["userinfo"])
+    except MismatchingStateError as error:
+        raise StaleError("this login is over or was begun elsewhere") from error
+    except FAILURES as error:
+        raise ProviderError(_reason(error)) from error
+
+
+async def _client(provider: LoginProvider) -> StarletteOAuth2App:
+    """A client with what the provider says of itself now, so that a change of keys or addresses is followed at once."""
+    options: dict[str, Any] = {
+        "code_challenge_method": "S256",
+        "timeout": TIMEOUT,
+        "verify": _certificates(),
+    }
+    if provider.kind == "github":
+        return _registered(
+            provider,
+            authorize_url=f"{provider.issuer}/login/oauth/authorize",
+            access_token_url=f"{provider.issuer}/login/oauth/access_token",
+            api_base_url=provider.api,
+            client_kwargs=options
+            | {"scope": "read:user user:email", "token_endpoint_auth_method": "client_secret_post"},
+        )
+    client = _registered(
+        provider,
+        server_metadata_url=provider.issuer.rstrip("/") + "/.well-known/openid-configuration",
+        client_kwargs=options | {"scope": "openid email profile"},
+    )
+    metadata = await client.load_server_metadata()
+    if metadata["issuer"] != provider.issuer:
+        raise ValueError(f"the provider calls itself {metadata['issuer']!r}, expected {provider.issuer!r}")
+    # authlib hands all metadata to its HTTP client as arguments: `timeout`, `verify` or `code_challenge_method` would count
+    client.server_metadata = {name: str(metadata[name]) for name in METADATA} | {
+        "_loaded_at": metadata["_loaded_at"],
+        "id_token_signing_alg_values_supported": list(ALGORITHMS),
+    }
+    return client
+
+
+@cache
+def _certificates() -> SSLContext:
+    """Made once: it takes as long as all the rest of a login, and requests wait meanwhile."""
+    return httpx2.create_ssl_context()
+
+
+def _registered(provider: LoginProvider, **options: Any) -> StarletteOAuth2App:
+    known = {"client_id": provider.client_id, "client_secret": provider.client_secret}
+    return OAuth().register(provider.id, **known, **options)
+
+
+async def _github_claims(client: StarletteOAuth2App, token: Mapping[str, Any]) -> Claims:
+    """Who it is by the number of the account, because its login name can be given to somebody else."""
+    person = await _json(client, "user", token)
+    addresses = await _json(client, "user/emails", token)
+    email = next((each["email"] for each in addresses if each["primary"] and each["verified"]), "")
+    number = person["id"]
+    if type(number) is not int:
+        raise ValueError(f"expected the number of an account, found {number!r}")
+    said = {"sub": number, "email": email, "email_verified": True, "name": person["name"] or person["login"]}
+    return _claims(said)
+
+
+async def _json(client: StarletteOAuth2App, path: str, token: Mapping[str, Any]) -> Any:
+    response = await client.get(path, token=token)
+    response.raise_for_status()
+    return response.json()
+
+
+def _claims(said: Mapping[str, Any]) -> Claims:
+    authenticated_at = said.get("auth_time")
+    email = folded(str(said.get("email") or ""))
+    subject = str(said["sub"])
+    if not subject.isprintable() or len(subject) > LONGEST_SUBJECT:
+        raise ValueError("the subject is too long, or has characters that cannot be stored")
+    return Claims(
+        subject=subject,
+        email=email if is_mail_address(email) else "",
+        is_verified=said.get("email_verified") is True,
+        name=str(said.get("name") or ""),
+        authenticated_at=int(authenticated_at) if authenticated_at is not None else None,
+    )
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:300]

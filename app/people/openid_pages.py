@@ -1,0 +1,220 @@
+"""The pages of logins by providers."""
+
+from collections.abc import Mapping
+from typing import Annotated
+from urllib.parse import quote
+
+import structlog
+from fastapi import APIRouter, Form, Query, Request
+from fastapi.responses import RedirectResponse, Response
+from pydantic import ValidationError
+from starlette.concurrency import run_in_threadpool
+
+from app.core.access import Action
+from app.core.errors import DomainError
+from app.core.rate_limits import Limited
+from app.core.settings import LoginProvider
+from app.people import openid
+from app.people.login_pages import browser_of, logged_in
+from app.people.openid import (
+    LIFETIME,
+    NewAccount,
+    Newcomer,
+    Outcome,
+    ProviderError,
+    Purpose,
+    Returned,
+    StaleError,
+    suggested_name,
+)
+from app.people.sessions import awaits_code
+from app.web.addresses import local_path
+from app.web.dependencies import (
+    CurrentActor,
+    ThePlatform,
+    actor_of_request,
+    limited,
+    platform_of_request,
+    recently_logged_in,
+    render,
+    requires,
+)
+from app.web.forms import field_errors
+
+router = APIRouter()
+log = structlog.get_logger()
+
+COOKIE = "heldout_provider"
+COOKIE_PATH = "/login"
+ACCOUNT_PAGE = "/account/logins"
+NEW_ACCOUNT = "/login/new-account"
+LONGEST = 4096  # characters of what the provider sends back
+
+NextPage = Annotated[str, Form(alias="next")]
+Sent = Annotated[str, Query(max_length=LONGEST)]
+
+AWAY, CANCELLED, STALE = "away", "cancelled", "stale"
+STATUS: Mapping[str, int] = {
+    AWAY: 503,
+    CANCELLED: 403,
+    STALE: 400,
+    Outcome.NO_ADDRESS: 403,
+    Outcome.HAS_ACCOUNT: 409,
+    Outcome.OF_ANOTHER: 409,
+    Outcome.HAS_ANOTHER: 409,
+    Outcome.NOT_YOURS: 403,
+    Outcome.SESSION_OVER: 403,
+    Outcome.NOT_FRESH: 403,
+    Outcome.SUSPENDED: 403,
+    Outcome.CLOSED: 403,
+}
+
+
+@router.post("/login/providers/{provider}", dependencies=[requires(Action.REGISTER), limited(Limited.LOGIN)])
+async def log_in(request: Request, provider: str, next_page: NextPage = "/") -> Response:
+    """Send a browser to a provider to log in."""
+    return await _depart(request, provider, Purpose.LOG_IN, next_page)
+
+
+@router.post(
+    "/login/providers/{provider}/confirm",
+    dependencies=[requires(Action.MANAGE_ACCOUNT), limited(Limited.LOGIN)],
+)
+async def confirm(request: Request, provider: str, next_page: NextPage = "/") -> Response:
+    """Send a browser to a provider to show that it is still the same person."""
+    return await _depart(request, provider, Purpose.CONFIRM, next_page)
+
+
+@router.post(
+    "/account/logins/{provider}/link",
+    dependencies=[requires(Action.MANAGE_ACCOUNT), recently_logged_in(), limited(Limited.LOGIN)],
+)
+async def link(request: Request, provider: str) -> Response:
+    """Send a browser to a provider to link a login there to this account."""
+    return await _depart(request, provider, Purpose.LINK, ACCOUNT_PAGE)
+
+
+async def _depart(request: Request, id_: str, purpose: Purpose, next_page: str) -> Response:
+    """A page that goes on to a provider; a redirect after a form would break `form-action` of the content policy."""
+    platform, actor = platform_of_request(request), actor_of_request(request)
+    provider = openid.provider_of(platform, id_)
+    started = openid.started_now(id_, purpose, local_path(next_page))
+    try:
+        way = await openid.depart(request, platform, actor, started)
+    except ProviderError as error:
+        return _failed(request, provider, error)
+    response = render(request, "openid/leave.html", provider=provider, provider_address=way.address)
+    response.headers["Cache-Control"] = "no-store"
+    response.set_cookie(
+        COOKIE,
+        way.cookie,
+        max_age=round(LIFETIME.total_seconds()),
+        path=COOKIE_PATH,
+        httponly=True,
+        samesite="lax",
+        secure=platform.settings.secure_cookies or request.url.scheme == "https",
+    )
+    return response
+
+
+def _failed(request: Request, provider: LoginProvider | None, error: DomainError) -> Response:
+    if isinstance(error, ProviderError):
+        log.warning("login by a provider failed", provider=provider and provider.id, error=str(error))
+    return _outcome(request, provider, AWAY if isinstance(error, ProviderError) else STALE)
+
+
+def _outcome(request: Request, provider: LoginProvider | None, outcome: str) -> Response:
+    """Why nobody was logged in or linked."""
+    response = render(
+        request, "openid/outcome.html", code=STATUS[outcome], provider=provider, outcome=str(outcome)
+    )
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+@router.get(
+    "/login/providers/{provider}/callback",
+    dependencies=[requires(Action.REGISTER), limited(Limited.LOGIN)],
+)
+async def arrive(
+    request: Request, platform: ThePlatform, actor: CurrentActor, provider: str, code: Sent = ""
+) -> Response:
+    """Take back a browser from a provider."""
+    known, cookie = openid.provider_of(platform, provider), request.cookies.get(COOKIE, "")
+    if not code:
+        await run_in_threadpool(openid.take_login, platform, cookie)
+        return _outcome(request, known, CANCELLED)
+    try:
+        returned = await openid.arrive(request, platform, actor, provider, cookie, browser_of(request))
+    except (ProviderError, StaleError) as error:
+        return _failed(request, known, error)
+    return await run_in_threadpool(_after, request, known, returned)
+
+
+def _after(request: Request, provider: LoginProvider, returned: Returned) -> Response:
+    match returned.outcome:
+        case Outcome.NEW:
+            return RedirectResponse(NEW_ACCOUNT, status_code=303)
+        case Outcome.LINKED:
+            return RedirectResponse(ACCOUNT_PAGE, status_code=303)
+        case Outcome.LOGGED_IN | Outcome.CONFIRMED:
+            return _logged_in(request, returned.session_token or "", returned.next_page)
+    return _outcome(request, provider, returned.outcome)
+
+
+def _logged_in(request: Request, token: str, next_page: str) -> Response:
+    platform = platform_of_request(request)
+    if awaits_code(platform, token):
+        next_page = f"/login/code?next={quote(local_path(next_page))}"
+    return logged_in(request, platform, token, next_page)
+
+
+@router.get(NEW_ACCOUNT, dependencies=[requires(Action.REGISTER)])
+def new_account(request: Request, platform: ThePlatform) -> Response:
+    """The form for an account of somebody whom a provider knows."""
+    try:
+        found = openid.newcomer(platform, request.cookies.get(COOKIE, ""))
+    except StaleError as error:
+        return _failed(request, None, error)
+    return _new(request, found, suggested_name(found.name, found.email), {}, 200)
+
+
+def _new(request: Request, found: Newcomer, name: str, problems: Mapping[str, str], code: int) -> Response:
+    page = {"newcomer": found, "form": {"name": name}, "problems": problems}
+    response = render(request, "openid/new.html", code=code, **page)
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+@router.post(NEW_ACCOUNT, dependencies=[requires(Action.REGISTER), limited(Limited.REGISTER)])
+def register(request: Request, platform: ThePlatform, name: Annotated[str, Form()] = "") -> Response:
+    """Make the account and log in."""
+    cookie = request.cookies.get(COOKIE, "")
+    try:
+        found = openid.newcomer(platform, cookie)
+        returned = openid.register(platform, cookie, NewAccount(name=name), browser_of(request))
+    except StaleError as error:
+        return _failed(request, None, error)
+    except ValidationError as error:
+        return _new(request, found, name, field_errors(error), 422)
+    if returned.session_token is None:
+        return _outcome(request, found.provider, returned.outcome)
+    return _logged_in(request, returned.session_token, returned.next_page)
+
+
+@router.get(ACCOUNT_PAGE, dependencies=[requires(Action.MANAGE_ACCOUNT)])
+def linked(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
+    """Which logins by providers are linked to one's account."""
+    response = render(request, "openid/links.html", links=openid.links_of(platform, actor))
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+@router.post(
+    "/account/logins/{provider}/unlink",
+    dependencies=[requires(Action.MANAGE_ACCOUNT), recently_logged_in()],
+)
+def unlink(platform: ThePlatform, actor: CurrentActor, provider: str) -> Response:
+    """Let the login by a provider open this account no more."""
+    openid.unlink(platform, actor, provider)
+    return RedirectResponse(ACCOUNT_PAGE, status_code=303)

@@ -1,0 +1,224 @@
+"""Changing a password, and choosing a new one or logging in by a mailed link."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+from sqlalchemy import func, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from app.core import audit
+from app.core.access import Actor
+from app.core.database import violated_constraint
+from app.core.names import MailAddress
+from app.core.secret_hashes import hash_of_token
+from app.jobs import mail
+from app.jobs.mail import Letter
+from app.models import MailLink, Queue, User
+from app.people import sessions, tokens
+from app.people.passwords import accepted_password, hash_password
+from app.people.sessions import Browser, check_owner, start_session
+from app.platform import Platform
+
+
+class Outcome(StrEnum):
+    """How the use of a link ended."""
+
+    DONE = "done"
+    GONE = "gone"  # used or expired
+    TAKEN = "taken"  # another account has confirmed the address
+
+
+class Forgotten(BaseModel):
+    """The form of somebody who has forgotten the password."""
+
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
+
+    email: MailAddress
+
+
+@dataclass(frozen=True, slots=True)
+class Passwords:
+    """The present password and the one that takes its place; neither is trimmed."""
+
+    present: str
+    new: str
+
+
+def person_of_address(session: Session, address: str) -> int | None:
+    """The account that has confirmed an address, else the newest that has not."""
+    statement = (
+        select(User.id)
+        .where(User.email == address, User.deleted_at.is_(None), User.suspended_at.is_(None))
+        .order_by(User.verified_at.is_(None), User.id.desc())
+        .limit(1)
+    )
+    return session.scalar(statement)
+
+
+def owner_of_address(session: Session, address: str) -> int | None:
+    """The account that has confirmed an address."""
+    statement = select(User.id).where(User.email == address, User.verified_at.is_not(None))
+    return session.scalar(statement.where(User.deleted_at.is_(None), User.suspended_at.is_(None)))
+
+
+def person(session: Session, user_id: int) -> User | None:
+    """A person who is neither suspended nor gone, locked until the end of the transaction."""
+    statement = select(User).where(User.id == user_id, User.deleted_at.is_(None), User.suspended_at.is_(None))
+    return session.scalar(statement.with_for_update())
+
+
+def confirm_address(session: Session, user: User, link: MailLink) -> bool:
+    """Whether the address was not confirmed before; raises IntegrityError where another account has confirmed it."""
+    if user.verified_at is not None or link.address != user.email:
+        return False
+    user.verified_at = func.now()
+    session.flush()
+    return True
+
+
+PURPOSES = (Letter.RESET_PASSWORD,)
+# what the link of a reset still does once it has been used, and for how long: list tokens and revoke them
+REVOKE_TOKENS, REVOKE_TIME = "revoke-tokens", timedelta(hours=1)
+
+
+def ask_for_link(platform: Platform, form: Forgotten) -> None:
+    """Have a link mailed to an address, if it has an account; takes as long and says as much if it has none."""
+    with platform.transaction() as session:
+        user_id = person_of_address(session, form.email)
+        mail.ask_for(session, Letter.RESET_PASSWORD, address=form.email, user_id=user_id, asked_by=None)
+    platform.notifier.wake_workers(Queue.MAIL)
+
+
+def is_usable(platform: Platform, token: str) -> bool:
+    """Whether a link has neither been used nor expired."""
+    with platform.transaction() as session:
+        return _find(session, token) is not None
+
+
+def _find(session: Session, token: str) -> tuple[User, MailLink] | None:
+    link = mail.link_of(session, hash_of_token(token), PURPOSES)
+    user = person(session, link.user_id) if link else None
+    return (user, link) if user is not None and link is not None else None
+
+
+def reset(platform: Platform, token: str, password: str) -> Outcome:
+    """Choose a new password by a mailed link, which proves the address, and log out everywhere.
+
+    Raises ValueError with what is wrong with the password, BusyError.
+    """
+    with platform.transaction() as session:
+        found = _find(session, token)
+    if found is None:
+        return Outcome.GONE
+    accepted_password(password, found[0].email, found[0].name)
+    password_hash = hash_password(password)
+    try:
+        with platform.transaction() as session:
+            found = _find(session, token)
+            if found is None:
+                return Outcome.GONE
+            user, link = found
+            if confirm_address(session, user, link):
+                # whoever made this account had not shown that the address is theirs
+                tokens.revoke_tokens_of(session, user.id)
+            if _replace(session, user, password_hash, "account.reset_password"):
+                _keep_for_tokens(session, user, token)
+    except IntegrityError as error:
+        if violated_constraint(error) != "uq_user_account_email":
+            raise
+        return Outcome.TAKEN
+    platform.notifier.wake_workers(Queue.MAIL)
+    return Outcome.DONE
+
+
+def _keep_for_tokens(session: Session, user: User, token: str) -> None:
+    """Let a link that has been used revoke the API tokens that still work, and nothing else."""
+    row = MailLink(
+        token_hash=hash_of_token(token),
+        user_id=user.id,
+        purpose=REVOKE_TOKENS,
+        address=user.email,
+        expires_at=func.now() + REVOKE_TIME,
+    )
+    mail.add_link(session, row)
+
+
+def may_revoke_tokens(platform: Platform, token: str) -> int | None:
+    """Whose API tokens can be revoked by a link that has just been used for a new password."""
+    with platform.transaction() as session:
+        link = mail.link_of(session, hash_of_token(token), (REVOKE_TOKENS,))
+        user = person(session, link.user_id) if link else None
+        return user.id if user else None
+
+
+def ask_for_login_link(platform: Platform, form: Forgotten) -> None:
+    """Have a login link mailed to an address, if an account has confirmed it; takes as long and says as much if none has."""
+    with platform.transaction() as session:
+        user_id = owner_of_address(session, form.email)
+        mail.ask_for(session, Letter.LOGIN_LINK, address=form.email, user_id=user_id, asked_by=None)
+    platform.notifier.wake_workers(Queue.MAIL)
+
+
+def address_of_login_link(platform: Platform, token: str) -> str | None:
+    """The address of the account that a login link opens; none if it has been used or has expired."""
+    with platform.transaction() as session:
+        user = _owner_of_login_link(session, token)
+        return user.email if user else None
+
+
+def _owner_of_login_link(session: Session, token: str) -> User | None:
+    link = mail.link_of(session, hash_of_token(token), (Letter.LOGIN_LINK,))
+    user = person(session, link.user_id) if link else None
+    is_theirs = user and link and user.verified_at is not None and link.address == user.email
+    return user if is_theirs else None
+
+
+def log_in_by_link(platform: Platform, token: str, browser: Browser) -> str | None:
+    """The token of a new session, which still asks for a second factor; none if the link was used or has expired.
+
+    No limit of wrong passwords is asked, as strangers can reach it: what lets in is that the owner reads their mail.
+    """
+    with platform.transaction() as session:
+        user = _owner_of_login_link(session, token)
+        if user is None:
+            return None
+        mail.drop_links(session, user.id, Letter.LOGIN_LINK)
+        audit.record(session, user.id, "session.start", f"person {user.id}", details={"by": "mailed link"})
+        started = start_session(session, platform, user.id, browser)
+    platform.notifier.wake_workers(Queue.MAIL)
+    return started
+
+
+def change(platform: Platform, actor: Actor, cookie: str, passwords: Passwords) -> int:
+    """Replace a person's password, and log out everywhere but in the session of `cookie`; how many API tokens still work.
+
+    Raises WrongPasswordError, ValueError with what is wrong with the new password, BusyError.
+    """
+    assert actor.user_id is not None
+    with platform.transaction() as session:
+        user = person(session, actor.user_id)
+        known = user.password_hash if user else None
+    check_owner(actor, passwords.present, known)
+    password_hash = hash_password(accepted_password(passwords.new, actor.email, actor.name))
+    with platform.transaction() as session:
+        user = person(session, actor.user_id)
+        assert user is not None
+        count = _replace(session, user, password_hash, "account.change_password", keep=hash_of_token(cookie))
+    platform.notifier.wake_workers(Queue.MAIL)
+    return count
+
+
+def _replace(
+    session: Session, user: User, password_hash: str, action: str, *, keep: bytes | None = None
+) -> int:
+    """Replace a password and end what the old one opened; how many API tokens, which stay, still work."""
+    user.password_hash = password_hash
+    sessions.end_sessions_of(session, user.id, keep=keep)
+    mail.drop_links(session, user.id)
+    audit.record(session, user.id, action, f"person {user.id}")
+    count = tokens.count_active(session, user.id)
+    mail.tell_owner(session, Letter.PASSWORD_CHANGED, user, tokens=count)
+    return count

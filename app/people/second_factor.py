@@ -1,0 +1,278 @@
+"""The second factor: codes of an authenticator app, and recovery codes."""
+
+import hmac
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlsplit
+
+import pyotp
+import segno
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.orm import Session
+
+from app.core import audit
+from app.core.access import Actor
+from app.core.errors import ConflictError, ForbiddenError
+from app.core.names import folded
+from app.core.rate_limits import Limited
+from app.core.secret_hashes import hash_of_token
+from app.jobs import mail
+from app.jobs.mail import Letter
+from app.models import Queue, RecoveryCode, SecondFactor, User
+from app.people import sessions
+from app.people.sessions import Browser, WrongPasswordError, finish_login
+from app.platform import Platform
+
+
+@dataclass(frozen=True, slots=True)
+class FactorView:
+    """Whether a person has a second factor, or is about to."""
+
+    since: datetime | None = None  # none: it is not in use
+    recovery_codes: int = 0  # that are left
+    secret: str | None = None  # to be shown until it is in use
+    picture: str | None = None  # the same as a QR code, in SVG
+
+
+STEP = 30  # seconds for which a code is shown
+DRIFT = 1  # steps by which a clock may be wrong
+RECOVERY_CODES = 10
+ALPHABET = "abcdefghjkmnpqrstvwxyz23456789"  # 30 characters that nobody confuses
+
+
+def new_secret() -> str:
+    """A secret for an authenticator app, 160 bits in base 32."""
+    return pyotp.random_base32()
+
+
+def address_for_app(secret: str, email: str, server: str) -> str:
+    """What the QR code says, as authenticator apps read it."""
+    return pyotp.TOTP(secret, interval=STEP).provisioning_uri(name=email, issuer_name=server)
+
+
+def step_of_code(secret: str, code: str, now: float) -> int | None:
+    """The step of 30 seconds since 1970 that shows this code, up to one away from `now`; none for a wrong code.
+
+    now: in seconds since 1970.
+
+    >>> step_of_code("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ", "287082", 59)
+    1
+    """
+    digits = "".join(code.split())
+    present = int(now) // STEP
+    shown = pyotp.TOTP(secret, interval=STEP)
+    steps = range(max(present - DRIFT, 0), present + DRIFT + 1)
+    return next(
+        (step for step in steps if hmac.compare_digest(shown.generate_otp(step).encode(), digits.encode())),
+        None,
+    )
+
+
+def new_recovery_codes() -> tuple[str, ...]:
+    """Codes of 78 bits, each for one login."""
+    return tuple(_recovery_code() for _ in range(RECOVERY_CODES))
+
+
+def _recovery_code() -> str:
+    groups = ("".join(secrets.choice(ALPHABET) for _ in range(4)) for _ in range(4))
+    return "-".join(groups)
+
+
+def plain_recovery_code(text: str) -> str:
+    """A recovery code as it is hashed, however it was typed.
+
+    >>> plain_recovery_code(" ABCD efgh-jkmn 2345 ")
+    'abcdefghjkmn2345'
+    """
+    return "".join(character for character in text.lower() if character.isalnum())
+
+
+def factor_of(session: Session, user_id: int) -> SecondFactor | None:
+    """A person's second factor, locked until the end of the transaction; also one that is not in use yet."""
+    return session.scalar(select(SecondFactor).where(SecondFactor.user_id == user_id).with_for_update())
+
+
+def now(session: Session) -> datetime:
+    """The time of the database."""
+    return session.scalars(select(func.now())).one()
+
+
+def take_step(session: Session, user_id: int, step: int) -> bool:
+    """Use the code of this step up; false where it or a later one was used before."""
+    statement = (
+        update(SecondFactor)
+        .where(SecondFactor.user_id == user_id, SecondFactor.last_step < step)
+        .values(last_step=step)
+        .returning(SecondFactor.user_id)
+    )
+    return session.scalar(statement) is not None
+
+
+def take_recovery_code(session: Session, user_id: int, code_hash: bytes) -> bool:
+    """Use a recovery code up; whether there was such a code."""
+    statement = (
+        update(RecoveryCode)
+        .where(
+            RecoveryCode.user_id == user_id,
+            RecoveryCode.code_hash == code_hash,
+            RecoveryCode.used_at.is_(None),
+        )
+        .values(used_at=func.now())
+        .returning(RecoveryCode.id)
+    )
+    return session.scalar(statement) is not None
+
+
+def unused_codes(session: Session, user_id: int) -> int:
+    """How many recovery codes of a person are left."""
+    statement = select(func.count()).where(RecoveryCode.user_id == user_id, RecoveryCode.used_at.is_(None))
+    return session.scalars(statement).one()
+
+
+def delete_codes(session: Session, user_id: int) -> None:
+    """Delete all recovery codes of a person."""
+    session.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user_id))
+
+
+def delete_factor(session: Session, user_id: int) -> bool:
+    """Delete a person's second factor with its codes; whether there was one in use."""
+    delete_codes(session, user_id)
+    deleted = delete(SecondFactor).where(SecondFactor.user_id == user_id).returning(SecondFactor.confirmed_at)
+    return session.scalar(deleted) is not None
+
+
+def view(platform: Platform, actor: Actor) -> FactorView:
+    """A person's second factor; its secret only until it is in use."""
+    assert actor.user_id is not None
+    with platform.transaction() as session:
+        found = factor_of(session, actor.user_id)
+        if found is None:
+            return FactorView()
+        if found.confirmed_at:
+            return FactorView(found.confirmed_at, unused_codes(session, actor.user_id))
+    server = urlsplit(platform.settings.address).hostname or "heldout"
+    code = segno.make(address_for_app(found.secret, actor.email, f"Heldout {server}"), micro=False)
+    return FactorView(
+        secret=found.secret, picture=code.svg_inline(scale=4, border=4, dark="#000", light="#fff")
+    )
+
+
+def start(platform: Platform, actor: Actor) -> None:
+    """Make a new secret, which does nothing until a code of it is given. Raises ConflictError."""
+    assert actor.user_id is not None
+    with platform.transaction() as session:
+        session.get_one(User, actor.user_id, with_for_update=True)
+        found = factor_of(session, actor.user_id)
+        if found and found.confirmed_at:
+            raise ConflictError("your account has a second factor; remove it first")
+        if found is None:
+            session.add(SecondFactor(user_id=actor.user_id, secret=new_secret()))
+
+
+def confirm(platform: Platform, actor: Actor, code: str, cookie: str) -> tuple[str, ...] | None:
+    """Use the second factor from now on; the recovery codes, to be shown once, or none for a wrong code.
+
+    Logs out everywhere but in the session of `cookie`: the others began without a code. Raises ConflictError, RateLimitedError.
+    """
+    assert actor.user_id is not None
+    platform.limiter.hit(Limited.GUESS, f"person {actor.user_id}")
+    with platform.transaction() as session:
+        found = factor_of(session, actor.user_id)
+        if found is None or found.confirmed_at:
+            raise ConflictError("there is no second factor to confirm; start again")
+        if not _is_code(session, found, code):
+            return None
+        found.confirmed_at = now(session)
+        sessions.end_sessions_of(session, actor.user_id, keep=hash_of_token(cookie))
+        _note(session, actor.user_id, "second-factor.on", Letter.SECOND_FACTOR_ON)
+        codes = _new_codes(session, actor.user_id)
+    platform.notifier.wake_workers(Queue.MAIL)
+    return codes
+
+
+def renew_codes(platform: Platform, actor: Actor) -> tuple[str, ...]:
+    """New recovery codes in place of all others, to be shown once. Raises ConflictError."""
+    assert actor.user_id is not None
+    with platform.transaction() as session:
+        found = factor_of(session, actor.user_id)
+        if found is None or not found.confirmed_at:
+            raise ConflictError("your account has no second factor")
+        _note(session, actor.user_id, "second-factor.codes", Letter.RECOVERY_CODES_RENEWED)
+        codes = _new_codes(session, actor.user_id)
+    platform.notifier.wake_workers(Queue.MAIL)
+    return codes
+
+
+def _note(session: Session, user_id: int, action: str, letter: Letter, **details: int) -> None:
+    """Write down what a person has done to their second factor, and tell them by mail."""
+    audit.record(session, user_id, action, f"person {user_id}", details=details)
+    mail.tell_owner(session, letter, session.get_one(User, user_id), **details)
+
+
+def _new_codes(session: Session, user_id: int) -> tuple[str, ...]:
+    delete_codes(session, user_id)
+    codes = new_recovery_codes()
+    for code in codes:
+        session.add(RecoveryCode(user_id=user_id, code_hash=hash_of_token(plain_recovery_code(code))))
+    return codes
+
+
+def _is_code(session: Session, factor: SecondFactor, code: str) -> bool:
+    """Whether this is a code of now that was not used before; it is used up."""
+    step = step_of_code(factor.secret, code, now(session).timestamp())
+    return step is not None and take_step(session, factor.user_id, step)
+
+
+def log_in(platform: Platform, browser: Browser, code: str) -> str:
+    """The token of the session of this browser that began with a password, and has its code or a recovery code now.
+
+    Raises WrongPasswordError, also where no login waits for a code; RateLimitedError.
+    """
+    with platform.transaction() as session:
+        user_id = sessions.waiting_for_code(session, hash_of_token(browser.cookie or ""))
+    if user_id is None:
+        raise WrongPasswordError("this login is over; start again")
+    platform.limiter.hit(Limited.GUESS, f"person {user_id}")
+    with platform.transaction() as session:
+        found = factor_of(session, user_id)
+        if found is None or not (_is_code(session, found, code) or _is_recovery_code(session, user_id, code)):
+            raise WrongPasswordError("the code is wrong, or was used before; wait for the next one")
+        token = finish_login(session, platform, user_id, browser)
+    platform.limiter.clear(Limited.GUESS, f"person {user_id}")
+    platform.notifier.wake_workers(Queue.MAIL)
+    return token
+
+
+def _is_recovery_code(session: Session, user_id: int, text: str) -> bool:
+    """Whether this is a recovery code that was not used before; it is used up."""
+    is_code = take_recovery_code(session, user_id, hash_of_token(plain_recovery_code(text)))
+    if is_code:
+        left = unused_codes(session, user_id)
+        _note(session, user_id, "second-factor.recovery", Letter.RECOVERY_CODE_USED, left=left)
+    return is_code
+
+
+def remove(platform: Platform, actor: Actor, cookie: str) -> None:
+    """Do without a second factor from now on, logged in nowhere but in the session of `cookie`. Raises ForbiddenError for admins, who need one."""
+    assert actor.user_id is not None
+    if actor.is_admin:
+        raise ForbiddenError("Admins need a second factor")
+    with platform.transaction() as session:
+        if delete_factor(session, actor.user_id):
+            sessions.end_sessions_of(session, actor.user_id, keep=hash_of_token(cookie))
+            _note(session, actor.user_id, "second-factor.off", Letter.SECOND_FACTOR_OFF)
+    platform.notifier.wake_workers(Queue.MAIL)
+
+
+def remove_for(platform: Platform, email: str) -> bool:
+    """Remove the second factor of a person who has lost it, and end their sessions; whether there is such a person."""
+    with platform.transaction() as session:
+        user = sessions.user_of_email(session, folded(email))
+        if user is None:
+            return False
+        if delete_factor(session, user.id):
+            mail.tell_owner(session, Letter.SECOND_FACTOR_OFF, user)
+        sessions.end_sessions_of(session, user.id)
+        audit.record(session, None, "second-factor.off", f"person {user.id}")
+        return True

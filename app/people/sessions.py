@@ -1,0 +1,510 @@
+"""Sessions: logging in and out, and finding out who makes a request."""
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Interval,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    func,
+    or_,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.orm import Session
+
+from app.core import audit
+from app.core.access import Actor, Caller, Scope
+from app.core.errors import DomainError, RecentLoginNeededError
+from app.core.names import folded
+from app.core.rate_limits import Limited
+from app.core.secret_hashes import hash_of_token
+from app.core.settings import LoginSettings
+from app.jobs import mail
+from app.jobs.mail import Letter
+from app.models import ApiToken, EditionOrganiser, Identity, LoginSession, Member, Queue, SecondFactor, User
+from app.people import tokens
+from app.people.passwords import MAX_LENGTH, is_password
+from app.people.tokens import is_token
+from app.platform import Platform
+
+
+class Login(BaseModel):
+    """The login form."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    email: Annotated[str, Field(max_length=254)]
+    password: Annotated[str, Field(max_length=MAX_LENGTH)]
+
+
+@dataclass(frozen=True, slots=True)
+class Browser:
+    """Where a login comes from."""
+
+    client: str  # whom the limits count: an address or a network
+    name: str = "unknown browser"
+    cookie: str | None = None  # of its session, which may be over
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession:
+    """A session that is not over."""
+
+    actor: Actor | None  # whose it is; none where the person is suspended
+    awaits_code: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    """A session as its owner sees it; the key names it and opens nothing."""
+
+    key: str
+    browser: str
+    created_at: datetime
+    last_seen_at: datetime
+    is_this: bool
+
+
+KEEP_ENDED = timedelta(days=30)  # how long it is known whose session an ended one was
+
+CODE_TIME = timedelta(minutes=10)  # between password and code
+
+# what a header contains, and what it means; the first match counts, as Edge also says Chrome and Chrome also Safari
+BROWSERS = (
+    ("Edg", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("FxiOS/", "Firefox"), ("CriOS/", "Chrome"),
+    ("Chrom", "Chrome"), ("Safari/", "Safari"), ("curl/", "curl"), ("python", "Python"),
+)  # fmt: skip
+SYSTEMS = (
+    ("Android", "Android"), ("iPhone", "iOS"), ("iPad", "iPadOS"), ("Windows", "Windows"), ("Macintosh", "macOS"),
+    ("CrOS", "ChromeOS"), ("Linux", "Linux"),
+)  # fmt: skip
+
+
+def browser_name(user_agent: str) -> str:
+    """What a person recognises of a browser's name for itself.
+
+    >>> browser_name("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
+    'Firefox on Linux'
+    >>> browser_name("wget")
+    'unknown browser'
+    """
+    browser = next((name for sign, name in BROWSERS if sign in user_agent), "unknown browser")
+    system = next((name for sign, name in SYSTEMS if sign in user_agent), None)
+    return f"{browser} on {system}" if system else browser
+
+
+MINUTE = timedelta(minutes=1)
+
+
+def user_of_email(session: Session, email: str) -> User | None:
+    """The person who has confirmed this e-mail address, which is case folded."""
+    return session.scalar(select(User).where(User.email == email, User.verified_at.is_not(None)))
+
+
+def is_person() -> ColumnElement[bool]:
+    """Whether somebody has a password or a login by a provider, for statements about User; others are programs."""
+    return or_(User.password_hash.is_not(None), _has_link())
+
+
+def can_log_in(settings: LoginSettings) -> ColumnElement[bool]:
+    """Whether a person has a password or a login that these settings take, for statements about User."""
+    has_link = _has_link(Identity.issuer.in_([each.issuer for each in settings.login_providers]))
+    return or_(User.password_hash.is_not(None), has_link) if settings.passwords else has_link
+
+
+def _has_link(*conditions: ColumnElement[bool]) -> ColumnElement[bool]:
+    return exists().where(Identity.user_id == User.id, *conditions).correlate(User)
+
+
+def open_session(session: Session, token_hash: bytes, lifetimes: LoginSettings) -> OpenSession | None:
+    """The session of this cookie, if it is not over, with its person; notes once a minute that somebody uses it."""
+    times = {"recent": lifetimes.recent_login, "idle": lifetimes.session_idle}
+    found = session.execute(OF_COOKIE, {"token_hash": token_hash, **times}).one_or_none()
+    if found is None:
+        return None
+    is_recent, is_unseen, awaits_code, *person = found
+    if is_unseen:
+        is_this = LoginSession.token_hash == token_hash
+        session.execute(update(LoginSession).where(is_this).values(last_seen_at=func.now()))
+    return OpenSession(_actor(person, is_recent=is_recent), awaits_code)
+
+
+def owner_of_token(session: Session, token_hash: bytes) -> Actor | None:
+    """For whom a token acts that is neither revoked nor expired; notes, once a minute, that it was used."""
+    found = session.execute(OF_TOKEN, {"token_hash": token_hash}).one_or_none()
+    if found is None:
+        return None
+    scopes, is_due, *person = found
+    if is_due:
+        tokens.note_use(session, token_hash)
+    return _actor(person, scopes=frozenset(map(Scope, scopes)))
+
+
+def _actor(
+    person: Sequence[Any], *, scopes: frozenset[Scope] | None = None, is_recent: bool = False
+) -> Actor | None:
+    """A person with what decides about permissions, from the columns of `_PERSON`; none who is suspended."""
+    user_id, teams, name, email, role, is_verified, organised, has_password, has_second_factor = person
+    if user_id is None:
+        return None
+    return Actor(
+        user_id=user_id,
+        teams=frozenset(teams),
+        name=name,
+        email=email,
+        role=role,
+        is_verified=is_verified,
+        organises=frozenset(organised),
+        scopes=scopes,
+        has_password=has_password,
+        has_second_factor=has_second_factor,
+        is_recent=is_recent,
+    )
+
+
+def _is_live(idle: timedelta | BindParameter[timedelta]) -> tuple[ColumnElement[bool], ...]:
+    return (LoginSession.expires_at > func.now(), LoginSession.last_seen_at > func.now() - idle)
+
+
+def select_sessions(
+    session: Session, user_id: int, this: bytes, lifetimes: LoginSettings
+) -> tuple[SessionView, ...]:
+    """A person's sessions that are not over, the last used first; `this` is the hash of the present one."""
+    columns = (
+        LoginSession.token_hash,
+        LoginSession.browser,
+        LoginSession.created_at,
+        LoginSession.last_seen_at,
+        LoginSession.token_hash == this,
+    )
+    is_theirs = (LoginSession.user_id == user_id, ~LoginSession.awaits_code)
+    statement = select(*columns).where(*is_theirs, *_is_live(lifetimes.session_idle))
+    rows = session.execute(statement.order_by(LoginSession.last_seen_at.desc(), LoginSession.token_hash))
+    return tuple(SessionView(row[0].hex(), *row[1:]) for row in rows)
+
+
+def browsers_of(session: Session, user_id: int) -> frozenset[str]:
+    """The names of the browsers of a person's logins, as long as they are known; not of one that waits for a code."""
+    of_person = (LoginSession.user_id == user_id, ~LoginSession.awaits_code)
+    return frozenset(session.scalars(select(LoginSession.browser).where(*of_person).distinct()))
+
+
+def _teams() -> ColumnElement[list[int]]:
+    """The teams of a person in all editions, for statements about User."""
+    statement = select(func.coalesce(func.array_agg(Member.team_id), text("'{}'::bigint[]")))
+    return statement.where(Member.user_id == User.id).correlate(User).scalar_subquery()
+
+
+def _organised() -> ColumnElement[list[int]]:
+    """The editions that a person runs, for statements about User."""
+    statement = select(func.coalesce(func.array_agg(EditionOrganiser.edition_id), text("'{}'::bigint[]")))
+    return statement.where(EditionOrganiser.user_id == User.id).correlate(User).scalar_subquery()
+
+
+def _has_second_factor() -> ColumnElement[bool]:
+    """Whether logins of a person ask for a code, for statements about User."""
+    in_use = (SecondFactor.user_id == User.id, SecondFactor.confirmed_at.is_not(None))
+    return exists().where(*in_use).correlate(User)
+
+
+_PERSON: Final = (
+    User.id,
+    _teams(),
+    User.name,
+    User.email,
+    User.role,
+    User.verified_at.is_not(None),
+    _organised(),
+    User.password_hash.is_not(None),
+    _has_second_factor(),
+)
+# every request of somebody asks one of these two, so they are made once: making a statement costs more than asking it
+OF_COOKIE: Final = (
+    select(
+        LoginSession.authenticated_at > func.now() - bindparam("recent", type_=Interval),
+        LoginSession.last_seen_at < func.now() - MINUTE,
+        LoginSession.awaits_code,
+        *_PERSON,
+    )
+    .outerjoin(User, and_(User.id == LoginSession.user_id, User.suspended_at.is_(None)))
+    .where(LoginSession.token_hash == bindparam("token_hash"), *_is_live(bindparam("idle", type_=Interval)))
+)
+OF_TOKEN: Final = (
+    select(ApiToken.scopes, tokens.is_due(), *_PERSON)
+    .join(User, and_(User.id == ApiToken.user_id, User.suspended_at.is_(None)))
+    .where(ApiToken.token_hash == bindparam("token_hash"), *tokens.is_live())
+)
+
+
+def has_second_factor(session: Session, user_id: int) -> bool:
+    """Whether logins of this person ask for a code."""
+    return bool(session.scalar(select(_has_second_factor()).select_from(User).where(User.id == user_id)))
+
+
+def waiting_for_code(session: Session, token_hash: bytes) -> int | None:
+    """Whose login has the password and not the code yet."""
+    is_waiting = (
+        LoginSession.token_hash == token_hash,
+        LoginSession.awaits_code,
+        LoginSession.expires_at > func.now(),
+    )
+    return session.scalar(select(LoginSession.user_id).where(*is_waiting))
+
+
+def exchange_token(session: Session, token_hash: bytes, new_hash: bytes, lifetime: timedelta) -> None:
+    """Let a session that waited for a code open what it opens, under another token."""
+    waiting = update(LoginSession).where(LoginSession.token_hash == token_hash, LoginSession.awaits_code)
+    session.execute(
+        waiting.values(
+            token_hash=new_hash,
+            awaits_code=False,
+            authenticated_at=func.now(),
+            last_seen_at=func.now(),
+            expires_at=func.now() + lifetime,
+        )
+    )
+
+
+def delete_expired(session: Session) -> int:
+    """Delete logins that have been over for long; how many."""
+    expired = delete(LoginSession).where(LoginSession.expires_at < func.now() - KEEP_ENDED)
+    return len(session.scalars(expired.returning(LoginSession.user_id)).all())
+
+
+def end_session(session: Session, token_hash: bytes, user_id: int | None = None) -> None:
+    """End a login, if it is one of this person; the row says for a while whose browser this is."""
+    ended = update(LoginSession).where(
+        LoginSession.token_hash == token_hash, LoginSession.expires_at > func.now()
+    )
+    if user_id is not None:
+        ended = ended.where(LoginSession.user_id == user_id)
+    session.execute(ended.values(expires_at=func.now()))
+
+
+def renew_session(session: Session, token_hash: bytes, new_hash: bytes) -> bool:
+    """Give a session that is not over another token and the present time of login; whether there is such a session."""
+    statement = (
+        update(LoginSession)
+        .where(
+            LoginSession.token_hash == token_hash,
+            LoginSession.expires_at > func.now(),
+            ~LoginSession.awaits_code,
+        )
+        .values(token_hash=new_hash, authenticated_at=func.now())
+        .returning(LoginSession.user_id)
+    )
+    return session.scalar(statement) is not None
+
+
+def end_sessions_of(session: Session, user_id: int, *, keep: bytes | None = None) -> int:
+    """End all logins of a person but the one with this hash; how many."""
+    live = [LoginSession.user_id == user_id, LoginSession.expires_at > func.now()]
+    if keep is not None:
+        live.append(LoginSession.token_hash != keep)
+    ended = update(LoginSession).where(*live).values(expires_at=func.now())
+    return len(session.scalars(ended.returning(LoginSession.user_id)).all())
+
+
+def owner_of_session(session: Session, token_hash: bytes) -> int | None:
+    """Whose login this is or was; none for one that is long over."""
+    return session.scalar(select(LoginSession.user_id).where(LoginSession.token_hash == token_hash))
+
+
+class SuspendedError(DomainError):
+    """An admin has suspended this account; said only to who knows its password."""
+
+
+class WrongPasswordError(DomainError):
+    """No account has this address and password."""
+
+
+def log_in(platform: Platform, login: Login, browser: Browser) -> str:
+    """The token of a new session.
+
+    Raises WrongPasswordError, after the same time whether or not there is such an account; SuspendedError, BusyError,
+    RateLimitedError.
+    """
+    with platform.transaction() as session:
+        user = user_of_email(session, folded(login.email))
+    user = _checked(platform, login, user, browser)
+    with platform.transaction() as session:
+        audit.record(session, user.id, "session.start", f"person {user.id}")
+        token = start_session(session, platform, user.id, browser)
+    platform.notifier.wake_workers(Queue.MAIL)
+    return token
+
+
+def _checked(platform: Platform, login: Login, user: User | None, browser: Browser) -> User:
+    """The person whose address this is, with the right password; raises what `log_in` raises."""
+    account = _account_key(login.email)
+    with platform.transaction() as session:
+        former = owner_of_session(session, hash_of_token(browser.cookie)) if browser.cookie else None
+    is_own_browser = user is not None and user.id == former
+    # the browser of the owner is counted by itself, so that no stranger can use up its attempts
+    client = hash_of_token(browser.cookie or "").hex() if is_own_browser else browser.client
+    platform.limiter.hit(Limited.GUESS, account, client)
+    if not is_own_browser:
+        platform.limiter.hit(Limited.LOGIN, account)
+    is_right = is_password(login.password, user.password_hash if user else None)
+    if user is None or not is_right:
+        raise WrongPasswordError("the e-mail address or the password is wrong")
+    if user.suspended_at is not None:
+        raise SuspendedError("this account is suspended; ask the admins of this server")
+    platform.limiter.clear(Limited.GUESS, account, client)
+    return user
+
+
+def _account_key(email: str) -> str:
+    """How the limits name an account, whether or not there is one: by a hash, as the broker need not know addresses."""
+    return hashlib.sha256(folded(email).encode()).hexdigest()[:32]
+
+
+def start_session(session: Session, platform: Platform, user_id: int, browser: Browser) -> str:
+    """The token of a new session of this person, for the cookie; the session that this browser had is over.
+
+    It opens nothing yet where the person has a second factor, whoever starts it.
+    """
+    awaits_code = has_second_factor(session, user_id)
+    row = LoginSession(
+        user_id=user_id,
+        browser=browser.name,
+        awaits_code=awaits_code,
+        expires_at=func.now() + (CODE_TIME if awaits_code else platform.settings.session_lifetime),
+    )
+    if not awaits_code:
+        _tell_of_new_browser(session, user_id, browser)
+    if browser.cookie:
+        end_session(session, hash_of_token(browser.cookie))
+    token = secrets.token_urlsafe(32)
+    row.token_hash = hash_of_token(token)
+    session.add(row)
+    return token
+
+
+def _tell_of_new_browser(session: Session, user_id: int, browser: Browser) -> None:
+    """Tell a person of a login by a browser that none of their logins of the last month came from."""
+    known = browsers_of(session, user_id)
+    is_own = browser.cookie and owner_of_session(session, hash_of_token(browser.cookie)) == user_id
+    if known and browser.name not in known and not is_own:
+        owner = session.get_one(User, user_id)
+        mail.tell_owner(session, Letter.NEW_BROWSER, owner, browser=browser.name)
+
+
+def awaits_code(platform: Platform, token: str) -> bool:
+    """Whether the login of this session has to be finished with a code."""
+    with platform.transaction() as session:
+        return waiting_for_code(session, hash_of_token(token)) is not None
+
+
+def finish_login(session: Session, platform: Platform, user_id: int, browser: Browser) -> str:
+    """The token of a session of this browser that waited for a code, which was right."""
+    _tell_of_new_browser(session, user_id, replace(browser, cookie=None))
+    cookie = browser.cookie or ""
+    token = secrets.token_urlsafe(32)
+    lifetime = platform.settings.session_lifetime
+    exchange_token(session, hash_of_token(cookie), hash_of_token(token), lifetime)
+    return token
+
+
+def confirm(platform: Platform, actor: Actor, password: str, browser: Browser) -> str:
+    """The new token of this browser's session, in which its person has given the password once more.
+
+    Raises WrongPasswordError, BusyError, RateLimitedError.
+    """
+    with platform.transaction() as session:
+        user = session.get_one(User, actor.user_id)
+    _checked(platform, Login(email=actor.email, password=password), user, browser)
+    return renew(platform, browser.cookie or "")
+
+
+def check_owner(actor: Actor, password: str, known: str | None) -> None:
+    """See that the person of a session is the owner of its account, whose password has the hash `known`.
+
+    Raises WrongPasswordError, BusyError; RecentLoginNeededError for an account without a password.
+    """
+    if (known is None or not actor.has_password) and actor.user_id is not None:
+        if not actor.is_recent:
+            raise RecentLoginNeededError("Confirm that it is you first")
+    elif not is_password(password, known):
+        raise WrongPasswordError("the password is wrong")
+
+
+def renew(platform: Platform, cookie: str) -> str:
+    """The new token of this session, after a login was repeated or its person got more rights.
+
+    Whoever knew the old one has nothing. Raises WrongPasswordError for a session that is over.
+    """
+    token = secrets.token_urlsafe(32)
+    with platform.transaction() as session:
+        if not renew_session(session, hash_of_token(cookie), hash_of_token(token)):
+            raise WrongPasswordError("the session is over; log in again")
+    return token
+
+
+def log_out(platform: Platform, token: str) -> None:
+    """End this session."""
+    with platform.transaction() as session:
+        end_session(session, hash_of_token(token))
+
+
+def sessions_of(platform: Platform, actor: Actor, cookie: str) -> tuple[SessionView, ...]:
+    """Where a person is logged in, the browser of this cookie among them."""
+    assert actor.user_id is not None
+    with platform.transaction() as session:
+        return select_sessions(session, actor.user_id, hash_of_token(cookie), platform.settings)
+
+
+def end_one(platform: Platform, actor: Actor, key: str) -> None:
+    """End a session of this person by its key; nothing where there is none."""
+    assert actor.user_id is not None
+    with platform.transaction() as session:
+        end_session(session, bytes.fromhex(key), actor.user_id)
+
+
+def end_all(platform: Platform, actor: Actor) -> int:
+    """End all sessions of this person, the present one too; how many. Tokens stay."""
+    assert actor.user_id is not None
+    with platform.transaction() as session:
+        count = end_sessions_of(session, actor.user_id)
+        audit.record(
+            session, actor.user_id, "session.end-all", f"person {actor.user_id}", details={"ended": count}
+        )
+    return count
+
+
+def identify(platform: Platform, cookie: str | None, bearer: str | None) -> Actor:
+    """Who makes a request: the owner of the token, else of the session, else an anonymous visitor."""
+    return find_caller(platform, cookie, bearer).actor
+
+
+def find_caller(platform: Platform, cookie: str | None, bearer: str | None) -> Caller:
+    """Who makes a request."""
+    if not (bearer or cookie) or (bearer and not is_token(bearer)):
+        return Caller(Actor())
+    with platform.reading() as session:
+        if bearer:
+            return Caller(owner_of_token(session, hash_of_token(bearer)) or Actor())
+        found = open_session(session, hash_of_token(cookie or ""), platform.settings)
+    if found and found.awaits_code:
+        return Caller(Actor(), awaits_code=True)
+    if found is None or found.actor is None:
+        return Caller(Actor())
+    return Caller(found.actor if platform.settings.passwords else replace(found.actor, has_password=False))
+
+
+def delete_expired_sessions(platform: Platform) -> int:
+    """Delete logins that have been over for long; how many."""
+    with platform.transaction() as session:
+        return delete_expired(session)

@@ -1,0 +1,691 @@
+"""Teams: creating, joining, leaving, and who is in which team of a challenge."""
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    SQLColumnExpression,
+    and_,
+    delete,
+    func,
+    not_,
+    or_,
+    select,
+    tuple_,
+    update,
+)
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session, aliased
+
+from app.core import audit
+from app.core.access import Actor
+from app.core.errors import (
+    ConflictError,
+    ForbiddenError,
+    InTeam,
+    LastOwner,
+    MalformedError,
+    NameFixed,
+    NameTaken,
+    NotFoundError,
+    Refusal,
+    RefusedError,
+    TeamNotApproved,
+    TeamSuspended,
+    refuse,
+)
+from app.core.names import Visible, lookalike_key
+from app.jobs import queue
+from app.models import (
+    Approval,
+    Edition,
+    Entry,
+    EntryState,
+    Invitation,
+    Member,
+    Method,
+    Phase,
+    Submission,
+    Team,
+    Upload,
+    User,
+)
+from app.platform import Platform
+
+TeamName = Annotated[
+    str,
+    Field(min_length=2, max_length=40, description="unique in the edition, as boards show it"),
+    Visible,
+]
+Affiliation = Annotated[str, Field(max_length=200, description="where its members work")]
+Reason = Annotated[str, Field(max_length=1000, description="required from organisers; the team reads it")]
+
+
+class NewTeam(BaseModel):
+    """What a new team is called."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
+
+    name: TeamName
+    affiliation: Affiliation = ""
+
+
+class TeamChange(BaseModel):
+    """What is changed of a team."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
+
+    name: TeamName
+    affiliation: Affiliation = ""
+    reason: Reason = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTeam:
+    """A team that a person is in."""
+
+    id: int
+    name: str
+    edition: str
+    edition_title: str
+    members: int
+    is_owner: bool
+    is_named: bool  # the person agreed to be named on the team's public page
+    approval: Approval | None  # none: its edition asks for none
+    is_suspended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MemberView:
+    """A member of a team."""
+
+    id: int  # of the person
+    name: str
+    is_owner: bool
+    is_named: bool
+    joined_at: datetime
+    affiliation: str = ""
+    homepage: str = ""
+    orcid: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberPage:
+    """Members of a team, and the last of them where others follow."""
+
+    members: tuple[MemberView, ...]
+    next: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What organisers have decided about a team."""
+
+    name: str
+    needs_approval: bool  # its edition asks for it
+    approval: Approval
+    approval_reason: str
+    is_suspended: bool
+    suspension_reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The team that a person is in, as far as it counts for leaving it or joining another."""
+
+    team_id: int
+    standing: Standing
+    is_owner: bool
+    other_owners: int
+    others: int  # members besides this person, owners among them
+
+
+def upload_refusals(team: Standing | None) -> Iterator[Refusal]:
+    """Every reason why a person with this team, or with none yet, may not upload."""
+    if team is not None and team.is_suspended:
+        yield _suspended(team)
+
+
+def scoring_refusals(team: Standing | None, *, is_held_out: bool) -> Iterator[Refusal]:
+    """Every reason why nothing of this team is scored on a phase; a person without a team has none yet."""
+    if team is None:
+        return
+    yield from upload_refusals(team)
+    if not is_held_out or not team.needs_approval or team.approval is Approval.APPROVED:
+        return
+    message = f"an organiser has to approve the team {team.name} before anything of it is scored on held-out annotation"
+    if team.approval is Approval.REFUSED:
+        message = f"an organiser did not approve the team {team.name}: {team.approval_reason}"
+    yield TeamNotApproved(message)
+
+
+def joining_refusals(team_id: int, team: Standing, present: Place | None) -> Iterator[Refusal]:
+    """Every reason why a person whose team in the edition is `present` may not join this team.
+
+    A person who is alone in a team leaves it by joining another.
+    """
+    if team.is_suspended:
+        yield _suspended(team)
+    if present is None:
+        return
+    if present.team_id == team_id:
+        yield InTeam(f"you are in the team {team.name} already")
+        return
+    if present.standing.is_suspended:
+        yield _suspended(present.standing)
+    if present.others:
+        name = present.standing.name
+        message = f"you are in the team {name}, and a person is in one team of an edition; leave it first"
+        yield InTeam(message)
+
+
+def leaving_refusals(place: Place) -> Iterator[Refusal]:
+    """Every reason why a person may not leave a team; nobody escapes a suspension by leaving."""
+    if place.standing.is_suspended:
+        yield _suspended(place.standing)
+    yield from giving_up_refusals(place)
+
+
+def giving_up_refusals(place: Place) -> Iterator[Refusal]:
+    """Every reason why a person may not stop being an owner."""
+    if place.is_owner and place.others and not place.other_owners:
+        message = f"the team {place.standing.name} has no other owner; make another member an owner first"
+        yield LastOwner(message)
+
+
+def renaming_refusals(team: Standing, *, has_public_result: bool, is_organiser: bool) -> Iterator[Refusal]:
+    """Every reason why a team does not get another name: a public result is cited under the one it has."""
+    if has_public_result and not is_organiser:
+        message = f"the team {team.name} has public results under this name; ask an organiser to change it"
+        yield NameFixed(message)
+
+
+def _suspended(team: Standing) -> Refusal:
+    message = f"the team {team.name} is suspended: {team.suspension_reason}"
+    return TeamSuspended(message)
+
+
+PAGE = 200  # members of a team
+
+
+def team_in(session: Session, user_id: int | None, edition_id: int) -> int | None:
+    """The team of a person in an edition."""
+    statement = select(Member.team_id).where(Member.user_id == user_id, Member.edition_id == edition_id)
+    return session.scalar(statement)
+
+
+def teams_now(actor: Actor) -> Select[int]:
+    """The reader's teams at the time of the query, also those that were made since the request began."""
+    return select(Member.team_id).where(Member.user_id == actor.user_id)
+
+
+def lock_person(session: Session, user_id: int) -> User:
+    """A person, locked so that one change of their memberships passes at a time; locked before any team."""
+    return session.get_one(User, user_id, with_for_update={"key_share": True})
+
+
+def lock_team(session: Session, team_id: int) -> Team | None:
+    """A team, locked so that one change of it, and one confirmation, passes at a time; rows that refer to it are not held up."""
+    return session.scalar(select(Team).where(Team.id == team_id).with_for_update(key_share=True))
+
+
+def lock_teams(session: Session, team_ids: set[int]) -> None:
+    """Lock several teams, in the order that everybody keeps to."""
+    session.execute(
+        select(Team.id).where(Team.id.in_(team_ids)).order_by(Team.id).with_for_update(key_share=True)
+    )
+
+
+def member(session: Session, team_id: int, user_id: int | None) -> Member | None:
+    """A person's membership of a team."""
+    return session.scalar(select(Member).where(Member.team_id == team_id, Member.user_id == user_id))
+
+
+def has_members(team: SQLColumnExpression[int]) -> ColumnElement[bool]:
+    """Whether anybody is in a team."""
+    return select(Member.user_id).where(Member.team_id == team).exists()
+
+
+def is_erased(session: Session, team_id: int) -> bool:
+    """Whether a team was left without a name when its last member's account was deleted (`erased_name`)."""
+    name = f"Team {team_id}"
+    has_none = or_(Team.name == name, Team.name.startswith(f"{name}-"))
+    erased = select(Team.id).where(Team.id == team_id, has_none, not_(has_members(Team.id)))
+    return session.scalar(erased) is not None
+
+
+def add_team(session: Session, edition_id: int, name: str, affiliation: str = "") -> int | None:
+    """A new team of this name; none where the edition has one whose name looks the same."""
+    waits = session.scalar(select(Edition.approves_teams).where(Edition.id == edition_id))
+    statement = insert(Team).values(
+        edition_id=edition_id,
+        name=name,
+        name_key=lookalike_key(name),
+        affiliation=affiliation,
+        approval=Approval.WAITING if waits else Approval.APPROVED,
+    )
+    return session.scalar(statement.on_conflict_do_nothing().returning(Team.id))
+
+
+def standing_of(session: Session, team_id: int | None) -> Standing | None:
+    """What organisers have decided about a team."""
+    statement = select(Team, Edition.approves_teams).join(Edition).where(Team.id == team_id)
+    row = session.execute(statement).one_or_none()
+    return _standing(*row) if row else None
+
+
+def _standing(team: Team, needs_approval: bool) -> Standing:  # noqa: FBT001 - a column
+    return Standing(
+        name=team.name,
+        needs_approval=needs_approval,
+        approval=team.approval,
+        approval_reason=team.approval_reason,
+        is_suspended=team.suspended_at is not None,
+        suspension_reason=team.suspension_reason,
+    )
+
+
+def place_in(session: Session, user_id: int | None, edition_id: int) -> Place | None:
+    """The team of a person in an edition, with what counts for leaving it."""
+    mine, other = Member, aliased(Member)
+    others = select(func.count()).where(other.team_id == mine.team_id, other.user_id != mine.user_id)
+    statement = (
+        select(
+            mine.team_id,
+            mine.is_owner,
+            others.where(other.is_owner).correlate(mine).scalar_subquery(),
+            others.correlate(mine).scalar_subquery(),
+        ).where(mine.user_id == user_id, mine.edition_id == edition_id)
+    )  # fmt: skip
+    row = session.execute(statement).one_or_none()
+    if row is None:
+        return None
+    team_id, is_owner, other_owners, others_count = row
+    found = standing_of(session, team_id)
+    assert found is not None
+    return Place(team_id, found, is_owner, other_owners, others_count)
+
+
+def longest_member(session: Session, team_id: int, but: int) -> Member | None:
+    """Who has been in a team for longest, apart from one person."""
+    statement = select(Member).where(Member.team_id == team_id, Member.user_id != but)
+    return session.scalar(statement.order_by(Member.joined_at, Member.user_id).limit(1))
+
+
+def teams_of(session: Session, user_id: int | None) -> tuple[OwnTeam, ...]:
+    """The teams of a person, of the newest edition first."""
+    every = aliased(Member)
+    members = select(func.count()).where(every.team_id == Team.id).correlate(Team).scalar_subquery()
+    statement = (
+        select(Team, Edition, members, Member.is_owner, Member.is_named)
+        .join(Member, Member.team_id == Team.id)
+        .join(Edition, Team.edition_id == Edition.id)
+        .where(Member.user_id == user_id)
+        .order_by(Edition.id.desc())
+    )
+    return tuple(
+        OwnTeam(
+            id=team.id,
+            name=team.name,
+            edition=edition.code,
+            edition_title=edition.title,
+            members=count,
+            is_owner=is_owner,
+            is_named=is_named,
+            approval=team.approval if edition.approves_teams else None,
+            is_suspended=team.suspended_at is not None,
+        )
+        for team, edition, count, is_owner, is_named in session.execute(statement)
+    )
+
+
+def members_of(session: Session, team_id: int, *, only_named: bool, after: int | None = None) -> MemberPage:
+    """A page of the members of a team, owners first, then by when they joined.
+
+    only_named: those who agreed to be named; after: the person behind whom it begins, if that is one of those listed.
+    """
+    listed = [Member.team_id == team_id, *([Member.is_named] if only_named else [])]
+    order = (~Member.is_owner, Member.joined_at, Member.user_id)
+    last = session.execute(select(*order).where(*listed, Member.user_id == after)).one_or_none()
+    statement = (
+        select(
+            User.id, User.name, Member.is_owner, Member.is_named, Member.joined_at, User.affiliation, User.homepage, User.orcid
+        )
+        .join(Member, Member.user_id == User.id)
+        .where(*listed, *([tuple_(*order) > tuple_(*last)] if last else []))
+        .order_by(*order)
+        .limit(PAGE + 1)
+    )  # fmt: skip
+    found = tuple(MemberView(*row) for row in session.execute(statement))
+    return MemberPage(found[:PAGE], found[PAGE - 1].id if len(found) > PAGE else None)
+
+
+def count_members(session: Session, team_id: int) -> int:
+    """How many members a team has."""
+    return session.scalar(select(func.count()).where(Member.team_id == team_id)) or 0
+
+
+def remove_member(session: Session, team_id: int, user_id: int) -> None:
+    """End a membership, and the invitations that this member made."""
+    session.execute(delete(Member).where(Member.team_id == team_id, Member.user_id == user_id))
+    revoke_invitations(session, Invitation.team_id == team_id, Invitation.created_by == user_id)
+
+
+def revoke_invitations(session: Session, *which: ColumnElement[bool]) -> None:
+    """Revoke the invitations, of those that conditions name, which have not been revoked yet."""
+    open_ones = update(Invitation).where(Invitation.revoked_at.is_(None), *which)
+    session.execute(open_ones.values(revoked_at=func.now()))
+
+
+def _unconfirmed(user_id: int, edition_id: int) -> tuple[ColumnElement[bool], ...]:
+    phases = select(Phase.id).where(Phase.edition_id == edition_id)
+    is_confirmed = select(Submission.id).where(Submission.upload_id == Upload.id).exists()
+    return Upload.user_id == user_id, Upload.phase_id.in_(phases), ~is_confirmed
+
+
+def has_unconfirmed(session: Session, user_id: int, edition_id: int) -> bool:
+    """Whether a person has uploads in an edition that are not confirmed."""
+    return session.scalar(select(Upload.id).where(*_unconfirmed(user_id, edition_id)).limit(1)) is not None
+
+
+def move_uploads(session: Session, user_id: int, edition_id: int, team_id: int) -> None:
+    """Give a person's unconfirmed uploads of an edition to this team; what is confirmed stays where it is."""
+    session.execute(update(Upload).where(*_unconfirmed(user_id, edition_id)).values(team_id=team_id))
+
+
+def delete_if_unused(session: Session, team_id: int) -> bool:
+    """Delete a team without members, unless something was made in its name; whether it is gone."""
+    used = [select(each.team_id).where(each.team_id == team_id).exists() for each in (Member, Method, Upload)]
+    unused = delete(Team).where(Team.id == team_id, and_(*(~each for each in used)))
+    return session.scalar(unused.returning(Team.id)) is not None
+
+
+def is_shown(team: SQLColumnExpression[int]) -> ColumnElement[bool]:
+    """Whether the public results of a team are shown; organisers may hide those of a suspended one."""
+    return team.not_in(select(Team.id).where(Team.hides_results))
+
+
+def is_public() -> ColumnElement[bool]:
+    """Whether everybody may see a method; for statements that have Method."""
+    return and_(Method.public_at.is_not(None), is_shown(Method.team_id))
+
+
+def shows_result(session: Session, team_id: int) -> bool:
+    """Whether everybody sees a result of this team, or would if organisers did not hide it."""
+    statement = (
+        select(Entry.id)
+        .join(Method, Entry.method_id == Method.id)
+        .where(Method.team_id == team_id, Method.public_at.is_not(None), Entry.state == EntryState.SCORED)
+    )
+    return session.scalar(statement.limit(1)) is not None
+
+
+def mark_changed(session: Session, team_id: int) -> None:
+    """Let boards be made anew that show methods of this team."""
+    theirs = update(Method).where(Method.team_id == team_id)
+    session.execute(theirs.values(revision=Method.revision + 1))
+    queue.add_boards(session, Entry.method_id.in_(select(Method.id).where(Method.team_id == team_id)))
+
+
+NAME_TAKEN = "the edition has a team whose name is the same or looks the same; choose another name"
+
+
+def own_team(session: Session, user_id: int, edition_id: int) -> int:
+    """The team of a person in an edition; who has none gets a team of one, named after them."""
+    person = lock_person(session, user_id)
+    team_id = team_in(session, user_id, edition_id)
+    if team_id is not None:
+        return team_id
+    made = (add_team(session, edition_id, name) for name in _names(person.name))
+    team_id = next((each for each in made if each is not None), None)
+    if team_id is None:
+        raise ConflictError("No name is free for a team of your own; create one with another name")
+    _add_member(session, team_id, user_id, edition_id, is_owner=True)
+    return team_id
+
+
+def _names(name: str) -> Iterator[str]:
+    """Names for the team of one person: their own, then with a number."""
+    yield name
+    yield from (f"{name} {number}" for number in range(2, 6))
+    yield f"{name} {secrets.token_hex(4)}"
+
+
+def _add_member(session: Session, team_id: int, user_id: int, edition_id: int, *, is_owner: bool) -> None:
+    session.add(Member(team_id=team_id, user_id=user_id, edition_id=edition_id, is_owner=is_owner))
+    session.flush()
+
+
+def create_team(platform: Platform, actor: Actor, edition: str, new: NewTeam) -> int:
+    """Create a team with the person as its owner; who is alone in a team leaves it.
+
+    Raises NotFoundError, RefusedError.
+    """
+    assert actor.user_id is not None
+    with platform.transaction() as session:
+        found = session.scalar(select(Edition).where(Edition.code == edition))
+        if found is None:
+            raise NotFoundError(f"there is no edition {edition!r}")
+        lock_person(session, actor.user_id)
+        present = place_in(session, actor.user_id, found.id)
+        if present is not None:
+            message = f"you are in the team {present.standing.name}, and a person is in one team of an edition; leave or rename it"
+            raise RefusedError([InTeam(message)])
+        team_id = add_team(session, found.id, new.name, new.affiliation)
+        if team_id is None:
+            raise RefusedError([NameTaken(NAME_TAKEN)])
+        _add_member(session, team_id, actor.user_id, found.id, is_owner=True)
+        after = {"name": new.name, "affiliation": new.affiliation}
+        record(session, actor.user_id, "team.create", team_id, edition_id=found.id, after=after)
+    return team_id
+
+
+def record(session: Session, by: int | None, action: str, team_id: int, **facts: object) -> None:
+    """Write down what was done to a team."""
+    audit.record(session, by, action, f"team {team_id}", **facts)  # type: ignore[arg-type]  # `audit.Facts`
+
+
+def join(session: Session, team: Team, user_id: int) -> None:
+    """Make a person a member of a locked team; who is alone in another leaves that, and their unconfirmed uploads come along."""
+    present = team_in(session, user_id, team.edition_id)
+    if present is not None:
+        remove_member(session, present, user_id)
+    _add_member(session, team.id, user_id, team.edition_id, is_owner=False)
+    move_uploads(session, user_id, team.edition_id, team.id)
+    if present is not None:
+        _close_if_empty(session, present)
+
+
+def _close_if_empty(session: Session, team_id: int) -> None:
+    """Delete a team that nobody is in; one with results stays, and nobody can join it any more."""
+    if not delete_if_unused(session, team_id):
+        without_members = ~has_members(Invitation.team_id)
+        revoke_invitations(session, Invitation.team_id == team_id, without_members)
+
+
+def leave(platform: Platform, actor: Actor, team_id: int) -> None:
+    """Leave a team. What was confirmed stays with it; unconfirmed uploads go with the person, into a team of one.
+
+    Raises NotFoundError, RefusedError.
+    """
+    assert actor.user_id is not None
+    with platform.transaction() as session:
+        lock_person(session, actor.user_id)
+        team = _own(session, actor, team_id)
+        place = place_in(session, actor.user_id, team.edition_id)
+        assert place is not None
+        refuse(leaving_refusals(place))
+        _take_out(session, team, actor.user_id)
+        record(session, actor.user_id, "team.leave", team_id, edition_id=team.edition_id)
+
+
+def _own(session: Session, actor: Actor, team_id: int) -> Team:
+    """A team of the reader, locked."""
+    team = lock_team(session, team_id)
+    if team is None or member(session, team_id, actor.user_id) is None:
+        raise NotFoundError(f"you are in no team {team_id}")
+    return team
+
+
+def _take_out(session: Session, team: Team, user_id: int) -> None:
+    remove_member(session, team.id, user_id)
+    if has_unconfirmed(session, user_id, team.edition_id):
+        own = own_team(session, user_id, team.edition_id)
+        move_uploads(session, user_id, team.edition_id, own)
+    _close_if_empty(session, team.id)
+
+
+def managed(session: Session, actor: Actor, team_id: int, reason: str = "") -> Team:
+    """A team that the reader may change, locked: its owners, and with a reason the organisers of its edition.
+
+    Raises NotFoundError, ForbiddenError, MalformedError without a reason.
+    """
+    team = lock_team(session, team_id)
+    mine = member(session, team_id, actor.user_id)
+    if team is not None and mine is not None and mine.is_owner:
+        return team
+    if team is not None and actor.runs(team.edition_id):
+        if not reason:
+            raise MalformedError("Give a reason; organisers need one to change a team")
+        return team
+    if mine is None or team is None:
+        raise NotFoundError(f"you are in no team {team_id}")
+    raise ForbiddenError("Only an owner of the team may do this")
+
+
+def remove(platform: Platform, actor: Actor, team_id: int, user_id: int, reason: str = "") -> None:
+    """Take another member out of a team, and revoke its invitations, one of which they may know.
+
+    Raises NotFoundError, ForbiddenError, RefusedError.
+    """
+    with platform.transaction() as session:
+        if user_id == actor.user_id:
+            raise ConflictError("This is you; leave the team instead")
+        theirs = member(session, team_id, user_id)
+        if theirs is not None:
+            lock_person(session, user_id)  # before the team, as everywhere
+        team = managed(session, actor, team_id, reason)
+        if theirs is None or member(session, team_id, user_id) is None:
+            raise NotFoundError(f"the team has no member {user_id}")
+        place = place_in(session, user_id, team.edition_id)
+        assert place is not None
+        refuse(leaving_refusals(place))
+        _take_out(session, team, user_id)
+        revoke_invitations(session, Invitation.team_id == team_id)
+        facts = {"edition_id": team.edition_id, "reason": reason, "details": {"person": user_id}}
+        record(session, actor.user_id, "team.remove_member", team_id, **facts)
+
+
+def set_owner(
+    platform: Platform, actor: Actor, team_id: int, user_id: int, *, is_owner: bool, reason: str = ""
+) -> None:
+    """Make a member an owner, or an owner an ordinary member again.
+
+    Raises NotFoundError, ForbiddenError, RefusedError for the last owner.
+    """
+    with platform.transaction() as session:
+        team = managed(session, actor, team_id, reason)
+        _change_owner(session, team, user_id, is_owner=is_owner)
+        record(
+            session,
+            actor.user_id,
+            "team.set_owner",
+            team_id,
+            edition_id=team.edition_id,
+            reason=reason,
+            after={"person": user_id, "is_owner": is_owner},
+        )
+
+
+def _change_owner(session: Session, team: Team, user_id: int, *, is_owner: bool) -> None:
+    theirs = member(session, team.id, user_id)
+    place = place_in(session, user_id, team.edition_id)
+    if theirs is None or place is None:
+        raise NotFoundError(f"the team has no member {user_id}")
+    if not is_owner:
+        refuse(giving_up_refusals(place))
+    theirs.is_owner = is_owner or not place.others
+    session.flush()
+
+
+def hand_over(platform: Platform, actor: Actor, team_id: int, user_id: int) -> None:
+    """Make another member the owner in place of the reader.
+
+    Raises NotFoundError, ForbiddenError.
+    """
+    assert actor.user_id is not None
+    with platform.transaction() as session:
+        _own(session, actor, team_id)
+        team = managed(session, actor, team_id)
+        if user_id == actor.user_id:
+            raise ConflictError("You own this team already")
+        _change_owner(session, team, user_id, is_owner=True)
+        _change_owner(session, team, actor.user_id, is_owner=False)
+        facts = {"before": {"owner": actor.user_id}, "after": {"owner": user_id}}
+        record(session, actor.user_id, "team.hand_over", team_id, edition_id=team.edition_id, **facts)
+
+
+def change(platform: Platform, actor: Actor, team_id: int, change: TeamChange) -> None:
+    """Give a team another name or affiliation.
+
+    Raises NotFoundError, ForbiddenError, RefusedError for a name that is taken, or that public results are cited under.
+    """
+    with platform.transaction() as session:
+        team = managed(session, actor, team_id, change.reason)
+        before = {"name": team.name, "affiliation": team.affiliation}
+        if change.name != team.name:
+            _rename(session, team, change.name, is_organiser=actor.runs(team.edition_id))
+        team.affiliation = change.affiliation
+        session.flush()
+        mark_changed(session, team_id)
+        after = {"name": team.name, "affiliation": team.affiliation}
+        facts = {"reason": change.reason, "before": before, "after": after}
+        record(session, actor.user_id, "team.change", team_id, edition_id=team.edition_id, **facts)
+    platform.cache.forget_versions()
+
+
+def _rename(session: Session, team: Team, name: str, *, is_organiser: bool) -> None:
+    standing = standing_of(session, team.id)
+    assert standing is not None
+    has_public_result = shows_result(session, team.id)
+    refuse(renaming_refusals(standing, has_public_result=has_public_result, is_organiser=is_organiser))
+    team.name, team.name_key = name, lookalike_key(name)
+    try:
+        session.flush()
+    except IntegrityError as error:
+        raise RefusedError([NameTaken(NAME_TAKEN)]) from error
+
+
+def set_named(platform: Platform, actor: Actor, team_id: int, *, is_named: bool) -> None:
+    """Agree to be named on the team's public page, or not any more.
+
+    Raises NotFoundError.
+    """
+    with platform.transaction() as session:
+        mine = member(session, team_id, actor.user_id)
+        if mine is None:
+            raise NotFoundError(f"you are in no team {team_id}")
+        mine.is_named = is_named
+
+
+def leave_every_team(session: Session, user_id: int) -> None:
+    """Take a person out of all their teams, because their account ends; the longest-standing member succeeds a last owner."""
+    lock_person(session, user_id)
+    for mine in teams_of(session, user_id):
+        team = lock_team(session, mine.id)
+        assert team is not None
+        place = place_in(session, user_id, team.edition_id)
+        heir = longest_member(session, team.id, but=user_id)
+        if heir is not None and place is not None and any(True for _ in giving_up_refusals(place)):
+            heir.is_owner = True
+        remove_member(session, team.id, user_id)
+        _close_if_empty(session, team.id)
+        after = {"owner": heir.user_id} if heir else {}
+        record(session, None, "team.account_ended", team.id, edition_id=team.edition_id, after=after)

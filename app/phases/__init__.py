@@ -1,1 +1,0 @@
-"""Dates and quotas of phases: what organisers change, and calendars."""

@@ -1,1 +1,0 @@
-"""Personal data: changed, handed out and erased."""

@@ -1,1 +1,0 @@
-"""How a submission comes along while it waits, for pages that ask again and again."""

@@ -1,1 +1,0 @@
-"""From when which result stands on a board; rows that are only appended."""

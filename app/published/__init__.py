@@ -1,1 +1,0 @@
-"""Historical editions: results as published, not scored here."""

@@ -1,1 +1,0 @@
-"""Ranks and other figures over the classes of a table of scores."""

@@ -1,1 +1,0 @@
-"""Scoring again in the shadow, and switching the boards all at once."""

@@ -1,0 +1,51 @@
+"""Anonymous links for programs."""
+
+from fastapi import APIRouter, Response
+from fastapi.responses import RedirectResponse
+
+from app.core.access import Action
+from app.core.rate_limits import Limited
+from app.results import anonymous_links
+from app.results.anonymous_links import AnonymousResult, LinksPage, LinkView
+from app.results.anonymous_pages import HEADERS
+from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
+
+router = APIRouter(prefix="/api/v1", tags=["anonymous links"])
+
+
+@router.get("/anonymous/{token}", response_model=AnonymousResult, dependencies=[requires(Action.READ_PUBLIC)])
+def anonymous(platform: ThePlatform, token: str, response: Response) -> AnonymousResult | Response:
+    """The result that an anonymous link shows; once it is revealed, a redirection to its submission."""
+    found = anonymous_links.anonymous_result(platform, token)
+    if isinstance(found, int):
+        return RedirectResponse(f"/api/v1/submissions/{found}", status_code=302, headers=HEADERS)
+    response.headers.update(HEADERS)
+    return found[0]
+
+
+@router.get("/entries/{entry_id}/links", dependencies=[requires(Action.LINK)])
+def links(platform: ThePlatform, actor: CurrentActor, entry_id: int) -> LinksPage:
+    """The anonymous links of a result of your team."""
+    return anonymous_links.links_page(platform, actor, entry_id)
+
+
+@router.post(
+    "/entries/{entry_id}/links",
+    status_code=201,
+    dependencies=[requires(Action.LINK), limited(Limited.CHANGE)],
+)
+def create(platform: ThePlatform, actor: CurrentActor, entry_id: int) -> LinkView:
+    """A new anonymous link to the result that the board has now; what is scored later does not change what it shows."""
+    return anonymous_links.create(platform, actor, entry_id)
+
+
+@router.post("/links/{link_id}/revoke", status_code=204, dependencies=[requires(Action.LINK)])
+def revoke(platform: ThePlatform, actor: CurrentActor, link_id: int) -> None:
+    """Revoke an anonymous link. It cannot be undone."""
+    anonymous_links.revoke(platform, actor, link_id)
+
+
+@router.post("/links/{link_id}/reveal", status_code=204, dependencies=[requires(Action.LINK)])
+def reveal(platform: ThePlatform, actor: CurrentActor, link_id: int) -> None:
+    """Let an anonymous link of a public method lead to its submission. It cannot be undone."""
+    anonymous_links.reveal(platform, actor, link_id)

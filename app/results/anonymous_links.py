@@ -1,0 +1,353 @@
+"""Anonymous links: results that reviewers read without learning whose they are."""
+
+import enum
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy.orm import Session
+
+import scoring
+from app.challenges import challenges
+from app.challenges.challenges import is_past_embargo
+from app.challenges.disclosure import public_sight, withheld
+from app.core.access import Action, Actor, rows_for
+from app.core.audit import record
+from app.core.errors import NoLink, NotFoundError, Refusal, RefusedError
+from app.jobs import places
+from app.models import AnonymousLink, Entry, EntryState, Method, Phase, Run
+from app.people.teams import is_shown
+from app.platform import Platform
+from app.results import exhibits, headlines, submissions
+from app.results.exhibits import ClassValue, ExhibitView, exhibits_of
+from app.results.submissions import RunScores, run_view
+
+MOST_LINKS = 10  # of one result that are neither revoked nor revealed
+
+
+class LinkState(enum.StrEnum):
+    """What an anonymous link shows."""
+
+    ANONYMOUS = "anonymous"
+    REVEALED = "revealed"  # leads to the page of the submission
+    REVOKED = "revoked"  # there is nothing at its address
+
+
+def link_state(revoked_at: datetime | None, revealed_at: datetime | None) -> LinkState:
+    """What a link shows; one that was revoked shows nothing, also if it was revealed before."""
+    if revoked_at is not None:
+        return LinkState.REVOKED
+    return LinkState.REVEALED if revealed_at is not None else LinkState.ANONYMOUS
+
+
+def link_refusals(
+    entry: EntryState, *, is_public: bool, is_embargoed: bool, links: int
+) -> tuple[Refusal, ...]:
+    """Every reason why a result cannot have another anonymous link; `links` are those that still are anonymous."""
+    found = []
+    if entry is not EntryState.SCORED:
+        found.append("only a result with a score can have an anonymous link")
+    if is_public:
+        found.append("the method is public, so that everybody can read whose result it is")
+    if is_embargoed:
+        found.append("scores of this phase are shown to others once it is over")
+    if links >= MOST_LINKS:
+        found.append(f"this result has {links} anonymous links, and {MOST_LINKS} is the most; revoke one")
+    return tuple(NoLink(message) for message in found)
+
+
+def reveal_refusal(state: LinkState, *, is_public: bool) -> Refusal | None:
+    """Why a link cannot lead to the named page: only a public method has one for everybody."""
+    if state is LinkState.REVOKED:
+        return NoLink("this link was revoked; make another one")
+    if not is_public:
+        return NoLink("make the method public first; then the link can show whose it is")
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkView:
+    """A link as its team sees it."""
+
+    id: int
+    path: str
+    address: str  # with the host of the settings, to be copied
+    state: LinkState
+    created_at: datetime
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
+class LinksPage:
+    """The anonymous links of a result, with why it cannot have another."""
+
+    entry: int
+    submission: int
+    method: str
+    competition: int
+    title: str
+    links: tuple[LinkView, ...]
+    refusals: tuple[str, ...]
+    is_public: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AnonymousResult:
+    """One scoring of a result without team, method, account, archive and dates."""
+
+    edition: str
+    edition_title: str
+    image_set: str
+    competition: int
+    title: str
+    data_rule: str
+    protocol: str
+    ground_truth: int  # version
+    scorer: str
+    measure: str | None
+    headline: float | None
+    headline_reason: str | None
+    low: float | None
+    high: float | None
+    classes: tuple[ClassValue, ...]
+    withheld: str | None
+    is_withdrawn: bool  # its team or an organiser took the result back: no values
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedEntry:
+    """A result with the method that it belongs to."""
+
+    entry: Entry
+    method: Method
+    phase: Phase
+
+
+def linkable_entry(session: Session, actor: Actor, entry_id: int) -> LinkedEntry | None:
+    """An entry whose anonymous links somebody may manage."""
+    return _linked(session, _linkable(actor, Entry.id == entry_id))
+
+
+def lock_linkable_entry(session: Session, actor: Actor, entry_id: int) -> LinkedEntry | None:
+    """The same, locked, so that nobody makes too many links at once."""
+    return _linked(session, _linkable(actor, Entry.id == entry_id).with_for_update(of=Entry))
+
+
+def lock_entry_of_link(session: Session, actor: Actor, link_id: int) -> LinkedEntry | None:
+    """The entry of a link that somebody may manage, locked."""
+    of_link = select(AnonymousLink.entry_id).where(AnonymousLink.id == link_id).scalar_subquery()
+    return _linked(session, _linkable(actor, Entry.id == of_link).with_for_update(of=Entry))
+
+
+def _linkable(actor: Actor, which: ColumnElement[bool]) -> Select[Entry, Method, Phase]:
+    return (
+        select(Entry, Method, Phase)
+        .join(Method, Entry.method_id == Method.id)
+        .join(Phase, Entry.phase_id == Phase.id)
+        .where(which, rows_for(actor, Action.LINK, team=Method.team_id))
+    )
+
+
+def _linked(session: Session, statement: Select[Entry, Method, Phase]) -> LinkedEntry | None:
+    row = session.execute(statement).one_or_none()
+    return LinkedEntry(*row) if row else None
+
+
+def links_of(session: Session, entry_id: int) -> list[AnonymousLink]:
+    """The links of an entry, newest first."""
+    statement = select(AnonymousLink).where(AnonymousLink.entry_id == entry_id)
+    return list(session.scalars(statement.order_by(AnonymousLink.id.desc())))
+
+
+def linked_run(session: Session, token: str) -> tuple[AnonymousLink, Run, Entry, Phase, Method] | None:
+    """What a link shows: nothing if it was revoked, under an embargo, and of a suspended team whose results are hidden."""
+    statement: Select[AnonymousLink, Run, Entry, Phase, Method] = (
+        select(AnonymousLink, Run, Entry, Phase, Method)
+        .join(Run, AnonymousLink.run_id == Run.id)
+        .join(Entry, AnonymousLink.entry_id == Entry.id)
+        .join(Phase, Entry.phase_id == Phase.id)
+        .join(Method, Entry.method_id == Method.id)
+        .where(
+            AnonymousLink.token == token,
+            AnonymousLink.revoked_at.is_(None),
+            is_past_embargo(Phase.id),
+            is_shown(Method.team_id),
+        )
+    )
+    row = session.execute(statement).one_or_none()
+    return (row[0], row[1], row[2], row[3], row[4]) if row else None
+
+
+def links_page(platform: Platform, actor: Actor, entry_id: int) -> LinksPage:
+    """The anonymous links of a result of the reader's team; raises NotFoundError."""
+    with platform.transaction() as session:
+        linked = linkable_entry(session, actor, entry_id)
+        if linked is None:
+            raise NotFoundError(f"your team has no result {entry_id}")
+        links = tuple(_view(platform, link) for link in links_of(session, entry_id))
+        phase = challenges.phase_of_id(session, linked.phase.id)
+        assert phase is not None
+        entry, method = linked.entry, linked.method
+        return LinksPage(
+            entry=entry_id,
+            submission=entry.submission_id,
+            method=method.name,
+            competition=entry.competition,
+            title=scoring.competition_of(phase.dataset, entry.competition).title,
+            links=links,
+            refusals=tuple(each.message for each in _refusals(session, linked)),
+            is_public=method.public_at is not None,
+        )
+
+
+def _view(platform: Platform, link: AnonymousLink) -> LinkView:
+    state = link_state(link.revoked_at, link.revealed_at)
+    path = f"/anonymous/{link.token}"
+    address = platform.settings.address.rstrip("/") + path
+    return LinkView(link.id, path, address, state, link.created_at, link.run_id)
+
+
+def _refusals(session: Session, linked: LinkedEntry) -> tuple[Refusal, ...]:
+    links = links_of(session, linked.entry.id)
+    states = [link_state(link.revoked_at, link.revealed_at) for link in links]
+    return link_refusals(
+        linked.entry.state,
+        is_public=linked.method.public_at is not None,
+        is_embargoed=_is_embargoed(session, linked),
+        links=states.count(LinkState.ANONYMOUS),
+    )
+
+
+def _is_embargoed(session: Session, linked: LinkedEntry) -> bool:
+    phase = challenges.phase_of_id(session, linked.phase.id)
+    assert phase is not None
+    return phase.embargo and not phase.is_over
+
+
+def create(platform: Platform, actor: Actor, entry_id: int) -> LinkView:
+    """A new anonymous link to what the board has of this result now; raises NotFoundError, RefusedError."""
+    with platform.transaction() as session:
+        linked = lock_linkable_entry(session, actor, entry_id)
+        if linked is None:
+            raise NotFoundError(f"your team has no result {entry_id}")
+        if found := _refusals(session, linked):
+            raise RefusedError(found)
+        link = AnonymousLink(
+            token=secrets.token_urlsafe(24),
+            entry_id=entry_id,
+            run_id=linked.entry.published_run_id,
+            created_by=actor.user_id,
+        )
+        session.add(link)
+        session.flush()
+        _record(session, actor, linked, link, "link.create")
+        return _view(platform, link)
+
+
+def revoke(platform: Platform, actor: Actor, link_id: int) -> int:
+    """Let a link lead nowhere, for good; returns its entry. Raises NotFoundError."""
+
+    def change(_: LinkedEntry, link: AnonymousLink) -> bool:
+        if link.revoked_at is not None:
+            return False
+        link.revoked_at = func.clock_timestamp()
+        return True
+
+    return _change(platform, actor, link_id, "link.revoke", change)
+
+
+def reveal(platform: Platform, actor: Actor, link_id: int) -> int:
+    """Let a link lead to the page of the submission; returns its entry. Raises NotFoundError, RefusedError."""
+
+    def change(linked: LinkedEntry, link: AnonymousLink) -> bool:
+        state = link_state(link.revoked_at, link.revealed_at)
+        if refusal := reveal_refusal(state, is_public=linked.method.public_at is not None):
+            raise RefusedError([refusal])
+        if link.revealed_at is not None:
+            return False
+        link.revealed_at = func.clock_timestamp()
+        return True
+
+    return _change(platform, actor, link_id, "link.reveal", change)
+
+
+def _change(
+    platform: Platform,
+    actor: Actor,
+    link_id: int,
+    action: str,
+    change: Callable[[LinkedEntry, AnonymousLink], bool],
+) -> int:
+    """Change a link of the reader's team, and record it if that changed anything; returns its entry. Raises NotFoundError."""
+    with platform.transaction() as session:
+        linked = lock_entry_of_link(session, actor, link_id)
+        link = session.get(AnonymousLink, link_id, populate_existing=True) if linked else None
+        if linked is None or link is None:
+            raise NotFoundError(f"your team has no link {link_id}")
+        if change(linked, link):
+            _record(session, actor, linked, link, action)
+        return link.entry_id
+
+
+def _record(session: Session, actor: Actor, linked: LinkedEntry, link: AnonymousLink, action: str) -> None:
+    record(
+        session,
+        actor.user_id,
+        action,
+        f"anonymous link {link.id}",
+        edition_id=linked.method.edition_id,
+        details={"entry": linked.entry.id, "run": link.run_id},
+    )
+
+
+def anonymous_result(platform: Platform, token: str) -> tuple[AnonymousResult, tuple[ExhibitView, ...]] | int:
+    """What a link shows to everybody, with its curves and further tables; of a revealed one, its submission.
+
+    Values are disclosed as on a board, also to organisers. Raises NotFoundError.
+    """
+    with platform.snapshot() as session:
+        found = linked_run(session, token)
+        if found is None:
+            raise NotFoundError("there is no such link, or it was revoked")
+        link, run, entry, stored_phase, method = found
+        if link.revealed_at is not None and method.public_at is not None:
+            return entry.submission_id
+        phase = challenges.phase_of_id(session, stored_phase.id)
+        assert phase is not None
+        sight = public_sight(phase).of_result(is_complete=entry.is_complete)
+        is_withdrawn = entry.state is EntryState.WITHDRAWN
+        scores = {} if is_withdrawn else submissions.scores_of(session, [run.id])
+        ladder = headlines.headlines(session, [run.ladder_run_id]).get(run.ladder_run_id or 0)
+        [version] = submissions.truth_versions(session, [run.ground_truth_id]).values()
+        queue = places.places_of(platform, session, [run.id])
+        shown = run_view(run, version, RunScores(scores.get(run.id, []), ladder), queue, sight)
+        further = exhibits.stored_exhibits(session, run.id) if sight.details and not is_withdrawn else []
+    info = scoring.competition_of(phase.dataset, entry.competition)
+    result = AnonymousResult(
+        edition=phase.edition,
+        edition_title=phase.edition_title,
+        image_set=phase.image_set,
+        competition=entry.competition,
+        title=info.title,
+        data_rule=info.own_data_rule,
+        protocol=shown.protocol,
+        ground_truth=version,
+        scorer=shown.scorer,
+        measure=shown.measure,
+        headline=shown.headline,
+        headline_reason=shown.headline_reason,
+        low=shown.low,
+        high=shown.high,
+        classes=shown.classes,
+        withheld=withheld(phase, sight, is_complete=entry.is_complete),
+        is_withdrawn=is_withdrawn,
+    )
+    table = (_table(result),) if result.classes else ()
+    return result, (*table, *exhibits_of(further))
+
+
+def _table(result: AnonymousResult) -> ExhibitView:
+    measure = result.measure or "Score"
+    return ExhibitView("score_table", measure, result.classes, result.headline, result.low, result.high)

@@ -1,0 +1,53 @@
+"""The page that an anonymous link shows, and the page on which a team manages its links."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from app.core.access import Action
+from app.core.rate_limits import Limited
+from app.results import anonymous_links
+from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
+
+router = APIRouter()
+
+# no search engine lists the page, no other page learns its address, and no cache keeps what can be revoked
+HEADERS = {"X-Robots-Tag": "noindex, nofollow", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}
+
+
+@router.get("/anonymous/{token}", dependencies=[requires(Action.READ_PUBLIC)])
+def anonymous(request: Request, platform: ThePlatform, token: str) -> Response:
+    """A result without a name; once it is revealed, the page of its submission."""
+    found = anonymous_links.anonymous_result(platform, token)
+    if isinstance(found, int):
+        return RedirectResponse(f"/submissions/{found}", status_code=302, headers=HEADERS)
+    result, exhibits = found
+    response = render(request, "anonymous/result.html", result=result, exhibits=exhibits, token=token)
+    response.headers.update(HEADERS)
+    return response
+
+
+@router.get("/entries/{entry_id}/links", dependencies=[requires(Action.LINK)])
+def links(request: Request, platform: ThePlatform, actor: CurrentActor, entry_id: int) -> Response:
+    """The anonymous links of a result."""
+    return render(request, "anonymous/links.html", page=anonymous_links.links_page(platform, actor, entry_id))
+
+
+@router.post("/entries/{entry_id}/links", dependencies=[requires(Action.LINK), limited(Limited.CHANGE)])
+def create(platform: ThePlatform, actor: CurrentActor, entry_id: int) -> Response:
+    """Make an anonymous link."""
+    anonymous_links.create(platform, actor, entry_id)
+    return RedirectResponse(f"/entries/{entry_id}/links", status_code=303)
+
+
+@router.post("/links/{link_id}/revoke", dependencies=[requires(Action.LINK)])
+def revoke(platform: ThePlatform, actor: CurrentActor, link_id: int) -> Response:
+    """Let a link lead nowhere."""
+    entry_id = anonymous_links.revoke(platform, actor, link_id)
+    return RedirectResponse(f"/entries/{entry_id}/links", status_code=303)
+
+
+@router.post("/links/{link_id}/reveal", dependencies=[requires(Action.LINK)])
+def reveal(platform: ThePlatform, actor: CurrentActor, link_id: int) -> Response:
+    """Let a link lead to the page of the submission."""
+    entry_id = anonymous_links.reveal(platform, actor, link_id)
+    return RedirectResponse(f"/entries/{entry_id}/links", status_code=303)

@@ -1,0 +1,450 @@
+"""A result in detail: rank, history, curves of chosen classes, further tables."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import numpy as np
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    and_,
+    func,
+    literal,
+    or_,
+    select,
+    true,
+    union_all,
+)
+from sqlalchemy.orm import Session, aliased
+
+import scoring
+from app.challenges.challenges import PhaseView, is_past_embargo
+from app.challenges.disclosure import Sight, StoredScore
+from app.core.access import Actor
+from app.models import (
+    Board,
+    ClassScore,
+    Entry,
+    EntryState,
+    Exhibit,
+    GroundTruth,
+    Method,
+    Publication,
+    Run,
+    RunAnalysis,
+)
+from app.people.teams import is_public
+from app.results import exhibits, headlines
+from app.results.analyses import AnalysisView, ClassErrors, SweepView, analysis_view
+from app.results.exhibits import CURVES, CurveView, ExhibitView, RocView, curve_view, exhibits_of, roc_view
+from app.results.headlines import SCORE
+from app.results.scored_runs import stands_on_board
+from app.web.charts.bars import Bar, Legend, bar_chart
+from app.web.charts.curves import Axes, Curve, curve_chart
+from app.web.charts.dots import Dot, DotRow, Range, dot_chart, series_of
+from app.web.charts.scales import top_of
+from app.web.charts.shapes import Column, Drawing, Figure, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """The place of a result on its board, 1 the best, and how many results have one; equal means share a place."""
+
+    rank: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A class whose value changed, in [0, 1]."""
+
+    name: str
+    before: float | None
+    after: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedRun:
+    """A run that stands or stood on a board since a moment; changes: the classes that it scored otherwise than the run before."""
+
+    run: int
+    since: datetime
+    ground_truth: int  # version
+    scorer: str
+    mean: float | None
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultDetail:
+    """What stands below the scores of a run: curves of the drawn classes, figures of the analysis, tables and matrices.
+
+    drawn: the classes; names: all that can be.
+    """
+
+    names: tuple[str, ...]
+    drawn: tuple[str, ...]
+    curves: Figure | None
+    exhibits: tuple[ExhibitView, ...]
+    analysis: AnalysisView
+    errors: Figure | None
+    sweeps: tuple[Figure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRun:
+    """An entry with the run to show, how many runs it has, and the version of that run's ground truth."""
+
+    entry: Entry
+    run: Run
+    runs: int
+    ground_truth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """By entry, its rank on its board, and the runs that have stood there, if it has more than one."""
+
+    ranks: Mapping[int, Rank]
+    histories: Mapping[int, tuple[PublishedRun, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What of a submission is shown in detail: an entry by its competition, and classes; by default the first ones."""
+
+    competition: int | None = None
+    classes: tuple[str, ...] = ()
+
+
+EVERY: Final = "all classes"
+LEVELS: Final = 11  # of the table beside curves
+MOST: Final = 2  # classes over each other
+
+
+def classes_to_draw(asked: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """At most two of the classes that there are, in the order they were asked for; by default the first.
+
+    >>> classes_to_draw(["dog", "cow", "dog"], ["cat", "dog"]), classes_to_draw([], ["cat", "dog"])
+    (('dog',), ('cat',))
+    """
+    found = tuple(name for name in dict.fromkeys(asked) if name in known)[:MOST]
+    return found or tuple(known[:1])
+
+
+def seconds_between(begun: datetime | None, ended: datetime | None) -> float | None:
+    """How long something took; none while it is not over.
+
+    >>> seconds_between(datetime(2026, 11, 22, 10, 0), datetime(2026, 11, 22, 10, 1)), seconds_between(None, None)
+    (60.0, None)
+    """
+    return None if begun is None or ended is None else (ended - begun).total_seconds()
+
+
+def changes_of(before: Mapping[str, float | None], after: Mapping[str, float | None]) -> tuple[Change, ...]:
+    """The classes whose shown value is another than before, in their order.
+
+    >>> changes_of({"cat": 0.5, "dog": 0.25}, {"cat": 0.5, "dog": 0.75})
+    (Change(name='dog', before=0.25, after=0.75),)
+    """
+    return tuple(
+        Change(name, before.get(name), value) for name, value in after.items() if before.get(name) != value
+    )
+
+
+def view_of(stored: Mapping[str, Any]) -> CurveView | RocView:
+    """A curve as it was written down."""
+    if stored["kind"] == scoring.Curve.kind:
+        return curve_view(scoring.from_plain(scoring.Curve, stored))
+    return roc_view(scoring.from_plain(scoring.RocCurve, stored))
+
+
+def curves_figure(curves: Sequence[tuple[str, float | None, CurveView | RocView]]) -> Figure | None:
+    """PR or ROC curves over each other, each with its name and score; none without curves."""
+    if not curves:
+        return None
+    is_roc = isinstance(curves[0][2], RocView)
+    axes = Axes("false positive rate", "true positive rate") if is_roc else Axes("recall", "precision")
+    title = "ROC curve" if is_roc else "Precision-recall curve"
+    lines = [Curve(name, value, *_places(view)) for name, value, view in curves]
+    said = "; ".join(f"{name} {_percent(value)}" for name, value, _ in curves)
+    drawing = curve_chart("curves", title, f"{title} of {said}.", lines, axes)
+    level = f"{axes.across} {'at most' if is_roc else 'at least'}"
+    columns = (Column(level), *(Column(f"{name}: best {axes.up}") for name, _, _ in curves))
+    return Figure(drawing, Table(columns, tuple(_levels(lines, is_roc=is_roc))))
+
+
+def _places(view: CurveView | RocView) -> tuple[Any, Any]:
+    across, up = (view.fpr, view.tpr) if isinstance(view, RocView) else (view.recall, view.precision)
+    return np.array(across, np.float64), np.array(up, np.float64)
+
+
+def _levels(lines: Sequence[Curve], *, is_roc: bool) -> list[tuple[float | None, ...]]:
+    """At each of a few levels the best of each curve that reaches it; of ROC curves the best before it."""
+    return [
+        (level, *(_best(line, level, is_roc=is_roc) for line in lines))
+        for level in (number / (LEVELS - 1) for number in range(LEVELS))
+    ]
+
+
+def _best(line: Curve, level: float, *, is_roc: bool) -> float | None:
+    there = (line.across <= level + 1e-12) if is_roc else (line.across >= level - 1e-12)
+    there &= ~np.isnan(line.up)
+    return float(line.up[there].max()) if there.any() else None
+
+
+def errors_figure(methods: Sequence[tuple[str, ClassErrors | None]]) -> Figure | None:
+    """The score that each kind of error costs, a bar for each kind and method; none without an analysis."""
+    known = [(name, errors) for name, errors in methods if errors is not None]
+    if not known:
+        return None
+    title = "What each kind of error costs"
+    drawing = _error_bars(title, known[0][1]) if len(known) == 1 else _error_dots(title, known)
+    columns = [Column("kind", "text")]
+    for name, _ in known:
+        columns += [Column(f"{name}: errors", "number"), Column(f"{name}: cost")]
+    rows = tuple(
+        (
+            row.label,
+            *(value for _, errors in known for value in (errors.rows[place].count, errors.rows[place].gain)),
+        )
+        for place, row in enumerate(known[0][1].rows)
+    )
+    return Figure(drawing, Table(tuple(columns), rows))
+
+
+def _error_bars(title: str, errors: ClassErrors) -> Drawing:
+    bars = [Bar(row.label, row.gain) for row in errors.rows if row.gain is not None]
+    return bar_chart("errors", title, f"{title}.", bars, Legend("score that fixing it would gain"))
+
+
+def _error_dots(title: str, methods: Sequence[tuple[str, ClassErrors]]) -> Drawing:
+    names = [name for name, _ in methods]
+    rows = [
+        DotRow(
+            row.label,
+            tuple(None if (gain := errors.rows[place].gain) is None else Dot(gain) for _, errors in methods),
+        )
+        for place, row in enumerate(methods[0][1].rows)
+    ]
+    gains = [row.gain for _, errors in methods for row in errors.rows if row.gain is not None]
+    spans = Range(0.0, top_of(gains))
+    return dot_chart("errors", title, f"{title}, for {', '.join(names)}.", rows, series_of(names), spans)
+
+
+def sweep_figure(group: Sequence[SweepView]) -> Figure:
+    """The scores of classes over what was swept."""
+    first = group[0]
+    lines = [
+        Curve(
+            each.name or EVERY,
+            None,
+            np.array([level.level for level in each.levels], np.float64),
+            np.array([np.nan if level.value is None else level.value for level in each.levels], np.float64),
+        )
+        for each in group
+    ]
+    drawing = curve_chart(
+        f"sweep-{first.swept}", f"Score by {first.label}", f"Score by {first.label}.", lines,
+        Axes(first.label, "score", right=_end(first)),
+    )  # fmt: skip
+    columns = (Column(first.label), *(Column(each.name or EVERY) for each in group))
+    rows = tuple(
+        (level.level, *(each.levels[place].value for each in group))
+        for place, level in enumerate(first.levels)
+    )
+    return Figure(drawing, Table(columns, rows))
+
+
+def _end(swept: SweepView) -> float:
+    """The end of the axis: of thresholds 1, of sizes the largest level."""
+    return 1.0 if swept.swept == "iou" else max(level.level for level in swept.levels)
+
+
+def _percent(value: float | None) -> str:
+    return "without a score" if value is None else f"{100 * value:.1f}"
+
+
+DIAGNOSIS: Final = -1  # stands before the positions of exhibits
+OWN_ENTRY: Final = aliased(Entry)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A run that stands or stood on a board."""
+
+    entry: int
+    run: int
+    ladder_run: int | None
+    ground_truth: int
+    scorer: str
+    since: datetime
+
+
+def select_ranks(
+    session: Session, actor: Actor, phase: PhaseView, sight: Sight, own: Collection[int]
+) -> dict[int, Rank]:
+    """The places of these entries of a phase that stand on their boards, among the results that the boards show to the reader.
+
+    Counted in the database, by what ranks are told by: every digit where the reader sees all, else the keys of the board's order.
+    """
+    statement = _ranks(sight, own, phase.id, is_organised=actor.runs(phase.edition_id))
+    return {entry: Rank(rank, of) for entry, rank, of in session.execute(statement)}
+
+
+def _ranks(sight: Sight, own: Collection[int], phase_id: int, *, is_organised: bool) -> Select[int, int, int]:
+    ranked = (
+        select(
+            OWN_ENTRY.id,
+            OWN_ENTRY.competition,
+            OWN_ENTRY.published_generation,
+            _mean(OWN_ENTRY, sight).label("mean"),
+        )
+        .join(Board, stands_on_board(OWN_ENTRY))
+        .where(OWN_ENTRY.id.in_(own))
+        .cte("ranked")
+        .prefix_with("MATERIALIZED")
+    )
+    shown = true() if is_organised else and_(is_public(), is_past_embargo(Entry.phase_id))
+    others = (
+        select(_mean(Entry, sight).label("mean"))
+        .select_from(Entry)
+        .join(Method, Entry.method_id == Method.id)
+        .where(
+            Entry.phase_id == phase_id, Entry.competition == ranked.c.competition, Entry.state == EntryState.SCORED,
+            Entry.published_generation == ranked.c.published_generation, Entry.id != ranked.c.id, shown,
+        )
+        .correlate(ranked)
+        .lateral()
+    )  # fmt: skip
+    better = func.count().filter(others.c.mean > ranked.c.mean)
+    return (
+        select(ranked.c.id, 1 + better, 1 + func.count(others.c.mean))
+        .select_from(ranked)
+        .outerjoin(others, true())
+        .where(ranked.c.mean.is_not(None))
+        .group_by(ranked.c.id)
+    )
+
+
+def _mean(entry: type[Entry], sight: Sight) -> ColumnElement[Any]:
+    """The mean of an entry's result as it is compared with others; none without a mean."""
+    if sight.details:
+        headline = (ClassScore.run_id == entry.published_run_id, ClassScore.class_name.is_(None))
+        return select(ClassScore.value).where(*headline).correlate(entry).scalar_subquery()
+    key = func.coalesce(entry.ladder_rank_key, entry.rank_key) if sight.by_ladder else entry.rank_key
+    return func.nullif(key, -1)
+
+
+def published_runs(session: Session, entry_ids: Collection[int]) -> list[StoredRun]:
+    """The runs of entries that have stood on their boards, each since when, the first ones first."""
+    since = func.min(Publication.published_at)
+    statement = (
+        select(Run.entry_id, Run.id, Run.ladder_run_id, GroundTruth.version, Run.scorer, since)
+        .select_from(Run)
+        .join(Publication, Publication.run_id == Run.id)
+        .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
+        .where(Publication.entry_id.in_(entry_ids))
+        .group_by(Run.id, GroundTruth.version)
+        .order_by(since, Run.id)
+    )
+    return [StoredRun(*row) for row in session.execute(statement)]
+
+
+def scores_of(session: Session, run_ids: Collection[int]) -> dict[int, dict[str | None, StoredScore]]:
+    """By run, the scores of its classes in their order; the mean stands under None."""
+    statement = (
+        select(ClassScore.run_id, ClassScore.class_name, *SCORE)
+        .where(ClassScore.run_id.in_(run_ids))
+        .order_by(ClassScore.run_id, ClassScore.position)
+    )
+    found: dict[int, dict[str | None, StoredScore]] = {}
+    for run, name, value, held_out, reason in session.execute(statement):
+        found.setdefault(run, {})[name] = StoredScore(value, held_out, reason)
+    return found
+
+
+def stored_detail(
+    session: Session, run_id: int, classes: Sequence[str]
+) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+    """The exhibits of a run without the curves of other classes than these, and its diagnosis, if it has one."""
+    shown = or_(Exhibit.kind.not_in(CURVES), Exhibit.content["class_name"].astext.in_(classes))
+    exhibits = select(Exhibit.position, Exhibit.content).where(Exhibit.run_id == run_id, shown)
+    diagnosis = select(literal(DIAGNOSIS), RunAnalysis.diagnosis).where(RunAnalysis.run_id == run_id)
+    both = union_all(exhibits, diagnosis).subquery()
+    rows = session.execute(select(both).order_by(both.c.position)).all()
+    found = [content for position, content in rows if position != DIAGNOSIS]
+    return found, next((content for position, content in rows if position == DIAGNOSIS), None)
+
+
+def ranks(
+    session: Session, actor: Actor, phase: PhaseView, sight: Sight, entries: Collection[Entry]
+) -> dict[int, Rank]:
+    """By entry, where those of one submission that stand on their boards rank among the rows that the reader sees there.
+
+    A result that only its team sees is ranked as if it stood among those. While others' results are under an embargo there
+    is no rank.
+    """
+    if not sight.means or (phase.embargo and not phase.is_over and not actor.runs(phase.edition_id)):
+        return {}
+    own = [entry.id for entry in entries if entry.published_run_id is not None]
+    return select_ranks(session, actor, phase, sight, own) if own else {}
+
+
+def histories(
+    session: Session, sight: Sight, entries: Collection[Entry]
+) -> dict[int, tuple[PublishedRun, ...]]:
+    """By entry, the runs that have stood on its board, the latest first, as far as the reader sees their values."""
+    if not entries:
+        return {}
+    runs = published_runs(session, [entry.id for entry in entries])
+    scores = scores_of(session, [run.run for run in runs])
+    ladder = headlines.headlines(session, [run.ladder_run for run in runs]) if sight.by_ladder else {}
+    complete = {entry.id: entry.is_complete for entry in entries}
+    found: dict[int, list[PublishedRun]] = {}
+    before: dict[int, Mapping[str, float | None]] = {}
+    for run in runs:
+        its_sight = sight.of_result(is_complete=complete[run.entry])
+        mean, values = _shown(its_sight, scores.get(run.run, {}), ladder.get(run.ladder_run or 0))
+        changes = changes_of(before[run.entry], values) if run.entry in before else ()
+        since = sight.moment(run.since)
+        row = PublishedRun(run.run, since, run.ground_truth, run.scorer, mean, changes)
+        found.setdefault(run.entry, []).insert(0, row)
+        before[run.entry] = values
+    return {entry: tuple(rows) for entry, rows in found.items()}
+
+
+def _shown(
+    sight: Sight, scores: Mapping[str | None, StoredScore], ladder: StoredScore | None
+) -> tuple[float | None, dict[str, float | None]]:
+    values = {name: sight.value(score) for name, score in scores.items() if name is not None}
+    return sight.mean(scores.get(None), ladder), values
+
+
+def detail(
+    session: Session, run_id: int, values: Mapping[str, float | None], asked: Sequence[str]
+) -> ResultDetail:
+    """The details of a run, for readers who see all of it.
+
+    values: of its classes; curves are drawn of those of them that are asked for.
+    """
+    names = tuple(name for name, value in values.items() if value is not None)
+    drawn = classes_to_draw(asked, names)
+    stored, diagnosis = stored_detail(session, run_id, drawn)
+    analysis = analysis_view(diagnosis)
+    curves = _curves(stored)
+    return ResultDetail(
+        names=names,
+        drawn=drawn,
+        curves=curves_figure([(name, values[name], curves[name]) for name in drawn if name in curves]),
+        exhibits=exhibits_of([each for each in stored if each["kind"] not in exhibits.CURVES]),
+        analysis=analysis,
+        errors=errors_figure([(EVERY, analysis.errors_of(None))]),
+        sweeps=tuple(sweep_figure(group) for group in analysis.sweeps_of([None, *drawn])),
+    )
+
+
+def _curves(stored: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {each["class_name"]: view_of(each) for each in stored if each["kind"] in exhibits.CURVES}

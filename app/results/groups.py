@@ -1,0 +1,119 @@
+"""Groups of methods on a board that cannot be told apart."""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from hashlib import sha256
+from typing import Final
+
+from sqlalchemy import select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from app.jobs import sandbox
+from app.jobs.sandbox import ChildLimits, run_in_subprocess
+from app.models import BoardGroups, RunAnalysis
+from app.platform import Platform
+from scoring import Replicates
+from scoring.statistics.kept_replicates import pack_replicates, read_replicates
+
+MOST_RUNS: Final = 1000  # that are compared pair by pair; a board with more shows no groups
+_LETTER = re.compile(r"[A-Za-z][0-9]*")
+
+
+def letters_of(marks: str) -> frozenset[str]:
+    """The single letters of a method's marks; a digit belongs to the letter before it.
+
+    >>> sorted(letters_of("abz2"))
+    ['a', 'b', 'z2']
+    """
+    return frozenset(_LETTER.findall(marks))
+
+
+def are_alike(marks: str, others: str) -> bool:
+    """Whether two methods with these marks cannot be told apart; a method without marks was not compared.
+
+    >>> are_alike("ab", "bc"), are_alike("a", "a2"), are_alike("", "")
+    (True, False, False)
+    """
+    return not letters_of(marks).isdisjoint(letters_of(others))
+
+
+def version_of(run_ids: Iterable[int]) -> str:
+    """The version of what is compared: runs, which never change."""
+    return sha256(repr(sorted(run_ids)).encode()).hexdigest()[:16]
+
+
+def letters_by_run(session: Session, phase_id: int, competition: int) -> dict[int, str]:
+    """The letters of the runs on a board, as far as they have been compared; for those alone who see details."""
+    found = session.get(BoardGroups, (phase_id, competition))
+    return {int(run): marks for run, marks in found.letters.items()} if found else {}
+
+
+def stored_version(session: Session, phase_id: int, competition: int) -> str | None:
+    """The version of the runs that were compared last."""
+    found = session.get(BoardGroups, (phase_id, competition))
+    return found.version if found else None
+
+
+def analysed_runs(session: Session, run_ids: Collection[int]) -> list[int]:
+    """Which of these runs have their replicates."""
+    return list(session.scalars(select(RunAnalysis.run_id).where(RunAnalysis.run_id.in_(run_ids))))
+
+
+def replicates(session: Session, run_ids: Collection[int]) -> Iterator[tuple[int, bytes]]:
+    """Runs with their replicates, a few at a time."""
+    statement = select(RunAnalysis.run_id, RunAnalysis.replicates).where(RunAnalysis.run_id.in_(run_ids))
+    rows = session.execute(statement.order_by(RunAnalysis.run_id).execution_options(yield_per=20))
+    return ((run, content) for run, content in rows)
+
+
+def store(
+    session: Session, board: tuple[int, int], version: str, letters: Mapping[str, str], as_of: datetime
+) -> None:
+    """Write the letters of a board (phase, competition) in place of those before, unless these are from later data."""
+    values = {"version": version, "letters": dict(letters), "as_of": as_of}
+    statement = insert(BoardGroups).values(phase_id=board[0], competition=board[1], **values)
+    session.execute(
+        statement.on_conflict_do_update(
+            index_elements=[BoardGroups.phase_id, BoardGroups.competition],
+            set_=values,
+            where=BoardGroups.as_of <= as_of,
+        )
+    )
+
+
+def compute(platform: Platform, board: tuple[int, int], run_ids: Sequence[int], as_of: datetime) -> None:
+    """Compute and store the letters of the runs on a board (phase, competition), read at `as_of`.
+
+    Nothing is done if the same runs were compared already; a run without replicates follows when it has them. Raises
+    whatever keeps storage or the child process from working.
+    """
+    with platform.transaction() as session:
+        analysed = analysed_runs(session, run_ids)
+        version = version_of(analysed)
+        if stored_version(session, *board) == version:
+            return
+    letters = _compare(platform, analysed) if len(analysed) > 1 else {}
+    with platform.transaction() as session:
+        store(session, board, version, letters, as_of)
+
+
+def _compare(platform: Platform, run_ids: Sequence[int]) -> dict[str, str]:
+    with platform.transaction() as session:
+        drawn = [
+            (run, headline_of(read_replicates(content))) for run, content in replicates(session, run_ids)
+        ]
+    drawn.sort(key=lambda each: -(each[1].scores[-1] or 0.0))
+    headlines = tuple((run, pack_replicates(each)) for run, each in drawn[:MOST_RUNS])
+    settings = platform.settings
+    limits = ChildLimits(seconds=settings.delivery_seconds, memory=settings.child_memory, nice=10)
+    letters: dict[str, str] = json.loads(run_in_subprocess(limits, sandbox.groups, headlines))
+    return letters
+
+
+def headline_of(drawn: Replicates) -> Replicates:
+    """The replicates of the headline alone, but with the names of the classes: those of other classes are not paired."""
+    return replace(drawn, scores=drawn.scores[-1:], values=drawn.values[-1:])

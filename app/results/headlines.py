@@ -1,0 +1,198 @@
+"""Headline scores from the database, and what readers may see of them."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import (
+    Integer,
+    Select,
+    Subquery,
+    and_,
+    cast,
+    func,
+    select,
+    true,
+)
+from sqlalchemy.orm import Session
+
+from app.challenges.disclosure import Lists, StoredScore, TermsChange, Use
+from app.models import (
+    AuditRecord,
+    Board,
+    ClassScore,
+    Disclosure,
+    Entry,
+    Method,
+    Phase,
+    Publication,
+    Run,
+    RunState,
+    Submission,
+    Team,
+    Upload,
+)
+
+SCORE: Final = (ClassScore.value, ClassScore.held_out_value, ClassScore.reason)
+"""The columns of a `StoredScore`."""
+
+
+def has_results(session: Session, phase_id: int) -> bool:
+    """Whether something was scored in a phase, be it withdrawn."""
+    scored = select(Run.id).join(Entry, Run.entry_id == Entry.id)
+    return (
+        session.scalar(scored.where(Entry.phase_id == phase_id, Run.state == RunState.SCORED).limit(1))
+        is not None
+    )
+
+
+def terms_changes(session: Session, phase_id: int) -> list[TermsChange]:
+    """The changes of a phase's terms since its first score, by organisers and imports, newest first, as the audit has them."""
+    of_board = (
+        select(Publication.published_at)
+        .where(Publication.phase_id == Board.phase_id, Publication.competition == Board.competition)
+        .order_by(Publication.id)
+        .limit(1)
+        .correlate(Board)
+        .scalar_subquery()
+    )
+    first = select(func.min(of_board)).where(Board.phase_id == phase_id)
+    statement = (
+        select(AuditRecord.at, AuditRecord.before, AuditRecord.details)
+        .where(
+            AuditRecord.subject == f"phase {phase_id}",
+            AuditRecord.action.in_(("phase.disclose", "phase.import")),
+            AuditRecord.at > first.scalar_subquery(),
+        )
+        .order_by(AuditRecord.id.desc())
+    )
+    return [
+        _terms_change(at, before if before is not None else _replaced(details))
+        for at, before, details in session.execute(statement)
+    ]
+
+
+def _replaced(import_details: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The rules that an import replaced, which it recorded in words."""
+    said = {change["name"]: change["before"] for change in import_details.get("changes", ())}
+    details = said.get("details at close")
+    return said | {"details_at_close": None if details is None else details == "yes"}
+
+
+def _terms_change(at: datetime, before: Mapping[str, Any]) -> TermsChange:
+    row = before.get("disclosure")
+    return TermsChange(at, Disclosure(row) if row else None, before.get("details_at_close"))
+
+
+def headlines(session: Session, run_ids: Iterable[int | None]) -> dict[int, StoredScore]:
+    """The means of these runs; there is none under None."""
+    known = {run for run in run_ids if run is not None}
+    if not known:
+        return {}
+    statement = select(ClassScore.run_id, *SCORE).where(
+        ClassScore.run_id.in_(known), ClassScore.class_name.is_(None)
+    )
+    return {
+        run: StoredScore(value, held_out, reason)
+        for run, value, held_out, reason in session.execute(statement)
+    }
+
+
+def uses(
+    session: Session, phase_id: int, after: int, limit: int
+) -> list[tuple[int, str, int, int, int, Use, Lists]]:
+    """Teams with scored results in a phase, by id from `after` on: name, archives, contents, incomplete results, use, lists.
+
+    Aggregated team by team, because a planner that joins all of them at once reads every entry of a long history.
+    """
+    teams = _teams_with_results(phase_id, after, limit)
+    used, probing = _used(teams, phase_id).lateral(), _probing(teams, phase_id).lateral()
+    joined = select(teams, used, probing).select_from(teams).join(used, true()).join(probing, true())
+    statement = joined.order_by(teams.c.id)
+    return [(*row[:5], Use(*row[5:8]), Lists(*row[8:])) for row in map(tuple, session.execute(statement))]
+
+
+def _used(teams: Subquery, phase_id: int) -> Select[int, int, int, int, int, int]:
+    """Of one team: archives, contents, incomplete results, and what `Use` has."""
+    entry = _entries_of_method(phase_id).lateral()
+    values = (
+        select(func.count(ClassScore.held_out_value))
+        .where(ClassScore.run_id == Run.id, ClassScore.class_name.is_not(None))
+        .correlate(Run)
+        .scalar_subquery()
+    )
+    return (
+        select(
+            func.count(Submission.id.distinct()).label("archives"),
+            func.count(Upload.sha256.distinct()).label("contents"),
+            func.count(entry.c.id.distinct()).filter(~entry.c.is_complete).label("incomplete"),
+            func.count(Run.id).label("results"),
+            cast(func.sum(values), Integer).label("values"),
+            func.count(Run.id).filter(Run.ladder_run_id == Run.id).label("steps"),
+        )
+        .select_from(Method)
+        .join(entry, true())
+        .join(Submission, entry.c.submission_id == Submission.id)
+        .join(Upload, Submission.upload_id == Upload.id)
+        .join(Run, and_(Run.entry_id == entry.c.id, Run.state == RunState.SCORED))
+        .where(Method.team_id == teams.c.id)
+        .correlate(teams)
+    )
+
+
+def _probing(teams: Subquery, phase_id: int) -> Select[int, int, int]:
+    """Of one team, what `Lists` has."""
+    entry = _entries_of_method(phase_id).lateral()
+    constant = func.jsonb_array_length(entry.c.constant_lists)
+    both = entry.c.constant_lists.op("||")(entry.c.partial_lists)
+    name = func.jsonb_array_elements_text(both).table_valued("value", with_ordinality="place")
+    listed = name.render_derived()
+    return (
+        select(
+            func.count().filter(listed.c.place <= constant).label("constant"),
+            func.count().filter(listed.c.place > constant).label("partial"),
+            func.count(listed.c.value.distinct()).label("classes"),
+        )
+        .select_from(Method)
+        .join(entry, true())
+        .join(listed, true())
+        .where(Method.team_id == teams.c.id)
+        .correlate(teams)
+    )
+
+
+def _entries_of_method(phase_id: int) -> Select[int, int, bool, list[str], list[str]]:
+    """The entries of one method in a phase that have been scored; behind OFFSET 0, where no planner joins them with those of all others."""
+    columns = Entry.id, Entry.submission_id, Entry.is_complete, Entry.constant_lists, Entry.partial_lists
+    scored = select(Run.id).where(Run.entry_id == Entry.id, Run.state == RunState.SCORED).exists()
+    of_method = (Entry.method_id == Method.id, Entry.phase_id == phase_id, scored)
+    return select(*columns).where(*of_method).correlate(Method).offset(0)
+
+
+def _teams_with_results(phase_id: int, after: int, limit: int) -> Subquery:
+    """A page of the teams with scored results in a phase: what follows counts for these alone."""
+    edition = select(Phase.edition_id).where(Phase.id == phase_id).scalar_subquery()
+    has_result = (
+        select(Run.id)
+        .join(Entry, Run.entry_id == Entry.id)
+        .join(Method, Entry.method_id == Method.id)
+        .where(Method.team_id == Team.id, Entry.phase_id == phase_id, Run.state == RunState.SCORED)
+        .correlate(Team)
+        .exists()
+    )
+    found = select(Team.id, Team.name).where(Team.edition_id == edition, Team.id > after, has_result)
+    return found.order_by(Team.id).limit(limit).subquery()
+
+
+def scored_results(session: Session, phase_id: int) -> dict[int, dict[int, int]]:
+    """By team and competition, how many results were scored in a phase, again and withdrawn ones included."""
+    statement = (
+        select(Run.team_id, Entry.competition, func.count())
+        .join(Entry, Run.entry_id == Entry.id)
+        .where(Entry.phase_id == phase_id, Run.state == RunState.SCORED)
+        .group_by(Run.team_id, Entry.competition)
+    )
+    found: dict[int, dict[int, int]] = {}
+    for team, competition, results in session.execute(statement):
+        found.setdefault(team, {})[competition] = results
+    return found

@@ -1,0 +1,182 @@
+"""The Ladder: a new mean is shown only if it beats the best of its team by a standard error."""
+
+import json
+from dataclasses import dataclass, replace
+
+import structlog
+from sqlalchemy import and_, func, select, update
+from sqlalchemy.orm import Session, aliased
+
+import scoring
+from app.challenges.disclosure import depends_on_archive
+from app.jobs import sandbox
+from app.jobs.sandbox import ChildLimits, LimitExceededError, run_in_subprocess
+from app.models import ClassScore, Disclosure, Entry, Phase, Run, RunState
+from app.platform import Platform
+from app.results import scored_runs
+from app.results.scored_runs import ScoredRun
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """The run whose mean a team sees for its latest results, and that mean."""
+
+    run_id: int
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a new result was compared with (None: it is the first) and the run whose mean is shown for it."""
+
+    best: Rung | None
+    shown_run_id: int
+
+
+def is_step(mean: float, best: float, standard_error: float | None) -> bool:
+    """Whether a mean beats the best one so far by more than a standard error of their paired difference.
+
+    standard_error: None where it is not known, and then no mean is a step. Source: Blum and Hardt, "The Ladder: A Reliable
+    Leaderboard for Machine Learning Competitions", ICML 2015, the parameter-free mechanism.
+
+    >>> is_step(0.52, 0.5, 0.01), is_step(0.505, 0.5, 0.01), is_step(0.9, 0.5, None)
+    (True, False, False)
+    """
+    return standard_error is not None and mean > best + standard_error
+
+
+def has_ladder(session: Session, run_id: int) -> bool:
+    """Whether a run is shown by a ladder; runs of a re-scoring are not compared, `carry_over` is for them."""
+    statement = (
+        select(Run.id)
+        .join(Entry, Run.entry_id == Entry.id)
+        .join(Phase, Entry.phase_id == Phase.id)
+        .where(Run.id == run_id, Run.rescore_id.is_(None), Phase.disclosure == Disclosure.LADDER)
+    )
+    return session.scalar(statement) is not None
+
+
+def lock(session: Session, run_id: int) -> None:
+    """Let one result of a team at a time climb, until the end of the transaction."""
+    name = func.concat("ladder of team ", Run.team_id, " in phase ", Entry.phase_id)
+    lock = func.pg_advisory_xact_lock(func.hashtextextended(name, 0))
+    session.execute(select(lock).join(Entry, Run.entry_id == Entry.id).where(Run.id == run_id))
+
+
+def best_rung(session: Session, run_id: int) -> Rung | None:
+    """The highest step of the run's team on its board under the run's versions; withdrawn results count, too."""
+    own, own_entry = aliased(Run), aliased(Entry)
+    statement = (
+        select(Run.id, ClassScore.held_out_value)
+        .select_from(own)
+        .join(own_entry, own.entry_id == own_entry.id)
+        .join(Run, and_(Run.team_id == own.team_id, Run.id != own.id))
+        .join(Entry, Run.entry_id == Entry.id)
+        .join(ClassScore, and_(ClassScore.run_id == Run.id, ClassScore.class_name.is_(None)))
+        .where(
+            own.id == run_id,
+            Entry.phase_id == own_entry.phase_id,
+            Entry.competition == own_entry.competition,
+            Run.ladder_run_id == Run.id,
+            Run.state == RunState.SCORED,
+            Run.ground_truth_id == own.ground_truth_id,
+            Run.scorer == own.scorer,
+            ClassScore.held_out_value.is_not(None),
+        )
+        .order_by(ClassScore.held_out_value.desc(), Run.id)
+        .limit(1)
+    )
+    row = session.execute(statement).one_or_none()
+    return Rung(row[0], row[1] or 0.0) if row else None
+
+
+def show_own(session: Session, phase_id: int) -> None:
+    """Let every result of a phase show its own mean, which has been seen before the phase got a ladder."""
+    of_phase = select(Entry.id).where(Entry.phase_id == phase_id)
+    session.execute(
+        update(Run)
+        .where(Run.entry_id.in_(of_phase), Run.state == RunState.SCORED, Run.ladder_run_id.is_(None))
+        .values(ladder_run_id=Run.id),
+        execution_options={"synchronize_session": False},
+    )
+
+
+def carry_over(session: Session, rescore_id: int) -> None:
+    """Let the runs of a re-scoring show what those before them showed, as it is scored now.
+
+    Before their boards switch. An entry that showed the mean of one that was not scored again goes on showing the old one.
+    """
+    old, shown, again = aliased(Run), aliased(Run), aliased(Run)
+    places = (
+        select(Entry.id.label("entry_id"), func.coalesce(again.id, shown.id).label("shown_id"))
+        .join(old, old.id == Entry.published_run_id)
+        .join(shown, shown.id == old.ladder_run_id)
+        .outerjoin(
+            again,
+            and_(
+                again.rescore_id == rescore_id,
+                again.entry_id == shown.entry_id,
+                again.state == RunState.SCORED,
+            ),
+        )
+        .subquery()
+    )
+    session.execute(
+        update(Run)
+        .where(Run.rescore_id == rescore_id, Run.state == RunState.SCORED, Run.entry_id == places.c.entry_id)
+        .values(ladder_run_id=places.c.shown_id),
+        execution_options={"synchronize_session": False},
+    )
+
+
+log = structlog.get_logger()
+
+
+def compare(
+    platform: Platform, run_id: int, report: scoring.Result, statistics_key: str
+) -> Comparison | None:
+    """What the ladder shows for a result that is not recorded yet; none where no ladder decides it.
+
+    Raises whatever keeps storage or the child process from working.
+    """
+    if depends_on_archive(report.headline_reason):
+        return None  # there is no mean to show, as its team knows
+    with platform.transaction() as session:
+        if not has_ladder(session, run_id):
+            return None
+        best = best_rung(session, run_id)
+        known = scored_runs.scored_run(session, best.run_id) if best else None
+    if best is None:
+        return Comparison(best, run_id)
+    if known is None or report.headline is None:
+        return Comparison(best, best.run_id)
+    error = _standard_error(platform, known, replace(known, statistics=statistics_key, report=report))
+    return Comparison(best, run_id if is_step(report.headline, best.mean, error) else best.run_id)
+
+
+def _standard_error(platform: Platform, one: ScoredRun, other: ScoredRun) -> float | None:
+    """The standard error of the difference of their means; none where it cannot be computed in time."""
+    settings = platform.settings
+    limits = ChildLimits(seconds=settings.delivery_seconds, memory=settings.child_memory)
+    with (
+        platform.truths.materialise(one.truth) as truth,
+        platform.truths.materialise(one.statistics) as first,
+        platform.truths.materialise(other.statistics) as second,
+    ):
+        results = ((first, one.report.to_json()), (second, other.report.to_json()))
+        try:
+            output = run_in_subprocess(limits, sandbox.standard_error, truth, results)
+        except LimitExceededError:
+            log.warning("comparison stopped", best=one.statistics, new=other.statistics)
+            return None
+    error: float | None = json.loads(output)
+    return error
+
+
+def climb(session: Session, run: Run, comparison: Comparison) -> bool:
+    """Store what is shown for a result, in the transaction that records it; False if another has climbed meanwhile."""
+    lock(session, run.id)
+    if best_rung(session, run.id) != comparison.best:
+        return False
+    run.ladder_run_id = comparison.shown_run_id
+    return True

@@ -1,0 +1,97 @@
+"""The page of a method, and the forms that change or publish it."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import RedirectResponse, Response
+from pydantic import ValidationError
+
+from app.core.access import Action
+from app.core.errors import NameFixed, NameTaken, NotFoundError, RefusedError
+from app.core.rate_limits import Limited
+from app.results import methods as views
+from app.results.methods import MethodPage
+from app.submissions import methods
+from app.submissions.methods import MethodEdit
+from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
+from app.web.forms import SentForm, field_errors, values_of
+from app.web.tables import bibtex
+
+router = APIRouter()
+
+Kind = Annotated[Literal["html", "bib"], Query(alias="format")]
+FIELD_OF_REFUSAL = {NameTaken.code: "name", NameFixed.code: "name"}
+
+
+@router.get("/methods/{method_id}", dependencies=[requires(Action.READ_SUBMISSION)])
+def method(
+    request: Request, platform: ThePlatform, actor: CurrentActor, method_id: int, kind: Kind = "html"
+) -> Response:
+    """What a method is, its results, and its earlier texts; or how to cite it, once it is public."""
+    page = views.method_page(platform, actor, method_id)
+    citation = _citation(page, platform.settings.address)
+    if kind == "bib":
+        if citation is None:
+            raise NotFoundError(f"method {method_id} is not public yet")
+        return Response(citation, media_type="application/x-bibtex")
+    return render(request, "methods/method.html", page=page, citation=citation)
+
+
+def _citation(page: MethodPage, address: str) -> str | None:
+    """A public method as BibTeX."""
+    method = page.method
+    if method.public_at is None:
+        return None
+    fields = {
+        "author": method.contributors or page.team,
+        "title": method.title or method.name,
+        "year": str(method.public_at.year),
+        "howpublished": f"{address.rstrip('/')}/methods/{method.id}",
+        "note": f"{method.name}, {page.edition_title}",
+    }
+    return bibtex(f"{method.name}-{method.id}", fields)
+
+
+@router.get("/methods/{method_id}/edit", dependencies=[requires(Action.CHANGE_METHOD)])
+def form(request: Request, platform: ThePlatform, actor: CurrentActor, method_id: int) -> Response:
+    """The form that changes what a method says of itself."""
+    page = views.own_method_page(platform, actor, method_id)
+    return _form(request, page, asdict(page.method), {})
+
+
+def _form(
+    request: Request, page: MethodPage, form: dict[str, Any], problems: Mapping[str, str], code: int = 200
+) -> Response:
+    return render(request, "methods/edit.html", code=code, page=page, form=form, problems=problems)
+
+
+@router.post(
+    "/methods/{method_id}/edit", dependencies=[requires(Action.CHANGE_METHOD), limited(Limited.CHANGE)]
+)
+def edit(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    method_id: int,
+    sent: SentForm,
+) -> Response:
+    """Change what a method says of itself."""
+    form = values_of(sent, MethodEdit)
+    try:
+        methods.edit(platform, actor, method_id, MethodEdit.model_validate(form))
+    except ValidationError as error:
+        page = views.own_method_page(platform, actor, method_id)
+        return _form(request, page, form, field_errors(error), 422)
+    except RefusedError as error:
+        problems = {FIELD_OF_REFUSAL.get(one.code, "description"): one.message for one in error.refusals}
+        return _form(request, views.own_method_page(platform, actor, method_id), form, problems, 409)
+    return RedirectResponse(f"/methods/{method_id}", status_code=303)
+
+
+@router.post("/methods/{method_id}/public", dependencies=[requires(Action.PUBLISH)])
+def make_public(platform: ThePlatform, actor: CurrentActor, method_id: int) -> Response:
+    """Show a method to everybody."""
+    methods.make_public(platform, actor, method_id)
+    return RedirectResponse(f"/methods/{method_id}", status_code=303)

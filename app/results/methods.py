@@ -1,0 +1,73 @@
+"""The page of a method."""
+
+from dataclasses import dataclass
+
+from app.challenges import challenges
+from app.challenges.disclosure import sight_of
+from app.core.access import Actor
+from app.core.errors import NotFoundError
+from app.people.teams import MemberView, members_of
+from app.platform import Platform
+from app.results import standings
+from app.results.standings import ResultView
+from app.submissions import methods
+from app.submissions.methods import Change, MethodView
+
+
+@dataclass(frozen=True, slots=True)
+class MethodPage:
+    """A method with where it is from, its earlier texts and what this reader may do with it."""
+
+    method: MethodView
+    edition: str
+    edition_title: str
+    team_id: int
+    team: str
+    members: tuple[MemberView, ...]  # of the team, who agreed to be named
+    has_more_members: bool  # on the page of the team
+    submissions: tuple[int, ...]
+    results: tuple[ResultView, ...]  # that stand on boards
+    changes: tuple[Change, ...]
+    is_ours: bool
+    can_rename: bool
+    unpublishable: str | None  # why it cannot be made public yet
+
+
+def method_page(platform: Platform, actor: Actor, method_id: int) -> MethodPage:
+    """A method with its texts.
+
+    Raises NotFoundError, also for what is there but not for this reader.
+    """
+    with platform.snapshot() as session:
+        found = methods.method_of(session, actor, method_id)
+        if found is None:
+            raise NotFoundError(f"there is no method {method_id}, or it is not public")
+        method, team, edition = found
+        is_ours = actor.is_member(method.team_id)
+        phases = challenges.phases_of(session, edition.code)
+        people = members_of(session, method.team_id, only_named=True)
+        sees_all = is_ours or actor.runs(method.edition_id)
+        sights = {phase.id: (phase, sight_of(actor, phase)) for phase in phases}
+        return MethodPage(
+            method=methods.method_view(method),
+            edition=edition.code,
+            edition_title=edition.title,
+            team_id=team.id,
+            team=team.name,
+            members=people.members,
+            has_more_members=people.next is not None,
+            results=standings.of_methods(session, (method_id,), sights, only_public=not sees_all),
+            submissions=methods.submissions_of(session, actor, method),
+            changes=methods.changes_of(session, method),
+            is_ours=is_ours,
+            can_rename=is_ours and not methods.has_score(session, method_id),
+            unpublishable=methods.unpublishable_reason(method),
+        )
+
+
+def own_method_page(platform: Platform, actor: Actor, method_id: int) -> MethodPage:
+    """A method of the reader's team; raises NotFoundError for others."""
+    page = method_page(platform, actor, method_id)
+    if not page.is_ours:
+        raise NotFoundError(f"your team has no method {method_id}")
+    return page

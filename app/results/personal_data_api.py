@@ -1,0 +1,32 @@
+"""One's own data for programs."""
+
+from fastapi import APIRouter
+from fastapi.responses import StreamingResponse
+
+from app.core.access import Action
+from app.core.errors import RecentLoginNeededError
+from app.core.rate_limits import Limited
+from app.results import personal_data
+from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
+
+router = APIRouter(prefix="/api/v1", tags=["account"])
+
+
+@router.get(
+    "/account/export",
+    dependencies=[requires(Action.READ_OWN), limited(Limited.VIEW)],
+    response_class=StreamingResponse,
+    responses={200: {"content": {"application/json": {"schema": {"type": "object"}}}}},
+)
+def export(platform: ThePlatform, actor: CurrentActor) -> StreamingResponse:
+    """What is stored of you: profile, teams, accepted terms, uploads and submissions.
+
+    A token gets what its scope reads; `left_out` names what only the page of your account has: e-mail addresses,
+    role, sessions, logins, tokens and the actions of the account.
+    """
+    if not actor.by_token and not actor.is_recent:
+        raise RecentLoginNeededError("Confirm your password first")
+    headers = {"Cache-Control": "no-store"}
+    return StreamingResponse(
+        personal_data.export(platform, actor), media_type="application/json", headers=headers
+    )

@@ -1,0 +1,77 @@
+"""Scored runs with the statistics that are kept of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, and_, select
+from sqlalchemy.orm import Session
+
+import scoring
+from app.models import Board, ClassScore, Edition, Entry, EntryState, GroundTruth, Phase, Run, RunState
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRun:
+    """The keys of a run's statistics and ground truth, and its report without exhibits."""
+
+    statistics: str
+    truth: str
+    truth_id: str  # what people see of it
+    report: scoring.Result
+
+
+def stands_on_board(entry: type[Entry] = Entry) -> ColumnElement[bool]:
+    """Whether an entry's result stands on its board; for statements that join Entry and Board."""
+    return and_(
+        Board.phase_id == entry.phase_id,
+        Board.competition == entry.competition,
+        Board.generation == entry.published_generation,
+        entry.state == EntryState.SCORED,
+    )
+
+
+def scored_run(session: Session, run_id: int) -> ScoredRun | None:
+    """A scored run with what its intervals are computed from; none if it is not there or keeps no statistics."""
+    statement = (
+        select(Run, Entry.competition, Edition.dataset, GroundTruth)
+        .join(Entry, Run.entry_id == Entry.id)
+        .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
+        .join(Phase, GroundTruth.phase_id == Phase.id)
+        .join(Edition, Phase.edition_id == Edition.id)
+        .where(Run.id == run_id, Run.state == RunState.SCORED, Run.statistics_key.is_not(None))
+    )
+    row = session.execute(statement).one_or_none()
+    if row is None:
+        return None
+    run, competition, dataset, truth = row
+    scores = session.scalars(
+        select(ClassScore).where(ClassScore.run_id == run_id).order_by(ClassScore.position)
+    ).all()
+    report = _report(run, scoring.competition_of(dataset, competition), scores)
+    return ScoredRun(run.statistics_key or "", truth.key, str(truth.public_id), report) if report else None
+
+
+def _report(run: Run, info: scoring.CompetitionInfo, scores: Sequence[ClassScore]) -> scoring.Result | None:
+    """The report as far as it is stored in rows; what identifies the ground truth is read from the statistics."""
+    headline = next((score for score in scores if score.class_name is None), None)
+    if headline is None:
+        return None
+    return scoring.Result(
+        competition=info.number,
+        task=info.task,
+        protocol=run.protocol,
+        measure=run.measure or "",
+        headline=headline.value,
+        headline_reason=headline.reason,
+        classes=tuple(
+            scoring.ClassResult(
+                score.class_name, score.value, score.reason, score.positives or 0, score.predictions or 0
+            )
+            for score in scores
+            if score.class_name is not None
+        ),
+        exhibits=(),
+        scorer=run.scorer,
+        truth="",
+        receipt="",
+    )

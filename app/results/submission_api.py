@@ -1,0 +1,59 @@
+"""Submissions, for programs."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Response
+
+from app.core.access import Action
+from app.core.paging import Before
+from app.core.rate_limits import Limited
+from app.results import submissions
+from app.results.submissions import SubmissionRow, SubmissionView
+from app.submissions import quotas, submitting
+from app.submissions.submitting import NewSubmission
+from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
+
+router = APIRouter(prefix="/api/v1", tags=["submissions"])
+
+Key = Annotated[
+    str | None,
+    Header(
+        min_length=1, max_length=200, description="sending the same again under the same key changes nothing"
+    ),
+]
+
+
+@router.post("/submissions", status_code=201, dependencies=[requires(Action.SUBMIT), limited(Limited.UPLOAD)])
+def confirm(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    requested: NewSubmission,
+    response: Response,
+    idempotency_key: Key = None,
+) -> SubmissionView:
+    """Have a checked upload scored as a method's result; each method has one result per competition."""
+    submission_id, is_new = submitting.confirm(platform, actor, requested, idempotency_key)
+    response.status_code = 201 if is_new else 200
+    response.headers["Location"] = f"/api/v1/submissions/{submission_id}"
+    view = submissions.submission_page(platform, actor, submission_id)
+    competitions = [entry.competition for entry in view.entries]
+    _, fields = quotas.fields(platform, actor, view.edition, view.image_set, competitions)
+    response.headers.update(fields)
+    return view
+
+
+@router.get("/submissions", dependencies=[requires(Action.READ_OWN)])
+def mine(
+    platform: ThePlatform, actor: CurrentActor, response: Response, before: Before = None
+) -> tuple[SubmissionRow, ...]:
+    """Your team's entries, newest first, up to 100; the field `Link` has the address of those before them."""
+    page = submissions.team_rows(platform, actor, actor.teams, before=before)
+    if page.next:
+        response.headers["Link"] = f'</api/v1/submissions?before={page.next}>; rel="next"'
+    return page.rows
+
+
+@router.get("/submissions/{submission_id}", dependencies=[requires(Action.READ_SUBMISSION)])
+def submission(platform: ThePlatform, actor: CurrentActor, submission_id: int) -> SubmissionView:
+    """A submission with its entries, states and scores; a held-out phase shows three decimals and full minutes."""
+    return submissions.submission_page(platform, actor, submission_id)

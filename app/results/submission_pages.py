@@ -1,0 +1,90 @@
+"""The pages of submissions."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from app.core.access import Action
+from app.core.paging import Before
+from app.core.rate_limits import Limited
+from app.jobs.places import pause_between_questions
+from app.models import RunState
+from app.results import submissions
+from app.results.details import Asked, ResultDetail
+from app.results.exhibits import ExhibitView
+from app.results.submissions import RunView, SubmissionView
+from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
+
+router = APIRouter()
+
+
+Competition = Annotated[int | None, Query(description="the entry that is shown in detail")]
+
+Classes = Annotated[
+    Sequence[Annotated[str, Query(max_length=200)]],
+    Query(alias="class", max_length=20, description="one or two, to draw their curves"),
+]
+
+
+@router.get("/submissions", dependencies=[requires(Action.READ_OWN)])
+def mine(request: Request, platform: ThePlatform, actor: CurrentActor, before: Before = None) -> Response:
+    """What the reader's team has entered."""
+    page, quotas = submissions.own_page(platform, actor, before)
+    older = f"/submissions?before={page.next}" if page.next else None
+    return render(
+        request, "submissions/mine.html", rows=page.rows, older=older, quota=quotas, is_first=before is None
+    )
+
+
+@router.get(
+    "/submissions/{submission_id}", dependencies=[requires(Action.READ_SUBMISSION), limited(Limited.VIEW)]
+)
+def submission(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    submission_id: int,
+    competition: Competition = None,
+    class_name: Classes = (),
+) -> Response:
+    """A submission: its progress and scores, and one result in detail."""
+    asked = Asked(competition, tuple(class_name))
+    view, detail = submissions.detailed_page(platform, actor, submission_id, asked)
+    return render(request, "submissions/submission.html", **context(view, detail, asked))
+
+
+def context(
+    view: SubmissionView, detail: ResultDetail | None, asked: Asked, etag: str | None = None
+) -> dict[str, Any]:
+    """What the page is drawn with, and the part of it that changes; etag: names that part while it waits."""
+    shown = view.entry_in_detail(asked.competition)
+    query = urlencode(
+        [
+            *((("competition", asked.competition),) if asked.competition else ()),
+            *(("class", name) for name in asked.classes),
+        ]
+    )
+    return {
+        "submission": view,
+        "table": None if shown is None else _table(shown.shown),
+        "detail": detail,
+        "chosen": shown and shown.id,
+        "query": query,
+        "pause": pause_of(view, datetime.now(UTC)),
+        "etag": etag,
+    }
+
+
+def pause_of(view: SubmissionView, now: datetime) -> int:
+    """Seconds until a page asks again how the first of these runs to end comes along."""
+    runs = [entry.shown for entry in view.entries if entry.shown.state in (RunState.QUEUED, RunState.RUNNING)]
+    return min((pause_between_questions(now - run.queued_at, run.position) for run in runs), default=1)
+
+
+def _table(run: RunView) -> ExhibitView:
+    """The values of a run's classes with their mean."""
+    return ExhibitView("score_table", run.measure or "Score", run.classes, run.headline, run.low, run.high)

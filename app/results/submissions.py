@@ -1,0 +1,549 @@
+"""Submissions with their results, as a reader may see them."""
+
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    and_,
+    func,
+    null,
+    select,
+    true,
+)
+from sqlalchemy.orm import Session, aliased
+
+import scoring
+from app.challenges import challenges
+from app.challenges.challenges import PhaseState, PhaseView, is_past_embargo
+from app.challenges.disclosure import RunScore, Sight, StoredScore, sight_of, withheld
+from app.core.access import Action, Actor, State, rows_for
+from app.core.errors import NotFoundError
+from app.core.paging import RowPage, page_of
+from app.jobs import places
+from app.jobs.places import Places
+from app.models import (
+    ClassScore,
+    Edition,
+    Entry,
+    EntryState,
+    GroundTruth,
+    Method,
+    Phase,
+    Run,
+    RunState,
+    Submission,
+    Team,
+    Upload,
+)
+from app.people.teams import is_public
+from app.platform import Platform
+from app.results import details
+from app.results import headlines as disclosure
+from app.results.details import Asked, PublishedRun, Rank, ResultDetail, ShownRun, Standing, seconds_between
+from app.results.exhibits import ClassValue
+from app.submissions import quotas
+from app.submissions.acceptance import withdrawal_refusal
+from app.submissions.methods import (
+    SHOWN_STATES,
+    MethodView,
+    Training,
+    method_view,
+    training_text,
+    unpublishable_reason,
+)
+from app.submissions.quotas import QuotaLine
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """One scoring of an entry."""
+
+    id: int
+    state: RunState
+    attempt: int
+    queued_at: datetime
+    claimed_at: datetime | None
+    finished_at: datetime | None
+    failure_message: str | None
+    position: int | None  # 1: next to be scored
+    wait_seconds: int | None  # expected
+    has_worker: bool  # a worker that can score it is alive
+    protocol: str
+    measure: str | None
+    ground_truth: int  # version
+    scorer: str
+    receipt: str | None  # keyed, which this server confirms
+    plain_receipt: str | None  # that anyone can compute; none while the annotation is hidden
+    headline: float | None
+    headline_reason: str | None
+    low: float | None  # of the headline's interval of 95 %
+    high: float | None
+    classes: tuple[ClassValue, ...]
+    is_rescore: bool
+    is_held: bool = False  # it waits until its team is not suspended any more
+    damaged: str | None = None  # what has to be repaired before it can be scored, e.g. "stored archive"
+    seconds_waited: float | None = None  # from the queue to a worker; hidden with the details
+    seconds_scored: float | None = None  # likewise
+
+
+@dataclass(frozen=True, slots=True)
+class EntryView:
+    """A submission's result in one competition."""
+
+    id: int
+    competition: int
+    title: str
+    state: EntryState
+    is_complete: bool | None  # it has all predictions that the phase asks for; for organisers
+    shown: RunView  # what the board shows, or the latest run
+    runs: int
+    withdrawn_at: datetime | None
+    withdraw_reason: str | None
+    can_withdraw: bool  # the reader may take it off its board
+    rank: Rank | None = (
+        None  # among the rows that the reader sees on its board; none while it does not stand there
+    )
+    history: tuple[
+        PublishedRun, ...
+    ] = ()  # what stood on its board, the latest first, if it has several runs
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionView:
+    """A submission with its entries."""
+
+    id: int
+    edition: str
+    edition_title: str
+    image_set: str
+    method: MethodView
+    training_data: str  # as its team stated it
+    team: str
+    team_id: int
+    upload_id: uuid.UUID | None  # for its team, to download the archive and its report
+    filename: str
+    size: int
+    sha256: str
+    received_at: datetime
+    checked_at: datetime
+    created_at: datetime
+    entries: tuple[EntryView, ...]
+    is_ours: bool  # the reader is of its team, or an organiser
+    is_organised: bool  # the reader is an organiser of its edition
+    is_member: bool  # the reader is of its team
+    can_make_public: bool  # the reader is of its team, and the method is not public yet
+    unpublishable: str | None  # why it cannot be made public yet
+    is_final: bool  # nothing will change by waiting
+    beyond_public: bool  # the reader is an organiser, who sees what participants do not
+    withheld: str | None  # which parts of the results this reader does not see, and until when
+    draws_images: bool = False  # there are images to look at
+
+    def entry_in_detail(self, competition: int | None) -> EntryView | None:
+        """The entry of a competition, or by default the first one that has been scored, or else the first."""
+        chosen = [entry for entry in self.entries if entry.competition == competition]
+        scored = [entry for entry in self.entries if entry.shown.state is RunState.SCORED]
+        return next(iter((*chosen, *scored, *self.entries)), None)
+
+
+def is_final(entry: EntryState, run: RunState) -> bool:
+    """Whether nothing will change by waiting."""
+    return entry is not EntryState.PENDING and run not in (RunState.QUEUED, RunState.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionRow:
+    """A line of "my submissions": one entry."""
+
+    submission: int
+    edition: str
+    image_set: str
+    competition: int
+    method: str
+    created_at: datetime
+    state: EntryState
+    run_state: RunState
+    position: int | None
+    mean: float | None
+    failure_message: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunScores:
+    """What is stored of a run's scores, and the score that the ladder shows for its mean, if not its own."""
+
+    rows: Sequence[RunScore]
+    ladder: StoredScore | None
+
+
+def run_view(run: Run, version: int, scores: RunScores, queue: Places, sight: Sight) -> RunView:
+    """A run as a reader may see it; `version` is its ground truth's."""
+    headline = next((score for score in scores.rows if score.class_name is None), None)
+    bounded = headline if sight.details else None
+    return RunView(
+        id=run.id,
+        state=run.state,
+        attempt=run.attempt,
+        queued_at=sight.moment(run.queued_at),
+        claimed_at=run.claimed_at and sight.moment(run.claimed_at),
+        finished_at=run.finished_at and sight.moment(run.finished_at),
+        failure_message=run.failure_message,
+        position=queue.place(run),
+        wait_seconds=queue.wait_seconds(run),
+        has_worker=queue.has_worker(run),
+        protocol=run.protocol,
+        measure=run.measure,
+        ground_truth=version,
+        scorer=run.scorer,
+        receipt=run.receipt,
+        plain_receipt=run.plain_receipt,
+        headline=sight.mean(headline, scores.ladder),
+        headline_reason=sight.reason(headline) if headline else None,
+        low=bounded.low if bounded else None,
+        high=bounded.high if bounded else None,
+        classes=tuple(class_value(score, sight) for score in scores.rows if score.class_name is not None)
+        if sight.classes
+        else (),
+        is_rescore=run.rescore_id is not None,
+        is_held=run.id in queue.held,
+        damaged=queue.damaged.get(run.id),
+        seconds_waited=seconds_between(run.queued_at, run.claimed_at) if sight.details else None,
+        seconds_scored=seconds_between(run.claimed_at, run.finished_at) if sight.details else None,
+    )
+
+
+def class_value(score: RunScore, sight: Sight) -> ClassValue:
+    """A class's score as a reader may see it; counts and intervals reveal something of the hidden objects."""
+    return ClassValue(
+        name=score.class_name or "",
+        value=sight.value(score),
+        low=score.low if sight.details else None,
+        high=score.high if sight.details else None,
+        reason=sight.reason(score),
+        positives=score.positives if sight.details else None,
+        predictions=score.predictions if sight.details else None,
+    )
+
+
+def entry_view(
+    actor: Actor, phase: PhaseView, method: Method, row: ShownRun, shown: RunView, standing: Standing
+) -> EntryView:
+    """An entry as a reader may see it, with the run to show and how many runs it has."""
+    entry = row.entry
+    is_organised = actor.runs(phase.edition_id)
+    is_ours = is_organised or actor.is_member(method.team_id)
+    refusal = withdrawal_refusal(
+        entry.state,
+        is_organiser=is_organised,
+        is_public=method.public_at is not None,
+        reason="given in the form",
+    )
+    return EntryView(
+        id=entry.id,
+        competition=entry.competition,
+        title=scoring.competition_of(phase.dataset, entry.competition).title,
+        state=entry.state,
+        is_complete=entry.is_complete if sight_of(actor, phase).beyond_public else None,
+        shown=shown,
+        runs=row.runs,
+        withdrawn_at=entry.withdrawn_at and sight_of(actor, phase).moment(entry.withdrawn_at),
+        withdraw_reason=entry.withdraw_reason if is_ours else None,
+        can_withdraw=is_ours and refusal is None,
+        rank=standing.ranks.get(entry.id),
+        history=standing.histories.get(entry.id, ()),
+    )
+
+
+def submission_view(
+    actor: Actor,
+    phase: PhaseView,
+    found: tuple[Submission, Method, Team, Upload],
+    visible: Sequence[ShownRun],
+    views: Mapping[int, RunView],
+    standing: Standing,
+) -> SubmissionView:
+    """A submission as a reader may see it, with its `visible` entries."""
+    submission, method, team, upload = found
+    assert upload.received_at is not None
+    assert upload.checked_at is not None
+    sight, view = sight_of(actor, phase), method_view(method)
+    is_organised, is_member = actor.runs(phase.edition_id), actor.is_member(method.team_id)
+    is_ours = is_organised or is_member
+    training = Training.model_validate(submission.training)
+    return SubmissionView(
+        id=submission.id,
+        edition=phase.edition,
+        edition_title=phase.edition_title,
+        image_set=phase.image_set,
+        method=replace(view, public_at=view.public_at and sight.moment(view.public_at)),
+        training_data=training_text(training, is_baseline=method.is_baseline),
+        team=team.name,
+        team_id=team.id,
+        upload_id=upload.id if is_ours else None,
+        filename=upload.filename if is_ours else "",
+        size=upload.received,
+        sha256=upload.sha256 or "",
+        received_at=sight.moment(upload.received_at),
+        checked_at=sight.moment(upload.checked_at),
+        created_at=sight.moment(submission.created_at),
+        entries=tuple(entry_view(actor, phase, method, row, views[row.run.id], standing) for row in visible),
+        is_ours=is_ours,
+        is_organised=is_organised,
+        is_member=is_member,
+        can_make_public=method.public_at is None and is_member,
+        unpublishable=unpublishable_reason(method),
+        is_final=all(is_final(row.entry.state, row.run.state) for row in visible),
+        withheld=withheld(phase, sight, is_complete=all(row.entry.is_complete for row in visible)),
+        beyond_public=sight.beyond_public,
+        draws_images=phase.draws_images,
+    )
+
+
+PAGE = 100  # entries
+
+ANY_ENTRY = aliased(Entry)
+
+ANY_RUN = aliased(Run)
+
+
+def visible_submissions(actor: Actor) -> ColumnElement[bool]:
+    """The submissions that somebody may read; for statements that join Method and Phase."""
+    has_result = (
+        select(ANY_ENTRY.id)
+        .where(
+            ANY_ENTRY.submission_id == Submission.id,
+            ANY_ENTRY.state.in_(SHOWN_STATES),
+            ANY_ENTRY.published_run_id.is_not(None),
+        )
+        .correlate(Submission)
+    )
+    return rows_for(
+        actor,
+        Action.READ_SUBMISSION,
+        team=Method.team_id,
+        edition=Phase.edition_id,
+        states={
+            State.PRIVATE: true(),
+            State.PUBLIC: and_(is_public(), is_past_embargo(Submission.phase_id), has_result.exists()),
+        },
+    )
+
+
+def _is_public_result() -> ColumnElement[bool]:
+    return and_(is_public(), is_past_embargo(Entry.phase_id), Entry.state.in_(SHOWN_STATES))
+
+
+def submission_of(
+    session: Session, actor: Actor, submission_id: int
+) -> tuple[Submission, Method, Team, Upload] | None:
+    """A submission that the reader may see, with what belongs to it."""
+    statement = (
+        select(Submission, Method, Team, Upload)
+        .join(Method, Submission.method_id == Method.id)
+        .join(Team, Method.team_id == Team.id)
+        .join(Upload, Submission.upload_id == Upload.id)
+        .join(Phase, Submission.phase_id == Phase.id)
+        .where(Submission.id == submission_id, visible_submissions(actor))
+    )
+    return session.execute(statement).one_or_none()
+
+
+def runs_of(session: Session, submission_id: int) -> list[ShownRun]:
+    """The entries of a submission, each with the run to show: the board's, else the latest."""
+    latest = (
+        select(ANY_RUN.id)
+        .where(ANY_RUN.entry_id == Entry.id)
+        .order_by((ANY_RUN.id == Entry.published_run_id).desc().nulls_last(), ANY_RUN.id.desc())
+        .limit(1)
+        .correlate(Entry)
+        .scalar_subquery()
+    )
+    count = select(func.count()).where(ANY_RUN.entry_id == Entry.id).correlate(Entry).scalar_subquery()
+    statement = (
+        select(Entry, Run, count, GroundTruth.version)
+        .select_from(Entry)
+        .join(Run, Run.id == latest)
+        .join(GroundTruth, Run.ground_truth_id == GroundTruth.id)
+        .where(Entry.submission_id == submission_id)
+        .order_by(Entry.competition)
+    )
+    return [ShownRun(*row) for row in session.execute(statement)]
+
+
+def truth_versions(session: Session, numbers: Sequence[int]) -> dict[int, int]:
+    """The version of each of these ground truths."""
+    statement = select(GroundTruth.id, GroundTruth.version).where(GroundTruth.id.in_(numbers))
+    return dict(session.execute(statement).all())
+
+
+def scores_of(session: Session, run_ids: Sequence[int]) -> dict[int, list[RunScore]]:
+    """The scores of runs, that of all classes first, then the classes in their order."""
+    found: dict[int, list[RunScore]] = {}
+    statement: Select[*tuple[Any, ...]] = (
+        select(
+            ClassScore.run_id, ClassScore.class_name, ClassScore.value, ClassScore.held_out_value, ClassScore.reason,
+            ClassScore.low, ClassScore.high, ClassScore.positives, ClassScore.predictions,
+        )
+        .where(ClassScore.run_id.in_(run_ids))
+        .order_by(ClassScore.run_id, ClassScore.position)
+    )  # fmt: skip
+    for run, *score in session.execute(statement):
+        found.setdefault(run, []).append(RunScore(*score))
+    return found
+
+
+def rows_of_teams(
+    session: Session, teams: Collection[int], *, only_public: bool, before: int | None
+) -> RowPage[tuple[SubmissionRow, int, int | None]]:
+    """The entries of these teams, or their public results, newest first, each with its run and the run whose mean the ladder shows for it.
+
+    before: the last submission of the page before. Positions and means are filled in by the service.
+    """
+    latest = (
+        select(func.max(ANY_RUN.id)).where(ANY_RUN.entry_id == Entry.id).correlate(Entry).scalar_subquery()
+    )
+    run = func.coalesce(Entry.published_run_id, latest)
+    statement = (
+        select(
+            Submission.id, Edition.code, Phase.image_set, Entry.competition, Method.name, Submission.created_at,
+            Entry.state, Run.state, Run.id, null(), Run.failure_message, Run.ladder_run_id,
+        )
+        .select_from(Entry)
+        .join(Submission, Entry.submission_id == Submission.id)
+        .join(Phase, Entry.phase_id == Phase.id)
+        .join(Edition, Phase.edition_id == Edition.id)
+        .join(Method, Entry.method_id == Method.id)
+        .join(Run, Run.id == run)
+        .where(Method.team_id.in_(teams), _is_public_result() if only_public else true())
+        .where(Submission.id < before if before else true())
+        .order_by(Submission.id.desc(), Entry.competition)
+        .limit(PAGE + 1)
+    )  # fmt: skip
+    found = [(SubmissionRow(*row), ladder) for *row, ladder in session.execute(statement)]
+    rows = [(row, row.position or 0, ladder) for row, ladder in found]
+    return page_of(rows, PAGE, number=lambda one: one[0].submission)
+
+
+def phases_entered(session: Session, teams: Collection[int]) -> set[int]:
+    """The phases that these teams have submitted to."""
+    submitted = (
+        select(Submission.id)
+        .join(Method, Submission.method_id == Method.id)
+        .where(Submission.phase_id == Phase.id, Method.team_id.in_(teams))
+        .exists()
+    )
+    return set(session.scalars(select(Phase.id).where(submitted)))
+
+
+def team_rows(
+    platform: Platform,
+    actor: Actor,
+    teams: Collection[int],
+    *,
+    only_public: bool = False,
+    before: int | None = None,
+) -> RowPage[SubmissionRow]:
+    """What these teams have entered, or their public results, newest first; before: the last submission of the page before."""
+    with platform.transaction() as session:
+        page = rows_of_teams(session, teams, only_public=only_public, before=before)
+        return _shown_rows(platform, session, actor, page, challenges.all_phases(session))
+
+
+def own_page(
+    platform: Platform, actor: Actor, before: int | None
+) -> tuple[RowPage[SubmissionRow], dict[PhaseView, tuple[QuotaLine, ...]]]:
+    """What somebody's teams have entered, with what is left in the open phases that they have submitted to, on the first page."""
+    with platform.snapshot() as session:
+        phases = challenges.all_phases(session)
+        page = rows_of_teams(session, actor.teams, only_public=False, before=before)
+        rows = _shown_rows(platform, session, actor, page, phases)
+        if before:
+            return rows, {}
+        entered = phases_entered(session, actor.teams)
+        limited = [phase for phase in phases if phase.quotas and phase.id in entered]
+        open_phases = [phase for phase in limited if phase.state is PhaseState.OPEN]
+        return rows, {phase: quotas.lines(session, actor, phase) for phase in open_phases}
+
+
+def _shown_rows(
+    platform: Platform,
+    session: Session,
+    actor: Actor,
+    page: RowPage[tuple[SubmissionRow, int, int | None]],
+    phases: Sequence[PhaseView],
+) -> RowPage[SubmissionRow]:
+    """Rows as a reader may see them, with their places in the queue and their means."""
+    queued = [run for row, run, _ in page.rows if row.run_state is RunState.QUEUED]
+    positions = places.places_of(platform, session, queued).places
+    headlines = disclosure.headlines(session, {each for _, *runs in page.rows for each in runs})
+    sights = {(phase.edition, phase.image_set): sight_of(actor, phase) for phase in phases}
+    shown = tuple(
+        replace(
+            row,
+            position=positions.get(run),
+            mean=sights[row.edition, row.image_set].mean(headlines.get(run), headlines.get(ladder or 0)),
+            created_at=sights[row.edition, row.image_set].moment(row.created_at),
+        )
+        for row, run, ladder in page.rows
+    )
+    return RowPage(shown, page.next)
+
+
+def submission_page(platform: Platform, actor: Actor, submission_id: int) -> SubmissionView:
+    """A submission with what this reader may see of it. Raises NotFoundError, also for what is not for this reader."""
+    with platform.snapshot() as session:
+        return _submission(platform, session, actor, submission_id)[0]
+
+
+def detailed_page(
+    platform: Platform, actor: Actor, submission_id: int, asked: Asked
+) -> tuple[SubmissionView, ResultDetail | None]:
+    """As `submission_page`, with the details of one entry; none where they are hidden or nothing has been scored."""
+    with platform.snapshot() as session:
+        view, sight = _submission(platform, session, actor, submission_id)
+        entry = view.entry_in_detail(asked.competition)
+        if entry is None or entry.shown.state is not RunState.SCORED or not sight.details:
+            return view, None
+        values = {each.name: each.value for each in entry.shown.classes}
+        return view, details.detail(session, entry.shown.id, values, asked.classes)
+
+
+def _submission(
+    platform: Platform, session: Session, actor: Actor, submission_id: int
+) -> tuple[SubmissionView, Sight]:
+    found = submission_of(session, actor, submission_id)
+    if found is None:
+        raise NotFoundError(f"there is no submission {submission_id}, or it is not public")
+    submission, method, *_ = found
+    phase = challenges.phase_of_id(session, submission.phase_id)
+    assert phase is not None
+    sight = sight_of(actor, phase)
+    ours = actor.runs(phase.edition_id) or actor.is_member(method.team_id)
+    rows = [row for row in runs_of(session, submission_id) if ours or row.entry.state in SHOWN_STATES]
+    standing = Standing(
+        details.ranks(session, actor, phase, sight, [row.entry for row in rows]),
+        details.histories(session, sight, [row.entry for row in rows if row.runs > 1]),
+    )
+    waiting = [row.run.id for row in rows if row.run.state is RunState.QUEUED]
+    views = _run_views(session, sight, rows, places.places_of(platform, session, waiting))
+    return submission_view(actor, phase, found, rows, views, standing), sight
+
+
+def _run_views(session: Session, sight: Sight, rows: Sequence[ShownRun], queue: Places) -> dict[int, RunView]:
+    """The runs as a reader may see them, by number."""
+    ladder = disclosure.headlines(session, [row.run.ladder_run_id for row in rows])
+    scores = scores_of(session, [row.run.id for row in rows])
+    return {
+        row.run.id: run_view(
+            row.run,
+            row.ground_truth,
+            RunScores(scores.get(row.run.id, []), ladder.get(row.run.ladder_run_id or 0)),
+            queue,
+            sight.of_result(is_complete=row.entry.is_complete),
+        )
+        for row in rows
+    }

@@ -1,1 +1,0 @@
-"""How long what is stored is kept: uploads that nobody confirms, and contents that no row names."""

@@ -1,1 +1,0 @@
-"""Who is an admin, and who organises which edition."""

@@ -1,1 +1,0 @@
-"""Scored runs with the statistics that are kept of them."""

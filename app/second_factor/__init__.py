@@ -1,1 +1,0 @@
-"""The second factor: codes of an authenticator app, and recovery codes."""

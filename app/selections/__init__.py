@@ -1,1 +1,0 @@
-"""What addresses ask of boards."""

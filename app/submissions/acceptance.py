@@ -1,0 +1,189 @@
+"""Whether a submission is accepted: each rule a pure function, each refusal a message."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import scoring
+from app.challenges.challenges import PhaseState, PhaseView
+from app.core.errors import (
+    ConflictError,
+    ForbiddenError,
+    InvalidArchive,
+    MalformedError,
+    NameRetired,
+    NotChecked,
+    NotInArchive,
+    OneResult,
+    PhaseClosed,
+    PhaseNotOpen,
+    Refusal,
+    RefusedError,
+    RemovedArchive,
+)
+from app.models import Disclosure, EntryState, Upload, UploadState
+from app.submissions.methods import METHOD_NAME, NAME_RACED, Training, training_refusals
+from app.submissions.quotas import Usage, quota_refusals
+from app.submissions.uploads import competitions_of
+
+COUNTED_STATES = frozenset({EntryState.PENDING, EntryState.SCORED})  # an entry is its method's one result
+
+
+@dataclass(frozen=True, slots=True)
+class PriorEntry:
+    """An entry that the team made in this phase before."""
+
+    method: str
+    competition: int
+    state: EntryState
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What the team asks for: the archive's files for these competitions as the results of this method."""
+
+    method: str
+    competitions: Sequence[int]
+    tasks: Mapping[
+        int, str
+    ]  # of every competition of the edition; those of one task share their ground truth
+    is_baseline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """What counts of an upload: when it was started, what its check said, which competitions it has files for."""
+
+    started_at: datetime
+    valid: bool | None
+    competitions: tuple[int, ...]
+    is_removed: bool = False
+
+
+def archive_of(upload: Upload) -> Archive:
+    """What counts of a stored upload."""
+    is_removed = upload.state in (UploadState.REJECTED, UploadState.EXPIRED)
+    return Archive(upload.started_at, upload.valid, competitions_of(upload.report), is_removed)
+
+
+def refusals(
+    now: datetime,
+    phase: PhaseView,
+    archive: Archive,
+    proposal: Proposal,
+    prior: Sequence[PriorEntry],
+    usage: Usage,
+) -> list[Refusal]:
+    """Every reason why `archive` is not accepted as the proposed result; none if it is."""
+    return [
+        *_period_refusals(now, phase, archive.started_at),
+        *_archive_refusals(archive, proposal.competitions),
+        *_method_refusals(proposal, prior, is_open=is_replaceable(phase)),
+        *quota_refusals(now, phase.quotas, wanted(proposal), usage),
+    ]
+
+
+def _period_refusals(now: datetime, phase: PhaseView, started_at: datetime) -> Iterable[Refusal]:
+    if phase.state is PhaseState.UPCOMING:
+        yield PhaseNotOpen(f"{phase.image_set} opens at {phase.opens_at:%Y-%m-%d %H:%M} UTC")
+    elif phase.closes_at is not None and now >= phase.closes_at:
+        in_time = started_at < phase.closes_at and now < phase.closes_at + phase.grace
+        if not in_time:
+            yield PhaseClosed(f"{phase.image_set} closed at {phase.closes_at:%Y-%m-%d %H:%M} UTC")
+
+
+def _archive_refusals(archive: Archive, competitions: Sequence[int]) -> Iterable[Refusal]:
+    if archive.is_removed:
+        message = "the archive has been removed, because nobody confirmed it in time; upload it again"
+        yield RemovedArchive(message)
+    elif archive.valid is None:
+        yield NotChecked(
+            "the upload is not complete, or has not been checked yet; finish it at /uploads first",
+        )
+    elif not archive.valid:
+        yield InvalidArchive("the archive has problems; fix those in its report, and upload it again")
+    missing = [number for number in competitions if number not in archive.competitions]
+    if archive.valid and (missing or not competitions):
+        which = ", ".join(map(str, missing)) or "any competition"
+        yield NotInArchive(
+            f"the archive has no files for competition {which}; choose others, or upload an archive with them",
+        )
+
+
+def statement_refusals(phase: PhaseView, proposal: Proposal, training: Training) -> tuple[Refusal, ...]:
+    """What is missing of the statement on training data; baselines are organisers' own, and state nothing."""
+    if proposal.is_baseline:
+        return ()
+    known = (each for each in scoring.competitions(phase.dataset) if each.number in proposal.competitions)
+    return training_refusals(training, known)
+
+
+def is_replaceable(phase: PhaseView) -> bool:
+    """Whether a newer result of a method takes the place of the one before: where the annotation is open to everybody."""
+    return phase.disclosure is Disclosure.FULL
+
+
+def _method_refusals(proposal: Proposal, prior: Sequence[PriorEntry], *, is_open: bool) -> Iterable[Refusal]:
+    for competition in proposal.competitions:
+        states = {
+            entry.state
+            for entry in prior
+            if entry.competition == competition and entry.method.lower() == proposal.method.lower()
+        }
+        if is_open:
+            if EntryState.PENDING in states:
+                yield OneResult(
+                    f"{proposal.method} has a result in competition {competition} that is not scored yet; wait for its "
+                    "score, or withdraw it",
+                )
+        elif states & COUNTED_STATES:
+            yield OneResult(
+                f"{proposal.method} already has a result in competition {competition}, and a method has only one; "
+                "use another name for another method",
+            )
+        elif EntryState.WITHDRAWN in states:
+            yield NameRetired(
+                f"{proposal.method} was withdrawn from competition {competition}; its name cannot be used there again; choose another",
+            )
+
+
+def wanted(proposal: Proposal) -> dict[str, int]:
+    """How many results of each task are proposed; baselines of organisers have no quota."""
+    competitions = () if proposal.is_baseline else proposal.competitions
+    return dict(Counter(proposal.tasks.get(competition, "") for competition in sorted(competitions)))
+
+
+def smallest_proposal(archive: Archive, tasks: Mapping[int, str]) -> Proposal:
+    """The least that an archive can be scored for, before anybody has chosen: one competition of each task."""
+    first = {
+        task: number for number, task in sorted(tasks.items(), reverse=True) if number in archive.competitions
+    }
+    return Proposal("", sorted(first.values()), tasks)
+
+
+def withdrawal_refusal(
+    state: EntryState, *, is_organiser: bool, is_public: bool, reason: str | None
+) -> Exception | None:
+    """Why an entry may not be withdrawn by its team or an organiser; none if it may."""
+    if state is EntryState.WITHDRAWN:
+        return ConflictError("This entry has already been withdrawn.")
+    if state not in COUNTED_STATES:
+        return ConflictError(f"This entry has no result to withdraw; its state is {state.value}.")
+    if is_organiser:
+        return None if reason else MalformedError("Give a reason; organisers need one to withdraw an entry.")
+    if is_public:
+        return ForbiddenError("This method is public; ask an organiser to withdraw its results.")
+    return None
+
+
+def race_conflict(constraint: str | None) -> Exception:
+    """What a confirmation says that lost a race, by the database's constraint that decided it."""
+    if constraint == METHOD_NAME:
+        return RefusedError([NAME_RACED])
+    if constraint in ("uq_entry_one_result", "uq_entry_one_pending"):
+        message = "this method already has a result here, and a method has only one"
+        return RefusedError([OneResult(message)])
+    return ConflictError(
+        "the same request arrived twice at the same time; look at your submissions, then send it again"
+    )

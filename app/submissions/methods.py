@@ -1,0 +1,532 @@
+"""Methods: naming, describing and publishing them."""
+
+import enum
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, TypeAdapter, ValidationError
+from sqlalchemy import ColumnElement, exists, func, select, true
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+import scoring
+from app.challenges.challenges import is_past_embargo
+from app.core.access import Action, Actor, State, rows_for
+from app.core.audit import record
+from app.core.database import violated_constraint
+from app.core.errors import (
+    DescriptionTooShort,
+    NameFixed,
+    NameTaken,
+    NotFoundError,
+    Refusal,
+    RefusedError,
+    TrainingStatement,
+)
+from app.core.names import Visible, folded, lookalike_key
+from app.jobs import queue
+from app.models import Edition, Entry, EntryState, Method, MethodChange, Run, RunState, Submission, Team
+from app.people.teams import is_erased, is_public
+from app.platform import Platform
+from app.web.forms import OrBlank
+
+_ADDRESS = TypeAdapter(HttpUrl)
+
+
+class Annotation(enum.StrEnum):
+    """Which annotation a segmentation method with given data was trained on."""
+
+    SEGMENTATIONS = "segmentations"
+    BOXES = "segmentations and boxes"
+
+
+def _printable_ascii(name: str) -> str:
+    """Other alphabets have letters that look like these ones; a title may have any."""
+    if not (name.isascii() and name.isprintable()):
+        message = (
+            "must have only letters A to Z, digits and ASCII punctuation, so that no two names look the same"
+        )
+        raise ValueError(message)
+    return name
+
+
+def _web_address(text: str) -> str:
+    if text:
+        try:
+            _ADDRESS.validate_python(text)
+        except ValidationError as error:
+            message = "must be an address that begins with https:// or http://"
+            raise ValueError(message) from error
+    return text
+
+
+Address = Annotated[str, Field(max_length=500), AfterValidator(_web_address)]
+
+
+Name = Annotated[
+    str,
+    Field(min_length=2, max_length=40, description="abbreviation, unique in the edition, e.g. 'LEAR_flat'"),
+    AfterValidator(_printable_ascii),
+    Visible,
+]
+Title = Annotated[str, Field(max_length=200, description="what the abbreviation stands for")]
+Contributors = Annotated[str, Field(max_length=500, description="who made it")]
+Affiliation = Annotated[str, Field(max_length=300, description="where they work")]
+Description = Annotated[
+    str, Field(max_length=4000, description="how it works; at least 500 characters once it is public")
+]
+PaperAddress = Annotated[
+    Address, Field(description="address of a paper", examples=["https://example.org/paper"])
+]
+CodeAddress = Annotated[
+    Address, Field(description="address of the code", examples=["https://example.org/code"])
+]
+
+
+class NewMethod(BaseModel):
+    """What a team says about a method, as the leaderboard shows it."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
+
+    name: Name
+    title: Title = ""
+    contributors: Contributors = ""
+    affiliation: Affiliation = ""
+    description: Description = ""
+    paper_url: PaperAddress = ""
+    code_url: CodeAddress = ""
+    is_baseline: Annotated[bool, Field(description="marked as a baseline on the board; for organisers")] = (
+        False
+    )
+
+
+class MethodEdit(BaseModel):
+    """What to change about a method; fields that are left out stay as they are."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
+
+    name: Name | None = None
+    title: Title | None = None
+    contributors: Contributors | None = None
+    affiliation: Affiliation | None = None
+    description: Description | None = None
+    paper_url: PaperAddress | None = None
+    code_url: CodeAddress | None = None
+
+
+class Training(BaseModel):
+    """What the team states of the data that a method was trained on."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
+
+    given_data_only: Annotated[
+        bool,
+        Field(
+            description="only the given training and validation data was used; required where no other is allowed"
+        ),
+    ] = False
+    other_data: Annotated[
+        str,
+        Field(max_length=1000, description="which other data was used; required where any data is allowed"),
+    ] = ""
+    no_excluded_data: Annotated[
+        bool,
+        Field(
+            description="neither the test images nor other excluded data was used; required where any data is allowed"
+        ),
+    ] = False
+    annotation: Annotated[
+        OrBlank[Annotation],
+        Field(description="for segmentation with given data: which annotation was used"),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class MethodView:
+    """A method of a team."""
+
+    id: int
+    name: str
+    title: str
+    contributors: str
+    affiliation: str
+    description: str
+    paper_url: str
+    code_url: str
+    is_baseline: bool
+    public_at: datetime | None  # none: only its team and organisers see its results
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An earlier text of a public method."""
+
+    changed_at: datetime
+    before: dict[str, str]
+
+
+SHOWN_STATES = frozenset({EntryState.SCORED, EntryState.REPLACED})  # of a public method, to everybody
+NAMES_PEOPLE = ("contributors", "affiliation", "paper_url", "code_url")  # fields that say whose a method is
+SHORTEST_DESCRIPTION = 500  # characters of a public method's, as the VOC server asked for
+METHOD_NAME = (
+    "uq_method_edition_id_name_key"  # the constraint that decides where two methods take one name at once
+)
+NAME_RACED = NameTaken("another method took this name at the same time; choose another")
+SEPARATORS = str.maketrans("_ .", "---")
+
+
+def name_key(name: str) -> str:
+    """The same for two abbreviations that a reader of a board could take for one another.
+
+    >>> name_key("LEAR_flat") == name_key("lear-flat"), name_key("Net 101") == name_key("Net-IO1")
+    (True, True)
+    >>> name_key("YOLO") == name_key("YOLO+")
+    False
+    """
+    return lookalike_key(name).translate(SEPARATORS)
+
+
+def name_refusal(name: str, found: str, *, is_ours: bool) -> Refusal:
+    """Why a method cannot have this abbreviation: `found` is a method of the edition whose name has the same key."""
+    whose = f"your method {found}" if is_ours else "another method of this edition"
+    message = f"{name} looks like the name of {whose}; choose a name that cannot be mistaken for it"
+    return NameTaken(message)
+
+
+def training_refusals(
+    training: Training, competitions: Iterable[scoring.CompetitionInfo]
+) -> tuple[Refusal, ...]:
+    """What is missing of a statement on training data, for all these competitions together."""
+    chosen = tuple(competitions)
+    messages = (*_given_data(training, chosen), *_other_data(training, chosen))
+    return tuple(TrainingStatement(message) for message in messages)
+
+
+def _given_data(training: Training, competitions: Sequence[scoring.CompetitionInfo]) -> Iterable[str]:
+    given = [each for each in competitions if not each.own_data]
+    if given and not training.given_data_only:
+        yield (
+            f"state that only the given training and validation data was used ({_numbers(given, 'allow')} "
+            "no other; in the API: given_data_only)"
+        )
+    painted = [each for each in given if each.task == "segmentation"]
+    if painted and training.annotation is None:
+        choices = " or ".join(f"{one.value!r}" for one in Annotation)
+        yield f"state which annotation was used for {_numbers(painted)} (annotation: {choices})"
+
+
+def _other_data(training: Training, competitions: Sequence[scoring.CompetitionInfo]) -> Iterable[str]:
+    other = [each for each in competitions if each.own_data]
+    if not other:
+        return
+    if not training.other_data:
+        yield (
+            f"name the data that was used ({_numbers(other, 'allow')} any; write 'none' if it was only the "
+            "given data: other_data)"
+        )
+    if not training.no_excluded_data:
+        yield (
+            f"state that neither the test images nor other excluded data was used for {_numbers(other)} "
+            "(no_excluded_data)"
+        )
+
+
+def _numbers(competitions: Sequence[scoring.CompetitionInfo], verb: str = "") -> str:
+    numbers = ", ".join(str(each.number) for each in competitions)
+    if len(competitions) == 1:
+        return f"competition {numbers} {verb}s" if verb else f"competition {numbers}"
+    return f"competitions {numbers} {verb}".rstrip()
+
+
+def publication_refusal(description: str, *, is_baseline: bool) -> Refusal | None:
+    """Why a method cannot be public yet: others have to learn how it works. Organisers' baselines may be brief.
+
+    >>> publication_refusal("A linear classifier.", is_baseline=False).message
+    'a public method has a description of at least 500 characters, and this one has 20'
+    """
+    if is_baseline or len(description) >= SHORTEST_DESCRIPTION:
+        return None
+    message = (
+        f"a public method has a description of at least {SHORTEST_DESCRIPTION} characters, and this one has "
+        f"{len(description)}"
+    )
+    return DescriptionTooShort(message)
+
+
+def unpublishable(description: str, *, is_baseline: bool, is_public: bool) -> str | None:
+    """Why a private method cannot be made public as it is, for its page; none if it can, or is."""
+    refusal = None if is_public else publication_refusal(description, is_baseline=is_baseline)
+    return refusal.message if refusal else None
+
+
+def edit_refusals(
+    before: NewMethod, after: NewMethod, *, is_public: bool, has_score: bool
+) -> tuple[Refusal, ...]:
+    """Every reason why a method cannot be changed like this: a scored name stays, a public description stays long."""
+    found: list[Refusal | None] = []
+    if after.name != before.name and has_score:
+        message = f"{before.name} has a score, so its name can no longer change"
+        found.append(NameFixed(message))
+    if is_public:
+        found.append(publication_refusal(after.description, is_baseline=after.is_baseline))
+    return tuple(each for each in found if each is not None)
+
+
+def changed_fields(before: NewMethod, after: NewMethod) -> Mapping[str, str]:
+    """The fields that differ, with their values before.
+
+    >>> changed_fields(NewMethod(name="Net", title="A net"), NewMethod(name="Net", title="The net"))
+    {'title': 'A net'}
+    """
+    values = after.model_dump()
+    return {field: value for field, value in before.model_dump().items() if value != values[field]}
+
+
+def without_people(changes: Iterable[Change]) -> tuple[Change, ...]:
+    """Earlier texts without the fields that say whose a method is."""
+    kept = (
+        replace(
+            change, before={name: text for name, text in change.before.items() if name not in NAMES_PEOPLE}
+        )
+        for change in changes
+    )
+    return tuple(change for change in kept if change.before)
+
+
+def training_text(training: Training, *, is_baseline: bool) -> str:
+    """What a statement on training data says, for readers.
+
+    >>> training_text(Training(other_data="ImageNet", no_excluded_data=True), is_baseline=False)
+    'ImageNet'
+    >>> training_text(Training(given_data_only=True, annotation=Annotation.BOXES), is_baseline=False)
+    'Given data only, with segmentations and boxes'
+    """
+    parts = []
+    if training.given_data_only:
+        annotation = f", with {training.annotation.value}" if training.annotation else ""
+        parts.append(f"Given data only{annotation}")
+    if training.other_data:
+        parts.append(training.other_data)
+    return "; ".join(parts) or ("Not stated (baseline)" if is_baseline else "Not stated")
+
+
+def visible_methods(viewer: Actor) -> ColumnElement[bool]:
+    """The methods that somebody may read about."""
+    return rows_for(
+        viewer,
+        Action.READ_SUBMISSION,
+        team=Method.team_id,
+        edition=Method.edition_id,
+        states={State.PRIVATE: true(), State.PUBLIC: is_public()},
+    )
+
+
+def method_like(session: Session, edition_id: int, name: str) -> Method | None:
+    """The method of an edition whose name cannot be told from this one."""
+    statement = select(Method).where(Method.edition_id == edition_id, Method.name_key == name_key(name))
+    return session.scalar(statement)
+
+
+def methods_of(session: Session, edition_id: int, team_id: int) -> tuple[MethodView, ...]:
+    """A team's methods in an edition by name."""
+    statement = select(Method).where(Method.edition_id == edition_id, Method.team_id == team_id)
+    return tuple(
+        method_view(method) for method in session.scalars(statement.order_by(func.lower(Method.name)))
+    )
+
+
+def method_of(session: Session, viewer: Actor, method_id: int) -> tuple[Method, Team, Edition] | None:
+    """A method that the reader may see, with its team and edition."""
+    statement = (
+        select(Method, Team, Edition)
+        .join(Team, Method.team_id == Team.id)
+        .join(Edition, Method.edition_id == Edition.id)
+        .where(Method.id == method_id, visible_methods(viewer))
+    )
+    row = session.execute(statement).one_or_none()
+    return (row[0], row[1], row[2]) if row else None
+
+
+def lock_method(session: Session, actor: Actor, action: Action, method_id: int) -> Method | None:
+    """A method that somebody may do this to, locked until the end of the transaction."""
+    statement = select(Method).where(Method.id == method_id, rows_for(actor, action, team=Method.team_id))
+    return session.scalar(statement.with_for_update().execution_options(populate_existing=True))
+
+
+def has_score(session: Session, method_id: int) -> bool:
+    """Whether any result of a method was ever scored."""
+    scored = exists().where(
+        Entry.method_id == method_id, Run.entry_id == Entry.id, Run.state == RunState.SCORED
+    )
+    return bool(session.scalar(select(scored)))
+
+
+def changes_of(session: Session, method: Method) -> tuple[Change, ...]:
+    """The earlier texts of a public method, newest first; without those that name people once its team was erased."""
+    statement = (
+        select(MethodChange.changed_at, MethodChange.before)
+        .where(MethodChange.method_id == method.id)
+        .order_by(MethodChange.id.desc())
+    )
+    changes = tuple(Change(changed_at, before) for changed_at, before in session.execute(statement))
+    return without_people(changes) if is_erased(session, method.team_id) else changes
+
+
+def submissions_of(session: Session, viewer: Actor, method: Method) -> tuple[int, ...]:
+    """The submissions of a method that somebody may read, oldest first: others than its team and organisers those with a score."""
+    is_shown = exists().where(
+        Entry.submission_id == Submission.id, Entry.state.in_(SHOWN_STATES), is_past_embargo(Entry.phase_id)
+    )
+    sees_all = viewer.is_member(method.team_id) or viewer.runs(method.edition_id)
+    statement = select(Submission.id).where(
+        Submission.method_id == method.id, true() if sees_all else is_shown
+    )
+    return tuple(session.scalars(statement.order_by(Submission.id)))
+
+
+def method_view(method: Method) -> MethodView:
+    """A method as pages show it."""
+    return MethodView(
+        method.id, method.name, method.title, method.contributors, method.affiliation, method.description,
+        method.paper_url, method.code_url, method.is_baseline, method.public_at,
+    )  # fmt: skip
+
+
+def unpublishable_reason(method: Method) -> str | None:
+    """Why a method cannot be made public as it is."""
+    return unpublishable(
+        method.description, is_baseline=method.is_baseline, is_public=method.public_at is not None
+    )
+
+
+def texts(method: Method) -> NewMethod:
+    """What a method says of itself; rules that were added later are not applied to what was taken before."""
+    return NewMethod.model_construct(**{field: getattr(method, field) for field in NewMethod.model_fields})
+
+
+def set_texts(method: Method, new: Mapping[str, str]) -> None:
+    """Change what a method says of itself."""
+    for field, value in new.items():
+        setattr(method, field, value)
+    method.name_key = name_key(method.name)
+
+
+def describe(
+    session: Session, actor: Actor, where: tuple[int, int], new: NewMethod, *, make_public: bool
+) -> tuple[Method | None, tuple[Refusal, ...]]:
+    """The team's method of this name, with what `new` says of it; or what is against it, and nothing is changed.
+
+    where: edition and team, which is locked. A field that `new` leaves empty stays as it is.
+    """
+    edition_id, team_id = where
+    found = method_like(session, edition_id, new.name)
+    is_ours = found is not None and found.team_id == team_id
+    is_same = found is not None and is_ours and folded(found.name) == folded(new.name)
+    method = lock_method(session, actor, Action.CHANGE_METHOD, found.id) if found and is_same else None
+    before = texts(method) if method else new
+    said = {field: value for field, value in new.model_dump(exclude={"name"}).items() if value}
+    after = before.model_copy(update=said)
+    is_public = make_public or (method is not None and method.public_at is not None)
+    against = (
+        name_refusal(new.name, found.name, is_ours=is_ours) if found and not is_same else None,
+        publication_refusal(after.description, is_baseline=after.is_baseline) if is_public else None,
+    )
+    if any(against):
+        return None, tuple(each for each in against if each is not None)
+    if method is None:
+        method = Method(edition_id=edition_id, team_id=team_id, revision=0, public_at=None)
+        set_texts(method, new.model_dump())
+        session.add(method)
+    else:
+        _change(session, actor, method, before, after)
+    if make_public:
+        _publish(session, actor, method)
+    session.flush()
+    return method, ()
+
+
+def edit(platform: Platform, actor: Actor, method_id: int, edit: MethodEdit) -> MethodView:
+    """Change what a method says of itself; raises NotFoundError, RefusedError with all reasons."""
+    try:
+        with platform.transaction() as session:
+            method = lock_method(session, actor, Action.CHANGE_METHOD, method_id)
+            if method is None:
+                raise NotFoundError(f"your team has no method {method_id}")
+            before = texts(method)
+            said = edit.model_dump(exclude_none=True)
+            after = before.model_copy(update=said)
+            against = [*_edit_refusals(session, method, before, after)]
+            if against:
+                raise RefusedError(against)
+            _change(session, actor, method, before, after)
+            view = method_view(method)
+    except IntegrityError as error:
+        if violated_constraint(error) != METHOD_NAME:
+            raise
+        raise RefusedError([NAME_RACED]) from error
+    platform.cache.forget_versions()
+    return view
+
+
+def _edit_refusals(
+    session: Session, method: Method, before: NewMethod, after: NewMethod
+) -> tuple[Refusal, ...]:
+    found = edit_refusals(
+        before,
+        after,
+        is_public=method.public_at is not None,
+        has_score=has_score(session, method.id),
+    )
+    other = method_like(session, method.edition_id, after.name)
+    if other is None or other.id == method.id:
+        return found
+    return (*found, name_refusal(after.name, other.name, is_ours=other.team_id == method.team_id))
+
+
+def _change(session: Session, actor: Actor, method: Method, before: NewMethod, after: NewMethod) -> None:
+    """Write new texts; what a public method said before is kept."""
+    changed = changed_fields(before, after)
+    if not changed:
+        return
+    if method.public_at is not None:
+        session.add(MethodChange(method_id=method.id, user_id=actor.user_id, before=dict(changed)))
+    set_texts(method, {field: getattr(after, field) for field in changed})
+    method.revision += 1
+    queue.add_boards(session, Entry.method_id == method.id)
+
+
+def make_public(platform: Platform, actor: Actor, method_id: int) -> None:
+    """Show a method of the reader's team to everybody, with all its results; it cannot be hidden again.
+
+    Raises NotFoundError, RefusedError.
+    """
+    with platform.transaction() as session:
+        method = lock_method(session, actor, Action.PUBLISH, method_id)
+        if method is None:
+            raise NotFoundError(f"your team has no method {method_id}")
+        refusal = publication_refusal(method.description, is_baseline=method.is_baseline)
+        if refusal is not None and method.public_at is None:
+            raise RefusedError([refusal])
+        _publish(session, actor, method)
+    platform.cache.forget_versions()
+
+
+def _publish(session: Session, actor: Actor, method: Method) -> None:
+    if method.public_at is not None:
+        return
+    method.public_at = func.clock_timestamp()
+    method.revision += 1
+    session.flush()
+    queue.add_boards(session, Entry.method_id == method.id)
+    record(
+        session,
+        actor.user_id,
+        "method.make_public",
+        f"method {method.id}",
+        edition_id=method.edition_id,
+        before={"public": False},
+        after={"public": True},
+        details={"method": method.name},
+    )

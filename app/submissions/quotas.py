@@ -1,0 +1,471 @@
+"""Quotas: how many results a team and a person may have scored, and what is left."""
+
+import enum
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import ColumnElement, func, or_, select, true, union
+from sqlalchemy.orm import Session
+
+from app.challenges import challenges
+from app.challenges.challenges import PhaseView, find_phase, offered_competitions, tasks_of
+from app.core import audit
+from app.core.access import Actor
+from app.core.errors import ConflictError, MalformedError, NotFoundError, QuotaUsed, Refusal
+from app.core.names import lookalike_key
+from app.core.paging import RowPage, page_of
+from app.models import (
+    Disclosure,
+    Entry,
+    EntryState,
+    ExtraSlot,
+    GroundTruth,
+    Method,
+    Phase,
+    Publication,
+    Quota,
+    Submission,
+    Team,
+    User,
+)
+from app.people import teams
+from app.platform import Platform
+
+
+class Holder(enum.StrEnum):
+    """Who has a quota: a team, and each person in whatever team."""
+
+    TEAM = "team"
+    PERSON = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class CountedResult:
+    """A result that counts: it revealed a score, or is about to."""
+
+    task: str
+    confirmed_at: datetime
+    is_teams: bool  # of the team that asks
+    is_persons: bool  # confirmed by the person who asks, whatever their team was
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What counts, and the extra slots that organisers granted and nobody has used, by task."""
+
+    counted: Sequence[CountedResult] = ()
+    slots: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaUse:
+    """How much of one quota its holder has used."""
+
+    holder: Holder
+    quota: Quota
+    used: int
+    frees_at: datetime | None  # when the oldest counted result leaves the window
+
+    @property
+    def left(self) -> int:
+        """How many results may still be scored."""
+        return max(0, self.quota.results - self.used)
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaLine:
+    """What is left for one task: the least that any quota of team and person leaves."""
+
+    task: str
+    left: int
+    next_slot: datetime | None  # when one more will be left; none: everything is
+    uses: tuple[QuotaUse, ...]
+    extra: int  # slots of the team beyond its quotas
+
+    @property
+    def tightest(self) -> QuotaUse:
+        """The quota that leaves least; the team's where the person's leaves as little."""
+        return min(self.uses, key=lambda use: use.left)
+
+    @property
+    def windows(self) -> tuple[QuotaUse, ...]:
+        """For each window, what is left of the team's quota or of the person's, whichever is less."""
+        least: dict[Quota, QuotaUse] = {}
+        for use in self.uses:
+            if use.quota not in least or use.left < least[use.quota].left:
+                least[use.quota] = use
+        return tuple(least.values())
+
+
+class NewSlots(BaseModel):
+    """Extra slots to grant."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
+
+    team: Annotated[str, Field(min_length=1, max_length=100, description="name of the team")]
+    task: Annotated[str, Field(description="such as detection")]
+    number: Annotated[int, Field(ge=1, le=20, description="how many results")] = 1
+    reason: Annotated[str, Field(min_length=3, max_length=1000, description="why; it is recorded")]
+
+
+@dataclass(frozen=True, slots=True)
+class SlotView:
+    """An extra slot as organisers see it."""
+
+    id: int
+    team: str
+    task: str
+    reason: str
+    granted_by: str | None
+    granted_at: datetime
+    taken_back_at: datetime | None
+    submission: int | None  # that used it
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it can be used or taken back."""
+        return self.taken_back_at is None and self.submission is None
+
+
+def quota_refusals(
+    now: datetime, quotas: Sequence[Quota], wanted: Mapping[str, int], usage: Usage
+) -> Iterator[Refusal]:
+    """A refusal for every quota that so many further results of each task would exceed, extra slots left aside."""
+    for task, number in wanted.items():
+        within = number - len(usage.slots.get(task, ()))  # so many have to fit into the quotas
+        told: set[Quota] = set()
+        for holder in Holder if within > 0 else ():
+            for quota in quotas:
+                used = times_of(now, quota, holder, task, usage.counted)
+                if len(used) + within > quota.results and quota not in told:
+                    told.add(quota)  # a team of one person hears it once
+                    free = free_at(quota, used, within) if within <= quota.results else None
+                    yield _refusal(
+                        f"{len(used)} of {quota.results} {task} results in {quota.days} days are used",
+                        holder,
+                        number,
+                        free,
+                    )
+
+
+def _refusal(used: str, holder: Holder, number: int, free: datetime | None) -> Refusal:
+    slots = f"{used} by you, in this team or another" if holder is Holder.PERSON else used
+    if free is None:  # too many at once, however long one waits
+        message = f"{slots}, and this archive has {number}: score fewer competitions of this task at once"
+        return QuotaUsed(message)
+    return QuotaUsed(f"{slots}; the next slot is free at {free:%Y-%m-%d %H:%M} UTC", free)
+
+
+def slots_to_use(
+    now: datetime, quotas: Sequence[Quota], wanted: Mapping[str, int], usage: Usage
+) -> dict[str, list[int]]:
+    """By task, the extra slots that accepted results use: those that do not fit into the quotas."""
+    lines = quota_lines(now, quotas, tuple(wanted), usage)
+    return {
+        line.task: list(usage.slots.get(line.task, ())[: max(0, wanted[line.task] - line.left)])
+        for line in lines
+    }
+
+
+def times_of(
+    now: datetime, quota: Quota, holder: Holder, task: str, counted: Sequence[CountedResult]
+) -> list[datetime]:
+    """When the results were confirmed that count against a quota at `now`, oldest first."""
+    return sorted(
+        result.confirmed_at
+        for result in counted
+        if result.task == task
+        and (result.is_teams if holder is Holder.TEAM else result.is_persons)
+        and result.confirmed_at > now - quota.window
+    )
+
+
+def free_at(quota: Quota, used: Sequence[datetime], number: int) -> datetime | None:
+    """When so many further results fit into a quota of which these are used; none if they do now. `number` is at most the quota."""
+    excess = len(used) + number - quota.results
+    return used[excess - 1] + quota.window if excess > 0 else None
+
+
+def quota_line(now: datetime, quotas: Sequence[Quota], task: str, usage: Usage) -> QuotaLine:
+    """What the quotas of a phase leave for one task; at least one quota."""
+    times = {
+        (holder, quota): times_of(now, quota, holder, task, usage.counted)
+        for holder in Holder
+        for quota in quotas
+    }
+    uses = tuple(
+        QuotaUse(holder, quota, len(used), used[0] + quota.window if used else None)
+        for (holder, quota), used in times.items()
+    )
+    left, extra = min(use.left for use in uses), len(usage.slots.get(task, ()))
+    if any(left >= quota.results for quota in quotas):  # waiting brings no more
+        return QuotaLine(task, left, None, uses, extra)
+    waits = [free_at(quota, used, left + 1) for (_, quota), used in times.items()]
+    return QuotaLine(task, left, max(moment for moment in waits if moment is not None), uses, extra)
+
+
+def quota_lines(
+    now: datetime, quotas: Sequence[Quota], tasks: Sequence[str], usage: Usage
+) -> tuple[QuotaLine, ...]:
+    """What is left for each task; nothing where there is no quota."""
+    return tuple(quota_line(now, quotas, task, usage) for task in tasks) if quotas else ()
+
+
+def rate_limit_fields(now: datetime, lines: Sequence[QuotaLine]) -> dict[str, str]:
+    """What is left, as HTTP fields of draft-ietf-httpapi-ratelimit-headers-10: q of results in w seconds, r left, more in t seconds.
+
+    >>> from datetime import UTC, timedelta
+    >>> now = datetime(2026, 11, 21, tzinfo=UTC)
+    >>> use = QuotaUse(Holder.TEAM, Quota(2, 7), 1, now + timedelta(hours=1))
+    >>> for name, value in rate_limit_fields(now, [QuotaLine("detection", 1, None, (use,), 0)]).items():
+    ...     print(f"{name}: {value}")
+    RateLimit-Policy: "detection-7d";q=2;w=604800
+    RateLimit: "detection-7d";r=1;t=3600
+    """
+    uses = [(f'"{line.task}-{use.quota.days}d"', line, use) for line in lines for use in line.windows]
+    if not uses:
+        return {}
+    policies = (
+        f"{name};q={use.quota.results};w={int(use.quota.window.total_seconds())}" for name, _, use in uses
+    )
+    states = (f"{name};r={use.left + line.extra}{_seconds(now, use.frees_at)}" for name, line, use in uses)
+    return {"RateLimit-Policy": ", ".join(policies), "RateLimit": ", ".join(states)}
+
+
+def _seconds(now: datetime, moment: datetime | None) -> str:
+    return "" if moment is None else f";t={max(1, math.ceil((moment - now).total_seconds()))}"
+
+
+def quota_text(lines: Sequence[QuotaLine]) -> str | None:
+    """What is left for the tasks of an archive, in words: that of the task with the least; none where there is no quota.
+
+    >>> from app.models import Quota
+    >>> use = QuotaUse(Holder.TEAM, Quota(2, 7), 1, None)
+    >>> quota_text([QuotaLine("detection", 1, None, (use,), 0)])
+    '1 of 2 detection results left in 7 days'
+    """
+    if not lines:
+        return None
+    line = min(lines, key=lambda line: line.left + line.extra)
+    quota = line.tightest.quota
+    extra = f", and {line.extra} extra" if line.extra else ""
+    return f"{line.left} of {quota.results} {line.task} results left in {quota.days} days{extra}"
+
+
+PAGE = 200  # slots
+MOST_TEAMS = 200  # offered in a form, which takes others, too
+
+
+def counts() -> ColumnElement[bool]:
+    """Whether an entry revealed a score, or is about to."""
+    was_published = (
+        select(Publication.id)
+        .where(Publication.entry_id == Entry.id, Publication.run_id.is_not(None))
+        .correlate(Entry)
+        .exists()
+    )
+    return or_(Entry.state == EntryState.PENDING, was_published)
+
+
+def counted_results(
+    session: Session, phase_id: int, tasks: Mapping[int, str], team_id: int, user_id: int, longest: timedelta
+) -> list[CountedResult]:
+    """Results of the team, and of the person in any team, that count in a phase: whose score was published once, or is awaited.
+
+    Those in other held-out phases count, too, where they were scored against the same ground truth. What was refused or
+    failed without a score costs nothing, nor do baselines of organisers.
+    """
+    mine = union(
+        select(Submission.id)
+        .join(Method, Submission.method_id == Method.id)
+        .where(Method.team_id == team_id),
+        select(Submission.id).where(Submission.user_id == user_id),
+    ).subquery()
+    own = select(GroundTruth.fingerprint).where(GroundTruth.phase_id == phase_id)
+    sharing = (
+        select(GroundTruth.phase_id)
+        .join(Phase, GroundTruth.phase_id == Phase.id)
+        .where(GroundTruth.fingerprint.in_(own), Phase.disclosure != Disclosure.FULL)
+    )
+    statement = (
+        select(
+            Entry.competition,
+            Submission.created_at,
+            Method.team_id == team_id,
+            Submission.user_id == user_id,
+        )
+        .select_from(mine)
+        .join(Submission, Submission.id == mine.c.id)
+        .join(Method, Submission.method_id == Method.id)
+        .join(Entry, Entry.submission_id == Submission.id)
+        .where(
+            or_(Entry.phase_id == phase_id, Entry.phase_id.in_(sharing)),
+            Method.is_baseline.is_(False),
+            Entry.extra_slot_id.is_(None),
+            Submission.created_at > func.clock_timestamp() - longest,
+            counts(),
+        )
+    )
+    return [
+        CountedResult(tasks.get(competition, ""), confirmed_at, is_teams, is_persons)
+        for competition, confirmed_at, is_teams, is_persons in session.execute(statement)
+    ]
+
+
+def free_slots(session: Session, phase_id: int, team_id: int) -> dict[str, list[int]]:
+    """By task, the extra slots of a team that are neither used nor taken back, the oldest first."""
+    is_used = (
+        select(Entry.id).where(Entry.extra_slot_id == ExtraSlot.id, counts()).correlate(ExtraSlot).exists()
+    )
+    statement = (
+        select(ExtraSlot.task, ExtraSlot.id)
+        .where(
+            ExtraSlot.phase_id == phase_id,
+            ExtraSlot.team_id == team_id,
+            ExtraSlot.taken_back_at.is_(None),
+            ~is_used,
+        )
+        .order_by(ExtraSlot.id)
+    )
+    found: dict[str, list[int]] = {}
+    for task, slot_id in session.execute(statement):
+        found.setdefault(task, []).append(slot_id)
+    return found
+
+
+def slot_views(session: Session, phase_id: int, before: int | None = None) -> RowPage[SlotView]:
+    """A page of the extra slots of a phase, the latest first; before: the last one of the page before."""
+    used_by = (
+        select(func.max(Entry.submission_id))
+        .where(Entry.extra_slot_id == ExtraSlot.id, counts())
+        .correlate(ExtraSlot)
+        .scalar_subquery()
+    )
+    statement = (
+        select(
+            ExtraSlot.id, Team.name, ExtraSlot.task, ExtraSlot.reason, User.name, ExtraSlot.granted_at,
+            ExtraSlot.taken_back_at, used_by,
+        )
+        .join(Team, ExtraSlot.team_id == Team.id)
+        .outerjoin(User, ExtraSlot.granted_by == User.id)
+        .where(ExtraSlot.phase_id == phase_id, ExtraSlot.id < before if before else true())
+        .order_by(ExtraSlot.id.desc())
+        .limit(PAGE + 1)
+    )  # fmt: skip
+    found = [SlotView(*row) for row in session.execute(statement)]
+    return page_of(found, PAGE, number=lambda slot: slot.id)
+
+
+def slot_of(session: Session, slot_id: int) -> tuple[ExtraSlot, int] | None:
+    """An extra slot with the edition that it is of."""
+    statement = select(ExtraSlot, Phase.edition_id).join(Phase, ExtraSlot.phase_id == Phase.id)
+    row = session.execute(statement.where(ExtraSlot.id == slot_id)).one_or_none()
+    return (row[0], row[1]) if row else None
+
+
+def team_called(session: Session, edition_id: int, name_key: str) -> int | None:
+    """The team of this folded name in an edition."""
+    return session.scalar(select(Team.id).where(Team.edition_id == edition_id, Team.name_key == name_key))
+
+
+def team_names(session: Session, edition_id: int) -> list[str]:
+    """The first names of an edition's teams, as many as a form suggests."""
+    statement = select(Team.name).where(Team.edition_id == edition_id).order_by(Team.name).limit(MOST_TEAMS)
+    return list(session.scalars(statement))
+
+
+def count_teams(session: Session, edition_id: int) -> int:
+    """How many teams an edition has."""
+    return session.scalar(select(func.count()).where(Team.edition_id == edition_id)) or 0
+
+
+def usage(session: Session, phase: PhaseView, team_id: int, user_id: int) -> Usage:
+    """What counts against the quotas of a phase, and the extra slots of the team."""
+    if not phase.quotas:
+        return Usage()
+    longest = max(quota.window for quota in phase.quotas)
+    counted = counted_results(session, phase.id, tasks_of(phase), team_id, user_id, longest)
+    return Usage(counted, free_slots(session, phase.id, team_id))
+
+
+def lines(
+    session: Session, actor: Actor, phase: PhaseView, competitions: Iterable[int] | None = None
+) -> tuple[QuotaLine, ...]:
+    """What is left for the tasks of these competitions, by default of all; nothing where there is no quota."""
+    tasks = tasks_of(phase)
+    numbers = [each.number for each in offered_competitions(phase)] if competitions is None else competitions
+    wanted = dict.fromkeys(tasks[number] for number in numbers if number in tasks)
+    team_id = teams.team_in(session, actor.user_id, phase.edition_id)
+    used = usage(session, phase, team_id or 0, actor.user_id or 0)
+    return quota_lines(challenges.now(session), phase.quotas, tuple(wanted), used)
+
+
+def fields(
+    platform: Platform, actor: Actor, edition: str, image_set: str, competitions: Iterable[int] | None = None
+) -> tuple[tuple[QuotaLine, ...], dict[str, str]]:
+    """What is left in a phase, and the same as HTTP fields.
+
+    Raises NotFoundError.
+    """
+    with platform.transaction() as session:
+        phase = find_phase(session, edition, image_set)
+        found = lines(session, actor, phase, competitions)
+        return found, rate_limit_fields(challenges.now(session), found)
+
+
+def grant(platform: Platform, actor: Actor, phase_id: int, wanted: NewSlots) -> None:
+    """Let a team have results of a task scored beyond its quotas.
+
+    Raises NotFoundError for a phase that the actor does not organise, MalformedError for a team or a task that there is not.
+    """
+    with platform.transaction() as session:
+        phase = organised_phase(session, actor, phase_id)
+        team_id = team_called(session, phase.edition_id, lookalike_key(wanted.team))
+        if team_id is None:
+            raise MalformedError(f"team: {phase.edition} has no team {wanted.team!r}")
+        if wanted.task not in tasks_of(phase).values():
+            raise MalformedError(f"task: {phase.edition} has no task {wanted.task!r}")
+        for _ in range(wanted.number):
+            slot = ExtraSlot(phase_id=phase.id, team_id=team_id, granted_by=actor.user_id)
+            slot.task, slot.reason = wanted.task, wanted.reason
+            session.add(slot)
+        audit.record(
+            session, actor.user_id, "quota.grant", f"team {team_id}", edition_id=phase.edition_id, reason=wanted.reason,
+            after={"phase": phase.id, "task": wanted.task, "slots": wanted.number},
+        )  # fmt: skip
+
+
+def take_back(platform: Platform, actor: Actor, slot_id: int, reason: str) -> int:
+    """Take an extra slot back that was not used; returns its phase.
+
+    Raises NotFoundError, and ConflictError for one that was used or taken back.
+    """
+    with platform.transaction() as session:
+        found = slot_of(session, slot_id)
+        if found is None or not actor.runs(found[1]):
+            raise NotFoundError(f"there is no extra slot {slot_id}")
+        slot, edition_id = found
+        teams.lock_team(session, slot.team_id)  # whose confirmation may use it at this moment
+        if slot_id not in free_slots(session, slot.phase_id, slot.team_id).get(slot.task, ()):
+            raise ConflictError("This extra slot has already been used or taken back")
+        slot.taken_back_at = func.clock_timestamp()
+        audit.record(
+            session, actor.user_id, "quota.take_back", f"team {slot.team_id}", edition_id=edition_id, reason=reason,
+            before={"phase": slot.phase_id, "task": slot.task, "slot": slot_id},
+        )  # fmt: skip
+        return slot.phase_id
+
+
+def organised_phase(session: Session, actor: Actor, phase_id: int) -> PhaseView:
+    """A phase of an edition that the actor organises.
+
+    Raises NotFoundError.
+    """
+    phase = challenges.phase_of_id(session, phase_id)
+    if phase is None or not actor.runs(phase.edition_id):
+        raise NotFoundError(f"there is no phase {phase_id}")
+    return phase

@@ -1,0 +1,279 @@
+"""Receiving the bytes of an archive, storing it once it is complete, and having it checked."""
+
+import tarfile
+import uuid
+from asyncio import CancelledError
+from collections.abc import AsyncGenerator, AsyncIterator, Collection
+from contextlib import aclosing
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, cast
+
+from sqlalchemy import func, select, update
+from starlette.concurrency import run_in_threadpool
+
+from app.challenges import challenges
+from app.challenges.terms import against_upload
+from app.core.access import Action, Actor
+from app.core.errors import (
+    CheckBusyError,
+    ChecksumError,
+    ConflictError,
+    MalformedError,
+    NotFoundError,
+    OffsetError,
+    TooLargeError,
+    refuse,
+)
+from app.models import Phase, Submission, Upload, UploadState
+from app.people import teams
+from app.platform import Platform
+from app.storage import content_key, digest_of, storage_errors
+from app.submissions import checking, retention
+from app.submissions.retention import ARCHIVES, removable
+from app.submissions.uploads import (
+    UploadMetadata,
+    UploadView,
+    get_upload,
+    is_single_file,
+    mismatch,
+    result_path,
+    shown_name,
+    visible_uploads,
+)
+
+MiB = 1 << 20
+
+IN_MEMORY = 2 * MiB  # of one request; what is larger goes through a temporary file
+
+
+async def send(
+    platform: Platform,
+    actor: Actor,
+    phase: tuple[str, str],
+    metadata: UploadMetadata,
+    chunks: AsyncIterator[bytes],
+) -> UploadView:
+    """Take a whole archive in, and check it; raises what `create_upload`, `receive` and `finish` raise."""
+    upload = await run_in_threadpool(create_upload, platform, actor, phase, metadata)
+    await receive(platform, upload, 0, chunks)
+    return await finish(platform, actor, upload.id)
+
+
+def create_upload(
+    platform: Platform, actor: Actor, phase: tuple[str, str], metadata: UploadMetadata
+) -> UploadView:
+    """Make room for an archive in a phase, named by its edition and image set; nothing is counted yet.
+
+    Raises RefusedError before the address is confirmed and for a suspended team, TooLargeError, StoredBytesError, and
+    MalformedError for a single file that is not one of a result and for competitions that the phase does not have.
+    """
+    assert actor.user_id is not None
+    found = challenges.phase_page(platform, *phase)
+    limit = platform.settings.max_upload
+    if metadata.size > limit:
+        raise TooLargeError(
+            f"an archive may have at most {limit} bytes ({limit // MiB} MiB), this one has {metadata.size}"
+        )
+    if metadata.size == 0:
+        raise MalformedError("The archive is empty")
+    filename = shown_name(metadata.filename)
+    if message := mismatch(found, filename, metadata.competitions or ()):
+        raise MalformedError(message)
+    upload_id = uuid.uuid4()
+    with platform.transaction() as session:
+        refuse(against_upload(session, actor, found))
+        team_id = teams.own_team(session, actor.user_id, found.edition_id)
+        retention.refuse_beyond_share(platform, session, actor.user_id, team_id, metadata.size)
+        session.add(
+            Upload(
+                id=upload_id,
+                phase_id=found.id,
+                team_id=team_id,
+                user_id=actor.user_id,
+                filename=filename,
+                size=metadata.size,
+                expected_sha256=metadata.sha256,
+                competitions=sorted(metadata.competitions) if metadata.competitions else None,
+            )
+        )
+    return get_upload(platform, actor, upload_id)
+
+
+def offset_of(platform: Platform, upload: UploadView) -> int:
+    """How many bytes of an upload have arrived, which the store knows best."""
+    return platform.archives.length(upload.id) if upload.state is UploadState.RECEIVING else upload.received
+
+
+async def receive(platform: Platform, upload: UploadView, offset: int, chunks: AsyncIterator[bytes]) -> None:
+    """Append `chunks` to an upload at `offset`, and note how far it has come, also when the stream breaks off.
+
+    Bytes are stored piece by piece: no lock is held, and no connection or thread taken, while a client is slow.
+    Raises OffsetError when the upload is elsewhere, ConflictError when it is complete or somebody else is writing to it,
+    TooLargeError beyond the declared size.
+    """
+    if upload.state is not UploadState.RECEIVING:
+        raise ConflictError("this upload is complete")
+    store = platform.archives
+    end = await run_in_threadpool(store.length, upload.id)
+    if offset != end:
+        raise OffsetError(end)
+    async with aclosing(_pieces_of(_within_size(upload, offset, chunks), store.piece_size)) as pieces:
+        try:
+            async for piece in pieces:
+                end = await run_in_threadpool(store.append, upload.id, end, piece)
+        finally:
+            await run_in_threadpool(_note, platform, upload.id)
+
+
+async def _within_size(upload: UploadView, offset: int, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async for chunk in chunks:
+        offset += len(chunk)
+        if offset > upload.size:
+            raise TooLargeError(f"{upload.size} bytes were declared, and more came")
+        yield chunk
+
+
+async def _pieces_of(chunks: AsyncIterator[bytes], size: int) -> AsyncGenerator[BinaryIO]:
+    """Chunks gathered into files of `size` bytes; what came before an error is yielded before it is raised."""
+    broken: BaseException | None = None
+    with SpooledTemporaryFile(max_size=IN_MEMORY) as piece:
+        try:
+            async for chunk in chunks:
+                with storage_errors():
+                    piece.write(chunk)
+                if piece.tell() >= size:
+                    yield _rewound(piece)
+                    piece.seek(0)
+                    piece.truncate()
+        except (Exception, CancelledError) as error:  # noqa: BLE001 - whatever it is, the bytes before it have arrived
+            broken = error
+        if piece.tell():
+            yield _rewound(piece)
+    if broken is not None:
+        raise broken
+
+
+def _rewound(piece: SpooledTemporaryFile[bytes]) -> BinaryIO:
+    piece.seek(0)
+    return cast("BinaryIO", piece)
+
+
+def _note(platform: Platform, upload_id: uuid.UUID) -> None:
+    """Write down how far an upload has come."""
+    received = platform.archives.length(upload_id)
+    statement = (
+        update(Upload)
+        .where(Upload.id == upload_id, Upload.state == UploadState.RECEIVING)
+        .values(received=func.greatest(Upload.received, received))
+        .returning(Upload.id)
+    )
+    with platform.transaction() as session:
+        if session.scalar(statement) is None:
+            raise ConflictError("another request has completed this upload")
+
+
+async def finish(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> UploadView:
+    """Once all bytes are there: store them under their hash, check them, and write the report down.
+
+    Safe to call again at any time; what is not complete yet stays as it is, and while another archive of the same person, or
+    many of others, are checked for long, this one stays unchecked. Raises NotFoundError, and ChecksumError when the bytes do not have the
+    declared hash.
+    """
+    try:
+        return await check(platform, actor, upload_id)
+    except CheckBusyError:
+        return await run_in_threadpool(get_upload, platform, actor, upload_id)
+
+
+async def check(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> UploadView:
+    """As `finish`; raises CheckBusyError while another archive of the same person or many of others are being checked."""
+    await run_in_threadpool(_store, platform, actor, upload_id)
+    await checking.check(platform, upload_id)
+    return await run_in_threadpool(get_upload, platform, actor, upload_id)
+
+
+def _store(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> None:
+    """Store the bytes once they are complete, then record their key, then remove the partial upload.
+
+    Each step may be repeated after a crash.
+    """
+    upload = get_upload(platform, actor, upload_id, Action.CHANGE_UPLOAD)
+    if upload.state is not UploadState.RECEIVING or platform.archives.length(upload_id) < upload.size:
+        return
+    is_receiving = (Upload.id == upload_id, Upload.state == UploadState.RECEIVING)
+    with platform.transaction() as session:
+        if session.scalar(select(Upload.id).where(*is_receiving)) is None:
+            return  # another request was faster
+    try:
+        key = platform.archives.commit(upload_id, upload.size, upload.expected_sha256)
+    except ChecksumError:
+        rejected = {"state": UploadState.REJECTED, "received": 0, "removed_at": func.clock_timestamp()}
+        with platform.transaction() as session:
+            session.execute(update(Upload).where(*is_receiving).values(rejected))
+        platform.archives.discard(upload_id)
+        raise
+    archive, filename = key, upload.filename
+    if is_single_file(filename):
+        archive, filename = _packed(platform, upload, key), f"{filename}.tar"
+    with platform.transaction() as session:
+        session.execute(
+            update(Upload)
+            .where(*is_receiving)
+            .values(
+                sha256=digest_of(archive),
+                filename=filename,
+                state=UploadState.RECEIVED,
+                received=Upload.size,
+                received_at=func.clock_timestamp(),
+            )
+        )
+        unused = removable(session, ARCHIVES, {key, archive})  # what is not the upload's now
+    platform.archives.discard(upload_id)
+    _delete(platform, unused)
+
+
+def _delete(platform: Platform, unused: Collection[str]) -> None:
+    for each in unused:
+        platform.archives.delete(each)
+
+
+def _packed(platform: Platform, upload: UploadView, key: str) -> str:
+    """Store a single result file in an archive, at its path; the same file gives the same archive."""
+    dataset = challenges.phase_page(platform, upload.edition, upload.image_set).dataset
+    path = result_path(upload.filename, dataset, upload.image_set) or upload.filename
+    with platform.archives.draft() as draft:
+        with (
+            tarfile.open(draft, "w", format=tarfile.USTAR_FORMAT) as archive,
+            platform.archives.open(key) as content,
+        ):
+            member = tarfile.TarInfo(path)
+            member.size = upload.size
+            archive.addfile(member, content)
+            content.read()  # to the end, which verifies it
+        return platform.archives.put(draft, upload.id)
+
+
+def delete_upload(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> None:
+    """Delete an upload with its bytes.
+
+    Raises NotFoundError, and ConflictError for a confirmed one, which is kept for ever.
+    """
+    found = (
+        select(Upload)
+        .join(Phase, Upload.phase_id == Phase.id)
+        .where(Upload.id == upload_id, visible_uploads(actor, Action.CHANGE_UPLOAD))
+        .with_for_update(of=Upload)
+    )
+    with platform.transaction() as session:
+        upload = session.scalar(found)
+        if upload is None:
+            raise NotFoundError(f"your team has no upload {upload_id}")
+        submission = session.scalar(select(func.min(Submission.id)).where(Submission.upload_id == upload_id))
+        if submission is not None:
+            raise ConflictError(f"This archive was confirmed as submission {submission}; it is kept")
+        session.delete(upload)
+        session.flush()
+        keys = [content_key(upload.sha256, upload_id)] if upload.sha256 else []
+        unused = removable(session, ARCHIVES, keys)
+    platform.archives.discard(upload_id)
+    _delete(platform, unused)

@@ -1,0 +1,287 @@
+"""Retention: how long uploads are kept, how much people may store, and removal of contents that no row names."""
+
+import uuid
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+import structlog
+from sqlalchemy import (
+    ColumnElement,
+    SQLColumnExpression,
+    and_,
+    case,
+    delete,
+    func,
+    not_,
+    null,
+    select,
+    true,
+    union,
+    update,
+)
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from app.core import audit, database
+from app.core.errors import StoredBytesError
+from app.models import (
+    Artefact,
+    GroundTruth,
+    Heartbeat,
+    Phase,
+    PictureBatch,
+    Run,
+    Service,
+    Submission,
+    Upload,
+    UploadState,
+)
+from app.people import teams
+from app.platform import Platform
+from app.storage import content_key, digest_of, owner_of
+
+log = structlog.get_logger()
+
+Item = TypeVar("Item")
+
+# which column of the database names the contents of which store; archives are named by their uploads
+NAMING: Final[tuple[tuple[str, SQLColumnExpression[Any]], ...]] = (
+    ("descriptions", Phase.description_key),
+    ("artefacts", Artefact.key),
+    ("truth", GroundTruth.key),
+    ("truth", Run.statistics_key),
+    ("truth", PictureBatch.copy_key),
+)
+ARCHIVES: Final = "archives"
+SWEPT: Final = (ARCHIVES, "descriptions", "artefacts", "truth")  # not "keys": a lost key is never made again
+WITH_CONTENT: Final = (UploadState.RECEIVED, UploadState.CHECKED)
+EVERY: Final = timedelta(days=1)
+GRACE: Final = timedelta(hours=24)  # of a content that no row names; its row may be about to be written
+BATCH: Final = 100  # contents of one transaction
+SWEPT_ACTION: Final = "storage.sweep"  # in the audit, of what a sweep has removed
+SUBJECT: Final = "storage"
+
+
+def removable(session: Session, store: str, keys: Collection[str]) -> set[str]:
+    """Which of these contents may be removed once this transaction has ended: those that no row names, and none during a backup.
+
+    What is not removed then, because of a backup or a crash, is removed by a sweep.
+    """
+    return set(keys) - _named(session, store, keys) if keys and database.are_allowed(session) else set()
+
+
+def _named(session: Session, store: str, keys: Collection[str]) -> set[str]:
+    if store == ARCHIVES:
+        return _of_uploads(session, keys)
+    columns = (column for each, column in NAMING if each == store)
+    return set(session.scalars(union(*(select(column).where(column.in_(keys)) for column in columns))))
+
+
+def _of_uploads(session: Session, keys: Collection[str]) -> set[str]:
+    """The contents that are an upload's, or were stored by one that has not yet written so down."""
+    owners = {key: owner_of(key) for key in keys}
+    statement = select(Upload.id, Upload.sha256).where(
+        Upload.id.in_([owner for owner in owners.values() if owner]),
+        Upload.state.in_((UploadState.RECEIVING, *WITH_CONTENT)),
+    )
+    digests = dict(session.execute(statement).all())
+    return {
+        key for key, owner in owners.items() if owner in digests and digests[owner] in (None, digest_of(key))
+    }
+
+
+def sweep_contents(platform: Platform) -> None:
+    """Remove contents, partial uploads and drafts that nothing names and that are older than a day.
+
+    It lists whole stores, so it looks at each once a day; those of ground truth only in a process that knows them.
+    """
+    count = size = 0
+    for name, store in platform.stores_by_name.items():
+        with platform.transaction() as session:
+            if not _take_turn(session, name):
+                continue
+        if name in SWEPT:
+            removed = remove_unnamed(platform, name)
+            count, size = count + len(removed), size + sum(removed)
+        if name == ARCHIVES:
+            _discard_partials(platform)
+        store.sweep(GRACE)
+    if count:
+        log.info("contents removed that no row names", count=count, bytes=size)
+        with platform.transaction() as session:
+            audit.record(session, None, SWEPT_ACTION, SUBJECT, details={"contents": count, "bytes": size})
+
+
+def _take_turn(session: Session, store: str) -> bool:
+    """Whether a store is to be swept now."""
+    turn = insert(Heartbeat).values(name=f"contents of {store}", service=Service.SWEEPER)
+    statement = turn.on_conflict_do_update(
+        index_elements=[Heartbeat.name],
+        set_={"seen_at": func.clock_timestamp()},
+        where=Heartbeat.seen_at < func.clock_timestamp() - EVERY,
+    )
+    return session.scalar(statement.returning(Heartbeat.name)) is not None
+
+
+def remove_unnamed(platform: Platform, name: str) -> list[int]:
+    """Remove the contents of a store that no row names and that are older than a day; the size of each."""
+    store, before = platform.stores_by_name[name], datetime.now(UTC) - GRACE
+    removed: list[int] = []
+    for some in _batches(each for each in store.contents() if each.stored_at < before):
+        sizes = {each.key: each.size for each in some}
+        with platform.transaction() as session:
+            keys = removable(session, name, sizes)
+        for key in keys:
+            store.delete(key)
+            removed.append(sizes[key])
+    return removed
+
+
+def _discard_partials(platform: Platform) -> None:
+    """Remove partial uploads that nobody can go on with."""
+    before = datetime.now(UTC) - GRACE
+    partials = (each.upload_id for each in platform.archives.partials() if each.changed_at < before)
+    for some in _batches(partials):
+        statement = select(Upload.id).where(Upload.id.in_(some), Upload.state == UploadState.RECEIVING)
+        with platform.transaction() as session:
+            receiving = set(session.scalars(statement))
+        for upload_id in set(some) - receiving:
+            platform.archives.discard(upload_id)
+
+
+def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:
+    rest = iter(items)
+    while batch := list(islice(rest, BATCH)):
+        yield batch
+
+
+MiB: Final = 1 << 20
+MAX_UPLOADS: Final = 1000  # of one person that are not confirmed
+# uploads of one transaction
+ROW_AGE: Final = timedelta(days=30)  # how long the row of a removed upload is kept
+STORED: Final = (UploadState.RECEIVING, UploadState.RECEIVED, UploadState.CHECKED)
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long archives are kept that were not confirmed."""
+
+    unconfirmed: timedelta  # checked and valid, or never checked
+    invalid: timedelta
+    partial: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a person's uploads that are not confirmed take."""
+
+    bytes: int
+    uploads: int
+
+
+def retention_of(platform: Platform) -> Retention:
+    """How long this installation keeps what."""
+    settings = platform.settings
+    return Retention(
+        unconfirmed=timedelta(days=settings.keep_unconfirmed_days),
+        invalid=timedelta(days=settings.keep_invalid_days),
+        partial=timedelta(days=settings.keep_partial_days),
+    )
+
+
+def is_confirmed() -> ColumnElement[bool]:
+    """Whether an upload was confirmed as a submission."""
+    return select(Submission.id).where(Submission.upload_id == Upload.id).correlate(Upload).exists()
+
+
+def expires_at(retention: Retention) -> ColumnElement[Any]:
+    """When an upload is removed; null for what is confirmed and for what has been removed."""
+    checked = Upload.state == UploadState.CHECKED
+    return case(
+        (is_confirmed(), null()),
+        (Upload.state == UploadState.RECEIVING, Upload.started_at + retention.partial),
+        (Upload.state == UploadState.RECEIVED, Upload.received_at + retention.unconfirmed),
+        (and_(checked, Upload.valid.is_(true())), Upload.checked_at + retention.unconfirmed),
+        (checked, Upload.checked_at + retention.invalid),
+        else_=null(),
+    )
+
+
+def unconfirmed(session: Session, whose: ColumnElement[bool]) -> Usage:
+    """How much these uploads take that are not confirmed; one that is arriving counts as what was declared."""
+    reserved = case((Upload.state == UploadState.RECEIVING, Upload.size), else_=Upload.received)
+    statement = select(func.coalesce(func.sum(reserved), 0), func.count()).where(
+        whose, Upload.state.in_(STORED), not_(is_confirmed())
+    )
+    return Usage(*map(int, session.execute(statement).one()))
+
+
+def refuse_beyond_share(platform: Platform, session: Session, user_id: int, team_id: int, size: int) -> None:
+    """Raise StoredBytesError where unconfirmed uploads of a person or a team would take more than they may, with one of `size` bytes.
+
+    Until the end of the transaction no other upload of this person or team is started.
+    """
+    settings = platform.settings
+    teams.lock_person(session, user_id)
+    teams.lock_team(session, team_id)
+    shares = (
+        ("Your", Upload.user_id == user_id, settings.max_stored, MAX_UPLOADS),
+        ("Your team's", Upload.team_id == team_id, settings.max_stored_team, 2 * MAX_UPLOADS),
+    )
+    for whose, condition, most, most_uploads in shares:
+        used = unconfirmed(session, condition)
+        if used.bytes + size > most or used.uploads >= most_uploads:
+            raise StoredBytesError(
+                f"{whose} {used.uploads} uploads that are not confirmed take {used.bytes // MiB} of "
+                f"{most // MiB} MiB; delete some at /uploads, or confirm them"
+            )
+
+
+def sweep_uploads(platform: Platform) -> None:
+    """Remove uploads whose time is over, and the rows of those that were removed long ago."""
+    while count := _expire(platform):
+        log.info("uploads expired", count=count)
+    with platform.transaction() as session:
+        old = Upload.removed_at < func.clock_timestamp() - ROW_AGE
+        session.execute(delete(Upload).where(old))
+
+
+def _expire(platform: Platform) -> int:
+    with platform.transaction() as session:
+        due = _lock_due(session, retention_of(platform))
+        expired = expire(session, due) if due else []
+        stored = [content_key(upload.sha256, upload.id) for upload in expired if upload.sha256]
+        keys = removable(session, ARCHIVES, stored)
+    for upload in expired:
+        platform.archives.discard(upload.id)
+    for key in keys:
+        platform.archives.delete(key)
+    return len(expired)
+
+
+def _lock_due(session: Session, retention: Retention) -> list[uuid.UUID]:
+    """Uploads whose time is over, locked; those that somebody confirms at this moment are left out."""
+    statement = (
+        select(Upload.id)
+        .where(Upload.state.in_(STORED), expires_at(retention) < func.clock_timestamp())
+        .limit(BATCH)
+        .with_for_update(skip_locked=True)
+    )
+    return list(session.scalars(statement))
+
+
+def expire(session: Session, upload_ids: Sequence[uuid.UUID]) -> list[Upload]:
+    """Mark locked uploads as expired and return them, except what was confirmed before they were locked.
+
+    A statement of its own: only what begins after the locks are held sees every confirmation.
+    """
+    statement = (
+        update(Upload)
+        .where(Upload.id.in_(upload_ids), not_(is_confirmed()))
+        .values(state=UploadState.EXPIRED, removed_at=func.clock_timestamp())
+        .returning(Upload)
+    )
+    return list(session.scalars(statement))

@@ -1,0 +1,283 @@
+"""Submitting a checked upload as the results of a method."""
+
+import hashlib
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import structlog
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import (
+    select,
+)
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from app.challenges import challenges, terms
+from app.challenges.challenges import PhaseView, tasks_of
+from app.core.access import Actor
+from app.core.database import violated_constraint
+from app.core.errors import ConflictError, ForbiddenError, NotFoundError, RefusedError
+from app.jobs import places, queue
+from app.models import Board, Entry, Member, Method, Run, Submission, Upload
+from app.people import teams
+from app.platform import Platform
+from app.submissions import methods, quotas
+from app.submissions.acceptance import (
+    Archive,
+    PriorEntry,
+    Proposal,
+    archive_of,
+    is_replaceable,
+    race_conflict,
+    refusals,
+    smallest_proposal,
+    statement_refusals,
+    wanted,
+)
+from app.submissions.methods import MethodView, NewMethod, Training
+from app.submissions.quotas import QuotaLine, quota_lines, rate_limit_fields, slots_to_use
+from app.submissions.uploads import FoundResult, UploadView, results_of
+
+
+class NewSubmission(BaseModel):
+    """Score this upload as this method's result."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    upload: Annotated[uuid.UUID, Field(description="a checked upload without problems")]
+    method: Annotated[
+        NewMethod, Field(description="the method; one of the same name of your team is used again")
+    ]
+    competitions: Annotated[
+        Annotated[tuple[int, ...], Field(min_length=1)] | None,
+        Field(description="numbers of competitions; default: all that the archive has files for"),
+    ] = None
+    training: Annotated[
+        Training, Field(description="which data the method was trained on; not asked of baselines")
+    ] = Training()
+    make_public: Annotated[
+        bool,
+        Field(
+            description="show the method to everybody as soon as it is scored; default: only your team and the organisers see it"
+        ),
+    ] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What the form that confirms an upload shows."""
+
+    phase: PhaseView
+    methods: tuple[MethodView, ...]
+    quota: tuple[QuotaLine, ...]  # what is left for each task of the archive
+    refusals: tuple[str, ...]  # what is against it whatever the method
+
+
+def team_of_upload(session: Session, actor: Actor, upload_id: uuid.UUID) -> int | None:
+    """The reader's team that an upload belongs to."""
+    statement = select(Upload.team_id).where(Upload.id == upload_id, Upload.team_id.in_(actor.teams))
+    return session.scalar(statement)
+
+
+def stored_upload(session: Session, user_id: int, team_id: int, upload_id: uuid.UUID) -> Upload | None:
+    """An upload of this team, if the person is in it; locked until the end of the transaction."""
+    is_member = select(Member.user_id).where(Member.team_id == team_id, Member.user_id == user_id).exists()
+    statement = select(Upload).where(Upload.id == upload_id, Upload.team_id == team_id, is_member)
+    return session.scalar(statement.with_for_update(of=Upload))
+
+
+def prior_entries(session: Session, team_id: int, phase_id: int) -> list[PriorEntry]:
+    """What the team entered in this phase before."""
+    statement = (
+        select(Method.name, Entry.competition, Entry.state)
+        .select_from(Entry)
+        .join(Method, Entry.method_id == Method.id)
+        .where(Method.team_id == team_id, Entry.phase_id == phase_id)
+    )
+    return [PriorEntry(*row) for row in session.execute(statement)]
+
+
+def submission_of_key(session: Session, user_id: int, key: str) -> Submission | None:
+    """What this person sent under this idempotency key."""
+    return session.scalar(
+        select(Submission).where(Submission.user_id == user_id, Submission.idempotency_key == key)
+    )
+
+
+def boards_for(session: Session, phase_id: int, competitions: Sequence[int]) -> list[Board]:
+    """What the phase's competitions are scored under now."""
+    statement = select(Board).where(Board.phase_id == phase_id, Board.competition.in_(competitions))
+    return list(session.scalars(statement.order_by(Board.competition)))
+
+
+def enter(
+    session: Session,
+    submission: Submission,
+    board: Board,
+    upload: Upload,
+    extra_slot_id: int | None,
+    *,
+    is_replaceable: bool,
+) -> None:
+    """Make a submission an entry of a board, with a run in the queue."""
+    found = results_of(upload.report).get(board.competition, FoundResult())
+    entry = Entry(
+        submission_id=submission.id,
+        method_id=submission.method_id,
+        phase_id=submission.phase_id,
+        competition=board.competition,
+        extra_slot_id=extra_slot_id,
+        is_replaceable=is_replaceable,
+        is_complete=found.is_complete,
+        fingerprint=found.fingerprint,
+        constant_lists=list(found.constant),
+        partial_lists=list(found.partial),
+    )
+    session.add(entry)
+    session.flush()
+    run = Run(
+        entry_id=entry.id,
+        ground_truth_id=board.ground_truth_id,
+        protocol=board.protocol,
+        scorer=board.scorer,
+        team_id=upload.team_id,
+    )
+    session.add(run)
+    session.flush()
+    queue.add_runs(session, [run.id])
+
+
+log = structlog.get_logger()
+
+
+def confirm(
+    platform: Platform, actor: Actor, requested: NewSubmission, key: str | None = None
+) -> tuple[int, bool]:
+    """Take a checked upload as a method's result; returns the id of the submission, and whether it is a new one.
+
+    The rows are written in one transaction; workers are notified after it. The same `key` with the same content
+    gives the same submission again.
+    Raises NotFoundError, RefusedError with all reasons, ConflictError for a key that was used for something else.
+    """
+    digest = hashlib.sha256(json.dumps(requested.model_dump(mode="json"), sort_keys=True).encode()).digest()
+    try:
+        with platform.transaction() as session:
+            submission_id, runs, is_known = _confirm(session, actor, requested, key, digest)
+            slots = sum(places.slots_of(platform, session).values())
+    except IntegrityError as error:
+        raise race_conflict(violated_constraint(error)) from error
+    if runs:
+        log.info("submission confirmed", submission=submission_id, runs=runs)
+        platform.cache.forget_versions(None if is_known else "queue")  # boards say nothing of a new method
+        platform.notifier.wake_workers(count=max(1, min(runs, slots)))
+    return submission_id, runs > 0
+
+
+def _confirm(
+    session: Session, actor: Actor, requested: NewSubmission, key: str | None, digest: bytes
+) -> tuple[int, int, bool]:
+    """The id of the submission, how many runs were queued (none where the key was used before), and whether the method is known."""
+    assert actor.user_id is not None
+    team_id = team_of_upload(session, actor, requested.upload) or 0
+    teams.lock_person(session, actor.user_id)  # so that nobody can race quotas and one-result rule
+    teams.lock_team(session, team_id)
+    if key and (before := submission_of_key(session, actor.user_id, key)) is not None:
+        if before.request_digest != digest:
+            message = f"the idempotency key {key!r} was used for submission {before.id}; use another key"
+            raise ConflictError(message)
+        return before.id, 0, True
+    upload, phase = _upload_and_phase(session, actor, team_id, requested)
+    archive = archive_of(upload)
+    chosen = tuple(sorted(set(requested.competitions or archive.competitions)))
+    prior = prior_entries(session, team_id, phase.id)
+    proposal = Proposal(requested.method.name, chosen, tasks_of(phase), requested.method.is_baseline)
+    usage = quotas.usage(session, phase, team_id, actor.user_id)
+    method, against = methods.describe(
+        session, actor, (phase.edition_id, team_id), requested.method, make_public=requested.make_public
+    )
+    now = challenges.now(session)
+    found = [
+        *terms.against_submission(session, actor, phase),
+        *refusals(now, phase, archive, proposal, prior, usage),
+        *statement_refusals(phase, proposal, requested.training),
+        *against,
+    ]
+    if found or method is None:
+        lines = quota_lines(now, phase.quotas, [*wanted(proposal)], usage)
+        raise RefusedError(found, rate_limit_fields(now, lines))
+    submission = Submission(
+        upload_id=upload.id,
+        phase_id=phase.id,
+        method_id=method.id,
+        user_id=actor.user_id,
+        idempotency_key=key,
+        request_digest=digest,
+        training=requested.training.model_dump(mode="json"),
+    )
+    slots = slots_to_use(now, phase.quotas, wanted(proposal), usage)
+    numbers = _enter(session, submission, phase, upload, proposal, slots)
+    return *numbers, any(each.method == method.name for each in prior)
+
+
+def _upload_and_phase(
+    session: Session, actor: Actor, team_id: int, requested: NewSubmission
+) -> tuple[Upload, PhaseView]:
+    """The upload to confirm, and the phase that it is for.
+
+    Raises NotFoundError, and ForbiddenError for a baseline that no organiser sends.
+    """
+    assert actor.user_id is not None
+    upload = stored_upload(session, actor.user_id, team_id, requested.upload)
+    phase = challenges.phase_of_id(session, upload.phase_id) if upload else None
+    if upload is None or phase is None:
+        raise NotFoundError(f"your team has no upload {requested.upload}")
+    if requested.method.is_baseline and not actor.runs(phase.edition_id):
+        raise ForbiddenError("only organisers enter baselines")
+    return upload, phase
+
+
+def _enter(
+    session: Session,
+    submission: Submission,
+    phase: PhaseView,
+    upload: Upload,
+    proposal: Proposal,
+    slots: Mapping[str, list[int]],
+) -> tuple[int, int]:
+    """Write an accepted submission with an entry for each competition; its id, and how many runs were queued."""
+    session.add(submission)
+    session.flush()
+    boards = boards_for(session, phase.id, proposal.competitions)
+    for board in boards:
+        slot = extra.pop() if (extra := slots.get(proposal.tasks[board.competition])) else None
+        enter(session, submission, board, upload, slot, is_replaceable=is_replaceable(phase))
+    return submission.id, len(boards)
+
+
+def confirmation(platform: Platform, actor: Actor, upload: UploadView) -> Confirmation:
+    """What the form that confirms an upload shows: the team's methods, the quota, and what is against it.
+
+    Raises NotFoundError.
+    """
+    with platform.transaction() as session:
+        phase = challenges.phase_of(session, upload.edition, upload.image_set)
+        assert phase is not None
+        team_id = teams.team_in(session, actor.user_id, phase.edition_id) or 0
+        prior = prior_entries(session, team_id, phase.id)
+        own = methods.methods_of(session, phase.edition_id, team_id)
+        usage = quotas.usage(session, phase, team_id, actor.user_id or 0)
+        personal = terms.against_submission(session, actor, phase)
+        now = challenges.now(session)
+    archive = Archive(upload.started_at, upload.valid, upload.competitions, upload.is_removed)
+    smallest = smallest_proposal(archive, tasks_of(phase))
+    against = (*personal, *refusals(now, phase, archive, smallest, prior, usage))
+    tasks = [smallest.tasks[number] for number in smallest.competitions]
+    return Confirmation(
+        phase=phase,
+        methods=own,
+        quota=quota_lines(now, phase.quotas, tasks, usage),
+        refusals=tuple(refusal.message for refusal in against),
+    )

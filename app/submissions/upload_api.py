@@ -1,0 +1,220 @@
+"""Uploads for programs: the tus protocol, and one raw stream for curl."""
+
+import uuid
+from email.utils import format_datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from app.core.access import Action, Actor
+from app.core.errors import (
+    BadRequestError,
+    LengthRequiredError,
+    ProtocolVersionError,
+    RemovedError,
+    UnsupportedTypeError,
+)
+from app.core.rate_limits import Limited
+from app.platform import Platform
+from app.submissions import receiving
+from app.submissions import uploads as views
+from app.submissions.uploads import (
+    TUS_EXTENSIONS,
+    UploadMetadata,
+    UploadPage,
+    UploadView,
+    format_metadata,
+    parse_size,
+)
+from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
+from app.web.error_responses import TUS_VERSION
+
+router = APIRouter(prefix="/api/v1", tags=["uploads"])
+
+PIECE_TYPE = "application/offset+octet-stream"
+
+UPLOAD, READ, CHANGE = map(requires, (Action.UPLOAD, Action.READ_UPLOAD, Action.CHANGE_UPLOAD))
+
+
+def speaks_tus(
+    tus_resumable: Annotated[str | None, Header(description=f"always {TUS_VERSION}")] = None,
+    upload_concat: Annotated[str | None, Header(include_in_schema=False)] = None,
+) -> None:
+    """Refuse clients that speak another version of the protocol, or an extension that is not announced."""
+    if tus_resumable != TUS_VERSION:
+        raise ProtocolVersionError(f"Tus-Resumable must be {TUS_VERSION}, found {tus_resumable}")
+    if upload_concat is not None:
+        message = "this server does not have the extension concatenation; send the archive as one upload"
+        raise BadRequestError(f"Upload-Concat: {message}")
+
+
+TUS = Depends(speaks_tus)
+
+Filename = Annotated[
+    str, Query(min_length=1, max_length=255, description="name of the archive, e.g. results.tar.gz")
+]
+Competitions = Annotated[
+    list[int] | None, Query(description="for this competition alone; files of others are then problems")
+]
+ContentLength = Annotated[int | None, Header(alias="Content-Length", ge=0, include_in_schema=False)]
+ContentType = Annotated[str, Header(alias="Content-Type", include_in_schema=False)]
+Length = Annotated[str | None, Header(alias="Upload-Length", description="bytes of the whole archive")]
+Metadata = Annotated[
+    str,
+    Header(
+        alias="Upload-Metadata",
+        description="`filename`, and optionally `sha256` (hexadecimal, of the whole archive) and "
+        "`competitions` (such as 3,4), each with its value in Base64",
+    ),
+]
+Offset = Annotated[
+    str | None, Header(alias="Upload-Offset", description="how many bytes the upload has so far")
+]
+
+
+@router.options(
+    "/editions/{edition}/{image_set}/uploads",  # noqa: FAST003 - one response for all addresses
+    status_code=204,
+    dependencies=[requires(Action.READ_PUBLIC)],
+    include_in_schema=False,
+)
+@router.options(
+    "/uploads/{upload_id}",
+    status_code=204,
+    dependencies=[requires(Action.READ_PUBLIC)],
+    include_in_schema=False,
+)
+def options(platform: ThePlatform) -> Response:
+    """Which version and extensions of the tus protocol this server supports."""
+    headers = {
+        "Tus-Resumable": TUS_VERSION,
+        "Tus-Version": TUS_VERSION,
+        "Tus-Extension": TUS_EXTENSIONS,
+        "Tus-Max-Size": str(platform.settings.max_upload),
+    }
+    return Response(status_code=204, headers=headers)
+
+
+@router.post(
+    "/editions/{edition}/{image_set}/uploads",
+    status_code=201,
+    dependencies=[UPLOAD, TUS, limited(Limited.UPLOAD)],
+)
+async def create(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    edition: str,
+    image_set: str,
+    length: Length = None,
+    metadata: Metadata = "",
+    content_type: ContentType = "",
+) -> Response:
+    """Create an upload (tus); the header Location is its address. The body may hold its first bytes."""
+    new = UploadMetadata.of_headers(length, metadata)
+    upload = await run_in_threadpool(receiving.create_upload, platform, actor, (edition, image_set), new)
+    if content_type == PIECE_TYPE:
+        await receiving.receive(platform, upload, 0, request.stream())
+        upload = await receiving.finish(platform, actor, upload.id)
+    return Response(status_code=201, headers={"Location": f"/api/v1/uploads/{upload.id}", **_state(upload)})
+
+
+def _state(upload: UploadView) -> dict[str, str]:
+    """Where an upload stands, as headers."""
+    headers = {"Tus-Resumable": TUS_VERSION, "Upload-Offset": str(upload.received)}
+    if upload.expires_at is not None:
+        headers["Upload-Expires"] = format_datetime(upload.expires_at, usegmt=True)
+    return headers
+
+
+@router.patch("/uploads/{upload_id}", status_code=204, dependencies=[CHANGE, TUS])
+async def append(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    upload_id: uuid.UUID,
+    offset: Offset = None,
+    content_type: ContentType = "",
+) -> Response:
+    """Send the next bytes (tus). After the last ones the archive is checked before the response is sent."""
+    if content_type != PIECE_TYPE:
+        raise UnsupportedTypeError(f"Content-Type must be {PIECE_TYPE}")
+    start = parse_size(offset or "", "Upload-Offset")
+    upload = await run_in_threadpool(_stored, platform, actor, upload_id, Action.CHANGE_UPLOAD)
+    await receiving.receive(platform, upload, start, request.stream())
+    return Response(status_code=204, headers=_state(await receiving.finish(platform, actor, upload_id)))
+
+
+def _stored(platform: Platform, actor: Actor, upload_id: uuid.UUID, action: Action) -> UploadView:
+    """An upload whose bytes have not been removed."""
+    upload = views.get_upload(platform, actor, upload_id, action)
+    if upload.is_removed:
+        raise RemovedError("the bytes of this upload have been removed; send the archive again")
+    return upload
+
+
+@router.head("/uploads/{upload_id}", response_class=Response, dependencies=[READ])
+def where(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
+    """How many bytes an upload has (tus), in the header Upload-Offset."""
+    upload = _stored(platform, actor, upload_id, Action.READ_UPLOAD)
+    metadata = {"filename": upload.filename, "sha256": upload.expected_sha256 or ""}
+    headers = {
+        **_state(upload),
+        "Upload-Length": str(upload.size),
+        "Upload-Offset": str(receiving.offset_of(platform, upload)),
+        "Upload-Metadata": format_metadata({key: value for key, value in metadata.items() if value}),
+        "Cache-Control": "no-store",
+    }
+    return Response(headers=headers)
+
+
+@router.delete("/uploads/{upload_id}", status_code=204, dependencies=[CHANGE])
+def remove(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
+    """Delete an upload that was not confirmed (tus), with its bytes."""
+    receiving.delete_upload(platform, actor, upload_id)
+    return Response(status_code=204, headers={"Tus-Resumable": TUS_VERSION})
+
+
+@router.put(
+    "/editions/{edition}/{image_set}/uploads", status_code=201, dependencies=[UPLOAD, limited(Limited.UPLOAD)]
+)
+async def send(
+    request: Request,
+    response: Response,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    edition: str,
+    image_set: str,
+    filename: Filename,
+    competition: Competitions = None,
+    length: ContentLength = None,
+) -> UploadView:
+    """Send an archive as the body of one request; the response is its validation report.
+
+    A stream that breaks off leaves an upload that can be resumed by tus.
+    """
+    if length is None:
+        raise LengthRequiredError("send the archive with its size in the header Content-Length")
+    metadata = UploadMetadata(filename, length, competitions=competition)
+    upload = await receiving.send(platform, actor, (edition, image_set), metadata, request.stream())
+    response.headers["Location"] = f"/api/v1/uploads/{upload.id}"
+    return upload
+
+
+@router.get("/uploads", dependencies=[requires(Action.READ_OWN)])
+def uploads(platform: ThePlatform, actor: CurrentActor, after: str | None = None) -> UploadPage:
+    """Your team's uploads, newest first, fifty a page; `next` is the value of `after` for the next page."""
+    return views.my_uploads(platform, actor, after)
+
+
+@router.get("/uploads/{upload_id}", dependencies=[READ])
+def upload(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> UploadView:
+    """An upload with its validation report."""
+    return views.get_upload(platform, actor, upload_id)
+
+
+@router.post("/uploads/{upload_id}/check", dependencies=[CHANGE, limited(Limited.UPLOAD)])
+async def check(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> UploadView:
+    """Check an upload whose check was interrupted or had to wait for long (`state` is `received`); does nothing otherwise."""
+    return await receiving.check(platform, actor, upload_id)

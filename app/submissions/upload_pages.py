@@ -1,0 +1,79 @@
+"""A person's uploads, and the form that takes an archive."""
+
+import uuid
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import APIRouter, File, Request, UploadFile
+from fastapi.responses import RedirectResponse, Response
+
+from app.challenges import challenges
+from app.core.access import Action
+from app.core.errors import MalformedError
+from app.core.rate_limits import Limited
+from app.submissions import receiving, uploads
+from app.submissions.uploads import UploadMetadata
+from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
+
+router = APIRouter()
+
+UPLOAD, READ, CHANGE = map(requires, (Action.UPLOAD, Action.READ_UPLOAD, Action.CHANGE_UPLOAD))
+
+PIECE = 1 << 20
+
+Sent = Annotated[UploadFile | str | None, File()]  # words where a program forgot to attach a file
+
+
+@router.post("/editions/{edition}/{image_set}/submit", dependencies=[UPLOAD, limited(Limited.UPLOAD)])
+async def send(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    edition: str,
+    image_set: str,
+    archive: Sent = None,
+) -> Response:
+    """Take an archive from a plain form, check it, and show its report."""
+    if archive is None or isinstance(archive, str) or not archive.filename:
+        raise MalformedError("Choose an archive first")
+    metadata = UploadMetadata(archive.filename, archive.size or 0)
+    upload = await receiving.send(platform, actor, (edition, image_set), metadata, _pieces(archive))
+    return RedirectResponse(f"/uploads/{upload.id}", status_code=303)
+
+
+async def _pieces(archive: UploadFile) -> AsyncIterator[bytes]:
+    while piece := await archive.read(PIECE):
+        yield piece
+
+
+@router.get("/uploads", dependencies=[requires(Action.READ_OWN)])
+def mine(request: Request, platform: ThePlatform, actor: CurrentActor, after: str | None = None) -> Response:
+    """The team's uploads, each with what can be done with it."""
+    return render(request, "uploads/mine.html", page=uploads.my_uploads(platform, actor, after))
+
+
+@router.get("/uploads/{upload_id}", dependencies=[READ])
+def upload(request: Request, platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
+    """An upload with what its check found, and what can be done next."""
+    found = uploads.get_upload(platform, actor, upload_id)
+    phase = challenges.phase_page(platform, found.edition, found.image_set)
+    return render(request, "uploads/upload.html", upload=found, phase=phase)
+
+
+@router.post("/uploads/{upload_id}/check", dependencies=[CHANGE, limited(Limited.UPLOAD)])
+async def check(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
+    """Check an upload whose check was interrupted."""
+    await receiving.check(platform, actor, upload_id)
+    return RedirectResponse(f"/uploads/{upload_id}", status_code=303)
+
+
+@router.post("/uploads/{upload_id}/delete", dependencies=[CHANGE])
+def remove(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
+    """Delete an upload that was not confirmed."""
+    receiving.delete_upload(platform, actor, upload_id)
+    return RedirectResponse("/uploads", status_code=303)
+
+
+@router.get("/uploads/{upload_id}/archive", dependencies=[READ])
+def archive(upload_id: uuid.UUID) -> Response:
+    """The archive as it is stored."""
+    return RedirectResponse(f"/api/v1/uploads/{upload_id}/archive", status_code=303)

@@ -1,1 +1,0 @@
-"""API tokens: with them programs act for people."""

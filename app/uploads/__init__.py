@@ -1,1 +1,0 @@
-"""Bytes on their way in, and what their check says."""

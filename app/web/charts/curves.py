@@ -1,0 +1,108 @@
+"""Curves in a square, both ways from 0 to 1, with a legend beside them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.web.charts.scales import Scale, score_axis, score_axis_upwards
+from app.web.charts.shapes import Drawing, Line, Plot, Polyline, Shape, Text, label
+
+WIDTH, LEFT, TOP, SIDE = 620, 50, 12, 300
+COLUMNS = 150  # places across at which a curve is drawn
+FEW_COLUMNS = 50  # the same for thin lines, which may be a hundred
+MOST_LETTERS = 20
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """A curve with its score: float64 (n,) each, the first ascending; NaN is left out."""
+
+    name: str
+    value: float | None
+    across: Floats
+    up: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """What the axes show, and a level to compare with, in [0, 1]."""
+
+    across: str
+    up: str
+    level: float | None = None
+    level_name: str = ""
+    right: float = 1.0  # the end of the axis to the right
+
+
+def curve_chart(
+    name: str, title: str, description: str, curves: Sequence[Curve], axes: Axes, named: int = 5
+) -> Drawing:
+    """The first `named` curves are drawn apart and stand in the legend; those after them are thin lines."""
+    across, up = Scale(0, axes.right, LEFT, LEFT + SIDE), Scale(0, 1, TOP + SIDE, TOP)
+    shapes = [
+        *score_axis(across, TOP, TOP + SIDE),
+        *score_axis_upwards(up, LEFT, LEFT + SIDE),
+        Text(LEFT + SIDE / 2, TOP + SIDE + 32, f"{axes.across} (%)", "middle", "quiet"),
+        Text(14, TOP + SIDE / 2, f"{axes.up} (%)", "middle", "quiet", turned=-90),
+        *(_line(curve, across, up, "faint", FEW_COLUMNS) for curve in curves[named:]),
+        *_level(axes, across, up),
+        *(_line(curve, across, up, f"series-{place}") for place, curve in enumerate(curves[:named])),
+        *_legend(curves[:named], len(curves) - named, axes),
+    ]
+    plot = Plot(f"{LEFT} {TOP} {SIDE} {SIDE}", axes.across, axes.right)
+    return Drawing(name, title, description, WIDTH, TOP + SIDE + 40, tuple(shapes), plot)
+
+
+def thinned(across: Floats, up: Floats, columns: int = COLUMNS) -> tuple[Floats, Floats]:
+    """A curve without the points that would not be seen: of each column the first, the highest and the lowest.
+
+    >>> [each.tolist() for each in thinned(np.array([0.0, 0.1, 0.2, 1.0]), np.array([1.0, 0.2, 0.7, 0.5]), 2)]
+    [[0.0, 0.1, 1.0], [1.0, 0.2, 0.5]]
+    """
+    kept = ~(np.isnan(across) | np.isnan(up))
+    across, up = across[kept], up[kept]
+    if len(up) <= columns:
+        return across, up
+    column = np.minimum((across * columns).astype(np.int64), columns - 1)
+    starts = np.flatnonzero(np.r_[True, column[1:] != column[:-1]])
+    order = np.lexsort((up, column))
+    ends = np.r_[starts[1:], len(column)]
+    chosen = np.unique(np.r_[starts, order[starts], order[ends - 1]])
+    return across[chosen], up[chosen]
+
+
+def _line(curve: Curve, across: Scale, up: Scale, style: str, columns: int = COLUMNS) -> Polyline:
+    right, high = thinned(curve.across / across.high, curve.up, columns)
+    xs = across.start + (across.end - across.start) * right
+    ys = up.start + (up.end - up.start) * high
+    points = map("{:.1f},{:.1f}".format, xs.tolist(), ys.tolist())
+    return Polyline(" ".join(points), f"curve {style}", _said(curve))
+
+
+def _said(curve: Curve) -> str:
+    return curve.name if curve.value is None else f"{curve.name} {100 * curve.value:.1f}"
+
+
+def _level(axes: Axes, across: Scale, up: Scale) -> Iterator[Shape]:
+    if axes.level is not None:
+        yield Line(across.start, up.at(axes.level), across.end, up.at(axes.level), "mark")
+
+
+def _legend(curves: Sequence[Curve], others: int, axes: Axes) -> Iterator[Shape]:
+    x, y = LEFT + SIDE + 20, TOP + 12
+    for place, curve in enumerate(curves):
+        yield Line(x, y - 4, x + 26, y - 4, f"curve series-{place}")
+        yield label(x + 34, y, curve.name, MOST_LETTERS)
+        if curve.value is not None:
+            yield Text(WIDTH - 8, y, f"{100 * curve.value:.1f}", "end", "number")
+        y += 20
+    if axes.level is not None:
+        yield Line(x, y - 4, x + 26, y - 4, "mark")
+        yield Text(x + 34, y, f"{axes.level_name} {100 * axes.level:.1f}", style="quiet")
+        y += 20
+    if others > 0:
+        yield Line(x, y - 4, x + 26, y - 4, "curve faint")
+        yield Text(x + 34, y, f"{others} more", style="quiet")

@@ -1,0 +1,112 @@
+"""Dots with intervals: for each row one dot for each series, on a common scale."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from app.web.charts.scales import Scale, score_axis
+from app.web.charts.shapes import Circle, Drawing, Line, Shape, label, width_of
+
+WIDTH, LABELS, RIGHT, LEGEND = 620, 130, 600, 22
+ROW, SPACE = 11, 7  # of one dot, and around those of a row
+MOST_LETTERS = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A value with its interval, if it has one."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DotRow:
+    """A name, and a dot for each series, or none."""
+
+    name: str
+    dots: tuple[Dot | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """What dots of one colour belong to; colour: the number of the series in the style sheet, from 0."""
+
+    name: str
+    colour: int
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """What the axis spans; a line stands at 0 if that is inside."""
+
+    low: float
+    high: float
+
+
+def dot_chart(
+    name: str, title: str, description: str, rows: Sequence[DotRow], series: Sequence[Series], spans: Range
+) -> Drawing:
+    """Rows from above down, each with the dots of its series below each other; a legend stands above."""
+    height = SPACE + ROW * len(series)
+    bottom = LEGEND + height * len(rows)
+    scale = Scale(spans.low, spans.high, LABELS, RIGHT)
+    zero = (Line(scale.at(0), LEGEND, scale.at(0), bottom, "axis"),) if spans.low < 0 < spans.high else ()
+    shapes = [
+        *_legend(series),
+        *score_axis(scale, LEGEND, bottom),
+        *zero,
+        *(
+            shape
+            for place, row in enumerate(rows)
+            for shape in _row(row, series, LEGEND + height * place, scale)
+        ),
+    ]
+    left = max(0, LABELS - 10 - width_of((row.name for row in rows), MOST_LETTERS))
+    return Drawing(name, title, description, WIDTH, bottom + 24, tuple(shapes), left=left)
+
+
+def series_of(names: Sequence[str]) -> list[Series]:
+    """Series in the order of their colours.
+
+    >>> [each.colour for each in series_of(["oak", "elm"])]
+    [0, 1]
+    """
+    return [Series(name, colour) for colour, name in enumerate(names)]
+
+
+def symmetric(values: Sequence[float]) -> Range:
+    """A range around 0 that holds all values, to the next twentieth.
+
+    >>> symmetric([0.03, -0.12]), symmetric([])
+    (Range(low=-0.15, high=0.15), Range(low=-0.05, high=0.05))
+    """
+    furthest = max((abs(value) for value in values), default=0.0)
+    steps = max(1, -int(-furthest * 20 // 1))
+    return Range(-steps / 20, steps / 20)
+
+
+def _row(row: DotRow, series: Sequence[Series], top: float, scale: Scale) -> Iterator[Shape]:
+    middle = top + (SPACE + ROW * len(row.dots)) / 2
+    yield label(LABELS - 8, middle + 4, row.name, MOST_LETTERS, anchor="end")
+    for place, (dot, one) in enumerate(zip(row.dots, series, strict=True)):
+        if dot is None:
+            continue
+        y = top + SPACE / 2 + ROW * (place + 0.5)
+        if dot.low is not None and dot.high is not None:
+            yield Line(scale.at(dot.low), y, scale.at(dot.high), y, f"whisker series-{one.colour}")
+        yield Circle(
+            scale.at(dot.value),
+            y,
+            3.2,
+            f"dot series-{one.colour}",
+            f"{one.name}, {row.name}: {100 * dot.value:.1f}",
+        )
+
+
+def _legend(series: Sequence[Series]) -> Iterator[Shape]:
+    x = float(LABELS)
+    for one in series:
+        yield Circle(x + 4, 9, 3.6, f"dot series-{one.colour}", one.name)
+        yield label(x + 12, 13, one.name, MOST_LETTERS)
+        x += 12 + 7 * min(len(one.name), MOST_LETTERS) + 16

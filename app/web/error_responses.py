@@ -1,0 +1,240 @@
+"""How errors are answered: as a page to a browser, as `application/problem+json` to a program."""
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, RedirectResponse, Response
+from sqlalchemy.exc import DataError
+from starlette.exceptions import HTTPException
+
+from app.core.database import is_unavailable, sqlstate
+from app.core.errors import (
+    BadRequestError,
+    BusyError,
+    CheckBusyError,
+    CrossSiteError,
+    DomainError,
+    Kind,
+    LoginNeededError,
+    MalformedError,
+    NotFoundError,
+    OffsetError,
+    ProtocolVersionError,
+    RangeError,
+    RateLimitedError,
+    RecentLoginNeededError,
+    RefusedError,
+    SecondFactorNeededError,
+    StorageDamagedError,
+    StorageFullError,
+    StorageUnavailableError,
+    TooLargeError,
+    UnavailableError,
+)
+from app.core.problems import MEDIA_TYPE, RETRY_AFTER, ProblemItem, kind_of_status, problem_of
+from app.web.addresses import address_of, nearest_page, page_above, page_of_form, without_slash, words_of
+from app.web.dependencies import render, wants_json
+
+log = structlog.get_logger()
+
+FULL = "53100"  # its disk
+TUS_VERSION = "1.0.0"
+
+Problems = list[ProblemItem]
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Answer what routes raise; what this leaves over reaches the middleware, which calls `answer_error` too."""
+    for kind in (DomainError, RefusedError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, _handle)
+
+
+# the pages that ask who sends a form, each with its status; they carry the form
+LOGIN_PAGES: Mapping[type[Exception], tuple[str, int]] = {
+    LoginNeededError: ("sessions/login.html", 401),
+    RecentLoginNeededError: ("sessions/confirm.html", 403),
+}
+
+
+async def _handle(request: Request, error: Exception) -> Response:
+    page = LOGIN_PAGES.get(type(error))
+    if page and request.method == "POST" and not wants_json(request):
+        template, code = page
+        await request.form()  # a browser reads no response while it is still sending
+        return render(
+            request,
+            template,
+            code=code,
+            form={},
+            problems={},
+            next=page_of_form(request),
+            is_interrupted=True,
+        )
+    return answer_error(request, error)
+
+
+def answer_error(request: Request, error: Exception) -> Response:
+    """The response to any exception; unexpected ones are logged."""
+    match error:
+        case RefusedError():
+            return _answer_refused(request, error)
+        case DomainError():
+            return _answer_domain_error(request, error)
+        case RequestValidationError():
+            return _answer_malformed(request, error)
+        case HTTPException():
+            return _answer_http(request, error)
+    return _answer_failure(request, error)
+
+
+def _answer_failure(request: Request, error: Exception) -> Response:
+    if isinstance(error, DataError):
+        log.info("value out of range", path=_logged_path(request))
+        if request.method == "GET" and not wants_json(request):
+            return respond(request, NotFoundError, "There is nothing at this address")
+        detail = "The request has a value that cannot be stored: a NUL character, or a number out of range"
+        return respond(request, MalformedError, detail)
+    if sqlstate(error) == FULL:
+        log.error("the database has no space", path=_logged_path(request))
+        detail = "The database has no space left. Nothing of this request was stored or counted; please try again later"
+        return respond(request, StorageFullError, detail)
+    if is_unavailable(error):
+        log.warning("database unavailable", path=_logged_path(request), error=type(error).__name__)
+        detail = "The database cannot be reached at the moment. Please try again in a few seconds"
+        return respond(request, UnavailableError, detail)
+    log.error("unhandled error", path=_logged_path(request), exc_info=error)
+    detail = "Something went wrong on our side; nothing was lost or counted"
+    return respond(request, DomainError, detail)
+
+
+def answer_interrupted(request: Request) -> Response:
+    """The response to a request that the server does not finish because it is being stopped."""
+    log.warning("request interrupted by a stop", path=_logged_path(request))
+    detail = (
+        "The server is being restarted and did not finish this request. What has arrived of an upload is stored; "
+        "please try again in a few seconds"
+    )
+    return respond(request, UnavailableError, detail, headers={"Connection": "close"})
+
+
+def _logged_path(request: Request) -> str:
+    """The address of a route without its parameters, which may be a one-time link's."""
+    route = request.scope.get("route")
+    return getattr(route, "path", "/" + request.url.path.split("/")[1])
+
+
+def respond(
+    request: Request,
+    kind: type[Kind],
+    detail: str,
+    problems: Problems | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """The response to a problem, as a page or as JSON."""
+    response = _json(request, kind, detail, problems or [])
+    if not wants_json(request):
+        response = _page(request, kind, detail, problems or [])
+    response.headers.update(headers or {})
+    if kind.status == 503:
+        response.headers.setdefault("Retry-After", str(RETRY_AFTER))
+    response.headers.setdefault("Cache-Control", "no-store")
+    return response
+
+
+def _json(request: Request, kind: type[Kind], detail: str, problems: Problems) -> Response:
+    problem = problem_of(kind, detail, getattr(request.state, "reference", ""), problems)
+    return JSONResponse(problem.model_dump(), kind.status, media_type=MEDIA_TYPE)
+
+
+def _page(request: Request, kind: type[Kind], detail: str, problems: Problems) -> Response:
+    return render(
+        request,
+        "error.html",
+        code=kind.status,
+        kind=kind,
+        detail=detail,
+        reference=getattr(request.state, "reference", ""),
+        is_form=request.method == "POST",
+        above=page_above(request, without_query=kind.status == 422),
+        words=words_of(request.url.path) if kind.status in (404, 410) else None,
+        problems=tuple(problem.message for problem in problems),
+    )
+
+
+def _answer_domain_error(request: Request, error: DomainError) -> Response:
+    if request.method == "GET" and not wants_json(request) and (page := _page_that_helps(request, error)):
+        return RedirectResponse(f"{page}?next={quote(address_of(request))}", status_code=303)
+    if isinstance(error, StorageUnavailableError):
+        log.warning("storage unavailable", path=_logged_path(request), cause=error.cause)
+    return respond(request, type(error), str(error), headers=_headers_of(error))
+
+
+def _page_that_helps(request: Request, error: DomainError) -> str | None:
+    """Where somebody shows who they are, so that the address opens."""
+    match error:
+        case LoginNeededError():
+            return "/login/code" if request.state.awaits_code else "/login"
+        case RecentLoginNeededError():
+            return "/login/confirm"
+        case SecondFactorNeededError():
+            return "/account/second-factor"
+    return None
+
+
+def _headers_of(error: DomainError) -> dict[str, str]:
+    headers = {}
+    match error:
+        case LoginNeededError():
+            headers = {"WWW-Authenticate": "Bearer"}
+        case OffsetError():
+            headers = {"Upload-Offset": str(error.received)}
+        case TooLargeError() | BadRequestError() | CrossSiteError():  # the body was not read
+            headers = {"Connection": "close"}
+        case ProtocolVersionError():
+            headers = {"Tus-Version": TUS_VERSION}
+        case CheckBusyError() | BusyError() | RateLimitedError() | StorageDamagedError():
+            headers = {"Retry-After": str(error.retry_after)}
+        case RangeError():
+            headers = {"Content-Range": f"bytes */{error.size}"}
+    return headers
+
+
+def _answer_refused(request: Request, error: RefusedError) -> Response:
+    problems = [ProblemItem(code=refusal.code, message=refusal.message) for refusal in error.refusals]
+    free = [refusal.retry_at for refusal in error.refusals if refusal.retry_at is not None]
+    is_waiting_enough = len(free) == len(error.refusals)
+    headers = {"Retry-After": str(_seconds_until(max(free)))} if is_waiting_enough else {}
+    return respond(request, type(error.refusals[0]), str(error), problems, {**error.fields, **headers})
+
+
+def _seconds_until(moment: datetime) -> int:
+    return max(1, math.ceil((moment - datetime.now(UTC)).total_seconds()))
+
+
+def _answer_malformed(request: Request, error: RequestValidationError) -> Response:
+    if not wants_json(request) and all(problem["loc"][0] == "path" for problem in error.errors()):
+        return respond(request, NotFoundError, "There is nothing at this address")
+    problems = [
+        ProblemItem(code=problem["type"], message=f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}")
+        for problem in error.errors()
+    ]
+    return respond(request, MalformedError, "The request is not valid for this address", problems)
+
+
+def _answer_http(request: Request, error: HTTPException) -> Response:
+    if isinstance(error.__cause__, DomainError):  # raised while a form was read
+        return answer_error(request, error.__cause__)
+    if error.status_code == 404 and (address := without_slash(request)):
+        return RedirectResponse(address, status_code=307)
+    if error.status_code == 405 and request.method == "GET" and not wants_json(request):
+        return RedirectResponse(
+            nearest_page(request), status_code=303
+        )  # e.g. the address of a form, reloaded
+    details = {404: "There is nothing at this address", 405: f"This address does not accept {request.method}"}
+    detail = details.get(error.status_code, str(error.detail))
+    return respond(request, kind_of_status(error.status_code), detail, headers=error.headers)

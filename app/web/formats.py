@@ -1,0 +1,261 @@
+"""How pages write numbers, times, sizes and names."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final
+
+from markupsafe import Markup
+
+from app.web.charts.shapes import place
+
+UNITS: Final = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
+SHORT: Final = {  # VOC's long names as its own tables print them; the title attribute has the full name
+    "aeroplane": "aero",
+    "background": "back",
+    "bicycle": "bike",
+    "diningtable": "table",
+    "motorbike": "mbike",
+    "motorcycle": "mbike",
+    "playinginstrument": "instr",
+    "pottedplant": "plant",
+    "ridingbike": "rbike",
+    "ridinghorse": "rhorse",
+    "takingphoto": "photo",
+    "tvmonitor": "tv",
+    "usingcomputer": "comp",
+}
+
+
+MINUS: Final = "\N{MINUS SIGN}"
+Values = Sequence[float | None]  # in [0, 1]; none where there is nothing to draw
+
+
+def score(value: float | None, decimals: int = 1) -> str:
+    """A value in [0, 1] in percent; blank where there is none.
+
+    >>> score(0.648), score(0.0), score(None)
+    ('64.8', '0.0', '')
+    """
+    return "" if value is None else f"{100 * value:.{decimals}f}"
+
+
+def signed(value: float) -> str:
+    """A difference in [-1, 1] in percentage points, with its sign.
+
+    >>> signed(0.031), signed(0.0001), signed(-0.25)[1:]
+    ('+3.1', '0.0', '25.0')
+    """
+    written = f"{abs(100 * value):.1f}"
+    return written if written == "0.0" else f"{'+' if value > 0 else MINUS}{written}"
+
+
+def p_value(value: float | None) -> str:
+    """A p-value to three digits behind the point; blank where there is none.
+
+    >>> p_value(0.0312), p_value(1e-9), p_value(None)
+    ('0.031', '< 0.001', '')
+    """
+    if value is None:
+        return ""
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def shade(value: float | None) -> str:
+    """The class of a cell by its value in [0, 1]: eleven steps of one hue, none for a blank.
+
+    >>> shade(0.648), shade(1.0), shade(None)
+    ('shade-6', 'shade-10', '')
+    """
+    return "" if value is None else f"shade-{round(10 * min(max(value, 0.0), 1.0))}"
+
+
+def short(name: str) -> str:
+    """A name for a narrow column.
+
+    >>> short("aeroplane"), short("person"), short("triangle")
+    ('aero', 'person', 'trian.')
+    """
+    return SHORT.get(name) or (name if len(name) <= 6 else f"{name[:5]}.")
+
+
+def columns(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Names with those for narrow columns; longer ones where those could not be told apart.
+
+    >>> columns(["aeroplane", "triangle"]), columns(["class_1", "class_2"])
+    ([('aeroplane', 'aero'), ('triangle', 'trian.')], [('class_1', 'class_1'), ('class_2', 'class_2')])
+    """
+    counted = Counter(map(short, names))
+    return [(name, short(name) if counted[short(name)] == 1 else _longer(name)) for name in names]
+
+
+def _longer(name: str) -> str:
+    return name if len(name) <= 12 else f"{name[:6]}…{name[-5:]}"
+
+
+def when(moment: datetime | None) -> str:
+    """A moment in UTC to the minute, for people and for programs; blank where it has not come."""
+    return _time(moment, "%Y-%m-%d %H:%M UTC")
+
+
+def local(moment: datetime | None) -> str:
+    """A moment in UTC with the day of the week, to which a script adds the time in the viewer's zone.
+
+    >>> print(local(datetime(2026, 11, 24, 14, tzinfo=UTC)))
+    <time datetime="2026-11-24T14:00:00Z" data-local>Tue 24 Nov 2026 14:00 UTC</time>
+    """
+    return _time(moment, "%a %d %b %Y %H:%M UTC", " data-local")
+
+
+def day(moment: datetime | None) -> str:
+    """The day of a moment in UTC, for narrow columns."""
+    return _time(moment, "%Y-%m-%d")
+
+
+def ago(moment: datetime, now: datetime) -> str:
+    """How far a moment lies from `now`, rounded, in the largest unit of which it is at least one and a half."""
+    seconds = (now - moment).total_seconds()
+    if abs(seconds) < 60:
+        return "just now" if seconds >= 0 else "in a moment"
+    length, unit = next(each for each in UNITS if abs(seconds) >= 1.5 * each[0])
+    distance = plural(round(abs(seconds) / length), unit)
+    return f"{distance} ago" if seconds > 0 else f"in {distance}"
+
+
+def duration(length: timedelta | float) -> str:
+    """A length of time in its two largest units.
+
+    >>> duration(timedelta(days=7)), duration(5400), duration(0.2)
+    ('7 days', '1 hour 30 minutes', 'less than a second')
+    """
+    seconds = length.total_seconds() if isinstance(length, timedelta) else length
+    return " ".join(_parts(seconds)[:2]) or "less than a second"
+
+
+def size(count: int) -> str:
+    """A number of bytes in units of 1024.
+
+    >>> size(1), size(1536), size(5 * 1024**3)
+    ('1 byte', '1.5 KiB', '5.0 GiB')
+    """
+    if count < 1024:
+        return plural(count, "byte")
+    amount, unit = count / 1024, "KiB"
+    for larger in ("MiB", "GiB", "TiB"):
+        if amount < 1023.95:  # what would print as 1024.0
+            break
+        amount, unit = amount / 1024, larger
+    return f"{amount:.1f} {unit}"
+
+
+def number(count: int) -> str:
+    """A count with its thousands apart.
+
+    >>> number(12032)
+    '12,032'
+    """
+    return f"{count:,}"
+
+
+def plural(count: int, noun: str) -> str:
+    """A count with its noun.
+
+    >>> plural(1, "file"), plural(1200, "file"), plural(2, "entry"), plural(20, "class")
+    ('1 file', '1,200 files', '2 entries', '20 classes')
+    """
+    if count == 1:
+        return f"1 {noun}"
+    ending = "es" if noun.endswith("s") else "s"
+    many = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}{ending}"
+    return f"{number(count)} {many}"
+
+
+def by_file(problems: Iterable[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:
+    """A report's problems grouped by file in the order of the report; those of no file first, under ""."""
+    groups: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for problem in problems:
+        groups[problem["file"] or ""].append(problem)
+    return sorted(groups.items(), key=lambda group: bool(group[0]))
+
+
+def problem_count(report: Mapping[str, Any]) -> int:
+    """How many problems a report speaks of, also those that it only counts.
+
+    >>> problem_count({"problems": [{"code": "field-count"}], "unlisted": {"field-count": 3, "folder": 9}})
+    4
+    """
+    codes = [problem["code"] for problem in report["problems"]]
+    unlisted: Mapping[str, int] = report["unlisted"]
+    return len(codes) + sum(more for code, more in unlisted.items() if code in codes)
+
+
+def points(across: Values, up: Values) -> str:
+    """A curve, both ways in [0, 1], as the points of an SVG polyline in a square of 100 by 100, the origin below on the left.
+
+    Long curves are thinned to what half a unit shows: for each place the first, lowest, highest and last value.
+
+    >>> points((0.0, 0.5, 1.0), (1.0, 0.8, 0.25))
+    '0,0 50,20 100,75'
+    """
+    pairs = zip(across, up, strict=True)
+    places = ((round(200 * x), round(200 * (1 - y))) for x, y in pairs if x is not None and y is not None)
+    return " ".join(
+        f"{x / 2:g},{y / 2:g}" for _, column in groupby(places, itemgetter(0)) for x, y in _thinned(column)
+    )
+
+
+def bars(values: Values) -> str:
+    """Values in [0, 1] as the path of upright bars, one beside the other, in a drawing 10 units high; nothing where there is none.
+
+    >>> bars((0.5, None, 1.0))
+    'M.5 10v-5M2.5 10v-10'
+    """
+    heights = enumerate(round(10 * value, 1) if value is not None else 0 for value in values)
+    return "".join(f"M{place or ''}.5 10v{-height:g}" for place, height in heights if height)
+
+
+def _thinned(column: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    places = list(column)
+    yield from dict.fromkeys((places[0], min(places), max(places), places[-1]))
+
+
+def _time(moment: datetime | None, form: str, attributes: str = "") -> str:
+    if moment is None:
+        return ""
+    moment = moment.astimezone(UTC)
+    written = f"{moment:%Y-%m-%dT%H:%M:%SZ}", Markup(attributes), f"{moment:{form}}"  # noqa: S704 - a constant
+    return Markup('<time datetime="{}"{}>{}</time>').format(*written)
+
+
+def _parts(seconds: float) -> list[str]:
+    parts, rest = [], round(seconds)
+    for length, unit in UNITS:
+        amount, rest = divmod(rest, length)
+        if amount:
+            parts.append(plural(amount, unit))
+    return parts
+
+
+FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
+    "ago": ago,
+    "bars": bars,
+    "by_file": by_file,
+    "bytes": size,
+    "columns": columns,
+    "day": day,
+    "duration": duration,
+    "local": local,
+    "number": number,
+    "plural": plural,
+    "problem_count": problem_count,
+    "p_value": p_value,
+    "place": place,
+    "points": points,
+    "score": score,
+    "shade": shade,
+    "short": short,
+    "signed": signed,
+    "when": when,
+}

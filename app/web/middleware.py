@@ -1,0 +1,289 @@
+"""What happens to every request before and after its route: caller, limits, checks, headers."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, MutableMapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from http import HTTPStatus
+from ipaddress import ip_address
+from typing import Any
+from weakref import WeakValueDictionary
+
+import anyio
+import structlog
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.core import counters
+from app.core.access import Actor, Caller
+from app.core.errors import (
+    BadRequestError,
+    CrossSiteError,
+    LoginNeededError,
+    RateLimitedError,
+    SecondFactorNeededError,
+    TooLargeError,
+)
+from app.platform import Platform
+from app.web.addresses import parts_of
+from app.web.dependencies import SESSION_COOKIE, client_of_request
+from app.web.error_responses import TUS_VERSION, answer_error, answer_interrupted
+
+MOST_WAITING = 25  # requests of one client or account that wait for each that is handled
+
+
+class Turns:
+    """So many requests of each client at a time, in the order in which they came; for one event loop.
+
+    `whose` ends the sentence that refuses more: "from your address".
+    """
+
+    def __init__(self, at_once: int, whose: str) -> None:
+        self.at_once = at_once
+        self.whose = whose
+        self._places: WeakValueDictionary[str, anyio.Semaphore] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def of(self, client: str) -> AsyncIterator[None]:
+        """Wait for a turn and hold it; raises RateLimitedError where too many of this client wait."""
+        places = self._places.get(client)
+        if places is None:
+            places = self._places[client] = anyio.Semaphore(self.at_once)
+        if places.statistics().tasks_waiting >= MOST_WAITING * self.at_once:
+            counters.count_refusal("turns")
+            raise RateLimitedError(f"requests at the same time {self.whose}", 1)
+        async with places:
+            yield
+
+
+MAX_SMALL_BODY = 1 << 20  # largest body that is not an archive, in bytes
+BODY_SECONDS = 60  # between two pieces of a body
+FORM_OVERHEAD = 1 << 16  # what a form adds to its file
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+HEALTH_PATHS = ("/health", "/ready", "/metrics")
+ANONYMOUS_PATHS = ("/static/", *HEALTH_PATHS)  # answered without looking up who sends them
+
+# what an admin without a second factor reaches
+ENROLMENT_PATHS = ("/account/second-factor", "/login", "/logout", *ANONYMOUS_PATHS)
+
+SECURITY_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+FindCaller = Callable[[str | None, str | None], Caller]  # by the cookie of a session, or a token
+
+
+class RequestMiddleware:
+    """Gives every request a reference and an actor, checks it, and answers every error; adds the security headers."""
+
+    def __init__(self, app: ASGIApp, platform: Platform, find_caller: FindCaller) -> None:
+        self.app = app
+        self.platform = platform
+        self.find_caller = find_caller
+        self.turns_of_clients = Turns(platform.settings.requests_at_once, "from your address")
+        self.turns_of_accounts = Turns(platform.settings.requests_at_once, "of your account")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        state: MutableMapping[str, Any] = scope.setdefault("state", {})
+        state["reference"] = uuid.uuid4().hex[:12]
+        state["actor"] = Actor()
+        state["awaits_code"] = False
+        state["is_tus"] = "tus-resumable" in Headers(scope=scope)
+        state["started"] = time.monotonic()
+        request = Request(scope)
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request=state["reference"])
+        send = _with_headers(send, scope, state)
+        try:
+            await self._respond(request, receive, send)
+        except ClientDisconnect:
+            _count(scope, state)
+            return
+        except asyncio.CancelledError:  # by the server, which is stopping and has waited long enough
+            if "status" in state:
+                raise
+            await answer_interrupted(request)(scope, receive, send)
+        except Exception as error:
+            if "status" in state:
+                raise
+            await answer_error(request, error)(scope, receive, send)
+
+    async def _respond(self, request: Request, receive: Receive, send: Send) -> None:
+        """Find out who asks, wait for their turn, and have the route respond."""
+        settings, state = self.platform.settings, request.state
+        async with AsyncExitStack() as turn:
+            if not request.url.path.startswith(HEALTH_PATHS):
+                await turn.enter_async_context(self.turns_of_clients.of(client_of_request(request)))
+            caller = await self._identify(request)
+            if caller.actor.is_logged_in:  # who may come from many addresses
+                account = str(caller.actor.user_id)
+                await turn.enter_async_context(self.turns_of_accounts.of(account))
+            state.actor = caller.actor
+            state.awaits_code = caller.awaits_code
+            _check_second_factor(request, caller.actor)
+            limit = check_request(request, caller.actor, settings.max_upload, settings.host_names)
+            if limit > MAX_SMALL_BODY and not _is_small(request):  # it comes slowly and is limited by itself
+                await turn.aclose()
+            await self.app(request.scope, bounded(receive, limit), send)
+
+    async def _identify(self, request: Request) -> Caller:
+        """Who sends this request. A database that is away stops nobody from reading what needs none."""
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        bearer = token.strip() if scheme.lower() == "bearer" else None
+        cookie = request.cookies.get(SESSION_COOKIE)
+        if not (bearer or cookie) or request.url.path.startswith(ANONYMOUS_PATHS):
+            return Caller(Actor())
+        return await run_in_threadpool(self.find_caller, cookie, bearer)
+
+
+def _is_small(request: Request) -> bool:
+    """Whether a body says that it is no larger than those that are not archives."""
+    size = request.headers.get("content-length", "")
+    return size.isdecimal() and int(size) <= MAX_SMALL_BODY
+
+
+def _check_second_factor(request: Request, actor: Actor) -> None:
+    """Lead an admin without a second factor to the page that sets one up; raises SecondFactorNeededError.
+
+    Programs of theirs go on with fewer rights (app/core/access.py).
+    """
+    if actor.must_enrol and not actor.by_token and not request.url.path.startswith(ENROLMENT_PATHS):
+        raise SecondFactorNeededError("Admins need a second factor; set it up first")
+
+
+def _count(scope: Scope, state: MutableMapping[str, Any], status: int | None = None) -> None:
+    """Count a request once: when its response begins, or when nobody is left to read one."""
+    if "status" not in state:
+        counters.count_request(scope, status, time.monotonic() - state["started"])
+
+
+def _with_headers(send: Send, scope: Scope, state: MutableMapping[str, Any]) -> Send:
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in SECURITY_HEADERS.items():
+                headers.setdefault(name, value)
+            # what one person sees stays in no cache, not even after the logout
+            if state["actor"].is_logged_in:
+                headers.setdefault("Cache-Control", "no-store")
+            headers["X-Request-Id"] = state["reference"]
+            if state["is_tus"]:  # tus asks for it in every response, errors included
+                headers["Tus-Resumable"] = TUS_VERSION
+            _count(scope, state, message["status"])
+            state["status"] = message["status"]
+        await send(message)
+
+    return send_with_headers
+
+
+def check_request(request: Request, actor: Actor, max_upload: int, hosts: frozenset[str]) -> int:
+    """The largest body, in bytes, that this request may have.
+
+    Raises CrossSiteError, BadRequestError, TooLargeError, LoginNeededError for an archive from nobody.
+    """
+    _refuse_other_host(request.headers.get("host", ""), hosts)
+    if request.method not in SAFE_METHODS and not actor.by_token and _is_cross_site(request.headers):
+        raise CrossSiteError(
+            "This request was sent by a page of another site; open the form on this site and send it from there"
+        )
+    _refuse_ambiguous_length(request.headers)
+    length = request.headers.get("content-length", "0")
+    if not length.isascii() or not length.isdigit():
+        raise BadRequestError("Content-Length is not a number")
+    takes_archives = _takes_archives(request.url.path)
+    limit = max_upload + FORM_OVERHEAD if takes_archives and actor.is_logged_in else MAX_SMALL_BODY
+    if int(length) > limit:
+        if takes_archives and not actor.is_logged_in:
+            raise LoginNeededError("Log in before you send an archive, or send an API token")
+        raise TooLargeError(_limit_message(limit))
+    return limit
+
+
+def _refuse_ambiguous_length(headers: Headers) -> None:
+    """Raise BadRequestError where two servers could see two ends of a request, and a second request after the first."""
+    if "content-length" in headers and "transfer-encoding" in headers:
+        raise BadRequestError("Content-Length together with Transfer-Encoding")
+
+
+def _refuse_other_host(host: str, known: frozenset[str]) -> None:
+    """Raise BadRequestError for a name that this server does not have; addresses are its own.
+
+    A page of another site can have its name lead to our address, and then be of the same origin as we are.
+    """
+    name = parts_of(f"//{host}").hostname or ""
+    if host and name not in known and not _is_address(name):
+        raise BadRequestError("The header Host does not name this server")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def bounded(receive: Receive, limit: int) -> Receive:
+    """Count the bytes of a body as they arrive, whatever length was declared, and wait for each piece only so long.
+
+    Raises TooLargeError, HTTPException.
+    """
+    received, is_complete = 0, False
+
+    async def counted() -> Message:
+        nonlocal received, is_complete
+        if is_complete:  # what comes then says only that the client has left
+            return await receive()
+        try:
+            with anyio.fail_after(BODY_SECONDS):
+                message = await receive()
+        except TimeoutError as error:
+            sentence = f"Nothing of the request arrived for {BODY_SECONDS} seconds"
+            raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, sentence) from error
+        is_complete = not message.get("more_body", False)
+        received += len(message.get("body", b""))
+        if received > limit:
+            raise TooLargeError(_limit_message(limit))
+        return message
+
+    return counted
+
+
+def _takes_archives(path: str) -> bool:
+    return path.endswith(("/uploads", "/submit")) or path.startswith("/api/v1/uploads/")
+
+
+def _limit_message(limit: int) -> str:
+    """The limit as the sender knows it, without what a form adds to an archive."""
+    what, most = ("A request to this address", limit)
+    if limit != MAX_SMALL_BODY:
+        what, most = ("An archive", limit - FORM_OVERHEAD)
+    return f"{what} may have at most {most} bytes ({most >> 20} MiB)"
+
+
+def _is_cross_site(headers: Headers) -> bool:
+    """Whether a browser says that a page of another site sent this.
+
+    Every browser sends one of the two headers with a request that changes something; programs send neither.
+    """
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        return site not in ("same-origin", "none")
+    origin = headers.get("origin")
+    return origin is not None and parts_of(origin).netloc != headers.get("host")
