@@ -115,7 +115,7 @@ pool = Pool(THREADS, MAX_WAITING)
 
 @cache
 def common_passwords() -> frozenset[str]:
-    """The 30,000 passwords that leaks have most often, folded; DECISIONS.md says where they come from."""
+    """The 30,000 passwords that leaks have most often, folded; docs/decisions/accounts-and-mail.md names the source."""
     with gzip.open(Path(__file__).with_name("common.txt.gz"), "rt", encoding="utf-8") as lines:
         return frozenset(line.rstrip("\n") for line in lines)
 

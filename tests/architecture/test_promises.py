@@ -16,6 +16,11 @@ SOURCES = sorted(
 )
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 DOCUMENTS = sorted(ROOT.glob("*.md"))
+SETUP = (ROOT / "pyproject.toml", ROOT / "Makefile", ROOT / "docker-compose.yml", ROOT / "Dockerfile")
+DECISIONS = ROOT / "docs/decisions"
+DECISION = re.compile(r"\bdecisions/([\w-]+\.md)")
+LINK = re.compile(r"\]\(([^)#:]+\.md)")
+MAX_PAGES = 30
 CONFLICT = re.compile(r"^(<{7} |={7}$|>{7} )", re.MULTILINE)
 
 ROUTES = [route for router in (*API, *PAGES) for route in router.routes if isinstance(route, APIRoute)]
@@ -63,13 +68,30 @@ def test_every_make_target_that_contributing_names_exists() -> None:
     assert [target for target in named if f"\n{target}:" not in makefile] == []
 
 
-def test_decisions_are_numbered_in_order() -> None:
-    numbers = [
-        int(each) for each in re.findall(r"^## (\d+) ", (ROOT / "DECISIONS.md").read_text(), re.MULTILINE)
-    ]
+def test_every_page_of_decisions_is_in_the_index_and_they_are_few() -> None:
+    pages = {path.name for path in DECISIONS.glob("*.md")} - {"index.md"}
+    links = re.findall(r"^- \[[^]]+\]\(([^)]+)\)", (DECISIONS / "index.md").read_text(), re.MULTILINE)
 
-    assert numbers == list(range(1, len(numbers) + 1))
-    assert numbers
+    assert sorted(links) == sorted(pages)
+    assert 0 < len(pages) <= MAX_PAGES
+
+
+def test_every_page_of_decisions_that_code_or_a_document_names_exists() -> None:
+    named = {
+        (path.relative_to(ROOT), name)
+        for path in (*DOCUMENTS, *SOURCES, *TESTS, *SETUP, *(ROOT / "docs").rglob("*.md"))
+        for name in DECISION.findall(path.read_text())
+    }
+    linked = {
+        (path.relative_to(ROOT), link)
+        for path in DECISIONS.glob("*.md")
+        for link in LINK.findall(path.read_text())
+        if not (path.parent / link).is_file()
+    }
+
+    assert named
+    assert [(path, name) for path, name in named if not (DECISIONS / name).is_file()] == []
+    assert linked == set()
 
 
 def test_no_merge_left_a_conflict_or_an_entry_twice() -> None:
